@@ -1,0 +1,116 @@
+/**
+ * Times as text: upstream timestamps, and the five partial forms of a date bound (specification §4.1.3).
+ * Owns parsing to milliseconds. Refuses calendars and zones: everything here is UTC.
+ */
+import { BridgeError } from '../errors.ts'
+
+const SECOND_MS = 1000
+const TIMESTAMP =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(Z|z|[+-]\d{2}:?\d{2})$/
+const PARTIAL = /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2}))?)?)?$/
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
+
+/** Milliseconds of the given UTC fields, or null where there is no such moment (30 February, hour 24). */
+function utcMs(
+  year: number,
+  month: number,
+  day: number,
+  hour: number,
+  minute: number,
+  second: number,
+): number | null {
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
+  date.setUTCHours(hour, minute, second)
+  const same =
+    date.getUTCFullYear() === year &&
+    date.getUTCMonth() === month - 1 &&
+    date.getUTCDate() === day &&
+    date.getUTCHours() === hour &&
+    date.getUTCMinutes() === minute &&
+    date.getUTCSeconds() === second
+  return same ? date.getTime() : null
+}
+
+/**
+ * Reads an upstream timestamp: date and time with 0 to 9 decimals and a zone. Decimals below a millisecond are cut.
+ * @returns milliseconds since 1970, or null when the text is no such moment
+ */
+export function parseTimestamp(text: string): number | null {
+  const match = TIMESTAMP.exec(text)
+  if (match === null) return null
+  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
+  const base = utcMs(Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second))
+  if (base === null) return null
+  const fractionMs = Number(fraction.padEnd(3, '0').slice(0, 3))
+  return base + fractionMs - zoneMs(zone)
+}
+
+function zoneMs(zone: string): number {
+  if (zone === 'Z' || zone === 'z') return 0
+  const sign = zone.startsWith('-') ? -1 : 1
+  const hours = Number(zone.slice(1, 3))
+  const minutes = Number(zone.slice(-2))
+  return sign * (hours * 60 + minutes) * 60 * SECOND_MS
+}
+
+/** The first and the last millisecond that a date bound can mean: `dateFrom` takes `from`, `dateTo` takes `to`. */
+export interface DateBound {
+  fromMs: number
+  toMs: number
+}
+
+/**
+ * Reads one of the five forms `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, `YYYY-MM-DDTHH:MM` and a full date-time with `Z`.
+ * A partial form covers its whole period up to the last millisecond; a full one is that instant twice.
+ * @throws BridgeError `date_invalid` naming the forms
+ */
+export function parseDateBound(text: string): DateBound {
+  const bound = INSTANT.test(text) ? instantBound(text) : periodBound(text)
+  if (bound === null) {
+    throw new BridgeError('date_invalid', `"${text.slice(0, 40)}" is not a date`, {
+      hint: 'Use YYYY, YYYY-MM, YYYY-MM-DD, YYYY-MM-DDTHH:MM or YYYY-MM-DDTHH:MM:SSZ; all are UTC.',
+    })
+  }
+  return bound
+}
+
+function instantBound(text: string): DateBound | null {
+  const instant = parseTimestamp(text)
+  return instant === null ? null : { fromMs: instant, toMs: instant }
+}
+
+function periodBound(text: string): DateBound | null {
+  const match = PARTIAL.exec(text)
+  if (match === null) return null
+  const [, year, month, day, hour, minute] = match.map((part) =>
+    part === undefined ? undefined : Number(part),
+  )
+  if (year === undefined) return null
+  const fromMs = utcMs(year, month ?? 1, day ?? 1, hour ?? 0, minute ?? 0, 0)
+  if (fromMs === null) return null
+  return { fromMs, toMs: nextPeriod(new Date(fromMs), { month, day, minute }) - 1 }
+}
+
+/** Start of the period after the one that begins at `start`; the smallest field given sets its length. */
+function nextPeriod(
+  start: Date,
+  given: { month: number | undefined; day: number | undefined; minute: number | undefined },
+): number {
+  const next = new Date(start)
+  if (given.minute !== undefined) next.setUTCMinutes(next.getUTCMinutes() + 1)
+  else if (given.day !== undefined) next.setUTCDate(next.getUTCDate() + 1)
+  else if (given.month !== undefined) next.setUTCMonth(next.getUTCMonth() + 1)
+  else next.setUTCFullYear(next.getUTCFullYear() + 1)
+  return next.getTime()
+}
+
+/** ISO 8601 with whole seconds and `Z`, the form that upstream's date parameters take. Rounds down. */
+export function isoSeconds(ms: number): string {
+  return `${new Date(Math.floor(ms / SECOND_MS) * SECOND_MS).toISOString().slice(0, 19)}Z`
+}
+
+/** ISO 8601 with milliseconds and `Z`. */
+export function isoMillis(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,135 @@
+/**
+ * The upstream item, read tolerantly: unknown fields and values pass, and only an item without identity or time is
+ * refused. Owns what this program looks at inside an item. Refuses to change the item: its text travels as it came.
+ */
+import { createHash } from 'node:crypto'
+import { parseTimestamp } from './dates.ts'
+
+/** Deepest nesting of an item that is read; real items have six levels. */
+const DEEPEST = 64
+/** Longest value that is taken for an identity or identifier; a guid has about 50 characters. */
+const LONGEST_IDENTIFIER = 512
+
+/** A company's identifiers as far as the item names them; null where it does not. */
+export interface Party {
+  name: string | null
+  lei: string | null
+  isin: string | null
+  symbol: string | null
+}
+
+/** One category tag of the item. */
+export interface Category {
+  kind: string
+  code: string
+  importance: string | null
+}
+
+/** What this program looks at in an item; everything else stays in the item's own text. */
+export interface Disclosure {
+  guid: string
+  /** `timestamp` as it came. */
+  timestamp: string
+  timeMs: number
+  headline: string
+  issuer: Party
+  related: Party[]
+  categories: Category[]
+  /** guid of the announcement this one replaces. */
+  replacesGuid: string | null
+}
+
+export type ReadDisclosure =
+  | { ok: true; disclosure: Disclosure }
+  | { ok: false; reason: string; guid: string | null }
+
+type Fields = Record<string, unknown>
+
+/**
+ * Reads one parsed item.
+ * @returns the disclosure, or why it has no identity or time, with the guid where there is one
+ */
+export function readDisclosure(item: unknown): ReadDisclosure {
+  const fields = fieldsOf(item)
+  if (fields === null) return { ok: false, reason: 'not an object', guid: null }
+  const guid = identifier(fields.guid)
+  if (guid === null) return { ok: false, reason: 'no guid', guid: null }
+  if (!shallowerThan(item, DEEPEST))
+    return { ok: false, reason: `nested deeper than ${DEEPEST} levels`, guid }
+  if (typeof fields.timestamp !== 'string') return { ok: false, reason: 'no timestamp', guid }
+  const timeMs = parseTimestamp(fields.timestamp)
+  if (timeMs === null) return { ok: false, reason: 'unreadable timestamp', guid }
+  const disclosure: Disclosure = {
+    guid,
+    timestamp: fields.timestamp,
+    timeMs,
+    headline: plainText(fields.headline) ?? '',
+    issuer: partyOf(fields.issuer),
+    related: listOf(fields.related).map(partyOf),
+    categories: listOf(fields.category).flatMap(categoryOf),
+    replacesGuid: identifier(fieldsOf(fields.replaces)?.guid),
+  }
+  return { ok: true, disclosure }
+}
+
+/** The issuer key of contract §3: `lei`, else `isin`, else listing symbol, else the name in lower case. */
+export function issuerKey(issuer: Party): string {
+  return issuer.lei ?? issuer.isin ?? issuer.symbol ?? issuer.name?.toLowerCase() ?? 'unknown'
+}
+
+/** SHA-256 (first 32 hex digits) of the item's canonical JSON: equal exactly when the content is, whatever the order of members. */
+export function contentHash(item: unknown): string {
+  return createHash('sha256').update(canonicalJson(item)).digest('hex').slice(0, 32)
+}
+
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const fields = fieldsOf(value)
+  if (fields === null) return JSON.stringify(value)
+  const members = Object.keys(fields)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(fields[name])}`)
+  return `{${members.join(',')}}`
+}
+
+function shallowerThan(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return true
+  if (levels === 0) return false
+  return Object.values(value).every((member) => shallowerThan(member, levels - 1))
+}
+
+function fieldsOf(value: unknown): Fields | null {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : null
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** Text that every store and search of ours can hold: no lone surrogate, no NUL. */
+function plainText(value: unknown): string | null {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : null
+}
+
+function identifier(value: unknown): string | null {
+  const text = plainText(value)?.trim()
+  return text === undefined || text === '' || text.length > LONGEST_IDENTIFIER ? null : text
+}
+
+function partyOf(value: unknown): Party {
+  const company = fieldsOf(value)
+  const instrument = fieldsOf(company?.instrument)
+  return {
+    name: identifier(company?.name),
+    lei: identifier(company?.lei),
+    isin: identifier(instrument?.isin),
+    symbol: identifier(fieldsOf(instrument?.symbol)?.mnemonic),
+  }
+}
+
+function categoryOf(value: unknown): Category[] {
+  const fields = fieldsOf(value)
+  const kind = identifier(fields?.kind)
+  const code = identifier(fields?.code)
+  return kind === null || code === null ? [] : [{ kind, code, importance: identifier(fields?.importance) }]
+}

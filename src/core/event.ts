@@ -1,0 +1,141 @@
+/**
+ * The event envelope of contract §3 (CloudEvents 1.0). Owns how an item or a gap becomes an event and how an event is
+ * written as JSON. Refuses to assign sequences: only a claimed writer of the log does.
+ */
+
+import { encodeCursor } from './cursor.ts'
+import { isoMillis } from './dates.ts'
+import type { Disclosure } from './disclosure.ts'
+import { issuerKey } from './disclosure.ts'
+
+export const PUBLISHED = 'disclosure.published.v1'
+export const AMENDED = 'disclosure.amended.v1'
+export const GAP_OPENED = 'bridge.gap.opened.v1'
+export const GAP_FILLED = 'bridge.gap.filled.v1'
+export const GAP_GIVEN_UP = 'bridge.gap.given_up.v1'
+
+export type EventType =
+  | typeof PUBLISHED
+  | typeof AMENDED
+  | typeof GAP_OPENED
+  | typeof GAP_FILLED
+  | typeof GAP_GIVEN_UP
+
+/** An event before the log gave it its place. */
+export interface NewEvent {
+  id: string
+  source: string
+  type: EventType
+  /** Upstream `timestamp` as it came; for a gap, when its state changed. */
+  time: string
+  timeMs: number
+  subject: string
+  /** ISO 8601: when the bridge first held it. */
+  recordedtime: string
+  late: boolean
+  replacesid: string | null
+  /** JSON text of the upstream item as it came, on one line; or of the gap. */
+  data: string
+}
+
+/** An event in its place: what the log keeps and hands to readers. */
+export interface Committed extends NewEvent {
+  /** Gap-free from 1 inside an epoch. */
+  sequence: number
+  epoch: string
+}
+
+export type GapCause = 'overflow' | 'cursor_refused' | 'outage'
+
+/** A stretch of upstream time in which items may be missing. Times are ISO 8601. */
+export interface Gap {
+  id: string
+  from: string
+  to: string
+  cause: GapCause
+  openedAt: string
+  /** Items that filling it has brought so far. */
+  found: number
+  /** null while open. */
+  closedAt: string | null
+}
+
+/** True for the bridge's own gap events, which reach every stream and pull reader. */
+export function isGap(type: string): boolean {
+  return type.startsWith('bridge.gap.')
+}
+
+/** The revision inside an event id: 1 for `<guid>` itself, n for `<guid>#<n>`. */
+export function revisionOf(id: string, guid: string): number {
+  return id === guid ? 1 : Number(id.slice(guid.length + 1))
+}
+
+/** The event of one item revision. `revision` 1 is the first content held of this guid. */
+export function disclosureEvent(
+  disclosure: Disclosure,
+  held: { data: string; revision: number; recordedMs: number; late: boolean },
+): NewEvent {
+  return {
+    id: held.revision === 1 ? disclosure.guid : `${disclosure.guid}#${held.revision}`,
+    source: '/disclosures/sources/rns',
+    type: held.revision === 1 ? PUBLISHED : AMENDED,
+    time: disclosure.timestamp,
+    timeMs: disclosure.timeMs,
+    subject: issuerKey(disclosure.issuer),
+    recordedtime: isoMillis(held.recordedMs),
+    late: held.late,
+    replacesid: disclosure.replacesGuid,
+    data: held.data,
+  }
+}
+
+/** The event that a gap changed its state at `atMs`. */
+export function gapEvent(
+  gap: Gap,
+  type: typeof GAP_OPENED | typeof GAP_FILLED | typeof GAP_GIVEN_UP,
+  atMs: number,
+): NewEvent {
+  const state = type === GAP_OPENED ? 'opened' : type === GAP_FILLED ? 'filled' : 'given_up'
+  return {
+    id: `gap:${gap.id}:${state}`,
+    source: '/bridge',
+    type,
+    time: isoMillis(atMs),
+    timeMs: atMs,
+    subject: `gap:${gap.id}`,
+    recordedtime: isoMillis(atMs),
+    late: false,
+    replacesid: null,
+    data: JSON.stringify(gap),
+  }
+}
+
+/** The resume point just after this event. */
+export function cursorOf(event: Committed): string {
+  return encodeCursor(event)
+}
+
+/** The attributes of contract §3 as the front of the event's JSON: everything but `"data":…}`. */
+export function encodeAttributes(event: Committed): string {
+  const attributes = {
+    specversion: '1.0',
+    id: event.id,
+    source: event.source,
+    type: event.type,
+    time: event.time,
+    subject: event.subject,
+    sequence: String(event.sequence).padStart(20, '0'),
+    epoch: event.epoch,
+    cursor: cursorOf(event),
+    recordedtime: event.recordedtime,
+    ...(event.late ? { late: 'true' } : {}),
+    ...(event.replacesid === null ? {} : { replacesid: event.replacesid }),
+    datacontenttype: 'application/json',
+  }
+  return JSON.stringify(attributes).slice(0, -1)
+}
+
+/** The whole event as one line of JSON, from its two stored halves. */
+export function joinEvent(attributes: string, data: string): string {
+  return `${attributes},"data":${data}}`
+}

@@ -1,0 +1,145 @@
+/**
+ * The log port: the only truth of this program. One ordered log, one writer, many readers that pull.
+ * Owns the words of the contract between the product and its log (Kafka, embedded SQLite, memory).
+ * Refuses to know which adapter runs: `open.ts` chooses. Every sentence here is proven for every adapter by
+ * `test/log/conformance.ts`; a behaviour that an adapter needs and the suite lacks is added to the suite first.
+ */
+import type { Committed, Gap, NewEvent } from '../core/event.ts'
+
+/** Why a unit of the upstream quota was spent; the label set of `bridge_poll_requests_total{purpose}`. */
+export const purposes = ['poll', 'fill', 'sweep', 'backfill', 'probe', 'gateway'] as const
+export type Purpose = (typeof purposes)[number]
+
+/** An upstream item that could not be read, kept as it came. */
+export interface RejectedItem {
+  /** The item's bytes as upstream sent them, as text. */
+  raw: string
+  reason: string
+  guid: string | null
+  /** ISO 8601. */
+  recordedtime: string
+}
+
+/** A gap that still waits to be filled, and how the filling goes. */
+export interface OpenGap extends Gap {
+  attempts: number
+  /** Earliest moment of the next try, on our clock. */
+  retryAtMs: number
+}
+
+/** How far the first start has read back. Both in ms since 1970, upstream's clock. */
+export interface Backfill {
+  /** Everything before this is held. */
+  doneToMs: number
+  untilMs: number
+}
+
+/** What the last commit left: everything a new writer needs to go on. Kept as keyed records, never as one blob. */
+export interface Head {
+  epoch: string
+  /** Of the last event; 0 before the first. */
+  sequence: number
+  /** Upstream cursor of the next poll; null until the first start has one. Opaque: never parsed or ordered. */
+  cursor: string | null
+  /** Highest upstream time published, ms since 1970; 0 before the first. What is older than it is `late`. */
+  latestTimeMs: number
+  /** When the last poll without `hasMore` began, by upstream's clock, ms since 1970; null before the first. */
+  lastCleanPollMs: number | null
+  /** When a request was last spent, on our clock, ms since 1970; null before the first. */
+  lastSpendMs: number | null
+  openGaps: OpenGap[]
+  backfill: Backfill | null
+}
+
+/** Units spent, by the hour (ms since 1970 of its start, UTC) and purpose. Hours older than 15 days are dropped. */
+export type Ledger = ReadonlyMap<number, Readonly<Partial<Record<Purpose, number>>>>
+
+export interface WriterState {
+  readonly head: Readonly<Head>
+  readonly ledger: Ledger
+}
+
+/** Units given back: their request never left this machine, or upstream does not count it. */
+export interface Refund {
+  /** The `atMs` that the spend was made with. */
+  atMs: number
+  units: number
+  purpose: Purpose
+}
+
+/** All or nothing: the events in this order, the rejected records, the head's changed fields, the refunds. */
+export interface Commit {
+  events: NewEvent[]
+  rejected?: RejectedItem[]
+  head?: Partial<Omit<Head, 'epoch' | 'sequence' | 'lastSpendMs'>>
+  refunds?: Refund[]
+}
+
+/** Most events that one commit may hold; a longer fill is a chain of commits. */
+export const COMMIT_LIMIT = 1000
+
+/** A stretch of leadership. It ends once: `lost` aborts. */
+export interface Term {
+  readonly lost: AbortSignal
+}
+
+/**
+ * The one writer. Its operations run one after the other, in the order they were called.
+ * Every operation resolves, or throws one of:
+ * - `log_fenced`: a later writer has claimed. Nothing of this writer becomes visible any more; never claim again in
+ *   this term: step down and campaign.
+ * - `log_unknown`: it may or may not be durable. The writer is dead; while still leader, `claim` again *reads* what
+ *   happened and never guesses.
+ * - `log_damaged`: what is stored contradicts itself. The process stops.
+ * After any of them every further operation throws the same.
+ */
+export interface Writer {
+  /** What the last resolved operation left. */
+  readonly state: WriterState
+  /** Durably counts units at `atMs` (our clock) before their request leaves, and sets `head.lastSpendMs`. */
+  spend(units: number, purpose: Purpose, atMs: number): Promise<void>
+  /**
+   * Makes the commit durable and visible, all or nothing, and gives each event the next sequence.
+   * Resolves with the events in their places. More than COMMIT_LIMIT events: RangeError, nothing written.
+   */
+  commit(commit: Commit): Promise<Committed[]>
+  /** Gives the claim up cleanly. Never throws; later operations throw `log_fenced`. */
+  release(): Promise<void>
+}
+
+/** One key of a table with its new value; null = deleted. */
+export interface Change<V> {
+  key: string
+  value: V | null
+}
+
+/** A compacted key-value table whose values are JSON. Any process may write; every process sees the changes. */
+export interface Table<V> {
+  /** Every key with its latest value, read to the end. */
+  load(): Promise<Map<string, V>>
+  /** Durable when it resolves. */
+  put(key: string, value: V): Promise<void>
+  /** Durable when it resolves; a missing key is no error. */
+  delete(key: string): Promise<void>
+  /** Every change made after this call, in order, until the signal aborts. */
+  changes(signal: AbortSignal): AsyncIterable<Change<V>[]>
+}
+
+export interface Log {
+  readonly kind: 'kafka' | 'embedded' | 'memory'
+  /** Resolves when this process should lead. Rejects with the signal's reason when it aborts first. */
+  campaign(signal: AbortSignal): Promise<Term>
+  /** Fences every earlier writer, then resolves with what the last commit left. An unused log gets its epoch here. */
+  claim(term: Term, signal: AbortSignal): Promise<Writer>
+  /**
+   * Every committed event with a sequence greater than `after`, in sequence, in batches; then tails until the signal
+   * aborts, and ends. Nothing uncommitted is ever seen. May be called before the first claim.
+   */
+  follow(after: number, signal: AbortSignal): AsyncIterable<Committed[]>
+  /** The rejected records, newest last, at most `limit` of the newest. */
+  rejected(limit: number): Promise<RejectedItem[]>
+  /** The table of that name. */
+  table<V>(name: string): Table<V>
+  /** Releases everything. Later calls throw. Callable twice. */
+  close(): Promise<void>
+}

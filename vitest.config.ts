@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config'
+
+/** Folders whose tests start processes, listeners on real sockets or long runs; everything else is the unit tier. */
+const slow = ['test/e2e/**', 'test/integration/**']
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...slow],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'whole',
+          include: slow.map((folder) => `${folder}/*.test.ts`),
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
