@@ -22,16 +22,29 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number]
 
+/** One wrong field of a setting, a filter, a query or a body: where, what, and the near match where there is one. */
+export interface FieldError {
+  field: string
+  message: string
+}
+
 /** A fault with a stable code, a sentence for a person, and what that person can do about it. */
 export class BridgeError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined
+  /** Each wrong field, where several can be told apart. */
+  readonly errors: readonly FieldError[]
 
-  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; cause?: unknown; errors?: readonly FieldError[] } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'BridgeError'
     this.code = code
     this.hint = options.hint
+    this.errors = options.errors ?? []
   }
 }
 

@@ -19,6 +19,7 @@ const LONGEST_TIMER_MS = 2_147_483_647
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
+  // biome-ignore lint/plugin: the one place that asks the machine for the time
   now: () => Date.now(),
   after(delayMs, callback) {
     let timer: NodeJS.Timeout
@@ -32,6 +33,7 @@ export const systemClock: Clock = {
 }
 
 /** The machine's own chance. */
+// biome-ignore lint/plugin: the one place that asks the machine for chance
 export const systemChance: Chance = () => Math.random()
 
 /** Resolves after `delayMs`, or at once when the signal aborts; never rejects. The caller looks at the signal. */

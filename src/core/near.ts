@@ -1,0 +1,43 @@
+/**
+ * The near match for a wrong name, so that an error can say what was meant. Owns nothing else.
+ */
+
+/** The candidate closest to `name` within a third of its length (at least two edits), or null. */
+export function nearMatch(name: string, candidates: readonly string[]): string | null {
+  const wanted = name.toLowerCase()
+  let best: string | null = null
+  let bestEdits = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of candidates) {
+    const edits = editDistance(wanted, candidate.toLowerCase())
+    if (edits < bestEdits) {
+      best = candidate
+      bestEdits = edits
+    }
+  }
+  return best
+}
+
+/** ` – did you mean "x"?`, or nothing where no candidate is near. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const near = nearMatch(name, candidates)
+  return near === null ? '' : ` – did you mean "${near}"?`
+}
+
+function editDistance(from: string, to: string): number {
+  let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1] ? 0 : 1
+      current.push(
+        Math.min(
+          (previous[column] ?? 0) + 1,
+          (current[column - 1] ?? 0) + 1,
+          (previous[column - 1] ?? 0) + same,
+        ),
+      )
+    }
+    previous = current
+  }
+  return previous[to.length] ?? 0
+}
