@@ -34,6 +34,15 @@ export interface Backfill {
   untilMs: number
 }
 
+/** An overlap re-read that is still owed after a burst: it finds what came in behind the cursor. */
+export interface PendingSweep {
+  /** Start of the range, ms since 1970, upstream's clock. */
+  fromMs: number
+  /** Earliest moment of the re-read, ms since 1970, our clock. */
+  dueAtMs: number
+  attempts: number
+}
+
 /** What the last commit left: everything a new writer needs to go on. Kept as keyed records, never as one blob. */
 export interface Head {
   epoch: string
@@ -49,6 +58,7 @@ export interface Head {
   lastSpendMs: number | null
   openGaps: OpenGap[]
   backfill: Backfill | null
+  sweep: PendingSweep | null
 }
 
 /** Units spent, by the hour (ms since 1970 of its start, UTC) and purpose. Hours older than 15 days are dropped. */
