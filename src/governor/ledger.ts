@@ -1,0 +1,56 @@
+/**
+ * What the weekly quota has left, from the units that the log has counted. Owns the two readings of "weekly": rolling
+ * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
+ */
+import type { Ledger, Purpose } from '../log/log.ts'
+
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+
+/** `rolling`: the units of any seven days; else a weekly moment, as minutes after Monday 00:00 UTC. */
+export type QuotaReset = 'rolling' | { minutesAfterMonday: number }
+
+export interface Quota {
+  limit: number
+  used: number
+  /** Never negative. */
+  remaining: number
+  /** When units come free again, ms since 1970: the fixed reset, or when the oldest counted hour leaves the week. */
+  resetMs: number
+}
+
+/** The quota at `nowMs`. An hour that is only partly inside the week counts in full, so the count is never too low. */
+export function quotaAt(ledger: Ledger, limit: number, reset: QuotaReset, nowMs: number): Quota {
+  const startMs = weekStartMs(reset, nowMs)
+  let used = 0
+  let oldestMs = nowMs
+  for (const [hourMs, units] of ledger) {
+    const spent = unitsOf(units)
+    if (hourMs + HOUR_MS <= startMs || spent === 0) continue
+    used += spent
+    oldestMs = Math.min(oldestMs, hourMs)
+  }
+  const resetMs = reset === 'rolling' ? oldestMs + HOUR_MS + WEEK_MS : startMs + WEEK_MS
+  return { limit, used, remaining: Math.max(0, limit - used), resetMs }
+}
+
+/** Units spent in the last seven days on any of these purposes. */
+export function spentOn(ledger: Ledger, purposes: readonly Purpose[], nowMs: number): number {
+  let spent = 0
+  for (const [hourMs, units] of ledger) {
+    if (hourMs + HOUR_MS <= nowMs - WEEK_MS) continue
+    for (const purpose of purposes) spent += units[purpose] ?? 0
+  }
+  return spent
+}
+
+function weekStartMs(reset: QuotaReset, nowMs: number): number {
+  if (reset === 'rolling') return nowMs - WEEK_MS
+  /** 1970-01-05 was a Monday. */
+  const anchorMs = 4 * 24 * HOUR_MS + reset.minutesAfterMonday * 60_000
+  return nowMs - ((((nowMs - anchorMs) % WEEK_MS) + WEEK_MS) % WEEK_MS)
+}
+
+function unitsOf(units: Partial<Record<Purpose, number>>): number {
+  return Object.values(units).reduce((sum, spent) => sum + spent, 0)
+}

@@ -1,0 +1,51 @@
+/**
+ * How the quota is shared out: the seam behind which the planner comes. For now a fixed interval between polls, and
+ * a share kept for walks (fills, sweeps, backfill). Owns these two decisions. Refuses to count and to send.
+ */
+import type { Ledger, Purpose } from '../log/log.ts'
+import type { QuotaReset } from './ledger.ts'
+import { quotaAt, spentOn } from './ledger.ts'
+
+const WEEK_MS = 7 * 24 * 3_600_000
+/** Of the weekly quota, kept for walks. On the advanced plan 140 requests a business day; a morning takes about 40. */
+const WALK_SHARE = 0.2
+/** Polling faster than this gains nothing that a reader would notice. */
+const SHORTEST_INTERVAL_MS = 1000
+
+/** The purposes that walk over pages; polls and probes do not. */
+const WALKS: readonly Purpose[] = ['fill', 'sweep', 'backfill']
+
+/** The figures of the plan that govern spending. */
+export interface PlanFigures {
+  ratePerSecond: number
+  burst: number
+  weeklyQuota: number
+  pageSize: number
+  quotaReset: QuotaReset
+}
+
+export interface Pacing {
+  /** Milliseconds from one poll to the next. */
+  pollIntervalMs(): number
+  /** True when one more request of a walk can be paid without taking it from the polls. */
+  mayWalk(ledger: Ledger, nowMs: number): boolean
+  /** True when any request can be paid. */
+  mayRequest(ledger: Ledger, nowMs: number): boolean
+}
+
+/** A fixed interval that, with the share kept for walks, spends the quota in exactly a week. */
+export function fixedPacing(plan: PlanFigures): Pacing {
+  const intervalMs = Math.max(
+    SHORTEST_INTERVAL_MS,
+    1000 / plan.ratePerSecond,
+    WEEK_MS / (plan.weeklyQuota * (1 - WALK_SHARE)),
+  )
+  const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
+    quotaAt(ledger, plan.weeklyQuota, plan.quotaReset, nowMs).remaining > 0
+  return {
+    pollIntervalMs: () => intervalMs,
+    mayRequest,
+    mayWalk: (ledger, nowMs) =>
+      mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < plan.weeklyQuota * WALK_SHARE,
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The typed client of upstream: the list and the single item. Owns paths and parameters, and the order of the layers
+ * around a request: spend the unit durably, wait for the throttle, send. Refuses to retry and to judge.
+ */
+import { isoSeconds } from '../core/dates.ts'
+import type { Purpose } from '../log/log.ts'
+import type { Outcome } from './outcome.ts'
+import type { Page } from './page.ts'
+import { readPage } from './page.ts'
+import type { Transport } from './transport.ts'
+
+/** One request of the list. `sinceCursor` polls; otherwise it is a page of a walk, the first without `pageCursor`. */
+export interface ListQuery {
+  pageSize: number
+  sinceCursor?: string
+  pageCursor?: string
+  /** Inclusive bounds, ms since 1970, widened to whole seconds. */
+  fromMs?: number
+  toMs?: number
+}
+
+/** What must happen before a request leaves. Both reject to stop it. */
+export interface Gate {
+  /** Resolves when one unit is durably counted for this request at `atMs`. */
+  spend(purpose: Purpose, atMs: number): Promise<void>
+  /** Resolves when the plan's throttle lets one request through. Last, so that a slow disk never bunches requests. */
+  throttle(signal: AbortSignal): Promise<void>
+}
+
+export interface UpstreamClient {
+  /**
+   * One page of disclosures. Upstream's doings are outcomes.
+   * @throws what the gate throws; the request has not left then
+   */
+  list(query: ListQuery, purpose: Purpose, gate: Gate, signal: AbortSignal): Promise<Outcome<Page>>
+  /** The single item of that guid or rnsDateId, as text. Same throws. */
+  item(identifier: string, purpose: Purpose, gate: Gate, signal: AbortSignal): Promise<Outcome<string>>
+  close(): Promise<void>
+}
+
+const ITEMS = '/disclosures/sources/rns/items'
+
+/** A client over that transport. `now` is our clock, ms since 1970. */
+export function createUpstreamClient(transport: Transport, now: () => number): UpstreamClient {
+  const send = async (
+    path: string,
+    purpose: Purpose,
+    gate: Gate,
+    signal: AbortSignal,
+  ): Promise<Outcome<string>> => {
+    await gate.spend(purpose, now())
+    await gate.throttle(signal)
+    return transport.get(path, signal)
+  }
+  return {
+    async list(query, purpose, gate, signal) {
+      const outcome = await send(`${ITEMS}?${listParameters(query)}`, purpose, gate, signal)
+      if (outcome.kind !== 'ok') return outcome
+      const read = readPage(outcome.value)
+      return read.ok
+        ? { ...outcome, value: read.page }
+        : { ...withoutValue(outcome), kind: 'invalid', reason: read.reason }
+    },
+    item: (identifier, purpose, gate, signal) =>
+      send(`${ITEMS}/${encodeURIComponent(identifier)}`, purpose, gate, signal),
+    close: () => transport.close(),
+  }
+}
+
+function withoutValue({ startedMs, endedMs, serverMs, sent }: Outcome<unknown>) {
+  return { startedMs, endedMs, serverMs, sent }
+}
+
+function listParameters(query: ListQuery): URLSearchParams {
+  const parameters = new URLSearchParams({ pageSize: String(query.pageSize) })
+  if (query.sinceCursor !== undefined) parameters.set('sinceCursor', query.sinceCursor)
+  if (query.pageCursor !== undefined) parameters.set('pageCursor', query.pageCursor)
+  if (query.fromMs !== undefined) parameters.set('dateFrom', isoSeconds(query.fromMs))
+  if (query.toMs !== undefined) parameters.set('dateTo', isoSeconds(query.toMs + 999))
+  return parameters
+}

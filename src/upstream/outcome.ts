@@ -1,0 +1,71 @@
+/**
+ * What became of one request: a value for everything that an upstream can do to us. Owns the classification of
+ * statuses and of transport faults. Refuses to retry or wait.
+ */
+
+/** How a request that brought no usable answer ended. */
+export type Failure =
+  | { kind: 'too_many'; retryAfter: string | null }
+  | { kind: 'unauthorised'; status: number }
+  | { kind: 'refused'; status: number; message: string }
+  | { kind: 'server_error'; status: number }
+  | { kind: 'timeout'; phase: 'headers' | 'body' }
+  | { kind: 'network'; message: string }
+  | { kind: 'invalid'; reason: string }
+
+export interface Timing {
+  /** When the request left and when its outcome was known, ms since 1970 on our clock. */
+  startedMs: number
+  endedMs: number
+  /** Upstream's `Date`, ms since 1970; null where it sent none. */
+  serverMs: number | null
+  /** False when the request surely never reached upstream: its unit is given back. */
+  sent: boolean
+}
+
+export type Outcome<T> = Timing & ({ kind: 'ok'; value: T } | Failure)
+
+/** The failure in a status other than 200. `body` is only looked at for the message of a refusal. */
+export function classifyStatus(status: number, retryAfter: string | null, body: string): Failure {
+  if (status === 429) return { kind: 'too_many', retryAfter }
+  if (status === 401 || status === 403) return { kind: 'unauthorised', status }
+  if (status >= 400 && status < 500) return { kind: 'refused', status, message: errorMessage(body) }
+  if (status >= 500) return { kind: 'server_error', status }
+  return { kind: 'invalid', reason: `status ${status}` }
+}
+
+/** Error codes of a connection that was never made, so that the request cannot have been counted upstream. */
+const NEVER_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_INVALID_URL)/
+/** Error codes of an answer whose encoding is broken. */
+const BROKEN_ENCODING = /^(Z_|ERR_BROTLI|ERR_ZSTD|ERR__ERROR)/
+
+/** The failure in an error thrown by fetch or by reading its body. */
+export function classifyThrown(error: unknown): { failure: Failure; sent: boolean } {
+  const code = errorCode(error)
+  if (BROKEN_ENCODING.test(code)) return { failure: { kind: 'invalid', reason: `encoding: ${code}` }, sent: true }
+  return { failure: { kind: 'network', message: code }, sent: !NEVER_CONNECTED.test(code) }
+}
+
+/** The innermost error code: fetch wraps the socket's error in `cause`, several addresses in `errors`. */
+function errorCode(error: unknown): string {
+  for (let inner = error; inner !== null && typeof inner === 'object'; ) {
+    const fields = inner as { code?: unknown; cause?: unknown; errors?: unknown[]; name?: unknown }
+    const next = fields.cause ?? (Array.isArray(fields.errors) ? fields.errors[0] : undefined)
+    if (typeof fields.code === 'string' && (next === undefined || next === null)) return fields.code
+    if (next === undefined || next === null) return typeof fields.name === 'string' ? fields.name : 'unknown'
+    inner = next
+  }
+  return 'unknown'
+}
+
+/** `error.message` and `error.hint` of upstream's error body, cut to 300 characters. */
+function errorMessage(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: { message?: unknown; hint?: unknown } }
+    const parts = [error?.message, error?.hint].filter((part) => typeof part === 'string')
+    return parts.join(' – ').slice(0, 300)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * One HTTP request to upstream, bounded in time and bytes. Owns the key header, the connection pool, the time limit
+ * and the size cap. Refuses to follow redirects (the key must not travel), to retry, and to count units.
+ */
+import { Agent, fetch, type Response } from 'undici'
+import type { Clock } from '../lifecycle/clock.ts'
+import type { Failure, Outcome } from './outcome.ts'
+import { classifyStatus, classifyThrown } from './outcome.ts'
+
+/** A page of 200 items of 1.5 KB is 300 KB; what is larger than this cap is refused unread. */
+const LARGEST_BODY_BYTES = 64 * 1024 * 1024
+/** An error's body is only read for its message. */
+const LARGEST_ERROR_BYTES = 64 * 1024
+
+export interface TransportOptions {
+  /** Base address, ending in `/v2`. */
+  url: string
+  key: string
+  /** From the first byte sent to the last byte read. */
+  timeoutMs: number
+  clock: Clock
+}
+
+export interface Transport {
+  /**
+   * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
+   * When `signal` aborts first, the outcome is `network` with the message `aborted`.
+   */
+  get(path: string, signal: AbortSignal): Promise<Outcome<string>>
+  close(): Promise<void>
+}
+
+/** A transport with its own connection pool. */
+export function createTransport({ url, key, timeoutMs, clock }: TransportOptions): Transport {
+  const agent = new Agent({ connect: { timeout: timeoutMs }, headersTimeout: 0, bodyTimeout: 0, connections: 4 })
+  return {
+    async get(path, signal) {
+      const startedMs = clock.now()
+      const stop = new AbortController()
+      const timeUp = { phase: null as null | 'headers' | 'body' }
+      let phase: 'headers' | 'body' = 'headers'
+      const cancelTimer = clock.after(timeoutMs, () => {
+        timeUp.phase = phase
+        stop.abort()
+      })
+      const onAbort = (): void => stop.abort()
+      signal.addEventListener('abort', onAbort, { once: true })
+      if (signal.aborted) stop.abort()
+      let serverMs: number | null = null
+      const ended = (sent: boolean, result: { kind: 'ok'; value: string } | Failure): Outcome<string> => ({
+        startedMs,
+        endedMs: clock.now(),
+        serverMs,
+        sent,
+        ...result,
+      })
+      try {
+        const response = await fetch(`${url}${path}`, {
+          dispatcher: agent,
+          headers: { 'x-api-key': key, accept: 'application/json' },
+          redirect: 'manual',
+          signal: stop.signal,
+        })
+        phase = 'body'
+        serverMs = dateHeaderMs(response)
+        return ended(true, await readAnswer(response))
+      } catch (error) {
+        if (timeUp.phase !== null) return ended(true, { kind: 'timeout', phase: timeUp.phase })
+        if (signal.aborted) return ended(true, { kind: 'network', message: 'aborted' })
+        const { failure, sent } = classifyThrown(error)
+        return ended(sent, failure)
+      } finally {
+        cancelTimer()
+        signal.removeEventListener('abort', onAbort)
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+async function readAnswer(response: Response): Promise<{ kind: 'ok'; value: string } | Failure> {
+  const good = response.status === 200
+  const body = await readBody(response, good ? LARGEST_BODY_BYTES : LARGEST_ERROR_BYTES)
+  if (!good) return classifyStatus(response.status, response.headers.get('retry-after'), body ?? '')
+  return body === null
+    ? { kind: 'invalid', reason: `the body is larger than ${LARGEST_BODY_BYTES} bytes` }
+    : { kind: 'ok', value: body }
+}
+
+/** The body as text, or null when it is larger than the cap; the rest is then not read. */
+async function readBody(response: Response, capBytes: number): Promise<string | null> {
+  if (response.body === null) return ''
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > capBytes) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function dateHeaderMs(response: Response): number | null {
+  const ms = Date.parse(response.headers.get('date') ?? '')
+  return Number.isNaN(ms) ? null : ms
+}
