@@ -4,7 +4,7 @@
  */
 import type { Disclosure, Party } from './disclosure.ts'
 
-/** Identifiers of one company; a missing one is left out, so that stored facts stay small. */
+/** Identifiers of one company in upper case; a missing one is left out, so that stored facts stay small. */
 export interface Identifiers {
   isin?: string
   symbol?: string
@@ -56,8 +56,8 @@ export const GAP_FACTS: Facts = Object.freeze({
 
 function identifiersOf(party: Party): Identifiers {
   return {
-    ...(party.isin === null ? {} : { isin: party.isin }),
-    ...(party.symbol === null ? {} : { symbol: party.symbol }),
-    ...(party.lei === null ? {} : { lei: party.lei }),
+    ...(party.isin === null ? {} : { isin: party.isin.toUpperCase() }),
+    ...(party.symbol === null ? {} : { symbol: party.symbol.toUpperCase() }),
+    ...(party.lei === null ? {} : { lei: party.lei.toUpperCase() }),
   }
 }

@@ -1,0 +1,59 @@
+/**
+ * The named filters that users ask for most (docs/filters.md lists them). Owns their codes and meanings.
+ * Refuses to evaluate: a preset is data, `filter.ts` asks it like any other field.
+ */
+
+/** A named filter over FCA categories. */
+export interface Preset {
+  /** One sentence for the docs and for the answer to a wrong name. */
+  meaning: string
+  /** FCA category codes. */
+  fcaCategories: readonly string[]
+  /** `only` keeps what has one of the codes; `without` keeps what has none of them. */
+  keeps: 'only' | 'without'
+}
+
+export const presetNames = ['no-routine', 'results', 'takeovers', 'trading-halts'] as const
+export type PresetName = (typeof presetNames)[number]
+
+/** Codes from the FCA list (DTR 8 Annex 2) and the source-only codes of the RNS feed. */
+export const presets: Readonly<Record<PresetName, Preset>> = {
+  'no-routine': {
+    meaning:
+      'Leaves out what comes by the hundred: voting rights, own-share transactions, holdings, director dealings, Takeover Panel forms, block listings and price monitoring.',
+    fcaCategories: ['TVR', 'POS', 'HOL', 'DSH', 'RET', 'FEO', 'FER', 'DCC', 'FEE', 'BLR', 'PME', 'APM'],
+    keeps: 'without',
+  },
+  results: {
+    meaning: 'Financial results: final, half-year, first and third quarter, and annual reports.',
+    fcaCategories: ['FR', 'IR', 'ACS', 'QRF', 'QRT'],
+    keeps: 'only',
+  },
+  takeovers: {
+    meaning:
+      'The course of a bid: possible and firm offers, their updates, documents, rejection, lapse and end, schemes of arrangement, compulsory acquisition, and notices of the Panel and the competition authority.',
+    fcaCategories: [
+      'OFD',
+      'OFB',
+      'OFF',
+      'OUP',
+      'ODP',
+      'ORE',
+      'OTT',
+      'OLA',
+      'SOA',
+      'CAS',
+      'RTT',
+      'TAB',
+      'POT',
+      'PNM',
+      'MER',
+    ],
+    keeps: 'only',
+  },
+  'trading-halts': {
+    meaning: 'Suspensions of a listing or of trading, statements about them, and restorations.',
+    fcaCategories: ['SUS', 'SRS', 'REN', 'EXC'],
+    keeps: 'only',
+  },
+}
