@@ -1,0 +1,128 @@
+/**
+ * Answers of the upstream API in its own shapes (specification §2.12, §4.1, §4.2). Owns the three paging shapes and the
+ * page cursor. Refuses to re-encode items: their JSON text goes out as the store holds it.
+ */
+import { isBridgeError } from '../../errors.ts'
+import type { ItemStore, StoredItem } from './item-store.ts'
+import type { ListQuery, Paging } from './list-query.ts'
+import { badRequest, errorBody, type Refusal, type Violation } from './refusal.ts'
+
+/** An HTTP answer whose body is JSON text. */
+export interface Answer {
+  status: number
+  body: string
+  /** Why it was refused; null where it was not. */
+  violation: Violation | null
+}
+
+/** Length of a date-and-number identifier, `yyyy-mm-dd.<rnsId>` (specification §4.2). */
+const RNS_DATE_ID_LENGTH = 16
+const PAGE_CURSOR = /^p1([0-9a-f]{8})(.+)$/s
+
+/** The answer that a refusal is. */
+export function refusedAnswer(refusal: Refusal): Answer {
+  return {
+    status: refusal.status,
+    body: errorBody(refusal.message, refusal.hint),
+    violation: refusal.violation,
+  }
+}
+
+/** One page of the list, in the shape of the mode that was asked for. A cursor that is not ours answers 400. */
+export async function listAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
+  try {
+    return await pageAnswer(store, query)
+  } catch (error) {
+    if (isBridgeError(error, 'cursor_invalid')) return refusedAnswer(refusedCursor(query.paging))
+    throw error
+  }
+}
+
+/** The latest revision of one item: an identifier of 16 characters is an rnsDateId, any other a guid. */
+export async function itemAnswer(store: ItemStore, identifier: string): Promise<Answer> {
+  const raw =
+    identifier.length === RNS_DATE_ID_LENGTH
+      ? await store.byRnsDateId(identifier)
+      : await store.byGuid(identifier)
+  if (raw !== null) return { status: 200, body: `{"data":${raw}}`, violation: null }
+  return refusedAnswer({
+    status: 404,
+    violation: 'not_found',
+    message: 'there is no item with this identifier',
+    hint: 'Use a guid, or yyyy-mm-dd.<rnsId> with exactly 16 characters.',
+  })
+}
+
+async function pageAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
+  const { selection, pageSize, paging } = query
+  if (paging.mode === 'since') {
+    const { items, more } = await store.newestSince(selection, paging.sinceCursor, pageSize)
+    const latestCursor = items[0]?.cursor ?? paging.sinceCursor
+    return okAnswer(query, items, { pageSize, latestCursor, count: items.length, hasMore: more })
+  }
+  if (paging.mode === 'number') {
+    const { pageNumber } = paging
+    const { items, total } = await store.pageAt(selection, (pageNumber - 1) * pageSize, pageSize)
+    const pageTotal = Math.ceil(total / pageSize)
+    return okAnswer(query, items, {
+      pageSize,
+      pageNumber,
+      pageTotal,
+      itemTotal: total,
+      ...latestOf(items),
+    })
+  }
+  const before = paging.pageCursor === null ? null : openPageCursor(paging.pageCursor, query.fingerprint)
+  if (before !== null && 'refusal' in before) return refusedAnswer(before.refusal)
+  const { items, more } = await store.pageBefore(selection, before?.cursor ?? null, pageSize)
+  const last = items.at(-1)
+  const nextCursor = more && last !== undefined ? sealPageCursor(last.cursor, query.fingerprint) : null
+  return okAnswer(query, items, { pageSize, nextCursor, ...latestOf(items) })
+}
+
+function okAnswer(query: ListQuery, items: readonly StoredItem[], paging: object): Answer {
+  const data = items.map((item) => item.raw).join(',')
+  const warnings = query.warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(query.warnings)}`
+  const meta = JSON.stringify({ paging })
+  return { status: 200, body: `{"data":[${data}],"meta":${meta}${warnings}}`, violation: null }
+}
+
+/** `latestCursor`: of the newest item in this response, absent where there is none. */
+function latestOf(items: readonly StoredItem[]): { latestCursor?: string } {
+  const newest = items[0]
+  return newest === undefined ? {} : { latestCursor: newest.cursor }
+}
+
+/** A page cursor is the store's cursor of the last item given, sealed with the query it belongs to. */
+function sealPageCursor(cursor: string, fingerprint: string): string {
+  return Buffer.from(`p1${fingerprint}${cursor}`).toString('base64url')
+}
+
+function openPageCursor(text: string, fingerprint: string): { cursor: string } | { refusal: Refusal } {
+  const [, sealed, cursor] = PAGE_CURSOR.exec(Buffer.from(text, 'base64url').toString()) ?? []
+  if (sealed === undefined || cursor === undefined || sealPageCursor(cursor, sealed) !== text) {
+    return { refusal: refusedCursor({ mode: 'cursor', pageCursor: text }) }
+  }
+  if (sealed === fingerprint) return { cursor }
+  return {
+    refusal: badRequest(
+      'page_cursor_of_other_query',
+      'pageCursor belongs to a query with other filters',
+      'Send the filters of the first request with every page, or start the walk again without pageCursor.',
+    ),
+  }
+}
+
+function refusedCursor(paging: Paging): Refusal {
+  return paging.mode === 'since'
+    ? badRequest(
+        'cursor_refused',
+        'sinceCursor is not a cursor of this service',
+        'Take meta.paging.latestCursor of a list response; to start again, list without a cursor.',
+      )
+    : badRequest(
+        'cursor_refused',
+        'pageCursor is not a cursor of this service',
+        'Take meta.paging.nextCursor of the page before; to start again, leave pageCursor out.',
+      )
+}

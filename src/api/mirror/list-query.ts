@@ -1,0 +1,227 @@
+/**
+ * The list's query string, read and checked (specification §4.1, §8): selection, page and warnings, or the refusal.
+ * Owns every rule about parameters. Refuses to read items, and to look inside a cursor.
+ */
+import { crc32 } from 'node:zlib'
+import { type DateBound, parseDateBound } from '../../core/dates.ts'
+import { didYouMean } from '../../core/near.ts'
+import type { PlanName } from '../../core/plans.ts'
+import { BridgeError } from '../../errors.ts'
+import { channels, matches, type Selection } from './item-store.ts'
+import { type Read, read, readEnum, readInteger, readList, readText, unreadable } from './parameters.ts'
+import { type EntitledFilter, largestPage, missingPlan, planForPage } from './plans.ts'
+import { badRequest, type Refusal } from './refusal.ts'
+
+const DAY_MS = 86_400_000
+/** How far back the list reads without `dateFrom` (specification §4.1.1). */
+const DEFAULT_RANGE_MS = 30 * DAY_MS
+const DEFAULT_PAGE_SIZE = 50
+const LARGEST_PAGE_SIZE = 200
+const LAST_PAGE_NUMBER = 1_000_000_000
+
+/** What the server knows besides the query. */
+export interface ListContext {
+  plan: PlanName
+  /** The server's present moment, ms since 1970. */
+  nowMs: number
+  /** The word in the place of `native` in parameter names. */
+  nativeWord: string
+  /** Upstream ignores unknown parameters silently; the bridge's own `/v2` warns about them. */
+  unknownParameters: 'ignore' | 'warn'
+  /** `ignore` = no item here carries a channel: the filter is left out with a warning. */
+  channel: 'serve' | 'ignore'
+}
+
+/** Which of the three modes of specification §4.1.2, and where it stands. */
+export type Paging =
+  | { mode: 'cursor'; pageCursor: string | null }
+  | { mode: 'number'; pageNumber: number }
+  | { mode: 'since'; sinceCursor: string }
+
+export interface ListQuery {
+  selection: Selection
+  pageSize: number
+  paging: Paging
+  warnings: string[]
+  /** The same for the same filters, whatever page: a page cursor is good only for the query that gave it. */
+  fingerprint: string
+}
+
+/** Reads and checks the parameters of one list request. */
+export function readListQuery(params: URLSearchParams, context: ListContext): Read<ListQuery> {
+  const paging = readPaging(params)
+  if (!paging.ok) return paging
+  const pageSize = readPageSize(params, context.plan)
+  if (!pageSize.ok) return pageSize
+  const selected = readSelection(params, context)
+  if (!selected.ok) return selected
+  return read({
+    ...selected.value,
+    pageSize: pageSize.value,
+    paging: paging.value,
+    warnings: [...selected.value.warnings, ...unknownWarnings(params, context)],
+  })
+}
+
+function readPaging(params: URLSearchParams): Read<Paging> {
+  const used = ['pageCursor', 'pageNumber', 'sinceCursor'].filter((name) => params.has(name))
+  if (used.length > 1) {
+    const refusal: Refusal = badRequest(
+      'two_paging_modes',
+      `${used.join(' and ')} exclude each other`,
+      'Send one of pageCursor, pageNumber and sinceCursor.',
+    )
+    return { ok: false, refusal }
+  }
+  const sinceCursor = readText(params, 'sinceCursor')
+  if (!sinceCursor.ok) return sinceCursor
+  if (sinceCursor.value !== null) return read({ mode: 'since', sinceCursor: sinceCursor.value })
+  const pageNumber = readInteger(params, 'pageNumber', { low: 1, high: LAST_PAGE_NUMBER })
+  if (!pageNumber.ok) return pageNumber
+  if (pageNumber.value !== null) return read({ mode: 'number', pageNumber: pageNumber.value })
+  const pageCursor = readText(params, 'pageCursor')
+  return pageCursor.ok ? read({ mode: 'cursor', pageCursor: pageCursor.value }) : pageCursor
+}
+
+function readPageSize(params: URLSearchParams, plan: PlanName): Read<number> {
+  const pageSize = readInteger(params, 'pageSize', { low: 1, high: LARGEST_PAGE_SIZE })
+  if (!pageSize.ok) return pageSize
+  const size = pageSize.value ?? DEFAULT_PAGE_SIZE
+  const ceiling = largestPage(plan)
+  if (size <= ceiling) return read(size)
+  const refusal = badRequest(
+    'page_size_above_plan',
+    `pageSize ${size} is above the ceiling of the plan "${plan}", which is ${ceiling}`,
+    `Send pageSize=${ceiling} or less, or use the plan "${planForPage(size)}".`,
+  )
+  return { ok: false, refusal }
+}
+
+function readSelection(
+  params: URLSearchParams,
+  context: ListContext,
+): Read<{ selection: Selection; warnings: string[]; fingerprint: string }> {
+  const warnings: string[] = []
+  const dateFrom = readDate(params, 'dateFrom')
+  if (!dateFrom.ok) return dateFrom
+  const dateTo = readDate(params, 'dateTo')
+  if (!dateTo.ok) return dateTo
+  const match = readEnum(params, 'match', matches)
+  if (!match.ok) return match
+  const hasSymbol = readEnum(params, 'hasSymbol', ['true', 'false'])
+  if (!hasSymbol.ok) return hasSymbol
+  const lists = readLists(params, context, warnings)
+  if (!lists.ok) return lists
+  const q = readQ(params, context.plan, warnings)
+  if (!q.ok) return q
+  const channel = readChannel(params, context, warnings)
+  if (!channel.ok) return channel
+
+  const toMs = dateTo.value?.toMs ?? null
+  const wholeHistory = lists.value.isins !== null || lists.value.symbols !== null
+  const defaultFromMs = wholeHistory ? null : (toMs ?? context.nowMs) - DEFAULT_RANGE_MS
+  const selection: Selection = {
+    fromMs: dateFrom.value?.fromMs ?? defaultFromMs,
+    toMs,
+    ...lists.value,
+    match: match.value ?? 'issuer',
+    q: q.value,
+    hasSymbol: hasSymbol.value === 'true',
+    channel: channel.value,
+  }
+  // The default start moves with the clock, and a walk must outlive that: the fingerprint holds what was sent.
+  const asked = { ...selection, fromMs: dateFrom.value?.fromMs ?? null }
+  return read({ selection, warnings, fingerprint: fingerprintOf(asked) })
+}
+
+function fingerprintOf(asked: Selection): string {
+  const ordered = Object.entries(asked).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.toSorted() : value,
+  ])
+  return crc32(JSON.stringify(ordered.sort())).toString(16).padStart(8, '0')
+}
+
+function readDate(params: URLSearchParams, name: string): Read<DateBound | null> {
+  const text = readText(params, name)
+  if (!text.ok || text.value === null) return text as Read<null>
+  try {
+    return read(parseDateBound(text.value))
+  } catch (error) {
+    if (error instanceof BridgeError) return unreadable(`${name}: ${error.message}`, error.hint ?? null)
+    throw error
+  }
+}
+
+type Lists = Pick<Selection, 'isins' | 'symbols' | 'fcaCategories' | 'nativeCategories'>
+
+/** The four list filters, each in its two forms, without those that the plan lacks. */
+function readLists(params: URLSearchParams, context: ListContext, warnings: string[]): Read<Lists> {
+  const lists: Lists = { isins: null, symbols: null, fcaCategories: null, nativeCategories: null }
+  for (const { filter, plural, singular } of listNames(context.nativeWord)) {
+    const list = readList(params, plural, singular)
+    if (!list.ok) return list
+    if (list.value.values === null) continue
+    if (list.value.warning !== null) warnings.push(list.value.warning)
+    const missing = missingPlan(context.plan, filter)
+    if (missing === null) lists[filter] = list.value.values
+    else warnings.push(ignoredByPlan(params.has(plural) ? plural : singular, missing))
+  }
+  return read(lists)
+}
+
+/** Parameter names of the list filters; the native one is spelt with the live service's word. */
+function listNames(nativeWord: string): { filter: keyof Lists; plural: string; singular: string }[] {
+  return [
+    { filter: 'isins', plural: 'isins', singular: 'isin' },
+    { filter: 'symbols', plural: 'symbols', singular: 'symbol' },
+    { filter: 'fcaCategories', plural: 'fcaCategories', singular: 'fcaCategory' },
+    {
+      filter: 'nativeCategories',
+      plural: `${nativeWord}Categories`,
+      singular: `${nativeWord}Category`,
+    },
+  ]
+}
+
+function readQ(params: URLSearchParams, plan: PlanName, warnings: string[]): Read<string | null> {
+  const q = readText(params, 'q')
+  if (!q.ok || q.value === null) return q
+  if (isLacking('q', plan, warnings)) return read(null)
+  return q.value === '' ? unreadable('q is empty', 'Leave q out, or send part of a headline.') : q
+}
+
+function readChannel(
+  params: URLSearchParams,
+  context: ListContext,
+  warnings: string[],
+): Read<Selection['channel']> {
+  if (!params.has('channel') || isLacking('channel', context.plan, warnings)) return read(null)
+  if (context.channel === 'serve') return readEnum(params, 'channel', channels)
+  warnings.push('channel was ignored: no item here carries a distribution channel.')
+  return read(null)
+}
+
+function isLacking(filter: EntitledFilter, plan: PlanName, warnings: string[]): boolean {
+  const missing = missingPlan(plan, filter)
+  if (missing !== null) warnings.push(ignoredByPlan(filter, missing))
+  return missing !== null
+}
+
+function ignoredByPlan(parameter: string, missing: PlanName): string {
+  return `${parameter} was ignored: it needs the plan "${missing}" or above.`
+}
+
+function unknownWarnings(params: URLSearchParams, context: ListContext): string[] {
+  if (context.unknownParameters === 'ignore') return []
+  const known = [
+    ...['dateFrom', 'dateTo', 'match', 'q', 'hasSymbol', 'channel'],
+    ...['pageSize', 'pageCursor', 'pageNumber', 'sinceCursor'],
+    ...listNames(context.nativeWord).flatMap(({ plural, singular }) => [plural, singular]),
+  ]
+  const unknown = [...new Set(params.keys())].filter((name) => !known.includes(name))
+  return unknown.map((name) => {
+    const short = name.slice(0, 40)
+    return `${short} was ignored: there is no such parameter${didYouMean(short, known)}`
+  })
+}

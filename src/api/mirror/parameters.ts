@@ -1,0 +1,85 @@
+/**
+ * Query parameters as text, read by name: the two forms of a list (plural with commas, singular repeated), single
+ * values, enums and whole numbers. Owns these forms. Refuses to know which parameters exist.
+ */
+import { didYouMean } from '../../core/near.ts'
+import { badRequest, type Refusal } from './refusal.ts'
+
+/** A value, or why it cannot be one. */
+export type Read<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
+
+/** A read value. */
+export function read<T>(value: T): Read<T> {
+  return { ok: true, value }
+}
+
+/** A parameter that cannot be read. */
+export function unreadable(message: string, hint: string | null = null): { ok: false; refusal: Refusal } {
+  return { ok: false, refusal: badRequest('parameter_invalid', message, hint) }
+}
+
+/** The text of a parameter that is given at most once; null where it is not given. */
+export function readText(params: URLSearchParams, name: string): Read<string | null> {
+  const values = params.getAll(name)
+  if (values.length > 1) return unreadable(`${name} is given ${values.length} times`, `Send ${name} once.`)
+  return read(values[0] ?? null)
+}
+
+/** A whole number from `low` to `high`; null where it is not given. */
+export function readInteger(
+  params: URLSearchParams,
+  name: string,
+  range: { low: number; high: number },
+): Read<number | null> {
+  const text = readText(params, name)
+  if (!text.ok || text.value === null) return text as Read<null>
+  const value = /^\d{1,15}$/.test(text.value) ? Number(text.value) : Number.NaN
+  if (value >= range.low && value <= range.high) return read(value)
+  return unreadable(
+    `${name} must be a whole number from ${range.low} to ${range.high}, got "${shown(text.value)}"`,
+  )
+}
+
+/** One of `members`; null where it is not given. */
+export function readEnum<T extends string>(
+  params: URLSearchParams,
+  name: string,
+  members: readonly T[],
+): Read<T | null> {
+  const text = readText(params, name)
+  if (!text.ok || text.value === null) return text as Read<null>
+  const member = members.find((candidate) => candidate === text.value)
+  if (member !== undefined) return read(member)
+  const near = didYouMean(text.value.slice(0, 40), members)
+  return unreadable(
+    `${name} cannot be "${shown(text.value)}"${near}`,
+    `${name} is one of ${members.join(', ')}.`,
+  )
+}
+
+/** A list in either form, with the warning that both were sent; null where it is not given. */
+export interface ReadList {
+  values: string[] | null
+  warning: string | null
+}
+
+/** Reads `plural=A,B` or `singular=A&singular=B`; with both, the plural one counts (specification §4.1.4). */
+export function readList(params: URLSearchParams, plural: string, singular: string): Read<ReadList> {
+  const usesPlural = params.has(plural)
+  if (!usesPlural && !params.has(singular)) return read({ values: null, warning: null })
+  const texts = usesPlural
+    ? params.getAll(plural).flatMap((text) => text.split(','))
+    : params.getAll(singular)
+  const values = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))]
+  if (values.length === 0) {
+    const name = usesPlural ? plural : singular
+    return unreadable(`${name} is empty`, `Leave ${name} out, or name at least one value.`)
+  }
+  const both = usesPlural && params.has(singular)
+  const warning = both ? `${singular} was ignored because ${plural} is present; use one form.` : null
+  return read({ values, warning })
+}
+
+function shown(text: string): string {
+  return text.slice(0, 40)
+}
