@@ -38,7 +38,11 @@ export function judge429(evidence: Evidence, chance: Chance): Verdict {
   const longWait = retryAfterMs !== null && retryAfterMs > LONGEST_THROTTLE_MS
   if (quota.remaining === 0 || longWait || inARow > PATIENCE) {
     const quotaRow = Math.max(1, inARow > PATIENCE ? inARow - PATIENCE : inARow)
-    const probeMs = backoffMs(quotaRow, { baseMs: 10 * MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter: 0.1 }, chance)
+    const probeMs = backoffMs(
+      quotaRow,
+      { baseMs: 10 * MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter: 0.1 },
+      chance,
+    )
     return { kind: 'quota', waitMs: Math.min(probeMs, Math.max(MINUTE_MS, quota.resetMs - nowMs)) }
   }
   const growingMs = backoffMs(inARow, { baseMs: 1000, factor: 2, maxMs: MINUTE_MS, jitter: 0.1 }, chance)

@@ -1,19 +1,19 @@
 /**
  * How the quota is shared out: the seam behind which the planner comes. For now a fixed interval between polls, and
- * a share kept for walks (fills, sweeps, backfill). Owns these two decisions. Refuses to count and to send.
+ * a share kept for fills and sweeps. Owns these two decisions. Refuses to count and to send.
  */
 import type { Ledger, Purpose } from '../log/log.ts'
 import type { QuotaReset } from './ledger.ts'
 import { quotaAt, spentOn } from './ledger.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
-/** Of the weekly quota, kept for walks. On the advanced plan 140 requests a business day; a morning takes about 40. */
+/** Of the weekly quota, kept for fills and sweeps. On the advanced plan 140 requests a business day; a morning takes about 40. */
 const WALK_SHARE = 0.2
 /** Polling faster than this gains nothing that a reader would notice. */
 const SHORTEST_INTERVAL_MS = 1000
 
-/** The purposes that walk over pages; polls and probes do not. */
-const WALKS: readonly Purpose[] = ['fill', 'sweep', 'backfill']
+/** The purposes that draw on that share. A backfill is weighed once, before it starts. */
+const WALKS: readonly Purpose[] = ['fill', 'sweep']
 
 /** The figures of the plan that govern spending. */
 export interface PlanFigures {
@@ -27,7 +27,7 @@ export interface PlanFigures {
 export interface Pacing {
   /** Milliseconds from one poll to the next. */
   pollIntervalMs(): number
-  /** True when one more request of a walk can be paid without taking it from the polls. */
+  /** True when one more request of a fill or sweep can be paid without taking it from the polls. */
   mayWalk(ledger: Ledger, nowMs: number): boolean
   /** True when any request can be paid. */
   mayRequest(ledger: Ledger, nowMs: number): boolean

@@ -43,7 +43,8 @@ const BROKEN_ENCODING = /^(Z_|ERR_BROTLI|ERR_ZSTD|ERR__ERROR)/
 /** The failure in an error thrown by fetch or by reading its body. */
 export function classifyThrown(error: unknown): { failure: Failure; sent: boolean } {
   const code = errorCode(error)
-  if (BROKEN_ENCODING.test(code)) return { failure: { kind: 'invalid', reason: `encoding: ${code}` }, sent: true }
+  if (BROKEN_ENCODING.test(code))
+    return { failure: { kind: 'invalid', reason: `encoding: ${code}` }, sent: true }
   return { failure: { kind: 'network', message: code }, sent: !NEVER_CONNECTED.test(code) }
 }
 

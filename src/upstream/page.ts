@@ -31,7 +31,8 @@ export function readPage(body: string): { ok: true; page: Page } | { ok: false; 
     return { ok: false, reason: 'the body is not JSON' }
   }
   const fields = fieldsOf(answer)
-  if (fields === null || !Array.isArray(fields.data)) return { ok: false, reason: 'the answer has no list `data`' }
+  if (fields === null || !Array.isArray(fields.data))
+    return { ok: false, reason: 'the answer has no list `data`' }
   const values: unknown[] = fields.data
   const texts = splitItems(body)
   const paging = fieldsOf(fieldsOf(fields.meta)?.paging) ?? {}
@@ -40,7 +41,9 @@ export function readPage(body: string): { ok: true; page: Page } | { ok: false; 
     nextCursor: paging.nextCursor === null ? null : cursorText(paging.nextCursor),
     latestCursor: cursorText(paging.latestCursor) ?? null,
     hasMore: typeof paging.hasMore === 'boolean' ? paging.hasMore : undefined,
-    warnings: Array.isArray(fields.warnings) ? fields.warnings.map((warning) => String(warning).slice(0, 500)) : [],
+    warnings: Array.isArray(fields.warnings)
+      ? fields.warnings.map((warning) => String(warning).slice(0, 500))
+      : [],
   }
   return { ok: true, page }
 }

@@ -32,7 +32,12 @@ export interface Transport {
 
 /** A transport with its own connection pool. */
 export function createTransport({ url, key, timeoutMs, clock }: TransportOptions): Transport {
-  const agent = new Agent({ connect: { timeout: timeoutMs }, headersTimeout: 0, bodyTimeout: 0, connections: 4 })
+  const agent = new Agent({
+    connect: { timeout: timeoutMs },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connections: 4,
+  })
   return {
     async get(path, signal) {
       const startedMs = clock.now()

@@ -1,0 +1,62 @@
+/**
+ * What the poller does next when nothing is in flight. Owns the order: commits first, then polls that are due, the
+ * backfill, gaps, the sweep. Refuses to look at answers.
+ */
+import { parseTimestamp } from '../core/dates.ts'
+import { quotaAt } from '../governor/ledger.ts'
+import type { OpenGap } from '../log/log.ts'
+import { nextBackfillDay, poll } from './poll.ts'
+import { enqueue } from './publish.ts'
+import type { Turn } from './state.ts'
+import { startWalk } from './walk.ts'
+
+/** Longest sleep without looking again: the clock of the machine may be set. */
+const LONGEST_SLEEP_MS = 60_000
+
+/** Sends the first queued commit when none is in flight. */
+export function flushQueue(turn: Turn): void {
+  const { state } = turn
+  const [queued] = state.queue
+  if (state.committing || queued === undefined) return
+  state.committing = true
+  turn.actions.push({ type: 'commit', queued })
+}
+
+/** Starts the next job, or asks to be woken when there is one. */
+export function nextJob(turn: Turn): void {
+  const { state, nowMs } = turn
+  if (state.refunds.length > 0) enqueue(turn, 'poll', { events: [] })
+  flushQueue(turn)
+  if (state.committing) return
+  if (nowMs < state.blockedUntilMs) return wake(turn, state.blockedUntilMs)
+  if (!turn.config.pacing.mayRequest(state.ledger, nowMs)) return waitForQuota(turn)
+  if (nowMs >= state.nextPollMs || state.cursorRefused) return poll(turn)
+  const { backfill, sweep } = state.head
+  if (backfill !== null && nowMs >= state.backfillRetryMs) {
+    return startWalk(turn, { kind: 'backfill', ...nextBackfillDay(backfill) })
+  }
+  const gap = state.head.openGaps.find((open) => nowMs >= open.retryAtMs)
+  if (gap !== undefined)
+    return startWalk(turn, { kind: 'gap', gapId: gap.id, cause: gap.cause, ...rangeOf(gap) })
+  if (sweep !== null && nowMs >= sweep.dueAtMs) {
+    return startWalk(turn, { kind: 'sweep', fromMs: sweep.fromMs, toMs: null })
+  }
+  const later = [state.nextPollMs, ...state.head.openGaps.map((open) => open.retryAtMs)]
+  if (sweep !== null) later.push(sweep.dueAtMs)
+  if (backfill !== null) later.push(state.backfillRetryMs)
+  wake(turn, Math.min(...later))
+}
+
+function rangeOf(gap: OpenGap): { fromMs: number; toMs: number } {
+  return { fromMs: parseTimestamp(gap.from) ?? 0, toMs: parseTimestamp(gap.to) ?? 0 }
+}
+
+function waitForQuota(turn: Turn): void {
+  const { weeklyQuota, quotaReset } = turn.config
+  turn.state.upstream = 'quota'
+  wake(turn, quotaAt(turn.state.ledger, weeklyQuota, quotaReset, turn.nowMs).resetMs)
+}
+
+function wake(turn: Turn, atMs: number): void {
+  turn.actions.push({ type: 'wake', atMs: Math.min(atMs, turn.nowMs + LONGEST_SLEEP_MS) })
+}

@@ -1,0 +1,222 @@
+/**
+ * The poll: what to ask, and what its answer means. Owns the cursor: taking the first one, moving it, noticing that it
+ * goes in circles or was refused. Refuses to walk pages.
+ */
+import type { Commit, PendingSweep } from '../log/log.ts'
+import type { ListQuery } from '../upstream/client.ts'
+import { blockAfter, unblock } from './failure.ts'
+import { addHeld } from './held.ts'
+import { enqueue, newGap, publish } from './publish.ts'
+import type { Answer, HeldItem, ReadPage, Turn } from './state.ts'
+import { FILL_MARGIN_MS } from './state.ts'
+import { overflowCause, startWalk } from './walk.ts'
+
+/** A round that brings so many items is part of a burst: what came in behind the cursor is looked for after it. */
+const BURST_ITEMS = 20
+/** The sweep waits for so long a quiet after the burst; items have come in 20 s behind their neighbours. */
+const SWEEP_QUIET_MS = 20_000
+/** The sweep begins this long before the burst's first poll. */
+const SWEEP_MARGIN_MS = 2 * 60_000
+/** A sweep is not put off any longer once it would cover more than this. */
+const LONGEST_SWEEP_MS = 30 * 60_000
+/** Cursors remembered to notice a circle. */
+const CURSORS_KEPT = 500
+const DAY_MS = 24 * 3_600_000
+/** Items of a business day on this wire: 1,900, the sandbox's and the usual day's figure. */
+const ITEMS_A_DAY = 1900
+
+/** Sends the request that polling needs now: with the cursor, for a cursor, or by date while there is none. */
+export function poll(turn: Turn): void {
+  const { head, cursorRefused } = turn.state
+  const { pageSize } = turn.config
+  const query: ListQuery = { pageSize }
+  if (!cursorRefused) {
+    if (head.cursor !== null) query.sinceCursor = head.cursor
+    else if (head.lastCleanPollMs !== null) query.fromMs = head.lastCleanPollMs - FILL_MARGIN_MS
+  }
+  const purpose = cursorRefused ? 'probe' : 'poll'
+  turn.state.request = { purpose, query }
+  turn.state.nextPollMs = turn.nowMs + turn.config.pacing.pollIntervalMs()
+  turn.actions.push({ type: 'request', purpose, query })
+}
+
+/** What the answer to a poll, or to the request for a cursor, means. */
+export function answerPoll(turn: Turn, query: ListQuery, answer: Answer, spentMs: number): void {
+  if (answer.kind !== 'ok') {
+    blockAfter(turn, answer, spentMs)
+    turn.state.request = null
+    if (answer.kind === 'refused' && answer.status === 400 && query.sinceCursor !== undefined) {
+      turn.state.cursorRefused = true
+      turn.state.blockedUntilMs = turn.nowMs
+    }
+    turn.state.nextPollMs = turn.state.blockedUntilMs
+    return
+  }
+  const page = answer.value
+  const startMs = (answer.serverMs ?? answer.endedMs) - (answer.endedMs - answer.startedMs)
+  const circle = circleIn(turn, query, page)
+  if (circle !== null) {
+    blockAfter(turn, { ...answer, kind: 'invalid', reason: circle }, spentMs)
+    turn.state.request = null
+    turn.state.nextPollMs = turn.state.blockedUntilMs
+    return
+  }
+  unblock(turn)
+  turn.state.lastGoodPollMs = turn.nowMs
+  turn.state.request = null
+  const purpose = turn.state.cursorRefused ? 'probe' : 'poll'
+  turn.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
+  if (turn.state.cursorRefused) takeNewCursor(turn, page, startMs)
+  else if (turn.state.head.lastCleanPollMs === null) takeFirstCursor(turn, page, startMs)
+  else takeItems(turn, query, page, startMs)
+  turn.actions.push({
+    type: 'report',
+    level: page.warnings.length > 0 ? 'warn' : 'info',
+    event: 'poll.done',
+    fields: {
+      purpose,
+      items: page.guids.length,
+      fresh: page.fresh.length,
+      duplicates: page.duplicates,
+      rejected: page.rejected.length,
+      hasMore: page.hasMore ?? null,
+      durationMs: answer.endedMs - answer.startedMs,
+      ...(page.warnings.length > 0 ? { warnings: page.warnings } : {}),
+    },
+  })
+}
+
+/**
+ * An answer that leads nowhere: a cursor that an earlier poll already had, or more items announced with none that is
+ * unknown, twice for the same cursor. Following it would spend the quota in a circle.
+ */
+function circleIn(turn: Turn, query: ListQuery, page: ReadPage): string | null {
+  const { latestCursor } = page
+  if (query.sinceCursor === undefined || latestCursor === null) return null
+  if (page.fresh.length > 0) {
+    turn.state.knownOverflows = 0
+    return null
+  }
+  turn.state.knownOverflows = page.hasMore === true ? turn.state.knownOverflows + 1 : 0
+  if (turn.state.knownOverflows > 1) return 'more is announced again, but every item is known'
+  const moved = latestCursor !== query.sinceCursor
+  if (moved && turn.state.usedCursors.includes(latestCursor))
+    return 'the answer goes back to a cursor already used'
+  if (!moved && page.guids.length > 0) return 'the answer repeats items under the cursor that was sent'
+  if (!moved && page.hasMore === true)
+    return 'more is announced under the cursor that was sent, but nothing came'
+  return null
+}
+
+/** The very first answer: its cursor is where polling starts; the backfill reads what lies before it. */
+function takeFirstCursor(turn: Turn, page: ReadPage, startMs: number): void {
+  const { backfillMs } = turn.config
+  const untilMs = startMs + 1000
+  const backfill = backfillMs > 0 ? { doneToMs: untilMs - backfillMs, untilMs } : null
+  if (backfill !== null && !canPayBackfill(turn, backfill.doneToMs, untilMs)) return
+  remember(turn, page.latestCursor)
+  enqueue(turn, 'poll', {
+    events: [],
+    head: { cursor: page.latestCursor, lastCleanPollMs: startMs, backfill },
+  })
+}
+
+/** Refuses a backfill that would cost more than half of the quota left, with the arithmetic. */
+function canPayBackfill(turn: Turn, fromMs: number, untilMs: number): boolean {
+  const { pageSize, businessDays, weeklyQuota, pacing } = turn.config
+  const days = Math.ceil((untilMs - fromMs) / DAY_MS)
+  const busy = businessDays(fromMs, untilMs)
+  const units = busy * Math.ceil(ITEMS_A_DAY / pageSize) + days
+  if (units <= weeklyQuota / 2 && pacing.mayRequest(turn.state.ledger, turn.nowMs)) return true
+  turn.actions.push({
+    type: 'halt',
+    message:
+      `the backfill would cost about ${units} of the ${weeklyQuota} requests a week: ${busy} business days × ` +
+      `${Math.ceil(ITEMS_A_DAY / pageSize)} pages of ${pageSize} + ${days} days; at most half may be used`,
+    hint: 'Set BRIDGE_BACKFILL to a shorter time, or BRIDGE_UPSTREAM_WEEKLY_QUOTA and BRIDGE_UPSTREAM_PLAN to what your key has.',
+  })
+  return false
+}
+
+/** After a refused cursor: polling goes on from a new one; everything since the last clean poll is a gap. */
+function takeNewCursor(turn: Turn, page: ReadPage, startMs: number): void {
+  const { head } = turn.state
+  turn.state.cursorRefused = false
+  remember(turn, page.latestCursor)
+  const fromMs = (head.lastCleanPollMs ?? startMs) - FILL_MARGIN_MS
+  const gap = newGap(turn, 'cursor_refused', fromMs, startMs + 1000)
+  publish(turn, {
+    purpose: 'probe',
+    items: [],
+    opening: gap,
+    first: { cursor: page.latestCursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },
+  })
+  turn.actions.push({
+    type: 'report',
+    level: 'warn',
+    event: 'gap.opened',
+    fields: { gapId: gap.id, cause: gap.cause, from: gap.from, to: gap.to },
+  })
+}
+
+function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number): void {
+  const { head } = turn.state
+  const lastCleanMs = head.lastCleanPollMs ?? startMs
+  const cursor = page.latestCursor ?? head.cursor
+  const held = addHeld({ held: [], latest: new Map() }, page.fresh).held
+  const first: NonNullable<Commit['head']> = { cursor, lastCleanPollMs: startMs }
+  const sweep = sweepAfter(turn, held, overflows(turn, query, page), lastCleanMs)
+  if (sweep !== null) first.sweep = sweep
+  if (overflows(turn, query, page)) {
+    remember(turn, cursor)
+    startWalk(turn, {
+      kind: 'fill',
+      fromMs: lastCleanMs - FILL_MARGIN_MS,
+      toMs: null,
+      held,
+      rejected: page.rejected,
+      cause: overflowCause(startMs - lastCleanMs, turn.config.pacing.pollIntervalMs()),
+      firstHead: first,
+    })
+    return
+  }
+  const moved = cursor !== head.cursor
+  if (moved) remember(turn, cursor)
+  if (held.length > 0 || page.rejected.length > 0 || moved) {
+    publish(turn, { purpose: 'poll', items: held, rejected: page.rejected, first })
+  } else turn.state.head = { ...head, lastCleanPollMs: startMs }
+}
+
+/** True when the answer left new items out. Polling by date sees it in a next page behind items that are new. */
+function overflows(turn: Turn, query: ListQuery, page: ReadPage): boolean {
+  if (query.sinceCursor !== undefined) return page.hasMore ?? page.guids.length >= turn.config.pageSize
+  return page.fresh.length > 0 && page.nextCursor !== null
+}
+
+/** The sweep that a burst leaves owed, put off while the burst goes on; null where nothing changes. */
+function sweepAfter(
+  turn: Turn,
+  held: readonly HeldItem[],
+  overflowed: boolean,
+  lastCleanMs: number,
+): PendingSweep | null {
+  if (held.length < BURST_ITEMS && !overflowed) return null
+  const standing = turn.state.head.sweep
+  const fromMs = Math.min(standing?.fromMs ?? Number.POSITIVE_INFINITY, lastCleanMs - SWEEP_MARGIN_MS)
+  const longEnough = standing !== null && lastCleanMs - fromMs > LONGEST_SWEEP_MS
+  return { fromMs, dueAtMs: longEnough ? standing.dueAtMs : turn.nowMs + SWEEP_QUIET_MS, attempts: 0 }
+}
+
+function remember(turn: Turn, cursor: string | null): void {
+  if (cursor === null) return
+  turn.state.usedCursors = [...turn.state.usedCursors, cursor].slice(-CURSORS_KEPT)
+}
+
+/** The next day of the backfill, oldest first: up to midnight UTC or to its end. */
+export function nextBackfillDay(backfill: { doneToMs: number; untilMs: number }): {
+  fromMs: number
+  toMs: number
+} {
+  const midnightMs = (Math.floor(backfill.doneToMs / DAY_MS) + 1) * DAY_MS
+  return { fromMs: backfill.doneToMs, toMs: Math.min(midnightMs, backfill.untilMs) }
+}

@@ -1,0 +1,311 @@
+/**
+ * The poller role: performs what the state machine decides and feeds back what happened. Owns the one writer, the
+ * request in flight, the wake-up timer. Refuses to decide anything.
+ */
+import { contentHash, readDisclosure } from '../core/disclosure.ts'
+import type { Committed } from '../core/event.ts'
+import { isGap, revisionOf } from '../core/event.ts'
+import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
+import type { TokenBucket } from '../governor/token-bucket.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import { sleep } from '../lifecycle/clock.ts'
+import type { Log, Purpose, Term, Writer } from '../log/log.ts'
+import type { Logger } from '../obs/logger.ts'
+import type { ListQuery, UpstreamClient } from '../upstream/client.ts'
+import type { Observer } from './observer.ts'
+import type { Standing } from './read-page.ts'
+import { readItems } from './read-page.ts'
+import type { Action, Answer, IngestConfig, IngestState, Input, QueuedCommit } from './state.ts'
+import { initialState } from './state.ts'
+import { step } from './step.ts'
+
+/** The node's copy of the log, as far as the poller needs it. */
+export interface Copy {
+  /** Sequence up to which the copy holds everything. */
+  readonly latest: number
+  /** The latest revision of each of these guids that the copy holds. */
+  known(guids: readonly string[]): ReadonlyMap<string, Standing>
+  /** Resolves when the copy has reached the sequence, or the signal aborts. */
+  caughtUp(sequence: number, signal: AbortSignal): Promise<void>
+}
+
+export interface PollerParts {
+  log: Log
+  copy: Copy
+  client: UpstreamClient
+  bucket: TokenBucket
+  config: IngestConfig
+  clock: Clock
+  logger: Logger
+  observer: Observer
+}
+
+export interface Poller {
+  /** Runs until the signal aborts, then releases. Rejects when the process must stop (damage, impossible settings). */
+  run(signal: AbortSignal): Promise<void>
+  /** The state as it is now, for the status page. */
+  readonly state: IngestState
+  /** Since when this process leads, ms since 1970; null while it does not. */
+  readonly leaderSinceMs: number | null
+}
+
+/** Rejected items remembered. */
+const REJECTED_KEPT = 10_000
+/** Pause between tries to claim while the log is not available. */
+const CLAIM_RETRY_MS = 1000
+
+/** A poller that has not started yet. */
+export function createPoller(parts: PollerParts): Poller {
+  const { log, copy, client, bucket, config, clock, logger, observer } = parts
+  let state = initialState()
+  let leaderSinceMs: number | null = null
+  let term: Term | null = null
+  let writer: Writer | null = null
+  let request = new AbortController()
+  /** Changes with every campaign and claim: what an earlier one still brings is dropped. */
+  let stretch = new AbortController()
+  let cancelWake = (): void => {}
+  /** Hashes of the rejected texts, so that overlapping pages keep each only once. */
+  const rejected = new Set<string>()
+  /** Committed revisions that the copy does not hold yet. */
+  const ahead = new Map<string, Standing & { sequence: number }>()
+  const done = Promise.withResolvers<void>()
+
+  const feed = (input: Input): void => {
+    try {
+      const turn = step(state, input, config)
+      state = turn.state
+      for (const action of turn.actions) perform(action)
+      observer.stateChanged(state, clock.now())
+    } catch (error) {
+      done.reject(error)
+    }
+  }
+
+  const newStretch = (): AbortSignal => {
+    stretch.abort()
+    stretch = new AbortController()
+    return stretch.signal
+  }
+
+  /** Runs asynchronous work of this stretch; its faults end the process, its result counts only while it lasts. */
+  const during = (signal: AbortSignal, work: () => Promise<Input | null>): void => {
+    work().then(
+      (input) => {
+        if (input !== null && !signal.aborted) feed(input)
+      },
+      (error) => {
+        if (!signal.aborted) done.reject(error)
+      },
+    )
+  }
+
+  const perform = (action: Action): void => {
+    switch (action.type) {
+      case 'campaign':
+        return campaign()
+      case 'claim':
+        return claim()
+      case 'await-copy':
+        return awaitCopy(action.sequence)
+      case 'wake':
+        cancelWake()
+        cancelWake = clock.after(action.atMs - clock.now(), () => feed({ type: 'woke', nowMs: clock.now() }))
+        return
+      case 'request':
+        return send(action.purpose, action.query)
+      case 'commit':
+        return commit(action.queued)
+      case 'abandon':
+        request.abort()
+        return
+      case 'release':
+        return release()
+      case 'tally':
+        return observer.requestDone(action.purpose, action.result)
+      case 'report':
+        return logger[action.level](action.event, action.fields)
+      case 'halt':
+        done.reject(new BridgeError('settings', action.message, { hint: action.hint }))
+    }
+  }
+
+  const campaign = (): void => {
+    const signal = newStretch()
+    writer = null
+    leaderSinceMs = null
+    observer.leads(false)
+    during(signal, async () => {
+      const won = await log.campaign(signal)
+      term = won
+      won.lost.addEventListener('abort', () => {
+        if (term === won) feed({ type: 'lost', nowMs: clock.now() })
+      })
+      leaderSinceMs = clock.now()
+      observer.leads(true)
+      return { type: 'elected', nowMs: clock.now() }
+    })
+  }
+
+  const claim = (): void => {
+    const signal = newStretch()
+    const current = term
+    if (current === null) throw new Error('a claim without a term')
+    during(signal, async () => {
+      for (;;) {
+        try {
+          writer = await log.claim(current, signal)
+          for (const item of await log.rejected(REJECTED_KEPT)) rememberRejected(item.raw)
+          bucket.drain(clock.now())
+          return { type: 'claimed', writer: writer.state, nowMs: clock.now() }
+        } catch (error) {
+          if (signal.aborted) return null
+          if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs: clock.now() }
+          if (!isPassing(error)) throw error
+          logger.error('log.unavailable', { reason: messageOf(error) })
+          await sleep(clock, CLAIM_RETRY_MS, signal)
+        }
+      }
+    })
+  }
+
+  const awaitCopy = (sequence: number): void => {
+    const { signal } = stretch
+    during(signal, async () => {
+      await copy.caughtUp(sequence, signal)
+      return { type: 'copied', nowMs: clock.now() }
+    })
+  }
+
+  const send = (purpose: Purpose, query: ListQuery): void => {
+    const current = writer
+    if (current === null) throw new Error('a request without a writer')
+    request = new AbortController()
+    const { signal } = request
+    let spentMs = clock.now()
+    const gate = {
+      spend: (spender: Purpose, atMs: number) => {
+        spentMs = atMs
+        return current.spend(1, spender, atMs)
+      },
+      throttle: async () => {
+        const nowMs = clock.now()
+        await sleep(clock, bucket.take(nowMs) - nowMs, signal)
+      },
+    }
+    during(AbortSignal.any([signal, stretch.signal]), async () => {
+      try {
+        const outcome = await client.list(query, purpose, gate, signal)
+        const nowMs = clock.now()
+        const answer: Answer =
+          outcome.kind === 'ok'
+            ? {
+                ...outcome,
+                value: readItems(outcome.value, standings, (text) => rejected.has(contentHash(text)), nowMs),
+              }
+            : outcome
+        observer.answered(answer)
+        return { type: 'answered', answer, spentMs, ledger: current.state.ledger, nowMs }
+      } catch (error) {
+        return brokenBy(error)
+      }
+    })
+  }
+
+  const commit = (queued: QueuedCommit): void => {
+    const current = writer
+    if (current === null) throw new Error('a commit without a writer')
+    const startMs = clock.now()
+    during(stretch.signal, async () => {
+      try {
+        const committed = await current.commit(queued.commit)
+        const nowMs = clock.now()
+        for (const event of committed) rememberAhead(event)
+        for (const item of queued.commit.rejected ?? []) rememberRejected(item.raw)
+        observer.committed(queued, committed, { startMs, nowMs })
+        return { type: 'committed', writer: current.state, nowMs }
+      } catch (error) {
+        const broke = brokenBy(error)
+        observer.commitBroke(broke.code, clock.now() - startMs)
+        return broke
+      }
+    })
+  }
+
+  /** The input that a log error means; any other error is ours and goes on up. */
+  const brokenBy = (error: unknown): Extract<Input, { type: 'broke' }> => {
+    const nowMs = clock.now()
+    if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs }
+    if (!isPassing(error)) throw error
+    logger.error('log.unavailable', { reason: messageOf(error) })
+    return { type: 'broke', code: 'unknown', nowMs }
+  }
+
+  const release = (): void => {
+    cancelWake()
+    const leaving = writer
+    writer = null
+    stretch.abort()
+    leaderSinceMs = null
+    observer.leads(false)
+    Promise.resolve(leaving?.release()).then(() => done.resolve(), done.reject)
+  }
+
+  const standings = (guids: string[]): ReadonlyMap<string, Standing> => {
+    const known = new Map(copy.known(guids))
+    for (const guid of guids) {
+      const standing = ahead.get(guid)
+      if (standing === undefined) continue
+      if (standing.sequence <= copy.latest) ahead.delete(guid)
+      else known.set(guid, standing)
+    }
+    return known
+  }
+
+  const rememberAhead = (event: Committed): void => {
+    if (event.sequence <= copy.latest || isGap(event.type)) return
+    const item: unknown = JSON.parse(event.data)
+    const read = readDisclosure(item)
+    if (!read.ok) return
+    const { guid } = read.disclosure
+    ahead.set(guid, {
+      revision: revisionOf(event.id, guid),
+      hash: contentHash(item),
+      sequence: event.sequence,
+    })
+  }
+
+  const rememberRejected = (text: string): void => {
+    rejected.add(contentHash(text))
+    const [oldest] = rejected
+    if (rejected.size > REJECTED_KEPT && oldest !== undefined) rejected.delete(oldest)
+  }
+
+  return {
+    async run(signal) {
+      const stop = (): void => feed({ type: 'stopped', nowMs: clock.now() })
+      signal.addEventListener('abort', stop, { once: true })
+      feed({ type: 'started', nowMs: clock.now() })
+      if (signal.aborted) stop()
+      try {
+        await done.promise
+      } finally {
+        cancelWake()
+        request.abort()
+        stretch.abort()
+        signal.removeEventListener('abort', stop)
+      }
+    },
+    get state() {
+      return state
+    },
+    get leaderSinceMs() {
+      return leaderSinceMs
+    },
+  }
+}
+
+/** True for faults of the log after which claiming again is right: the log itself may come back. */
+function isPassing(error: unknown): boolean {
+  return isBridgeError(error, 'log_unknown') || isBridgeError(error, 'log_unavailable')
+}

@@ -1,0 +1,123 @@
+/**
+ * From held items to commits. Owns the order inside a commit (upstream time, then guid), what is late, chains of
+ * commits, and the gap events around them. Refuses to decide when to publish.
+ */
+
+import { isoMillis } from '../core/dates.ts'
+import type { Gap, GapCause, NewEvent } from '../core/event.ts'
+import { disclosureEvent, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, gapEvent } from '../core/event.ts'
+import type { Commit, OpenGap, Purpose, RejectedItem } from '../log/log.ts'
+import { COMMIT_LIMIT } from '../log/log.ts'
+import type { HeldItem, Turn } from './state.ts'
+
+type HeadPatch = NonNullable<Commit['head']>
+
+/** What one round publishes. */
+export interface Publication {
+  purpose: Purpose
+  items: readonly HeldItem[]
+  rejected?: readonly RejectedItem[]
+  /** Announced before the items, in the first commit. */
+  opening?: OpenGap
+  /** Announced after the items, in the last commit. */
+  closing?: { gap: Gap; as: 'filled' | 'given_up' }
+  /** Changed with the first commit of the chain. */
+  first?: HeadPatch
+  /** Changed with the last commit of the chain. */
+  last?: HeadPatch
+}
+
+/** Queues the commits of one publication: one, or a chain where there are more than COMMIT_LIMIT events. */
+export function publish(turn: Turn, publication: Publication): void {
+  const { purpose, items, rejected = [], opening, closing, first = {}, last = {} } = publication
+  let latestTimeMs = turn.state.head.latestTimeMs
+  const events: NewEvent[] = []
+  if (opening !== undefined) events.push(gapEvent(gapOf(opening), GAP_OPENED, turn.nowMs))
+  for (const item of inOrder(items)) {
+    const { timeMs } = item.disclosure
+    const late = timeMs < latestTimeMs
+    latestTimeMs = Math.max(latestTimeMs, timeMs)
+    const { text: data, revision, heldMs: recordedMs } = item
+    events.push(disclosureEvent(item.disclosure, { data, revision, recordedMs, late }))
+  }
+  if (closing !== undefined) {
+    events.push(gapEvent(closing.gap, closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP, turn.nowMs))
+  }
+  const chunks = chunksOf(events, COMMIT_LIMIT)
+  chunks.forEach((chunk, index) => {
+    const isFirst = index === 0
+    const isLast = index === chunks.length - 1
+    enqueue(turn, purpose, {
+      events: chunk,
+      ...(isFirst && rejected.length > 0 ? { rejected: [...rejected] } : {}),
+      head: {
+        ...(isFirst ? first : {}),
+        ...(isLast ? last : {}),
+        latestTimeMs: chunk.reduce(
+          (latest, event) => Math.max(latest, itemTime(event)),
+          turn.state.head.latestTimeMs,
+        ),
+      },
+    })
+  })
+}
+
+/** Queues one commit and moves the head as it will be. Refunds that wait travel along. */
+export function enqueue(turn: Turn, purpose: Purpose, commit: Commit): void {
+  const { state } = turn
+  const refunds = state.refunds
+  state.refunds = []
+  state.head = { ...state.head, ...commit.head }
+  state.queue = [...state.queue, { purpose, commit: refunds.length === 0 ? commit : { ...commit, refunds } }]
+}
+
+/** A gap that opens now. */
+export function newGap(turn: Turn, cause: GapCause, fromMs: number, toMs: number): OpenGap {
+  return {
+    id: turn.nowMs.toString(36),
+    from: isoMillis(fromMs),
+    to: isoMillis(toMs),
+    cause,
+    openedAt: isoMillis(turn.nowMs),
+    found: 0,
+    closedAt: null,
+    attempts: 0,
+    retryAtMs: turn.nowMs,
+  }
+}
+
+/** The public shape of a gap (contract §3). */
+export function gapOf({ id, from, to, cause, openedAt, found, closedAt }: OpenGap): Gap {
+  return { id, from, to, cause, openedAt, found, closedAt }
+}
+
+/** True when these items need a chain of commits: then a gap is announced around them. */
+export function needsChain(items: readonly HeldItem[]): boolean {
+  return items.length > COMMIT_LIMIT
+}
+
+function inOrder(items: readonly HeldItem[]): HeldItem[] {
+  return [...items].sort(
+    (one, other) =>
+      one.disclosure.timeMs - other.disclosure.timeMs ||
+      compareText(one.disclosure.guid, other.disclosure.guid) ||
+      one.revision - other.revision,
+  )
+}
+
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function itemTime(event: NewEvent): number {
+  return event.source === '/bridge' ? 0 : event.timeMs
+}
+
+/** At least one chunk, so that a change of the head alone is a commit too. */
+function chunksOf<T>(members: readonly T[], size: number): T[][] {
+  const chunks: T[][] = []
+  for (let start = 0; start === 0 || start < members.length; start += size) {
+    chunks.push(members.slice(start, start + size))
+  }
+  return chunks
+}

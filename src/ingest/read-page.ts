@@ -1,0 +1,65 @@
+/**
+ * From a page's raw items to what is new in it. Owns the comparison with what is published and the rejection of items
+ * that cannot be read. Refuses to publish.
+ */
+
+import { isoMillis } from '../core/dates.ts'
+import { contentHash, readDisclosure } from '../core/disclosure.ts'
+import type { RejectedItem } from '../log/log.ts'
+import type { Page, RawItem } from '../upstream/page.ts'
+import type { HeldItem, ReadPage } from './state.ts'
+
+/** A broker refuses batches above 1 MiB; an item is at most half of that. */
+const LARGEST_ITEM_BYTES = 512 * 1024
+
+/** The latest published revision of a guid. */
+export interface Standing {
+  revision: number
+  hash: string
+}
+
+/**
+ * Reads a page. `standings` gives the latest published revision of each guid it is asked for; `isRejected` whether
+ * this unreadable text is already kept.
+ */
+export function readItems(
+  page: Page,
+  standings: (guids: string[]) => ReadonlyMap<string, Standing>,
+  isRejected: (text: string) => boolean,
+  nowMs: number,
+): ReadPage {
+  const held: HeldItem[] = []
+  const rejected: RejectedItem[] = []
+  for (const item of page.items) {
+    const read = holdItem(item, nowMs)
+    if ('disclosure' in read) held.push(read)
+    else if (!isRejected(read.raw) && !rejected.some((other) => other.raw === read.raw)) rejected.push(read)
+  }
+  const guids = held.map((item) => item.disclosure.guid)
+  const known = standings(guids)
+  const fresh: HeldItem[] = []
+  for (const item of held) {
+    const standing = known.get(item.disclosure.guid)
+    if (standing === undefined) fresh.push(item)
+    else if (standing.hash !== item.hash) fresh.push({ ...item, revision: standing.revision + 1 })
+  }
+  const { nextCursor, latestCursor, hasMore, warnings } = page
+  const duplicates = held.length - fresh.length
+  return { fresh, guids, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
+}
+
+function holdItem({ text, value }: RawItem, nowMs: number): HeldItem | RejectedItem {
+  const recordedtime = isoMillis(nowMs)
+  const read = readDisclosure(value)
+  if (!read.ok) return { raw: text, reason: read.reason, guid: read.guid, recordedtime }
+  const { disclosure } = read
+  if (Buffer.byteLength(text) > LARGEST_ITEM_BYTES) {
+    return {
+      raw: text,
+      reason: `larger than ${LARGEST_ITEM_BYTES} bytes`,
+      guid: disclosure.guid,
+      recordedtime,
+    }
+  }
+  return { disclosure, text, hash: contentHash(value), revision: 1, heldMs: nowMs }
+}

@@ -1,0 +1,226 @@
+/**
+ * What the poller knows and what can happen to it: the vocabulary of the state machine. Owns types and constants.
+ * Refuses to do anything; `step.ts` decides, `poller.ts` acts.
+ */
+import type { Disclosure } from '../core/disclosure.ts'
+import type { GapCause } from '../core/event.ts'
+import type { QuotaReset } from '../governor/ledger.ts'
+import type { Pacing } from '../governor/pacing.ts'
+import type { Chance } from '../lifecycle/clock.ts'
+import type { Commit, Head, Ledger, Purpose, Refund, RejectedItem, WriterState } from '../log/log.ts'
+import type { ListQuery } from '../upstream/client.ts'
+import type { Outcome } from '../upstream/outcome.ts'
+
+/** The states, in the order of a quiet life. */
+export const stateNames = [
+  'standby',
+  'claiming',
+  'catching-up',
+  'polling',
+  'filling',
+  'sweeping',
+  'backfilling',
+  'releasing',
+] as const
+export type StateName = (typeof stateNames)[number]
+
+/** How upstream treats us, for `GET /v1/status`. */
+export type UpstreamHealth = 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'failing' | 'waiting'
+
+/** An item revision that is held and not yet published. */
+export interface HeldItem {
+  disclosure: Disclosure
+  /** The item as it came, on one line. */
+  text: string
+  hash: string
+  /** 1 for the first content of this guid. */
+  revision: number
+  /** When it was first held, ms since 1970, our clock. */
+  heldMs: number
+}
+
+/** A page after the shell compared it with what is already published. */
+export interface ReadPage {
+  /** Revisions that are not published yet, in upstream's order. */
+  fresh: HeldItem[]
+  /** guids of every readable item of the page. */
+  guids: string[]
+  duplicates: number
+  rejected: RejectedItem[]
+  nextCursor: string | null | undefined
+  latestCursor: string | null
+  hasMore: boolean | undefined
+  warnings: string[]
+}
+
+export type Answer = Outcome<ReadPage>
+
+/** A walk over pages, from the first to `nextCursor: null`. */
+export interface Walk {
+  /** `fill` follows an overflowing poll, `gap` retries an open gap. */
+  kind: 'fill' | 'gap' | 'sweep' | 'backfill'
+  purpose: Purpose
+  fromMs: number
+  toMs: number | null
+  pageCursor: string | null
+  seenCursors: string[]
+  /** guids met in this walk: a page that brings none but these goes in circles. */
+  guids: ReadonlySet<string>
+  pages: number
+  strayPages: number
+  failures: number
+  held: HeldItem[]
+  /** The latest revision of each guid that this walk has held, published or not. */
+  latest: ReadonlyMap<string, HeldItem>
+  rejected: RejectedItem[]
+  /** Items published by this walk so far. */
+  published: number
+  startedMs: number
+  /** The gap it works on; null while none is open. */
+  gapId: string | null
+  cause: GapCause
+  /** For a fill: what its first commit does to the head. Taken out when that commit is queued. */
+  firstHead: Commit['head'] | null
+}
+
+export interface IngestState {
+  name: StateName
+  /** The head as it will be when every queued commit is durable. */
+  head: Head
+  ledger: Ledger
+  /** Commits in order; the first is in flight when `committing`. */
+  queue: QueuedCommit[]
+  committing: boolean
+  /** What the request in flight asks; null when none is. */
+  request: { purpose: Purpose; query: ListQuery } | null
+  walk: Walk | null
+  nextPollMs: number
+  /** Nothing is sent before this moment. */
+  blockedUntilMs: number
+  /** The poll's cursor was refused: the next request asks for a new one. */
+  cursorRefused: boolean
+  backfillRetryMs: number
+  upstream: UpstreamHealth
+  /** Our clock, ms since 1970; null before the first. */
+  lastGoodPollMs: number | null
+  failuresInARow: number
+  tooManyInARow: number
+  /** Cursors that polls have answered, newest last. */
+  usedCursors: string[]
+  /** Polls in a row that announced more and brought nothing unknown. */
+  knownOverflows: number
+  refunds: Refund[]
+}
+
+/** What the decisions depend on and never changes. */
+export interface IngestConfig {
+  pageSize: number
+  weeklyQuota: number
+  quotaReset: QuotaReset
+  pacing: Pacing
+  /** Pause after a fill, so that the plan's bucket is full for the next one; ms. */
+  breathMs: number
+  /** How far back the very first start reads, ms. */
+  backfillMs: number
+  /** Business days between two moments, for the backfill's arithmetic. */
+  businessDays: (fromMs: number, toMs: number) => number
+  chance: Chance
+}
+
+export interface QueuedCommit {
+  purpose: Purpose
+  commit: Commit
+}
+
+/** What can happen. Each carries our time in ms since 1970. */
+export type Input = { nowMs: number } & (
+  | { type: 'started' }
+  | { type: 'elected' }
+  | { type: 'claimed'; writer: WriterState }
+  | { type: 'copied' }
+  | { type: 'woke' }
+  | { type: 'answered'; answer: Answer; spentMs: number; ledger: Ledger }
+  | { type: 'committed'; writer: WriterState }
+  | { type: 'broke'; code: 'unknown' | 'fenced' }
+  | { type: 'lost' }
+  | { type: 'stopped' }
+)
+export type InputType = Input['type']
+
+/** What the shell is to do. */
+export type Action =
+  | { type: 'campaign' }
+  | { type: 'claim' }
+  | { type: 'await-copy'; sequence: number }
+  /** Replaces the wake-up asked for before. */
+  | { type: 'wake'; atMs: number }
+  | { type: 'request'; purpose: Purpose; query: ListQuery }
+  | { type: 'commit'; queued: QueuedCommit }
+  /** Stops the request in flight; its answer no longer matters. */
+  | { type: 'abandon' }
+  | { type: 'release' }
+  | { type: 'tally'; purpose: Purpose; result: PollResult }
+  | { type: 'report'; level: 'info' | 'warn' | 'error'; event: string; fields: Record<string, unknown> }
+  /** Ends the process: what is asked for cannot be done. */
+  | { type: 'halt'; message: string; hint: string }
+
+/** The label set of `bridge_poll_requests_total{result}`. */
+export type PollResult =
+  | 'new'
+  | 'empty'
+  | 'throttled'
+  | 'quota'
+  | 'client_error'
+  | 'server_error'
+  | 'timeout'
+  | 'network'
+  | 'invalid'
+
+/** One call of `step`: a draft of the next state and the actions so far. Handlers replace fields, never mutate inside. */
+export interface Turn {
+  state: IngestState
+  actions: Action[]
+  readonly config: IngestConfig
+  readonly nowMs: number
+}
+
+/** How long known items of an overflowing poll are held for the fill before they are published without it, ms. */
+export const HOLD_MS = 2000
+/** A fill starts this long before the last clean poll: insertion order is not time order. */
+export const FILL_MARGIN_MS = 15 * 60_000
+
+const NO_HEAD: Head = {
+  epoch: '',
+  sequence: 0,
+  cursor: null,
+  latestTimeMs: 0,
+  lastCleanPollMs: null,
+  lastSpendMs: null,
+  openGaps: [],
+  backfill: null,
+  sweep: null,
+}
+
+/** The state before anything happened. */
+export function initialState(): IngestState {
+  return {
+    name: 'standby',
+    head: NO_HEAD,
+    ledger: new Map(),
+    queue: [],
+    committing: false,
+    request: null,
+    walk: null,
+    nextPollMs: 0,
+    blockedUntilMs: 0,
+    cursorRefused: false,
+    backfillRetryMs: 0,
+    upstream: 'waiting',
+    lastGoodPollMs: null,
+    failuresInARow: 0,
+    tooManyInARow: 0,
+    usedCursors: [],
+    knownOverflows: 0,
+    refunds: [],
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The poller's state machine: `step(state, input) → {state, actions}`, pure, with every state × input cell written
+ * down. Owns the table. The work inside the cells is in `poll.ts`, `walk.ts` and `jobs.ts`; `poller.ts` acts.
+ */
+import { flushQueue, nextJob } from './jobs.ts'
+import { answerPoll } from './poll.ts'
+import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
+import { initialState } from './state.ts'
+import { answerWalk, wakeWalk } from './walk.ts'
+
+type Of<T extends InputType> = Extract<Input, { type: T }>
+type Cell<T extends InputType> = (turn: Turn, input: Of<T>) => void
+type Row = { [T in InputType]: Cell<T> }
+
+/** It can come too late or twice, and means nothing here. */
+const ignore = (): void => {}
+/** It cannot happen; if it does, our own code is wrong and the process stops. */
+const never = (turn: Turn, input: Input): never => {
+  throw new Error(`input "${input.type}" in state "${turn.state.name}"`)
+}
+
+const campaign = (turn: Turn): void => {
+  const { lastGoodPollMs } = turn.state
+  turn.state = { ...initialState(), lastGoodPollMs }
+  turn.actions.push({ type: 'abandon' }, { type: 'campaign' })
+}
+
+const claim = (turn: Turn): void => {
+  const { lastGoodPollMs, upstream, usedCursors, blockedUntilMs, failuresInARow, tooManyInARow } = turn.state
+  const kept = { lastGoodPollMs, upstream, usedCursors, blockedUntilMs, failuresInARow, tooManyInARow }
+  turn.state = { ...initialState(), ...kept, name: 'claiming' }
+  turn.actions.push({ type: 'abandon' }, { type: 'claim' })
+}
+
+const takeOver: Cell<'claimed'> = (turn, { writer }) => {
+  turn.state = { ...turn.state, name: 'catching-up', head: writer.head, ledger: writer.ledger }
+  turn.actions.push({ type: 'await-copy', sequence: writer.head.sequence })
+}
+
+const beginPolling = (turn: Turn): void => {
+  const { lastSpendMs } = turn.state.head
+  turn.state.name = 'polling'
+  const intervalMs = turn.config.pacing.pollIntervalMs()
+  turn.state.nextPollMs = lastSpendMs === null ? turn.nowMs : Math.min(turn.nowMs, lastSpendMs) + intervalMs
+  goOn(turn)
+}
+
+/** The writer is dead; what happened is read by the next claim. A fenced one steps down. */
+const breakDown: Cell<'broke'> = (turn, { code }) => (code === 'fenced' ? campaign(turn) : claim(turn))
+
+const release = (turn: Turn): void => {
+  turn.state.name = 'releasing'
+  turn.actions.push({ type: 'abandon' })
+  if (!turn.state.committing) turn.actions.push({ type: 'release' })
+}
+
+const answer: Cell<'answered'> = (turn, input) => {
+  const { request, walk } = turn.state
+  if (request === null) return never(turn, input)
+  turn.state.ledger = input.ledger
+  if (walk !== null) answerWalk(turn, walk, input.answer, input.spentMs)
+  else answerPoll(turn, request.query, input.answer, input.spentMs)
+  goOn(turn)
+}
+
+const settle: Cell<'committed'> = (turn, { writer }) => {
+  turn.state.queue = turn.state.queue.slice(1)
+  turn.state.committing = false
+  turn.state.ledger = writer.ledger
+  turn.state.head = { ...turn.state.head, sequence: writer.head.sequence }
+  goOn(turn)
+}
+
+const wakeUp = (turn: Turn): void => {
+  if (turn.state.walk !== null) wakeWalk(turn, turn.state.walk)
+  goOn(turn)
+}
+
+/** After every change while leading: commits go out; without a request or a walk the next job starts. */
+const goOn = (turn: Turn): void => {
+  flushQueue(turn)
+  if (turn.state.request === null && turn.state.walk === null) nextJob(turn)
+  flushQueue(turn)
+}
+
+const finishRelease: Cell<'committed'> = (turn) => {
+  turn.state.committing = false
+  turn.actions.push({ type: 'release' })
+}
+
+const idle: Row = {
+  started: never,
+  elected: ignore,
+  claimed: ignore,
+  copied: ignore,
+  woke: ignore,
+  answered: ignore,
+  committed: ignore,
+  broke: ignore,
+  lost: ignore,
+  stopped: release,
+}
+
+const leading: Row = {
+  started: never,
+  elected: never,
+  claimed: never,
+  copied: ignore,
+  woke: wakeUp,
+  answered: answer,
+  committed: settle,
+  broke: breakDown,
+  lost: campaign,
+  stopped: release,
+}
+
+/** Every state × input cell. The four leading states share a row: what differs between them is the walk they hold. */
+export const transitions: Record<StateName, Row> = {
+  standby: { ...idle, started: campaign, elected: claim },
+  claiming: { ...idle, claimed: takeOver, broke: breakDown, lost: campaign },
+  'catching-up': { ...idle, copied: beginPolling, broke: breakDown, lost: campaign },
+  polling: leading,
+  filling: leading,
+  sweeping: leading,
+  backfilling: leading,
+  releasing: {
+    ...idle,
+    committed: finishRelease,
+    broke: (turn) => void turn.actions.push({ type: 'release' }),
+    stopped: ignore,
+  },
+}
+
+/** The next state and what to do. Pure: the same arguments give the same answer, given the same draws of chance. */
+export function step(
+  state: IngestState,
+  input: Input,
+  config: IngestConfig,
+): { state: IngestState; actions: Action[] } {
+  const turn: Turn = { state: { ...state }, actions: [], config, nowMs: input.nowMs }
+  const cell = transitions[state.name][input.type] as Cell<InputType>
+  cell(turn, input)
+  return { state: turn.state, actions: turn.actions }
+}

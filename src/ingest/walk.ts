@@ -1,0 +1,296 @@
+/**
+ * Walks over pages: the fill after an overflow, the retry of a gap, the sweep after a burst, a day of the backfill.
+ * Owns how a walk goes on, ends, gives up, and when a fill publishes before it is done. Refuses to choose what comes
+ * next when no walk is under way.
+ */
+import { isoMillis, parseTimestamp } from '../core/dates.ts'
+import type { GapCause } from '../core/event.ts'
+import type { OpenGap, PendingSweep } from '../log/log.ts'
+import { COMMIT_LIMIT } from '../log/log.ts'
+import type { ListQuery } from '../upstream/client.ts'
+import { blockAfter, unblock } from './failure.ts'
+import { addHeld, latestOf } from './held.ts'
+import { gapOf, needsChain, newGap, publish } from './publish.ts'
+import type { Answer, HeldItem, ReadPage, Turn, Walk } from './state.ts'
+import { HOLD_MS } from './state.ts'
+
+/** Requests of one walk that may fail in a row before it is given up for now. */
+const PATIENCE = 5
+/** Full pages in a row with nothing of the range asked for: the date filter is being ignored. */
+const STRAY_PAGES = 3
+/** A gap is tried again after 30 s, 1 min, 2 min … up to an hour. */
+const GAP_RETRY_MS = 30_000
+const LONGEST_GAP_RETRY_MS = 3_600_000
+/** A gap that could not be filled in two weeks is given up: two full quotas did not pay for it. */
+const GIVE_UP_MS = 14 * 24 * 3_600_000
+const SWEEP_RETRY_MS = 60_000
+const SWEEP_ATTEMPTS = 3
+
+const UNPAID = 'the quota kept for fills and sweeps is spent'
+
+const STATE_OF = { fill: 'filling', gap: 'filling', sweep: 'sweeping', backfill: 'backfilling' } as const
+
+/** Begins a walk and sends its first request. */
+export function startWalk(
+  turn: Turn,
+  given: Pick<Walk, 'kind' | 'fromMs' | 'toMs'> &
+    Partial<Pick<Walk, 'held' | 'rejected' | 'gapId' | 'cause' | 'firstHead'>>,
+): void {
+  const { kind } = given
+  turn.state.walk = {
+    purpose: kind === 'gap' ? 'fill' : kind,
+    pageCursor: null,
+    seenCursors: [],
+    guids: new Set(),
+    pages: 0,
+    strayPages: 0,
+    failures: 0,
+    held: [],
+    latest: latestOf(given.held ?? []),
+    rejected: [],
+    published: 0,
+    startedMs: turn.nowMs,
+    gapId: null,
+    cause: 'overflow',
+    firstHead: null,
+    ...given,
+  }
+  turn.state.name = STATE_OF[kind]
+  if (kind === 'fill') turn.actions.push({ type: 'wake', atMs: turn.nowMs + HOLD_MS })
+  askPage(turn, turn.state.walk)
+}
+
+/** What a walk does when the clock rings: publish what is held too long, or send a page that had to wait. */
+export function wakeWalk(turn: Turn, walk: Walk): void {
+  if (walk.firstHead !== null && turn.nowMs >= walk.startedMs + HOLD_MS)
+    publishUnfinished(turn, walk, turn.nowMs)
+  const current = turn.state.walk ?? walk
+  if (turn.state.request !== null) return
+  if (turn.nowMs < turn.state.blockedUntilMs) wakeForWalk(turn, current)
+  else askPage(turn, current)
+}
+
+/** What a walk does with the answer to its request. */
+export function answerWalk(turn: Turn, walk: Walk, answer: Answer, spentMs: number): void {
+  if (answer.kind !== 'ok') {
+    blockAfter(turn, answer, spentMs)
+    turn.state.request = null
+    const failures = walk.failures + 1
+    turn.state.walk = { ...walk, failures }
+    if (failures >= PATIENCE || turn.state.upstream === 'quota' || answer.kind === 'refused') {
+      abandonWalk(turn, { ...walk, failures }, answer.kind)
+    } else wakeForWalk(turn, { ...walk, failures })
+    return
+  }
+  unblock(turn)
+  const page = answer.value
+  turn.actions.push({ type: 'tally', purpose: walk.purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
+  turn.state.request = null
+  const grown = withPage(walk, page)
+  turn.state.walk = grown
+  if (page.nextCursor === null) return finishWalk(turn, grown)
+  const trouble = troubleWith(walk, grown, page)
+  if (trouble !== null) return abandonWalk(turn, grown, trouble)
+  const next = { ...grown, pageCursor: page.nextCursor ?? null, failures: 0 }
+  turn.state.walk = next
+  if (grown.held.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(turn, next)
+  askPage(turn, turn.state.walk)
+}
+
+function withPage(walk: Walk, page: ReadPage): Walk {
+  const inRange = page.fresh.filter((item) => isInRange(walk, item))
+  const stray = page.fresh.length > 0 && inRange.length === 0 && page.duplicates === 0
+  return {
+    ...walk,
+    ...addHeld(walk, inRange),
+    rejected: [...walk.rejected, ...page.rejected],
+    guids: new Set([...walk.guids, ...page.guids]),
+    pages: walk.pages + 1,
+    strayPages: stray ? walk.strayPages + 1 : 0,
+    seenCursors: walk.pageCursor === null ? walk.seenCursors : [...walk.seenCursors, walk.pageCursor],
+  }
+}
+
+/** Upstream's whole seconds and our widened bounds may differ by a second on either side. */
+function isInRange({ fromMs, toMs }: Walk, { disclosure }: HeldItem): boolean {
+  return disclosure.timeMs >= fromMs - 1000 && (toMs === null || disclosure.timeMs <= toMs + 2000)
+}
+
+/** Why this walk cannot go on, or null. */
+function troubleWith(before: Walk, after: Walk, page: ReadPage): string | null {
+  if (page.nextCursor === undefined || page.nextCursor === null)
+    return 'the answer does not say how the walk goes on'
+  if (after.seenCursors.includes(page.nextCursor)) return 'the page cursor goes in circles'
+  if (page.guids.length > 0 && after.guids.size === before.guids.size) return 'the page repeats'
+  if (after.strayPages >= STRAY_PAGES) return 'the date filter is being ignored'
+  return null
+}
+
+function finishWalk(turn: Turn, walk: Walk): void {
+  const { head } = turn.state
+  const closing = head.openGaps.find((gap) => gap.id === walk.gapId)
+  const without = head.openGaps.filter((gap) => gap.id !== walk.gapId)
+  const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected }
+  if (closing !== undefined) {
+    publish(turn, {
+      ...common,
+      closing: { gap: closed(turn, closing, walk.held.length), as: 'filled' },
+      first: walk.firstHead ?? {},
+      last: { openGaps: without },
+    })
+  } else if (walk.kind === 'fill' && needsChain(walk.held)) {
+    const gap = newGap(turn, walk.cause, walk.fromMs, fillEndMs(turn, walk))
+    publish(turn, {
+      ...common,
+      opening: gap,
+      closing: { gap: closed(turn, gap, walk.held.length), as: 'filled' },
+      first: { ...walk.firstHead, openGaps: [...head.openGaps, gap] },
+      last: { openGaps: head.openGaps },
+    })
+  } else if (walk.kind === 'backfill') {
+    const backfill = head.backfill
+    const untilMs = backfill?.untilMs ?? 0
+    const doneToMs = walk.toMs ?? untilMs
+    const next = backfill === null || doneToMs >= untilMs ? null : { doneToMs, untilMs }
+    publish(turn, { ...common, last: { backfill: next } })
+  } else if (walk.kind === 'sweep') publish(turn, { ...common, last: { sweep: null } })
+  else publish(turn, { ...common, first: walk.firstHead ?? {} })
+  reportWalk(turn, walk, 'done')
+  endWalk(turn, walk)
+}
+
+/** Gives the walk up for now: what is held is published, what is missing stays owed in the head. */
+function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY_MS): void {
+  const { head } = turn.state
+  const { kind, purpose, held: items, rejected } = walk
+  if (kind === 'fill' || kind === 'gap') {
+    if (walk.gapId === null) publishUnfinished(turn, walk, turn.nowMs + retryMs)
+    else postponeGap(turn, walk, retryMs)
+  } else if (kind === 'sweep') {
+    publish(turn, { purpose, items, rejected, last: { sweep: sweepLater(turn, head.sweep) } })
+  } else {
+    turn.state.backfillRetryMs = turn.nowMs + SWEEP_RETRY_MS
+    turn.actions.push({ type: 'wake', atMs: turn.state.nextPollMs })
+  }
+  reportWalk(turn, turn.state.walk ?? walk, reason)
+  endWalk(turn, walk)
+}
+
+/** The same sweep a little later, or none after too many tries. */
+function sweepLater(turn: Turn, sweep: PendingSweep | null): PendingSweep | null {
+  if (sweep === null || sweep.attempts + 1 >= SWEEP_ATTEMPTS) return null
+  return { ...sweep, attempts: sweep.attempts + 1, dueAtMs: turn.nowMs + SWEEP_RETRY_MS }
+}
+
+/** The fill is not done in time, or cannot go on: what is known goes out behind an announced gap; the cursor moves. */
+function publishUnfinished(turn: Turn, walk: Walk, retryAtMs: number): void {
+  const { head } = turn.state
+  const gap = { ...newGap(turn, walk.cause, walk.fromMs, fillEndMs(turn, walk)), retryAtMs }
+  publish(turn, {
+    purpose: walk.purpose,
+    items: walk.held,
+    rejected: walk.rejected,
+    opening: gap,
+    first: { ...walk.firstHead, openGaps: [...head.openGaps, gap] },
+  })
+  turn.state.walk = {
+    ...walk,
+    gapId: gap.id,
+    held: [],
+    rejected: [],
+    published: walk.held.length,
+    firstHead: null,
+  }
+}
+
+/** Items of a walk under an open gap that have grown to a full commit. */
+function publishPart(turn: Turn, walk: Walk): void {
+  const openGaps = turn.state.head.openGaps.map((gap) =>
+    gap.id === walk.gapId ? { ...gap, found: gap.found + walk.held.length } : gap,
+  )
+  publish(turn, { purpose: walk.purpose, items: walk.held, rejected: walk.rejected, last: { openGaps } })
+  turn.state.walk = { ...walk, held: [], rejected: [], published: walk.published + walk.held.length }
+}
+
+function postponeGap(turn: Turn, walk: Walk, retryMs: number): void {
+  const { openGaps } = turn.state.head
+  const gap = openGaps.find((open) => open.id === walk.gapId)
+  if (gap === undefined) return
+  const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected }
+  const others = openGaps.filter((open) => open.id !== gap.id)
+  if (turn.nowMs - (parseTimestamp(gap.openedAt) ?? turn.nowMs) > GIVE_UP_MS) {
+    const closing = { gap: closed(turn, gap, walk.held.length), as: 'given_up' as const }
+    return publish(turn, { ...common, closing, last: { openGaps: others } })
+  }
+  const attempts = gap.attempts + 1
+  const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (attempts - 1))
+  const later = { ...gap, attempts, found: gap.found + walk.held.length, retryAtMs: turn.nowMs + waitMs }
+  publish(turn, {
+    ...common,
+    last: { openGaps: openGaps.map((open) => (open.id === gap.id ? later : open)) },
+  })
+}
+
+function closed(turn: Turn, gap: OpenGap, found: number) {
+  return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(turn.nowMs) }
+}
+
+/** A fill has no upper bound; its gap ends where the poll that overflowed began. */
+function fillEndMs(turn: Turn, walk: Walk): number {
+  return walk.toMs ?? walk.firstHead?.lastCleanPollMs ?? turn.nowMs
+}
+
+function endWalk(turn: Turn, walk: Walk): void {
+  turn.state.walk = null
+  turn.state.name = 'polling'
+  if (walk.kind !== 'backfill') {
+    turn.state.nextPollMs = Math.max(turn.state.nextPollMs, turn.nowMs + turn.config.breathMs)
+  }
+}
+
+function reportWalk(turn: Turn, walk: Walk, reason: string): void {
+  const { kind, pages, fromMs, toMs, gapId } = walk
+  const done = reason === 'done'
+  turn.actions.push({
+    type: 'report',
+    level: done ? 'info' : 'warn',
+    event: done ? 'walk.done' : 'walk.abandoned',
+    fields: {
+      kind,
+      pages,
+      from: isoMillis(fromMs),
+      to: toMs === null ? null : isoMillis(toMs),
+      found: walk.published + walk.held.length,
+      gapId,
+      durationMs: turn.nowMs - walk.startedMs,
+      ...(done ? {} : { reason }),
+    },
+  })
+}
+
+/** Sends the next page of the walk, or gives up where the quota does not pay for it. */
+function askPage(turn: Turn, walk: Walk): void {
+  const { pacing, pageSize } = turn.config
+  const { ledger } = turn.state
+  const paid =
+    walk.kind === 'backfill' ? pacing.mayRequest(ledger, turn.nowMs) : pacing.mayWalk(ledger, turn.nowMs)
+  if (!paid) return abandonWalk(turn, walk, UNPAID, LONGEST_GAP_RETRY_MS)
+  const query: ListQuery = {
+    pageSize,
+    fromMs: walk.fromMs,
+    ...(walk.toMs === null ? {} : { toMs: walk.toMs }),
+    ...(walk.pageCursor === null ? {} : { pageCursor: walk.pageCursor }),
+  }
+  turn.state.request = { purpose: walk.purpose, query }
+  turn.actions.push({ type: 'request', purpose: walk.purpose, query })
+}
+
+function wakeForWalk(turn: Turn, walk: Walk): void {
+  const holdMs = walk.firstHead === null ? Number.POSITIVE_INFINITY : walk.startedMs + HOLD_MS
+  turn.actions.push({ type: 'wake', atMs: Math.min(turn.state.blockedUntilMs, holdMs) })
+}
+
+/** The causes by which a fill can begin: an overflow in passing, or one after a stop longer than the margin. */
+export function overflowCause(sinceLastPollMs: number, pollIntervalMs: number): GapCause {
+  return sinceLastPollMs > Math.max(15 * 60_000, 3 * pollIntervalMs) ? 'outage' : 'overflow'
+}
