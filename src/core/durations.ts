@@ -1,0 +1,22 @@
+/**
+ * ISO 8601 durations of settings (`P1D`, `PT30S`, `P1Y`) as milliseconds. Owns the parsing.
+ * Refuses calendars: a year is 365 days and a month 30, since a setting means a length and not a date.
+ */
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+const DURATION =
+  /^P(?=\d|T\d)(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?=\d)(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6}(?:\.\d{1,3})?)S)?)?$/
+const UNITS_MS = [365 * DAY_MS, 30 * DAY_MS, 7 * DAY_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS]
+
+/** Milliseconds of an ISO 8601 duration, or null when the text is none. Only seconds may have decimals (at most 3). */
+export function parseDuration(text: string): number | null {
+  const match = DURATION.exec(text)
+  if (match === null) return null
+  return Math.round(
+    UNITS_MS.reduce((total, unitMs, index) => total + unitMs * Number(match[index + 1] ?? 0), 0),
+  )
+}

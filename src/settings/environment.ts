@@ -1,0 +1,92 @@
+/**
+ * The texts of all settings from where they may stand: the environment, a `.env` file, and `NAME_FILE` for secrets.
+ * Owns names and precedence (environment over `.env`). Refuses to read values: `schema.ts` does.
+ */
+import { parseEnv } from 'node:util'
+import { didYouMean } from '../core/near.ts'
+import { BridgeError, type FieldError, messageOf } from '../errors.ts'
+import { docOf, type SettingName, settingNames } from './schema.ts'
+
+/** Reads a text file; throws as `readFileSync` does, with `code` `ENOENT` when there is none. */
+export type ReadFile = (path: string) => string
+
+/** Where a setting's text came from. */
+export type Origin = 'environment' | '.env' | 'file'
+
+/** The texts found, where each came from, and what is wrong already. */
+export interface Found {
+  texts: Map<SettingName, { text: string; origin: Origin }>
+  errors: FieldError[]
+}
+
+const PREFIX = 'BRIDGE_'
+const ENV_FILE = '.env'
+
+/** The names of secrets that a file may give: `NAME_FILE` beside `NAME`. */
+export const fileNames: ReadonlyMap<string, SettingName> = new Map(
+  settingNames.filter((name) => docOf(name).secret === 'file').map((name) => [`${name}_FILE`, name]),
+)
+
+/**
+ * Collects the text of every setting. An empty or blank text counts as absent, so that `NAME=` unsets.
+ * @throws BridgeError `settings` when `.env` is there but cannot be read
+ */
+export function collectTexts(env: Readonly<Record<string, string | undefined>>, readFile: ReadFile): Found {
+  const given = new Map<string, { text: string; origin: Origin }>()
+  const sources: [Origin, Readonly<Record<string, string | undefined>>][] = [
+    ['.env', readEnvFile(readFile)],
+    ['environment', env],
+  ]
+  for (const [origin, source] of sources) {
+    for (const [name, text] of Object.entries(source)) {
+      if (name.startsWith(PREFIX) && text !== undefined && text.trim() !== '') {
+        given.set(name, { text: text.trim(), origin })
+      }
+    }
+  }
+  return sortNames(given, readFile)
+}
+
+function sortNames(given: Map<string, { text: string; origin: Origin }>, readFile: ReadFile): Found {
+  const found: Found = { texts: new Map(), errors: [] }
+  for (const [name, { text, origin }] of given) {
+    const known = settingNames.find((candidate) => candidate === name)
+    const secret = fileNames.get(name)
+    if (known !== undefined) found.texts.set(known, { text, origin })
+    else if (secret === undefined) found.errors.push({ field: name, message: unknownName(name, origin) })
+    else if (given.has(secret)) {
+      found.errors.push({ field: name, message: `is given beside ${secret}; keep one of the two` })
+    } else readSecret(found, { name, secret, path: text, readFile })
+  }
+  return found
+}
+
+function readSecret(
+  found: Found,
+  { name, secret, path, readFile }: { name: string; secret: SettingName; path: string; readFile: ReadFile },
+): void {
+  try {
+    const text = readFile(path).trim()
+    if (text === '') found.errors.push({ field: name, message: `names an empty file: ${path}` })
+    else found.texts.set(secret, { text, origin: 'file' })
+  } catch (error) {
+    found.errors.push({ field: name, message: `names a file that cannot be read: ${messageOf(error)}` })
+  }
+}
+
+function unknownName(name: string, origin: Origin): string {
+  const where = origin === 'environment' ? '' : ' (in .env)'
+  return `is no setting of this bridge${where}${didYouMean(name, [...settingNames, ...fileNames.keys()])}`
+}
+
+function readEnvFile(readFile: ReadFile): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFile(ENV_FILE))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    throw new BridgeError('settings', `${ENV_FILE} cannot be read: ${messageOf(error)}`, {
+      hint: 'Make it readable for this user, or take it away.',
+      cause: error,
+    })
+  }
+}

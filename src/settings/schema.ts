@@ -1,0 +1,262 @@
+/**
+ * Every setting of contract §2, once: its name, its type, its default, what it means, whether it is a secret.
+ * Types, the start-up summary and `docs/configuration.md` all come from here. Refuses to read the environment.
+ */
+import { z } from 'zod'
+import { planNames } from '../core/plans.ts'
+import * as field from './fields.ts'
+
+/** What the docs and the summary need to know of a setting besides its type. */
+export interface SettingDoc {
+  meaning: string
+  /** The default as one would write it; null where there is none. `shown` says it in words where it is no literal. */
+  default: string | null
+  shown?: string
+  /** `file`: never shown, and `NAME_FILE` may give it. `hidden`: never shown. */
+  secret?: 'file' | 'hidden'
+  /** What this setting waits for: it is checked, but nothing reads it in this version. */
+  waitsFor?: string
+}
+
+/** The docs of every schema member, by schema. */
+const settingDocs = z.registry<SettingDoc>()
+
+/** One setting: absent, or a text that its field reads. */
+function setting<S extends z.ZodType>(schema: S, doc: SettingDoc): z.ZodOptional<S> {
+  const optional = schema.optional()
+  settingDocs.add(optional as z.ZodType, doc)
+  return optional
+}
+
+const KAFKA = 'the Kafka log'
+const WEBHOOKS = 'the role webhooks'
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+/** Above every weekly quota there is. */
+const MOST_UNITS = 1_000_000_000
+
+/** The schema of the environment: every known name and no other. Values are text in, typed out. */
+export const settingsSchema = z.object({
+  BRIDGE_ROLES: setting(field.textField, {
+    default: 'all',
+    meaning:
+      'Comma list of `poller`, `feed`, `api`; `all` = those. `webhooks` and `console` come in later versions.',
+  }),
+  BRIDGE_DATA_DIR: setting(field.textField, {
+    default: './data',
+    meaning: 'Directory of the embedded log. One process at a time.',
+  }),
+  BRIDGE_KAFKA_BROKERS: setting(field.listField(field.isBroker, 'host:port'), {
+    default: null,
+    meaning: 'Comma list of `host:port`; unset = embedded log. This version has the embedded log only.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_KAFKA_TLS: setting(field.booleanField, {
+    default: null,
+    meaning: 'TLS to the brokers.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_KAFKA_TLS_CA_FILE: setting(field.textField, {
+    default: null,
+    meaning: 'PEM file of the authority that signed the brokers.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_KAFKA_TLS_CERT_FILE: setting(field.textField, {
+    default: null,
+    meaning: 'PEM file of the client certificate.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_KAFKA_TLS_KEY_FILE: setting(field.textField, {
+    default: null,
+    meaning: 'PEM file of its key.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_KAFKA_SASL_MECHANISM: setting(field.wordField(['plain', 'scram-sha-256', 'scram-sha-512']), {
+    default: null,
+    meaning: '`plain`, `scram-sha-256` or `scram-sha-512`.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_KAFKA_SASL_USERNAME: setting(field.textField, {
+    default: null,
+    meaning: 'User at the brokers.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_KAFKA_SASL_PASSWORD: setting(field.textField, {
+    default: null,
+    meaning: 'Its password.',
+    secret: 'file',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_TOPIC_PREFIX: setting(
+    field.patternField(/^[A-Za-z0-9._-]{1,100}$/, '1 to 100 letters, digits, dots, dashes or underscores'),
+    {
+      default: 'disclosures',
+      meaning: 'First part of every topic, group and transactional id.',
+      waitsFor: KAFKA,
+    },
+  ),
+  BRIDGE_TOPIC_REPLICATION: setting(field.integerField(1, 32_767), {
+    default: null,
+    shown: 'the smaller of 3 and the number of brokers',
+    meaning: 'Replication factor of created topics.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_TOPIC_RETENTION: setting(field.durationField, {
+    default: 'P1Y',
+    meaning: 'How long the category topics keep events.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_ALL_RETENTION: setting(field.durationField, {
+    default: null,
+    shown: 'for ever',
+    meaning: 'How long the topic of all events keeps them.',
+    waitsFor: KAFKA,
+  }),
+  BRIDGE_UPSTREAM_URL: setting(field.upstreamUrlField, {
+    default: null,
+    meaning: 'Base address of the upstream API, ending in `/v2`. Required with `poller`.',
+  }),
+  BRIDGE_UPSTREAM_KEY: setting(
+    field.patternField(/^[\x21-\x7e]{1,500}$/, '1 to 500 printable characters without blanks'),
+    { default: null, meaning: 'API key, sent as `x-api-key`. Required with `poller`.', secret: 'file' },
+  ),
+  BRIDGE_UPSTREAM_PLAN: setting(field.wordField(planNames), {
+    default: 'free',
+    meaning: 'Plan of the key: `free`, `lite`, `advanced`, `ultimate` or `enterprise`.',
+  }),
+  BRIDGE_UPSTREAM_RATE: setting(field.positiveField(10_000), {
+    default: null,
+    shown: 'by plan',
+    meaning: 'Requests a second, where they differ from the plan.',
+  }),
+  BRIDGE_UPSTREAM_BURST: setting(field.integerField(1, 10_000), {
+    default: null,
+    shown: 'by plan',
+    meaning: 'Requests at once, where they differ from the plan.',
+  }),
+  BRIDGE_UPSTREAM_WEEKLY_QUOTA: setting(field.integerField(1, MOST_UNITS), {
+    default: null,
+    shown: 'by plan',
+    meaning: 'Requests a week, where they differ from the plan.',
+  }),
+  BRIDGE_UPSTREAM_PAGE_SIZE: setting(field.integerField(1, 200), {
+    default: null,
+    shown: 'by plan',
+    meaning: 'Largest page, where it differs from the plan; the upstream takes 200 at most.',
+  }),
+  BRIDGE_UPSTREAM_QUOTA_RESET: setting(field.quotaResetField, {
+    default: 'rolling',
+    meaning:
+      '`rolling` (safe under both readings of the quota) or a UTC moment of the week such as `MON 00:00Z`.',
+  }),
+  BRIDGE_UPSTREAM_NATIVE_WORD: setting(
+    field.patternField(/^[a-z][A-Za-z0-9]{0,39}$/, 'a lower-case letter, then up to 39 letters or digits'),
+    {
+      default: 'native',
+      meaning:
+        'The word that the live service has in the place of `native`, in parameter names and (first letter upper case) in its category kind.',
+    },
+  ),
+  BRIDGE_GATEWAY_WEEKLY_UNITS: setting(field.integerField(0, MOST_UNITS), {
+    default: '0',
+    meaning: 'Share of the weekly quota for fund endpoints passed through `/v2`; 0 = off.',
+    waitsFor: 'the fund gateway',
+  }),
+  BRIDGE_BACKFILL: setting(field.durationField, {
+    default: 'P1D',
+    meaning: 'How far back the very first start reads.',
+  }),
+  BRIDGE_CALENDAR_FILE: setting(field.textField, {
+    default: null,
+    meaning: 'JSON file with overrides of the London calendar.',
+  }),
+  BRIDGE_HTTP_HOST: setting(field.hostField, {
+    default: '127.0.0.1',
+    meaning: 'Host of the public listener: API and streams.',
+  }),
+  BRIDGE_HTTP_PORT: setting(field.portField, { default: '8080', meaning: 'Its port; 0 picks a free one.' }),
+  BRIDGE_OPS_HOST: setting(field.hostField, {
+    default: '127.0.0.1',
+    meaning: 'Host of the listener for `/healthz`, `/readyz` and `/metrics`.',
+  }),
+  BRIDGE_OPS_PORT: setting(field.portField, { default: '9464', meaning: 'Its port; 0 picks a free one.' }),
+  BRIDGE_ADMIN_TOKEN: setting(
+    field.patternField(
+      /^[\x21-\x7e][\x20-\x7e]{14,498}[\x21-\x7e]$/,
+      '16 to 500 printable ASCII characters, no blank at either end',
+    ),
+    {
+      default: null,
+      meaning: 'The first token: tenant `default`, all scopes. Required with `api` and `feed`.',
+      secret: 'file',
+    },
+  ),
+  BRIDGE_SECRET_KEY: setting(field.patternField(/^.{32,}$/s, '32 or more characters'), {
+    default: null,
+    meaning:
+      'Wraps webhook secrets and signs tickets; keys are derived from it. Required with `api` and `feed`.',
+    secret: 'file',
+  }),
+  BRIDGE_SECRET_KEY_OLD: setting(field.patternField(/^.{32,}$/s, '32 or more characters'), {
+    default: null,
+    meaning: 'The key before, while what it wrapped is still read.',
+    secret: 'file',
+    waitsFor: WEBHOOKS,
+  }),
+  BRIDGE_WEBHOOK_ALLOW_NETS: setting(field.listField(field.isNet, 'a net such as 10.0.0.0/8'), {
+    default: null,
+    meaning: 'Nets that webhooks may reach although they are private or special.',
+    waitsFor: WEBHOOKS,
+  }),
+  BRIDGE_WEBHOOK_ALLOW_HTTP: setting(field.booleanField, {
+    default: 'false',
+    meaning: 'Whether webhooks may go to plain http addresses.',
+    waitsFor: WEBHOOKS,
+  }),
+  BRIDGE_WEBHOOK_PORTS: setting(field.listField(field.isPort, 'a port from 1 to 65535'), {
+    default: '443,8443',
+    meaning: 'Ports that webhooks may go to.',
+    waitsFor: WEBHOOKS,
+  }),
+  BRIDGE_WEBHOOK_PROXY: setting(field.proxyField, {
+    default: null,
+    meaning: 'Proxy that webhooks go through.',
+    secret: 'hidden',
+    waitsFor: WEBHOOKS,
+  }),
+  BRIDGE_STREAM_MAX_CLIENTS: setting(field.integerField(1, 1_000_000), {
+    default: '10000',
+    meaning:
+      'Most streams at once; one more is answered 503. Lowered, with a warning, where the process may open fewer files than this + 1,000.',
+  }),
+  BRIDGE_CORS_ORIGINS: setting(
+    field.listField(field.isOrigin, 'an exact origin such as https://desk.example'),
+    {
+      default: null,
+      meaning: 'Comma list of exact browser origins that may call the API.',
+    },
+  ),
+  BRIDGE_DRAIN_TIMEOUT: setting(field.durationField, {
+    default: 'PT30S',
+    meaning: 'Budget for a clean stop.',
+  }),
+  BRIDGE_LOG_LEVEL: setting(field.wordField(LOG_LEVELS), {
+    default: 'info',
+    meaning: 'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
+  }),
+})
+
+/** The name of a setting. */
+export type SettingName = keyof typeof settingsSchema.shape
+
+/** Every setting's name, in the order of the docs. */
+export const settingNames = Object.keys(settingsSchema.shape) as SettingName[]
+
+/** The doc of a setting. */
+export function docOf(name: SettingName): SettingDoc {
+  const doc = settingDocs.get(settingsSchema.shape[name])
+  if (doc === undefined) throw new TypeError(`${name} has no doc`)
+  return doc
+}
+
+/** Every value as its field read it; absent where it is neither given nor has a default. */
+export type SettingValues = z.output<typeof settingsSchema>

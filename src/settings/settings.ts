@@ -1,0 +1,230 @@
+/**
+ * The settings of one process: read once, checked as a whole, frozen, passed on. Owns roles, what each role requires,
+ * and the grouped shape that the rest of the program sees. Refuses to be read twice or changed.
+ */
+
+import { didYouMean } from '../core/near.ts'
+import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
+import { BridgeError, type FieldError } from '../errors.ts'
+import type { QuotaReset } from '../governor/ledger.ts'
+import { collectTexts, type Found, type ReadFile } from './environment.ts'
+import { splitList } from './fields.ts'
+import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
+
+/** The roles of this version; `all` means these. */
+export const roleNames = ['poller', 'feed', 'api'] as const
+export type RoleName = (typeof roleNames)[number]
+
+/** Roles that the contract names and this version does not have. */
+const LATER_ROLES = ['webhooks', 'console']
+
+/** The upstream plan with its overrides. */
+export interface UpstreamPlan extends PlanLimits {
+  name: PlanName
+  quotaReset: QuotaReset
+}
+
+/** Where the upstream is and what its key may do. */
+export interface UpstreamSettings {
+  /** Ends in `/v2`, without a slash after it. */
+  url: string
+  key: string
+  plan: UpstreamPlan
+  /** The live service's word for `native` in parameter names. */
+  nativeWord: string
+  /** The same with its first letter in upper case: the kind of its categories. */
+  nativeKind: string
+}
+
+/** Everything that can be set. Durations in milliseconds; null = not given. */
+export interface Settings {
+  roles: readonly RoleName[]
+  dataDir: string
+  /** null without the role `poller`. */
+  upstream: UpstreamSettings | null
+  backfillMs: number
+  calendarFile: string | null
+  http: { host: string; port: number }
+  ops: { host: string; port: number }
+  /** null without `api` and `feed`. */
+  adminToken: string | null
+  /** null without `api` and `feed`. */
+  secretKey: string | null
+  streamMaxClients: number
+  corsOrigins: readonly string[]
+  drainTimeoutMs: number
+  logLevel: NonNullable<SettingValues['BRIDGE_LOG_LEVEL']>
+  /** For the start-up log: every setting that has a value, secrets as `(set)`. */
+  summary: Readonly<Record<string, string>>
+  /** Texts that must never be written anywhere. */
+  secrets: readonly string[]
+  /** Sentences for the start-up log, e.g. about a setting that this version does not use. */
+  warnings: readonly string[]
+}
+
+/**
+ * Reads every setting from the environment and a `.env` file beside it.
+ * @throws BridgeError `settings` that lists everything wrong at once in `errors`
+ */
+export function loadSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: ReadFile,
+): Readonly<Settings> {
+  const found = collectTexts(env, readFile)
+  const { values, errors } = readValues(found)
+  const roles = readRoles(values.BRIDGE_ROLES ?? 'all', errors)
+  checkRequired(values, roles, errors)
+  if (values.BRIDGE_KAFKA_BROKERS !== undefined) {
+    errors.push({
+      field: 'BRIDGE_KAFKA_BROKERS',
+      message: 'must be left out: this version has the embedded log only, Kafka comes later',
+    })
+  }
+  if (errors.length > 0) throw settingsError(errors)
+  return deepFreeze(groupSettings(values, roles, found))
+}
+
+function readValues(found: Found): { values: SettingValues; errors: FieldError[] } {
+  const errors = [...found.errors]
+  const texts: Partial<Record<SettingName, string>> = {}
+  for (const name of settingNames) {
+    const text = found.texts.get(name)?.text ?? docOf(name).default
+    if (text !== null) texts[name] = text
+  }
+  const result = settingsSchema.safeParse(texts)
+  if (result.success) return { values: result.data, errors }
+  const wrong = new Set<string>()
+  for (const issue of result.error.issues) {
+    const field = String(issue.path[0])
+    wrong.add(field)
+    errors.push({ field, message: issue.message })
+  }
+  const rest = Object.fromEntries(Object.entries(texts).filter(([name]) => !wrong.has(name)))
+  return { values: settingsSchema.parse(rest), errors }
+}
+
+function readRoles(text: string, errors: FieldError[]): RoleName[] {
+  const field = 'BRIDGE_ROLES'
+  const wanted = splitList(text)
+  for (const name of wanted) {
+    if (LATER_ROLES.includes(name)) {
+      errors.push({ field, message: `names the role ${name}, which does not exist in this version yet` })
+    } else if (name !== 'all' && !roleNames.some((role) => role === name)) {
+      const near = didYouMean(name, [...roleNames, 'all'])
+      errors.push({ field, message: `names a role that is none of ${roleNames.join(', ')}, all${near}` })
+    }
+  }
+  if (wanted.length === 0)
+    errors.push({ field, message: `must name one of ${roleNames.join(', ')}, or be all` })
+  return roleNames.filter((role) => wanted.includes('all') || wanted.includes(role))
+}
+
+/** What each role cannot run without. */
+const REQUIRED: readonly { roles: readonly RoleName[]; name: SettingName; hint: string }[] = [
+  {
+    roles: ['poller'],
+    name: 'BRIDGE_UPSTREAM_URL',
+    hint: 'the base address of the upstream API, ending in /v2',
+  },
+  { roles: ['poller'], name: 'BRIDGE_UPSTREAM_KEY', hint: 'its API key' },
+  { roles: ['feed', 'api'], name: 'BRIDGE_ADMIN_TOKEN', hint: '16 or more random characters' },
+  { roles: ['feed', 'api'], name: 'BRIDGE_SECRET_KEY', hint: '32 or more random characters' },
+]
+
+function checkRequired(values: SettingValues, roles: readonly RoleName[], errors: FieldError[]): void {
+  for (const { roles: needing, name, hint } of REQUIRED) {
+    const needed = needing.filter((role) => roles.includes(role))
+    const missing =
+      values[name] === undefined && !errors.some(({ field }) => field === name || field === `${name}_FILE`)
+    if (needed.length > 0 && missing) {
+      errors.push({ field: name, message: `is required with the role ${needed.join(' and ')}: ${hint}` })
+    }
+  }
+}
+
+function settingsError(errors: readonly FieldError[]): BridgeError {
+  const names = [...new Set(errors.map(({ field }) => field))]
+  const verb = names.length === 1 ? 'is' : 'are'
+  return new BridgeError('settings', `${names.join(', ')} ${verb} wrong`, {
+    errors,
+    hint: 'Every setting, its default and its meaning: docs/configuration.md',
+  })
+}
+
+function groupSettings(values: SettingValues, roles: RoleName[], found: Found): Settings {
+  return {
+    roles,
+    dataDir: given(values.BRIDGE_DATA_DIR),
+    upstream: upstreamSettings(values),
+    backfillMs: given(values.BRIDGE_BACKFILL),
+    calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
+    http: { host: given(values.BRIDGE_HTTP_HOST), port: given(values.BRIDGE_HTTP_PORT) },
+    ops: { host: given(values.BRIDGE_OPS_HOST), port: given(values.BRIDGE_OPS_PORT) },
+    adminToken: values.BRIDGE_ADMIN_TOKEN ?? null,
+    secretKey: values.BRIDGE_SECRET_KEY ?? null,
+    streamMaxClients: given(values.BRIDGE_STREAM_MAX_CLIENTS),
+    corsOrigins: values.BRIDGE_CORS_ORIGINS ?? [],
+    drainTimeoutMs: given(values.BRIDGE_DRAIN_TIMEOUT),
+    logLevel: given(values.BRIDGE_LOG_LEVEL),
+    summary: summarise(found),
+    secrets: secretsOf(found),
+    warnings: warningsOf(found),
+  }
+}
+
+/** A value that the schema's default guarantees. */
+function given<T>(value: T | undefined): T {
+  if (value === undefined) throw new TypeError('a setting has neither a value nor a default')
+  return value
+}
+
+function upstreamSettings(values: SettingValues): UpstreamSettings | null {
+  const { BRIDGE_UPSTREAM_URL: url, BRIDGE_UPSTREAM_KEY: key } = values
+  if (url === undefined || key === undefined) return null
+  const name = given(values.BRIDGE_UPSTREAM_PLAN)
+  const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
+  return {
+    url,
+    key,
+    plan: {
+      name,
+      ratePerSecond: values.BRIDGE_UPSTREAM_RATE ?? plans[name].ratePerSecond,
+      burst: values.BRIDGE_UPSTREAM_BURST ?? plans[name].burst,
+      weeklyQuota: values.BRIDGE_UPSTREAM_WEEKLY_QUOTA ?? plans[name].weeklyQuota,
+      pageSize: values.BRIDGE_UPSTREAM_PAGE_SIZE ?? plans[name].pageSize,
+      quotaReset: given(values.BRIDGE_UPSTREAM_QUOTA_RESET),
+    },
+    nativeWord,
+    nativeKind: nativeWord.charAt(0).toUpperCase() + nativeWord.slice(1),
+  }
+}
+
+function summarise(found: Found): Record<string, string> {
+  const summary: Record<string, string> = {}
+  for (const name of settingNames) {
+    const doc = docOf(name)
+    const text = found.texts.get(name)?.text ?? doc.default
+    if (text !== null) summary[name] = doc.secret === undefined ? text : '(set)'
+  }
+  return summary
+}
+
+function secretsOf(found: Found): string[] {
+  return settingNames
+    .filter((name) => docOf(name).secret !== undefined)
+    .flatMap((name) => found.texts.get(name)?.text ?? [])
+}
+
+function warningsOf(found: Found): string[] {
+  return [...found.texts.keys()].flatMap((name) => {
+    const { waitsFor } = docOf(name)
+    return waitsFor === undefined ? [] : `${name} has no effect in this version: it waits for ${waitsFor}`
+  })
+}
+
+function deepFreeze<T extends object>(value: T): Readonly<T> {
+  for (const member of Object.values(value)) {
+    if (typeof member === 'object' && member !== null) deepFreeze(member)
+  }
+  return Object.freeze(value)
+}

@@ -1,0 +1,246 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseDuration } from '../../src/core/durations.ts'
+import { BridgeError, exitCodeFor } from '../../src/errors.ts'
+import { docOf, settingNames } from '../../src/settings/schema.ts'
+import { loadSettings } from '../../src/settings/settings.ts'
+
+const KEY = 'upstream-key-planted-1'
+const TOKEN = 'admin token planted 1'
+const SECRET = 'a-secret-key-planted-of-32-characters'
+const whole = {
+  BRIDGE_UPSTREAM_URL: 'https://upstream.example/v2',
+  BRIDGE_UPSTREAM_KEY: KEY,
+  BRIDGE_ADMIN_TOKEN: TOKEN,
+  BRIDGE_SECRET_KEY: SECRET,
+}
+
+/** A file system of these files. */
+function files(contents: Record<string, string> = {}) {
+  return (path: string): string => {
+    const text = contents[path]
+    if (text === undefined) throw Object.assign(new Error(`no such file: ${path}`), { code: 'ENOENT' })
+    return text
+  }
+}
+
+/** The settings error of this environment. */
+function wrong(env: Record<string, string>, readFile = files()): BridgeError {
+  try {
+    loadSettings(env, readFile)
+  } catch (error) {
+    if (error instanceof BridgeError) return error
+    throw error
+  }
+  throw new Error('these settings were taken')
+}
+
+describe('settings', () => {
+  test('need nothing beyond the upstream and two secrets, and are frozen all the way down', () => {
+    const settings = loadSettings(whole, files())
+    expect(settings.roles).toEqual(['poller', 'feed', 'api'])
+    expect(settings.upstream).toEqual({
+      url: 'https://upstream.example/v2',
+      key: KEY,
+      plan: {
+        name: 'free',
+        ratePerSecond: 1,
+        burst: 2,
+        weeklyQuota: 350,
+        pageSize: 50,
+        quotaReset: 'rolling',
+      },
+      nativeWord: 'native',
+      nativeKind: 'Native',
+    })
+    expect(settings.http).toEqual({ host: '127.0.0.1', port: 8080 })
+    expect(settings.backfillMs).toBe(86_400_000)
+    expect(settings.drainTimeoutMs).toBe(30_000)
+    expect(Object.isFrozen(settings)).toBe(true)
+    expect(Object.isFrozen(settings.upstream?.plan)).toBe(true)
+  })
+
+  test('take each figure of the plan from its own override', () => {
+    const { upstream } = loadSettings(
+      {
+        ...whole,
+        BRIDGE_UPSTREAM_PLAN: 'advanced',
+        BRIDGE_UPSTREAM_RATE: '2.5',
+        BRIDGE_UPSTREAM_WEEKLY_QUOTA: '100000',
+        BRIDGE_UPSTREAM_QUOTA_RESET: 'TUE 01:30Z',
+        BRIDGE_UPSTREAM_NATIVE_WORD: 'house',
+      },
+      files(),
+    )
+    expect(upstream?.plan).toEqual({
+      name: 'advanced',
+      ratePerSecond: 2.5,
+      burst: 30,
+      weeklyQuota: 100_000,
+      pageSize: 100,
+      quotaReset: { minutesAfterMonday: 24 * 60 + 90 },
+    })
+    expect(upstream?.nativeKind).toBe('House')
+  })
+
+  test('refuse an unknown name with the near match, wherever it stands', () => {
+    const error = wrong({ ...whole, BRIDGE_HTTP_PROT: '1' }, files({ '.env': 'BRIDGE_ADMIN_TOKEN_FIL=x' }))
+    expect(exitCodeFor(error)).toBe(3)
+    expect(error.errors.map(({ field }) => field).sort()).toEqual([
+      'BRIDGE_ADMIN_TOKEN_FIL',
+      'BRIDGE_HTTP_PROT',
+    ])
+    expect(JSON.stringify(error.errors)).toContain('BRIDGE_HTTP_PORT')
+    expect(JSON.stringify(error.errors)).toContain('BRIDGE_ADMIN_TOKEN_FILE')
+  })
+
+  test('list everything wrong at once, each with what to write instead', () => {
+    const { errors, message } = wrong({
+      BRIDGE_ROLES: 'poller,api',
+      BRIDGE_UPSTREAM_URL: 'ftp://upstream.example',
+      BRIDGE_HTTP_PORT: '65536',
+      BRIDGE_DRAIN_TIMEOUT: '30s',
+      BRIDGE_LOG_LEVEL: 'inof',
+      BRIDGE_ADMIN_TOKEN: 'short',
+    })
+    const byField = Object.fromEntries(errors.map((error) => [error.field, error.message]))
+    expect(Object.keys(byField).sort()).toEqual([
+      'BRIDGE_ADMIN_TOKEN',
+      'BRIDGE_DRAIN_TIMEOUT',
+      'BRIDGE_HTTP_PORT',
+      'BRIDGE_LOG_LEVEL',
+      'BRIDGE_SECRET_KEY',
+      'BRIDGE_UPSTREAM_KEY',
+      'BRIDGE_UPSTREAM_URL',
+    ])
+    expect(byField.BRIDGE_DRAIN_TIMEOUT).toContain('PT30S')
+    expect(byField.BRIDGE_LOG_LEVEL).toContain('"info"')
+    expect(byField.BRIDGE_SECRET_KEY).toContain('required with the role api')
+    expect(message).toContain('BRIDGE_HTTP_PORT')
+  })
+
+  test.each([
+    ['BRIDGE_UPSTREAM_URL', 'https://upstream.example'],
+    ['BRIDGE_UPSTREAM_URL', 'https://upstream.example/v2?x=1'],
+    ['BRIDGE_UPSTREAM_URL', 'https://user:word@upstream.example/v2'],
+    ['BRIDGE_UPSTREAM_RATE', '0'],
+    ['BRIDGE_UPSTREAM_RATE', '1e3'],
+    ['BRIDGE_UPSTREAM_BURST', '0'],
+    ['BRIDGE_UPSTREAM_PAGE_SIZE', '201'],
+    ['BRIDGE_UPSTREAM_QUOTA_RESET', 'MON 24:00Z'],
+    ['BRIDGE_UPSTREAM_QUOTA_RESET', 'monday'],
+    ['BRIDGE_UPSTREAM_PLAN', 'Free'],
+    ['BRIDGE_HTTP_HOST', 'http://127.0.0.1'],
+    ['BRIDGE_CORS_ORIGINS', '*'],
+    ['BRIDGE_CORS_ORIGINS', 'https://desk.example/'],
+    ['BRIDGE_BACKFILL', 'P'],
+    ['BRIDGE_WEBHOOK_ALLOW_NETS', '10.0.0.0/33'],
+    ['BRIDGE_KAFKA_TLS', 'yes'],
+    ['BRIDGE_ROLES', ','],
+  ])('refuse %s = %s and name it', (name, text) => {
+    expect(wrong({ ...whole, [name]: text }).errors.map(({ field }) => field)).toEqual([name])
+  })
+
+  test('say which roles and logs this version does not have', () => {
+    const later = wrong({ ...whole, BRIDGE_ROLES: 'all,webhooks' })
+    expect(later.errors[0]?.message).toContain('does not exist in this version')
+    expect(wrong({ ...whole, BRIDGE_ROLES: 'fed' }).errors[0]?.message).toContain('"feed"')
+    const kafka = wrong({ ...whole, BRIDGE_KAFKA_BROKERS: 'broker:9092' })
+    expect(kafka.errors[0]?.message).toContain('embedded log only')
+  })
+
+  test('ask of each role only what it needs', () => {
+    expect(loadSettings({ ...whole, BRIDGE_ROLES: 'poller' }, files()).roles).toEqual(['poller'])
+    const { BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY } = whole
+    const api = loadSettings({ BRIDGE_ROLES: ' api , feed ', BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY }, files())
+    expect(api.roles).toEqual(['feed', 'api'])
+    expect(api.upstream).toBeNull()
+  })
+
+  test('take a secret from a file, never from both', () => {
+    const { BRIDGE_UPSTREAM_KEY, ...rest } = whole
+    const readFile = files({ '/run/key': `${BRIDGE_UPSTREAM_KEY}\n`, '/run/empty': '\n' })
+    const env = { ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/key' }
+    expect(loadSettings(env, readFile).upstream?.key).toBe(KEY)
+    expect(wrong({ ...env, BRIDGE_UPSTREAM_KEY }, readFile).errors).toHaveLength(1)
+    expect(wrong({ ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/none' }, readFile).errors).toHaveLength(1)
+    expect(wrong({ ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/empty' }, readFile).errors).toHaveLength(1)
+  })
+
+  test('read a .env file, let the environment win, and count an empty value as absent', () => {
+    const readFile = files({ '.env': 'BRIDGE_HTTP_PORT=9000\nBRIDGE_OPS_PORT="0"\nOTHER=1\n' })
+    const settings = loadSettings({ ...whole, BRIDGE_HTTP_PORT: '9001', BRIDGE_LOG_LEVEL: ' ' }, readFile)
+    expect(settings.http.port).toBe(9001)
+    expect(settings.ops.port).toBe(0)
+    expect(settings.logLevel).toBe('info')
+    const unreadable = (): string => {
+      throw Object.assign(new Error('permission denied'), { code: 'EACCES' })
+    }
+    expect(wrong(whole, unreadable).message).toContain('.env')
+  })
+
+  test('show no secret in the summary or in an error', () => {
+    const settings = loadSettings(whole, files())
+    expect(settings.summary.BRIDGE_ADMIN_TOKEN).toBe('(set)')
+    expect(settings.summary.BRIDGE_UPSTREAM_URL).toBe('https://upstream.example/v2')
+    for (const secret of [KEY, TOKEN, SECRET]) {
+      expect(JSON.stringify(settings.summary)).not.toContain(secret)
+      expect(settings.secrets).toContain(secret)
+    }
+    const text = 'planted-secret with blank'
+    const everywhere = Object.fromEntries(settingNames.map((name) => [name, `\u0001${text}\u0001`]))
+    const error = wrong(everywhere)
+    expect(`${error.message}${error.hint}${JSON.stringify(error.errors)}`).not.toContain('planted-secret')
+  })
+
+  test('warn about what this version does not use', () => {
+    const settings = loadSettings({ ...whole, BRIDGE_TOPIC_PREFIX: 'mine' }, files())
+    expect(settings.warnings).toEqual([
+      'BRIDGE_TOPIC_PREFIX has no effect in this version: it waits for the Kafka log',
+    ])
+  })
+
+  test('have a default that their own field takes, and a meaning', () => {
+    for (const name of settingNames) {
+      const doc = docOf(name)
+      expect(doc.meaning).not.toBe('')
+      if (doc.default !== null && name !== 'BRIDGE_ROLES') {
+        const settings = loadSettings({ ...whole, [name]: doc.default }, files())
+        expect(settings.summary[name]).toBe(doc.default)
+      }
+    }
+  })
+
+  test('never crash on rubbish: they are taken, or refused as settings', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...settingNames), fc.string({ unit: 'binary' }), (name, text) => {
+        try {
+          loadSettings({ ...whole, [name]: text }, files())
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'settings' })
+        }
+      }),
+    )
+  })
+})
+
+describe('durations', () => {
+  test.each([
+    ['P1D', 86_400_000],
+    ['PT30S', 30_000],
+    ['P1Y', 365 * 86_400_000],
+    ['P1M', 30 * 86_400_000],
+    ['PT1M', 60_000],
+    ['P1W2DT3H4M5.250S', (9 * 24 + 3) * 3_600_000 + 4 * 60_000 + 5250],
+    ['PT0S', 0],
+  ])('%s is %d ms', (text, durationMs) => {
+    expect(parseDuration(text)).toBe(durationMs)
+  })
+
+  test.each(['', 'P', 'PT', 'P1', '1D', 'P1DT', 'PT1D', 'P1S', 'P-1D', 'P1.5D', 'p1d', ' P1D'])(
+    'refuses "%s"',
+    (text) => {
+      expect(parseDuration(text)).toBeNull()
+    },
+  )
+})
