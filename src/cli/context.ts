@@ -1,0 +1,13 @@
+/** What every command gets from the process it runs in. Owns only this shape. */
+import type { Clock } from '../lifecycle/clock.ts'
+
+export interface CommandContext {
+  env: Record<string, string | undefined>
+  /** Writes one line of data. */
+  stdout: (line: string) => void
+  /** Writes one line for a person. */
+  stderr: (line: string) => void
+  clock: Clock
+  /** Aborts when the process is asked to stop. */
+  signal: AbortSignal
+}

@@ -1,0 +1,98 @@
+/**
+ * The command line: chooses the command, ends with its exit code, prints what went wrong. Owns the list of commands.
+ * Refuses to do any command's work; each is loaded only when it is asked for.
+ */
+import { parseArgs } from 'node:util'
+import { didYouMean } from '../core/near.ts'
+import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
+import { systemClock } from '../lifecycle/clock.ts'
+import { withStopSignal } from '../lifecycle/signals.ts'
+import { VERSION } from '../version.ts'
+import type { CommandContext } from './context.ts'
+
+interface Command {
+  /** One line for the help. */
+  does: string
+  load: () => Promise<(args: string[], context: CommandContext) => Promise<void>>
+}
+
+const commands: Record<string, Command> = {
+  run: {
+    does: 'run the roles named in BRIDGE_ROLES against the configured upstream',
+    load: async () => (await import('./run.ts')).runCommand,
+  },
+  demo: {
+    does: 'sandbox upstream and all roles on the embedded log; needs no settings',
+    load: async () => (await import('./demo.ts')).demoCommand,
+  },
+  sandbox: {
+    does: 'the synthetic upstream alone; --list shows its scenarios',
+    load: async () => (await import('./sandbox.ts')).runSandboxCommand,
+  },
+}
+
+/** Runs one command. Returns the exit code of contract §1; never throws. */
+export async function main(argv: string[], env: Record<string, string | undefined>): Promise<number> {
+  const stdout = (line: string): void => void process.stdout.write(`${line}\n`)
+  const stderr = (line: string): void => void process.stderr.write(`${line}\n`)
+  try {
+    const [name, ...args] = argv
+    if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+      stdout(help())
+      return 0
+    }
+    if (name === '--version' || name === '-V') {
+      stdout(VERSION)
+      return 0
+    }
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (command === undefined) {
+      throw new BridgeError('usage', `there is no command "${name}"${didYouMean(name, Object.keys(commands))}`, {
+        hint: 'bridge --help lists the commands.',
+      })
+    }
+    const run = await command.load()
+    await withStopSignal((signal) => run(args, { env, stdout, stderr, clock: systemClock, signal }))
+    return 0
+  } catch (error) {
+    for (const line of explain(error)) stderr(line)
+    return exitCodeFor(error)
+  }
+}
+
+/**
+ * Refuses every argument of a command that takes none.
+ * @throws BridgeError `usage`
+ */
+export function takeNoArguments(command: string, args: string[]): void {
+  try {
+    parseArgs({ args, options: {}, allowPositionals: false, strict: true })
+  } catch (error) {
+    throw new BridgeError('usage', `bridge ${command} takes no arguments: ${messageOf(error)}`, {
+      hint: 'Settings come from the environment: docs/configuration.md',
+    })
+  }
+}
+
+function help(): string {
+  const names = Object.keys(commands)
+  const width = Math.max(...names.map((name) => name.length))
+  return [
+    'bridge <command>',
+    '',
+    ...names.map((name) => `  ${name.padEnd(width)}  ${commands[name]?.does}`),
+    '',
+    'Settings come from the environment (BRIDGE_*) and a .env file: docs/configuration.md',
+    'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 wrong settings, 4 upstream, 5 Kafka',
+  ].join('\n')
+}
+
+/** What a person needs to know of an error: what, each wrong field, what to do. A fault of ours shows its stack. */
+function explain(error: unknown): string[] {
+  if (!(error instanceof BridgeError)) return [error instanceof Error ? (error.stack ?? error.message) : String(error)]
+  const lines = [`bridge: ${error.message}`]
+  for (const { field, message } of error.errors) lines.push(`  ${field} ${message}`)
+  if (error.cause !== undefined) lines.push(`  because: ${messageOf(error.cause)}`)
+  if (error.hint !== undefined) lines.push(`  ${error.hint}`)
+  return lines
+}

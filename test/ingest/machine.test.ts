@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isGap } from '../../src/core/event.ts'
+import { burst, World, type WorldItem, type WorldOptions } from '../support/ingest-world.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+
+/** 265 items at 07:00:01–09 and 495 at 07:10:01–10, one of them stamped early and inserted late. */
+function morning(): WorldItem[] {
+  const items = [
+    ...burst('a', SEVEN + SECOND, 9 * SECOND, 265),
+    ...burst('b', SEVEN + 10 * MINUTE + SECOND, 10 * SECOND, 495),
+  ]
+  const late = items[100]
+  if (late !== undefined) late.visibleMs = SEVEN + 25 * SECOND
+  return items
+}
+
+const plan: Omit<WorldOptions, 'seed' | 'items' | 'startMs'> = { pageSize: 100, weeklyQuota: 1_000_000 }
+
+function gapStates(world: World): string[] {
+  return world.store.events.filter((event) => isGap(event.type)).map((event) => event.type)
+}
+
+function order(world: World): void {
+  let latestMs = 0
+  for (const event of world.store.events) {
+    if (isGap(event.type)) continue
+    expect(event.late).toBe(event.timeMs < latestMs)
+    latestMs = Math.max(latestMs, event.timeMs)
+  }
+}
+
+describe('the poller', () => {
+  for (const [name, pageSize, ratePerSecond, capacity] of [
+    ['lite', 50, 5, 10],
+    ['advanced', 100, 15, 30],
+    ['ultimate', 200, 30, 60],
+  ] as const) {
+    it(`publishes every item of a morning once, without a gap, on ${name}`, () => {
+      const world = new World({
+        ...plan,
+        pageSize,
+        ratePerSecond,
+        burst: capacity,
+        seed: 1,
+        startMs: SEVEN - 10 * SECOND,
+        items: morning(),
+      })
+      world.run(SEVEN + 15 * MINUTE)
+      expect(world.missing()).toEqual([])
+      expect(world.twice()).toEqual([])
+      expect(gapStates(world)).toEqual([])
+      order(world)
+    })
+  }
+
+  it('finds the item that came in behind the cursor by the sweep after the burst', () => {
+    const world = new World({ ...plan, pageSize: 200, seed: 2, startMs: SEVEN - 10 * SECOND, items: morning() })
+    world.run(SEVEN + 2 * MINUTE)
+    expect(world.requests.some((request) => request.purpose === 'sweep')).toBe(true)
+    expect(world.missing()).toEqual([])
+    expect(world.store.events.some((event) => event.late && event.data.includes('"a-00100"'))).toBe(true)
+  })
+
+  it('announces a fill that takes longer than two seconds as a gap, and its end', () => {
+    const items = burst('flood', SEVEN + SECOND, 20 * SECOND, 1500)
+    const world = new World({ ...plan, pageSize: 10, seed: 3, startMs: SEVEN - 10 * SECOND, items })
+    world.run(SEVEN + 30 * MINUTE)
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+    expect(gapStates(world).filter((type) => type === 'bridge.gap.opened.v1').length).toBeGreaterThan(0)
+    expect(gapStates(world).filter((type) => type === 'bridge.gap.filled.v1').length).toBe(
+      gapStates(world).filter((type) => type === 'bridge.gap.opened.v1').length,
+    )
+    expect(world.openGaps).toEqual([])
+  })
+
+  it('publishes a fill of more than 1,000 items as a chain behind an announced gap', () => {
+    const items = burst('flood', SEVEN + SECOND, 60 * SECOND, 2500)
+    const world = new World({ ...plan, pageSize: 200, weeklyQuota: 6_000, seed: 4, startMs: SEVEN - 60 * SECOND, items })
+    world.run(SEVEN + 30 * MINUTE)
+    expect(world.missing()).toEqual([])
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
+  })
+
+  it('leaves an open gap where the quota of the free plan does not pay, and never exceeds the quota', () => {
+    const days = [0, 1, 2, 3, 4].flatMap((day) =>
+      burst(`day${day}`, SEVEN + day * 24 * HOUR, 10 * HOUR, 1900),
+    )
+    const world = new World({
+      ...plan,
+      pageSize: 50,
+      ratePerSecond: 1,
+      burst: 2,
+      weeklyQuota: 350,
+      seed: 5,
+      startMs: SEVEN - HOUR,
+      items: days,
+    })
+    world.run(SEVEN + 5 * 24 * HOUR)
+    expect(world.unitsSpent()).toBeLessThanOrEqual(350)
+    expect(world.openGaps.length).toBeGreaterThan(0)
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
+  it('reads back day by day, oldest first, before it polls on', () => {
+    const items = burst('old', SEVEN - 30 * HOUR, 29 * HOUR, 2300)
+    const world = new World({ ...plan, backfillMs: 24 * HOUR, seed: 6, startMs: SEVEN, items })
+    world.run(SEVEN + 10 * MINUTE)
+    const recent = items.filter((item) => item.timeMs >= SEVEN - 23 * HOUR)
+    expect(world.store.events.length).toBeGreaterThanOrEqual(recent.length)
+    expect(world.store.events.every((event) => !event.late)).toBe(true)
+    expect(world.store.head.backfill).toBeNull()
+  })
+
+  it('refuses a backfill that would cost more than half of the quota, with the arithmetic', () => {
+    const world = new World({ ...plan, pageSize: 50, weeklyQuota: 350, backfillMs: 30 * 24 * HOUR, seed: 7, startMs: SEVEN, items: morning() })
+    world.run(SEVEN + MINUTE)
+    expect(world.halted).toContain('1170 of the 350 requests')
+  })
+
+  it('opens a gap when its cursor is refused after a stop, and fills it', () => {
+    const items = [...burst('a', SEVEN, HOUR, 300), ...burst('b', SEVEN + 2 * HOUR, HOUR, 300)]
+    const world = new World({ ...plan, seed: 8, startMs: SEVEN - MINUTE, items, cursorsRefusedAtMs: SEVEN + 90 * MINUTE })
+    world.run(SEVEN + 4 * HOUR)
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
+  it('publishes new content of a known guid as its next revision', () => {
+    const [first] = burst('a', SEVEN, SECOND, 1)
+    if (first === undefined) throw new Error('no item')
+    const items = [...burst('b', SEVEN + 5 * SECOND, 5 * SECOND, 120), first]
+    const world = new World({ ...plan, seed: 9, startMs: SEVEN - 10 * SECOND, items })
+    world.run(SEVEN + 4 * SECOND)
+    first.content = 'other content'
+    world.run(SEVEN + 5 * MINUTE)
+    const revisions = world.store.events.filter((event) => event.data.includes('"a-00000"'))
+    expect(revisions.map((event) => [event.id, event.type])).toEqual([
+      ['a-00000', 'disclosure.published.v1'],
+      ['a-00000#2', 'disclosure.amended.v1'],
+    ])
+  })
+
+  it('keeps an unreadable item once, in rejected, and goes on', () => {
+    const items = morning()
+    const bad = items[50]
+    if (bad !== undefined) bad.malformed = true
+    const world = new World({ ...plan, seed: 10, startMs: SEVEN - 10 * SECOND, items })
+    world.run(SEVEN + 15 * MINUTE)
+    expect(world.store.rejected.map((item) => [item.guid, item.reason])).toEqual([['a-00050', 'no timestamp']])
+    expect(world.store.events.length).toBe(items.length - 1)
+  })
+
+  it('loses nothing and repeats nothing through failures, lost commit answers and crashes: truth = log + open gaps + rejected', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          seed: fc.nat(),
+          pageSize: fc.constantFrom(20, 50, 100, 200),
+          failures: fc.constantFrom(0, 0.05, 0.3),
+          unknowns: fc.constantFrom(0, 0.05, 0.3),
+          crashes: fc.constantFrom(0, 0.01, 0.05),
+        }),
+        (faults) => {
+          const world = new World({
+            ...plan,
+            ...faults,
+            startMs: SEVEN - 20 * SECOND,
+            faultsUntilMs: SEVEN + 14 * MINUTE,
+            items: morning(),
+          })
+          world.run(SEVEN + HOUR)
+          const items = morning()
+          const published = world.store.events.filter((event) => !isGap(event.type))
+          expect(world.twice()).toEqual([])
+          expect(world.missing().map((item) => item.guid)).toEqual([])
+          expect(published.length).toBeLessThanOrEqual(items.length)
+          order(world)
+        },
+      ),
+      { numRuns: 15 },
+    )
+  })
+})

@@ -1,0 +1,117 @@
+/**
+ * The product as a process of its own: started the way an operator starts it, stopped or killed by pid. Owns the
+ * child, its ready line and what it wrote.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
+export const ADMIN_TOKEN = 'test-admin-token-0123456789'
+export const SECRET_KEY = 'test-secret-key-0123456789-0123456789'
+
+export interface Ready {
+  ready: true
+  http: string
+  ops: string
+  roles: string[]
+  log: string
+}
+
+export interface BridgeProcess {
+  readonly child: ChildProcess
+  readonly pid: number
+  readonly ready: Ready
+  stdout(): string
+  stderr(): string
+  /** Sends the signal and resolves with the exit code, null after a kill. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** A directory that goes away with the test. */
+export function temporaryDirectory(): { path: string; [Symbol.dispose](): void } {
+  const path = mkdtempSync(join(tmpdir(), 'bridge-test-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** The environment of a bridge on free ports against that upstream, with a quota for a poll every second. */
+export function bridgeEnv(
+  upstream: { url: string; key: string },
+  dataDir: string,
+  extra: Record<string, string> = {},
+): Record<string, string> {
+  return {
+    BRIDGE_DATA_DIR: dataDir,
+    BRIDGE_UPSTREAM_URL: upstream.url,
+    BRIDGE_UPSTREAM_KEY: upstream.key,
+    BRIDGE_HTTP_PORT: '0',
+    BRIDGE_OPS_PORT: '0',
+    BRIDGE_ADMIN_TOKEN: ADMIN_TOKEN,
+    BRIDGE_SECRET_KEY: SECRET_KEY,
+    BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000',
+    BRIDGE_BACKFILL: 'PT0S',
+    BRIDGE_DRAIN_TIMEOUT: 'PT2S',
+    ...extra,
+  }
+}
+
+/** Runs `bridge <args>` to its end. */
+export async function runToEnd(
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawnBridge(args, env)
+  const output = collect(child)
+  const code = await exitOf(child)
+  return { code, stdout: output.stdout, stderr: output.stderr }
+}
+
+/** Starts `bridge run` and waits for its ready line. Rejects with its output when it ends before. */
+export async function startBridge(env: Record<string, string>, args = ['run']): Promise<BridgeProcess> {
+  const child = spawnBridge(args, env)
+  const output = collect(child)
+  const ended = exitOf(child)
+  const ready = await new Promise<Ready>((done, fail) => {
+    child.stdout?.on('data', () => {
+      const line = output.stdout.split('\n').find((text) => text.startsWith('{"ready":true'))
+      if (line !== undefined) done(JSON.parse(line) as Ready)
+    })
+    ended.then((code) => fail(new Error(`ended with ${code} before it was ready\n${output.stdout}\n${output.stderr}`)))
+  })
+  return {
+    child,
+    pid: child.pid ?? 0,
+    ready,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+function spawnBridge(args: string[], env: Record<string, string>): ChildProcess {
+  const { PATH = '', HOME = '' } = process.env
+  return spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH, HOME, ...env },
+    cwd: env.BRIDGE_DATA_DIR ?? tmpdir(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+function collect(child: ChildProcess): { stdout: string; stderr: string } {
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output.stdout += chunk.toString()
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    output.stderr += chunk.toString()
+  })
+  return output
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((done) => child.once('close', (code) => done(code)))
+}

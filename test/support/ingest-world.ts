@@ -1,0 +1,338 @@
+/**
+ * A whole world around the poller's state machine, in simulated time: an upstream with time-keyed cursors, a log that
+ * can lose its answer, a process that can die. Owns the simulation and its own count of the truth. Everything is
+ * drawn from one seed, so a failing run can be run again.
+ */
+import { type SeededChance, seededChance } from '../../src/core/chance.ts'
+import { isoSeconds } from '../../src/core/dates.ts'
+import type { NewEvent } from '../../src/core/event.ts'
+import { isGap } from '../../src/core/event.ts'
+import { contentHash } from '../../src/core/disclosure.ts'
+import { fixedPacing } from '../../src/governor/pacing.ts'
+import { readItems, type Standing } from '../../src/ingest/read-page.ts'
+import {
+  type Action,
+  type Answer,
+  type IngestConfig,
+  initialState,
+  type Input,
+  type QueuedCommit,
+} from '../../src/ingest/state.ts'
+import { step } from '../../src/ingest/step.ts'
+import type { Head, Ledger, Purpose, RejectedItem } from '../../src/log/log.ts'
+import { COMMIT_LIMIT } from '../../src/log/log.ts'
+import type { ListQuery } from '../../src/upstream/client.ts'
+import type { Failure } from '../../src/upstream/outcome.ts'
+
+export interface WorldItem {
+  guid: string
+  timeMs: number
+  /** From when upstream shows it. */
+  visibleMs: number
+  content: string
+  /** An item that cannot be read: its text has no timestamp. */
+  malformed?: boolean
+}
+
+export interface WorldOptions {
+  seed: number
+  startMs: number
+  items: WorldItem[]
+  pageSize: number
+  weeklyQuota: number
+  ratePerSecond?: number
+  burst?: number
+  backfillMs?: number
+  /** Probability that a request fails, that a commit's answer is lost, that the process dies at an event. */
+  failures?: number
+  unknowns?: number
+  crashes?: number
+  /** Faults stop at this moment, so that the world can come to rest. */
+  faultsUntilMs?: number
+  /** Once, at this moment, upstream forgets every cursor given before. */
+  cursorsRefusedAtMs?: number
+}
+
+interface Scheduled {
+  atMs: number
+  order: number
+  run: () => void
+}
+
+const FAILURES: Failure[] = [
+  { kind: 'server_error', status: 500 },
+  { kind: 'timeout', phase: 'body' },
+  { kind: 'invalid', reason: 'the body is not JSON' },
+  { kind: 'network', message: 'ECONNRESET' },
+  { kind: 'too_many', retryAfter: null },
+  { kind: 'too_many', retryAfter: '-1' },
+]
+
+/** What is durable. */
+interface Store {
+  head: Head
+  ledger: Map<number, Partial<Record<Purpose, number>>>
+  events: (NewEvent & { sequence: number })[]
+  rejected: RejectedItem[]
+  standings: Map<string, Standing>
+}
+
+export class World {
+  readonly store: Store
+  readonly requests: { atMs: number; purpose: Purpose; query: ListQuery }[] = []
+  readonly reports: { event: string; fields: Record<string, unknown> }[] = []
+  halted: string | null = null
+  nowMs: number
+  private readonly options: WorldOptions
+  private readonly chance: SeededChance
+  private readonly config: IngestConfig
+  private readonly agenda: Scheduled[] = []
+  private readonly newestFirst: { item: WorldItem; key: string }[]
+  private state = initialState()
+  private order = 0
+  /** A new life begins with every crash and every claim; what an earlier one still brings is dropped. */
+  private life = 0
+  private requestNumber = 0
+  private wakeNumber = 0
+
+  constructor(options: WorldOptions) {
+    this.options = options
+    this.nowMs = options.startMs
+    this.chance = seededChance(options.seed)
+    this.newestFirst = options.items
+      .map((item) => ({ item, key: keyOf(item) }))
+      .sort((one, other) => (one.key < other.key ? 1 : -1))
+    const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30 } = options
+    const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset: 'rolling' as const }
+    this.config = {
+      pageSize,
+      weeklyQuota,
+      quotaReset: 'rolling',
+      pacing: fixedPacing(plan),
+      breathMs: (burst / ratePerSecond) * 1000,
+      backfillMs: options.backfillMs ?? 0,
+      businessDays: (fromMs, toMs) => Math.ceil((toMs - fromMs) / 86_400_000),
+      chance: () => this.chance.next(),
+    }
+    this.store = {
+      head: { ...initialState().head, epoch: 'epoch000' },
+      ledger: new Map(),
+      events: [],
+      rejected: [],
+      standings: new Map(),
+    }
+  }
+
+  /** Lets the world run until `untilMs`. */
+  run(untilMs: number): void {
+    if (this.order === 0) this.feed({ type: 'started', nowMs: this.nowMs })
+    for (;;) {
+      this.agenda.sort((one, other) => one.atMs - other.atMs || one.order - other.order)
+      const next = this.agenda[0]
+      if (next === undefined || next.atMs > untilMs || this.halted !== null) break
+      this.agenda.shift()
+      this.nowMs = Math.max(this.nowMs, next.atMs)
+      if (this.happens(this.options.crashes)) this.crash()
+      else next.run()
+    }
+    this.nowMs = untilMs
+  }
+
+  /** The process dies: only the store is left. */
+  crash(): void {
+    this.life++
+    this.agenda.length = 0
+    this.state = initialState()
+    this.at(1000, () => this.feed({ type: 'started', nowMs: this.nowMs }))
+  }
+
+  get openGaps() {
+    return this.store.head.openGaps
+  }
+
+  /** Items that upstream shows and that are neither in the log, nor rejected, nor inside an open gap. */
+  missing(): WorldItem[] {
+    const held = new Set(this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data))
+    const rejected = new Set(this.store.rejected.map((item) => item.raw))
+    return this.options.items.filter((item) => {
+      const text = textOf(item)
+      if (item.visibleMs > this.nowMs || held.has(text) || rejected.has(text)) return false
+      return !this.openGaps.some((gap) => Date.parse(gap.from) <= item.timeMs && item.timeMs <= Date.parse(gap.to))
+    })
+  }
+
+  /** Texts that the log holds more than once. */
+  twice(): string[] {
+    const texts = this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data)
+    const seen = new Set<string>()
+    return texts.filter((text) => seen.size === seen.add(text).size)
+  }
+
+  unitsSpent(): number {
+    let units = 0
+    for (const purposes of this.store.ledger.values()) {
+      for (const spent of Object.values(purposes)) units += spent
+    }
+    return units
+  }
+
+  private happens(probability = 0): boolean {
+    return this.nowMs < (this.options.faultsUntilMs ?? 0) && this.chance.yes(probability)
+  }
+
+  private at(delayMs: number, run: () => void): void {
+    this.agenda.push({ atMs: this.nowMs + Math.max(0, delayMs), order: this.order++, run })
+  }
+
+  /** Like `at`, but dropped when the life it belongs to has ended. */
+  private during(delayMs: number, run: () => void): void {
+    const { life } = this
+    this.at(delayMs, () => {
+      if (life === this.life) run()
+    })
+  }
+
+  private feed(input: Input): void {
+    const turn = step(this.state, input, this.config)
+    this.state = turn.state
+    for (const action of turn.actions) this.perform(action)
+  }
+
+  private perform(action: Action): void {
+    if (action.type === 'campaign') {
+      this.life++
+      this.during(10, () => this.feed({ type: 'elected', nowMs: this.nowMs }))
+    } else if (action.type === 'claim') {
+      this.life++
+      this.during(10, () => this.feed({ type: 'claimed', writer: this.writerState(), nowMs: this.nowMs }))
+    } else if (action.type === 'await-copy') this.during(1, () => this.feed({ type: 'copied', nowMs: this.nowMs }))
+    else if (action.type === 'wake') {
+      const number = ++this.wakeNumber
+      this.during(action.atMs - this.nowMs, () => {
+        if (number === this.wakeNumber) this.feed({ type: 'woke', nowMs: this.nowMs })
+      })
+    } else if (action.type === 'abandon') this.requestNumber++
+    else if (action.type === 'request') this.send(action.purpose, action.query)
+    else if (action.type === 'commit') this.commit(action.queued)
+    else if (action.type === 'report') this.reports.push(action)
+    else if (action.type === 'halt') this.halted = action.message
+  }
+
+  private writerState() {
+    return { head: { ...this.store.head }, ledger: new Map(this.store.ledger) as Ledger }
+  }
+
+  private send(purpose: Purpose, query: ListQuery): void {
+    const spentMs = this.nowMs
+    this.spend(purpose, 1)
+    this.store.head = { ...this.store.head, lastSpendMs: spentMs }
+    this.requests.push({ atMs: spentMs, purpose, query })
+    const number = ++this.requestNumber
+    const startedMs = this.nowMs
+    this.during(this.chance.between(5, 120), () => {
+      if (number !== this.requestNumber) return
+      const timing = { startedMs, endedMs: this.nowMs, serverMs: this.nowMs - (this.nowMs % 1000), sent: true }
+      const answer: Answer = { ...timing, ...this.answerTo(query) }
+      this.feed({ type: 'answered', answer, spentMs, ledger: this.writerState().ledger, nowMs: this.nowMs })
+    })
+  }
+
+  private spend(purpose: Purpose, units: number): void {
+    const hourMs = this.nowMs - (this.nowMs % 3_600_000)
+    const spent = this.store.ledger.get(hourMs) ?? {}
+    this.store.ledger.set(hourMs, { ...spent, [purpose]: (spent[purpose] ?? 0) + units })
+  }
+
+  private answerTo(query: ListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
+    if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
+    const refusedAt = this.options.cursorsRefusedAtMs ?? Number.POSITIVE_INFINITY
+    if (query.sinceCursor !== undefined && this.nowMs >= refusedAt && Number(query.sinceCursor.split('@')[1]) < refusedAt) {
+      return { kind: 'refused', status: 400, message: 'cursor expired' }
+    }
+    const page = this.page(query)
+    const standings = (guids: string[]) =>
+      new Map(guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const]).filter(hasStanding))
+    const isRejected = (text: string) => this.store.rejected.some((item) => item.raw === text)
+    return { kind: 'ok', value: readItems(page, standings, isRejected, this.nowMs) }
+  }
+
+  private page(query: ListQuery) {
+    const { sinceCursor, pageCursor, pageSize } = query
+    const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
+    const inRange = this.newestFirst.filter(
+      ({ item, key }) =>
+        item.visibleMs <= this.nowMs &&
+        item.timeMs >= (query.fromMs ?? 0) - 999 &&
+        item.timeMs <= (query.toMs ?? Number.POSITIVE_INFINITY) + 999 &&
+        key > since &&
+        (pageCursor === undefined || key < pageCursor),
+    )
+    const chosen = inRange.slice(0, pageSize)
+    const more = inRange.length > chosen.length
+    const newest = chosen[0]
+    const last = chosen.at(-1)
+    return {
+      items: chosen.map(({ item }) => ({ text: textOf(item), value: JSON.parse(textOf(item)) as unknown })),
+      nextCursor: sinceCursor === undefined ? (more && last !== undefined ? last.key : null) : undefined,
+      latestCursor: newest === undefined ? (sinceCursor ?? null) : `${newest.key}@${this.nowMs}`,
+      hasMore: sinceCursor === undefined ? undefined : more,
+      warnings: [],
+    }
+  }
+
+  private commit({ purpose, commit }: QueuedCommit): void {
+    const lost = this.happens(this.options.unknowns)
+    const applied = !lost || this.chance.yes(0.5)
+    this.during(this.chance.between(1, 20), () => {
+      if (applied) this.apply(commit, purpose)
+      if (lost) this.feed({ type: 'broke', code: 'unknown', nowMs: this.nowMs })
+      else this.feed({ type: 'committed', writer: this.writerState(), nowMs: this.nowMs })
+    })
+  }
+
+  private apply(commit: QueuedCommit['commit'], _purpose: Purpose): void {
+    if (commit.events.length > COMMIT_LIMIT) throw new RangeError('too many events in one commit')
+    const { store } = this
+    for (const event of commit.events) {
+      store.events.push({ ...event, sequence: store.events.length + 1 })
+      if (isGap(event.type)) continue
+      const value = JSON.parse(event.data) as { guid: string }
+      const revision = event.id === value.guid ? 1 : Number(event.id.slice(value.guid.length + 1))
+      store.standings.set(value.guid, { revision, hash: contentHash(value) })
+    }
+    store.rejected.push(...(commit.rejected ?? []))
+    for (const refund of commit.refunds ?? []) this.spend(refund.purpose, -refund.units)
+    store.head = { ...store.head, ...commit.head, sequence: store.events.length }
+  }
+}
+
+function hasStanding(pair: readonly [string, Standing | undefined]): pair is readonly [string, Standing] {
+  return pair[1] !== undefined
+}
+
+function keyOf(item: WorldItem): string {
+  return `${String(item.timeMs).padStart(15, '0')}/${item.guid}`
+}
+
+/** The place inside a poll cursor: everything before the moment it was given. */
+function keyIn(cursor: string): string {
+  return cursor.split('@')[0] ?? ''
+}
+
+function textOf(item: WorldItem): string {
+  const time = item.malformed ? {} : { timestamp: isoSeconds(item.timeMs) }
+  return JSON.stringify({ guid: item.guid, ...time, headline: item.content, issuer: { name: 'A' }, category: [] })
+}
+
+/** A morning: `count` items in each of the given bursts, with an even trickle between them. */
+export function burst(prefix: string, startMs: number, durationMs: number, count: number): WorldItem[] {
+  return Array.from({ length: count }, (_, index) => {
+    const timeMs = startMs + Math.floor((index * durationMs) / count / 1000) * 1000
+    return {
+      guid: `${prefix}-${String(index).padStart(5, '0')}`,
+      timeMs,
+      visibleMs: timeMs + 200,
+      content: `${prefix} ${index}`,
+    }
+  })
+}
