@@ -2,7 +2,6 @@
  * The command line: chooses the command, ends with its exit code, prints what went wrong. Owns the list of commands.
  * Refuses to do any command's work; each is loaded only when it is asked for.
  */
-import { parseArgs } from 'node:util'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
 import { systemClock } from '../lifecycle/clock.ts'
@@ -57,20 +56,6 @@ export async function main(argv: string[], env: Record<string, string | undefine
   } catch (error) {
     for (const line of explain(error)) stderr(line)
     return exitCodeFor(error)
-  }
-}
-
-/**
- * Refuses every argument of a command that takes none.
- * @throws BridgeError `usage`
- */
-export function takeNoArguments(command: string, args: string[]): void {
-  try {
-    parseArgs({ args, options: {}, allowPositionals: false, strict: true })
-  } catch (error) {
-    throw new BridgeError('usage', `bridge ${command} takes no arguments: ${messageOf(error)}`, {
-      hint: 'Settings come from the environment: docs/configuration.md',
-    })
   }
 }
 
