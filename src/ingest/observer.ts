@@ -2,8 +2,11 @@
  * What the poller tells the metrics. Owns which event becomes which figure. Refuses to decide anything.
  */
 import type { Committed } from '../core/event.ts'
+import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../core/event.ts'
+import { type Quota, quotaAt } from '../governor/ledger.ts'
 import type { Purpose } from '../log/log.ts'
-import type { Answer, IngestState, PollResult, QueuedCommit } from './state.ts'
+import type { Metrics } from '../obs/metrics.ts'
+import type { Answer, IngestConfig, IngestState, PollResult, QueuedCommit } from './state.ts'
 
 /** Told by the poller as things happen; never throws. */
 export interface Observer {
@@ -12,15 +15,83 @@ export interface Observer {
   /** An answer came, before it was judged. */
   answered(answer: Answer): void
   /** A commit became durable. */
-  committed(
-    queued: QueuedCommit,
-    events: readonly Committed[],
-    timing: { startMs: number; nowMs: number },
-  ): void
+  committed(queued: QueuedCommit, events: readonly Committed[], timing: { startMs: number; nowMs: number }): void
   /** A commit ended without being known to be durable. */
   commitBroke(code: 'unknown' | 'fenced', durationMs: number): void
   /** This process leads from now on, or no longer. */
   leads(isLeader: boolean): void
   /** The state after a step. */
   stateChanged(state: IngestState, nowMs: number): void
+}
+
+/** Upstream's `Date` has whole seconds; a smaller difference to our clock than this is not believed. */
+const SMALLEST_SKEW_MS = 1500
+
+/** An observer that writes into the metrics. */
+export function createObserver(metrics: Metrics, config: IngestConfig): Observer {
+  let isLeader = false
+  /** Upstream's clock minus ours. */
+  let skewMs = 0
+
+  const observeEvent = (event: Committed, purpose: Purpose, nowMs: number): void => {
+    if (isGap(event.type)) {
+      const state = event.type === GAP_OPENED ? 'opened' : event.type === GAP_FILLED ? 'filled' : 'given_up'
+      return metrics.gaps.add({ state })
+    }
+    metrics.items.add({ disposition: event.type === AMENDED ? 'amended' : 'new' })
+    if (event.late) metrics.items.add({ disposition: 'late' })
+    const heldMs = Date.parse(event.recordedtime)
+    metrics.publishLatency.observe({}, (nowMs - heldMs) / 1000)
+    if (purpose !== 'backfill') {
+      metrics.detectionLatency.observe({}, Math.max(0, heldMs + skewMs - event.timeMs) / 1000)
+    }
+  }
+
+  return {
+    requestDone(purpose, result) {
+      metrics.pollRequests.add({ purpose, result })
+      if (result === 'throttled') metrics.upstream429.add({ kind: 'throttle' })
+      if (result === 'quota') metrics.upstream429.add({ kind: 'quota' })
+    },
+    answered(answer) {
+      if (answer.serverMs !== null) {
+        const apartMs = answer.serverMs + 500 - answer.endedMs
+        skewMs = Math.abs(apartMs) < SMALLEST_SKEW_MS ? 0 : apartMs
+      }
+      if (answer.kind === 'ok') metrics.items.add({ disposition: 'duplicate' }, answer.value.duplicates)
+    },
+    committed({ purpose, commit }, events, { startMs, nowMs }) {
+      metrics.commits.add({ outcome: 'committed' })
+      metrics.commitDuration.observe({}, (nowMs - startMs) / 1000)
+      metrics.items.add({ disposition: 'rejected' }, commit.rejected?.length ?? 0)
+      for (const event of events) observeEvent(event, purpose, nowMs)
+    },
+    commitBroke(code, durationMs) {
+      metrics.commits.add({ outcome: code })
+      metrics.commitDuration.observe({}, durationMs / 1000)
+    },
+    leads(leading) {
+      if (leading !== isLeader) metrics.leaderTransitions.add({})
+      isLeader = leading
+      metrics.leader.set({}, leading ? 1 : 0)
+    },
+    stateChanged(state, nowMs) {
+      metrics.gapsOpen.set({}, state.head.openGaps.length)
+      metrics.pollInterval.set({}, config.pacing.pollIntervalMs() / 1000)
+      metrics.pollLastSuccess.set({}, (state.lastGoodPollMs ?? 0) / 1000)
+      metrics.logSequence.set({}, state.head.sequence)
+      const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+      metrics.quotaLimit.set({}, quota.limit)
+      metrics.quotaUsed.set({}, quota.used)
+      metrics.quotaRemaining.set({}, quota.remaining)
+      metrics.quotaReset.set({}, quota.resetMs / 1000)
+      metrics.quotaForecast.set({}, forecast(quota, config, nowMs))
+    },
+  }
+}
+
+/** Polls planned until units come back, over the units left; 0 where none are planned. */
+export function forecast(quota: Quota, config: IngestConfig, nowMs: number): number {
+  const polls = Math.max(0, quota.resetMs - nowMs) / config.pacing.pollIntervalMs()
+  return quota.remaining === 0 ? polls : polls / quota.remaining
 }

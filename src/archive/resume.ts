@@ -1,0 +1,64 @@
+/**
+ * From a reader's cursor to a position in this log. Owns what a cursor that is too old, ahead of this copy, or of
+ * another epoch means (contract §8); pull and streams share it. Refuses to read events.
+ */
+import type { Cursor } from '../core/cursor.ts'
+import { decodeCursor } from '../core/cursor.ts'
+import { isoMillis } from '../core/dates.ts'
+import { GAP_OPENED } from '../core/event.ts'
+import { NO_EPOCH } from './archive.ts'
+import type { Reader } from './reader.ts'
+
+/** A cursor of another epoch starts this long before its time: the new log may have got things in another order. */
+const EPOCH_MARGIN_MS = 3_600_000
+
+/** A gap event of this node, not of the log: what is missing between two epochs cannot be known. */
+export interface Notice {
+  cursor: string
+  /** One line of UTF-8 JSON in the shape of an event. */
+  json: Buffer
+}
+
+export type Resume =
+  /** Read what comes after this position, whose resume point is `cursor`; tell the notice first where there is one. */
+  | { kind: 'from'; after: number; cursor: string; notice: Notice | null }
+  /** What lies between is no longer kept. `oldest` is the earliest cursor that can be resumed from. */
+  | { kind: 'too_old'; oldest: string }
+
+/**
+ * Where reading resumes. A position ahead of this copy is given as it is: reading waits for it.
+ * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
+ */
+export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
+  const cursor = decodeCursor(text)
+  if (cursor.epoch === reader.epoch || cursor.epoch === NO_EPOCH) {
+    const { sequence } = cursor
+    if (sequence >= reader.oldest - 1) return { kind: 'from', after: sequence, cursor: text, notice: null }
+    return { kind: 'too_old', oldest: reader.cursorAt(reader.oldest - 1) }
+  }
+  const after = reader.sequenceSince(cursor.timeMs - EPOCH_MARGIN_MS)
+  const notice = epochNotice(reader, cursor, after, nowMs)
+  return { kind: 'from', after, cursor: notice.cursor, notice }
+}
+
+function epochNotice(reader: Reader, cursor: Cursor, after: number, nowMs: number): Notice {
+  const epoch = reader.epoch ?? NO_EPOCH
+  const id = `epoch-${cursor.epoch}-${epoch}`
+  const now = isoMillis(nowMs)
+  const resumed = reader.cursorAt(after)
+  const event = {
+    specversion: '1.0',
+    id: `gap:${id}:opened`,
+    source: '/bridge',
+    type: GAP_OPENED,
+    time: now,
+    subject: `gap:${id}`,
+    sequence: String(after).padStart(20, '0'),
+    epoch,
+    cursor: resumed,
+    recordedtime: now,
+    datacontenttype: 'application/json',
+    data: { id, from: isoMillis(cursor.timeMs), to: now, cause: 'epoch', openedAt: now, found: 0, closedAt: null },
+  }
+  return { cursor: resumed, json: Buffer.from(JSON.stringify(event)) }
+}
