@@ -1,0 +1,180 @@
+/**
+ * The one owner of node:sqlite: opening, prepared statements, transactions, and what its errors mean to an operator.
+ * Refuses to know a table: `schema.ts` and the embedded log bring their own SQL.
+ */
+import type { SQLInputValue } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
+import { BridgeError, messageOf } from '../errors.ts'
+
+/** What a column may be bound to. */
+export type Value = SQLInputValue
+
+/** A prepared statement whose rows have the columns of `Row`. Every method throws as `Database` says. */
+export interface Statement<Row> {
+  run(...values: Value[]): void
+  /** The first row, or undefined. */
+  get(...values: Value[]): Row | undefined
+  all(...values: Value[]): Row[]
+  /** Rows as they are found. Leave the loop before the event loop turns: an open one keeps the WAL from shrinking. */
+  iterate(...values: Value[]): Generator<Row, void, undefined>
+}
+
+/**
+ * An open database. Every operation throws BridgeError: `log_damaged` when the file contradicts itself,
+ * `log_unavailable` when the disk is full, fails, is read-only or somebody else holds the file.
+ */
+export interface Database {
+  /** The statement of that SQL, prepared once. */
+  prepare<Row = Record<string, never>>(sql: string): Statement<Row>
+  /** Runs statements that return nothing. */
+  exec(sql: string): void
+  /** Runs `work` between BEGIN IMMEDIATE and COMMIT; whatever it throws rolls back and is thrown on. Never nested. */
+  transaction<T>(work: () => T): T
+  /** Callable twice. */
+  close(): void
+}
+
+/** SQLite's result codes (sqlite.org/rescode.html) that an operator can do something about, or must hear of. */
+const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavailable'; hint: string }>> = {
+  5: { code: 'log_unavailable', hint: 'Another program has the file open; close it.' },
+  6: { code: 'log_unavailable', hint: 'Another program has the file open; close it.' },
+  8: {
+    code: 'log_unavailable',
+    hint: 'The file or its folder cannot be written; give this user write permission.',
+  },
+  10: { code: 'log_unavailable', hint: 'The disk failed; look at its health and the system log.' },
+  11: {
+    code: 'log_damaged',
+    hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+  },
+  13: {
+    code: 'log_unavailable',
+    hint: 'The disk is full; free space in the data directory and start again.',
+  },
+  14: {
+    code: 'log_unavailable',
+    hint: 'The file cannot be opened; look at the data directory and its rights.',
+  },
+  19: {
+    code: 'log_damaged',
+    hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+  },
+  26: {
+    code: 'log_damaged',
+    hint: 'The file is no database of this program; restore a backup or point to another data directory.',
+  },
+}
+
+/** Pages of the write-ahead log before it is copied into the file: 16 MiB at 8 KiB a page. */
+const CHECKPOINT_PAGES = 2000
+const CACHE_KIB = 32 * 1024
+
+/**
+ * Opens or makes the database at `path` (`:memory:` for one that is never written). `durable`: a resolved
+ * transaction survives loss of power; else only the end of the process.
+ * @throws BridgeError as `Database`
+ */
+export function openDatabase(options: { path: string; durable: boolean }): Database {
+  const raw = guarded(options.path, () => new DatabaseSync(options.path, { timeout: 5000 }))
+  const db = wrapped(raw, options.path)
+  try {
+    db.exec(`
+      PRAGMA page_size = 8192;
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = ${options.durable ? 'FULL' : 'NORMAL'};
+      PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+      PRAGMA journal_size_limit = ${64 * 1024 * 1024};
+      PRAGMA cache_size = -${CACHE_KIB};
+    `)
+  } catch (error) {
+    db.close()
+    throw error
+  }
+  return db
+}
+
+/**
+ * Takes the file at `path` for this process alone, until the returned function is called or the process ends,
+ * however it ends: the operating system gives the lock back.
+ * @returns null when another process has it
+ * @throws BridgeError as `Database`
+ */
+export function takeFile(path: string): (() => void) | null {
+  const raw = guarded(path, () => new DatabaseSync(path, { timeout: 0 }))
+  try {
+    raw.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    raw.close()
+    if (baseCode(error) === 5) return null
+    throw translated(path, error)
+  }
+  return () => {
+    if (raw.isOpen) raw.close()
+  }
+}
+
+function wrapped(raw: DatabaseSync, path: string): Database {
+  const statements = new Map<string, Statement<unknown>>()
+  const exec = (sql: string): void => guarded(path, () => raw.exec(sql))
+  return {
+    prepare<Row>(sql: string): Statement<Row> {
+      const known = statements.get(sql)
+      if (known !== undefined) return known as Statement<Row>
+      const made = prepared<Row>(raw, path, sql)
+      statements.set(sql, made)
+      return made
+    },
+    exec,
+    transaction(work) {
+      exec('BEGIN IMMEDIATE')
+      try {
+        const result = work()
+        exec('COMMIT')
+        return result
+      } catch (error) {
+        if (raw.isTransaction) exec('ROLLBACK')
+        throw error
+      }
+    },
+    close() {
+      if (raw.isOpen) raw.close()
+    },
+  }
+}
+
+function prepared<Row>(raw: DatabaseSync, path: string, sql: string): Statement<Row> {
+  const statement = guarded(path, () => raw.prepare(sql))
+  return {
+    run: (...values) => void guarded(path, () => statement.run(...values)),
+    get: (...values) => guarded(path, () => statement.get(...values)) as Row | undefined,
+    all: (...values) => guarded(path, () => statement.all(...values)) as Row[],
+    *iterate(...values) {
+      const rows = guarded(path, () => statement.iterate(...values))
+      try {
+        for (const row of rows) yield row as Row
+      } catch (error) {
+        throw translated(path, error)
+      }
+    },
+  }
+}
+
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw translated(path, error)
+  }
+}
+
+function translated(path: string, error: unknown): unknown {
+  const known = resultCodes[baseCode(error)]
+  if (known === undefined) return error
+  return new BridgeError(known.code, `${path}: ${messageOf(error)}`, { hint: known.hint, cause: error })
+}
+
+/** The primary result code, or 0 for what is not of SQLite. */
+function baseCode(error: unknown): number {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : 0
+  return typeof code === 'number' ? code & 0xff : 0
+}

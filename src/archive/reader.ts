@@ -1,0 +1,173 @@
+/**
+ * The one read path of every consumer: pull, SSE, webhooks. Owns the choice between the tail and the archive and that
+ * the event loop gets its turn. Refuses to know who reads and what a reader may still see (a cursor too old).
+ */
+import type { Filter } from '../core/filter.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import { yieldTurn } from '../lifecycle/clock.ts'
+import type { Archive } from './archive.ts'
+import type { Search, Window } from './query.ts'
+import { countBack, readWindow, searchFor } from './query.ts'
+import type { StoredEvent } from './stored.ts'
+import type { Tail } from './tail.ts'
+
+/** Most JSON that one read hands out, give or take one event; the rest comes with the next. */
+const READ_BYTES = 8 * 1024 * 1024
+/** Events of the tail looked at between two turns of the event loop. */
+const TAIL_SLICE = 2000
+
+export interface ReadRequest {
+  /** The position to read from: events with a greater sequence. */
+  after: number
+  /** null = everything. */
+  filter: Filter | null
+  /** Most events wanted, at least 1. Fewer may come. */
+  limit: number
+  signal: AbortSignal
+  /** Time after which the read stops wherever it is; without it, it goes on to the limit or the end. */
+  budgetMs?: number
+}
+
+export interface ReadResult {
+  events: StoredEvent[]
+  /** Where reading stopped, also when nothing matched: everything up to here is decided. */
+  position: number
+  /** The resume point at `position`. */
+  cursor: string
+  /** The log goes on past `position`. */
+  more: boolean
+}
+
+export interface Reader {
+  /** null before the log's first writer. */
+  readonly epoch: string | null
+  /** Sequence of the first event kept; `latest + 1` where there is none. */
+  readonly oldest: number
+  /** Sequence of the last event that readers see; 0 before the first. */
+  readonly latest: number
+  /** Matching events in order. An abort ends it early with what it has. */
+  read(request: ReadRequest): Promise<ReadResult>
+  /** The resume point just after `sequence`; before the log has an epoch, one of `NO_EPOCH`. */
+  cursorAt(sequence: number): string
+  /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
+  sequenceSince(timeMs: number): number
+  /**
+   * The position from which exactly the last `count` matching events follow; before the oldest where fewer match.
+   * An abort ends it early, with fewer.
+   */
+  beforeLast(filter: Filter | null, count: number, signal: AbortSignal): Promise<number>
+  /** Resolves when `latest` is greater than `sequence`, or the signal aborts. Never rejects. */
+  waitBeyond(sequence: number, signal: AbortSignal): Promise<void>
+}
+
+/** The reader over what the follower has brought. */
+export function createReader(archive: Archive, tail: Tail, clock: Clock): Reader {
+  const searches = new WeakMap<Filter, Search>()
+  /** A consumer reads with one filter object for as long as it lives: what was learnt of it is kept. */
+  const searchOf = (filter: Filter | null): Search => {
+    if (filter === null) return searchFor(null)
+    const search = searches.get(filter) ?? searchFor(filter)
+    searches.set(filter, search)
+    return search
+  }
+  return {
+    get epoch() {
+      return archive.epoch
+    },
+    get oldest() {
+      return archive.oldest
+    },
+    get latest() {
+      return tail.latest
+    },
+    read: (request) => read(archive, tail, clock, searchOf(request.filter), request),
+    cursorAt: (sequence) => archive.cursorAt(sequence),
+    sequenceSince: (timeMs) => Math.min(archive.sequenceSince(timeMs), tail.latest),
+    beforeLast: (filter, count, signal) =>
+      beforeLast(archive, tail, clock, searchOf(filter), { count, signal }),
+    waitBeyond: (sequence, signal) => tail.waitBeyond(sequence, signal),
+  }
+}
+
+async function read(
+  archive: Archive,
+  tail: Tail,
+  clock: Clock,
+  search: Search,
+  request: ReadRequest,
+): Promise<ReadResult> {
+  const untilMs = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + request.budgetMs
+  const events: StoredEvent[] = []
+  let bytes = 0
+  let position = request.after
+  while (position < tail.latest && !request.signal.aborted) {
+    const fromTail = position >= tail.first - 1
+    const window = readStep(archive, tail, clock, search, {
+      after: position,
+      limit: request.limit - events.length,
+      maxBytes: READ_BYTES - bytes,
+    })
+    for (const event of window.events) {
+      events.push(event)
+      bytes += event.json.length
+    }
+    position = window.position
+    const done = events.length >= request.limit || bytes >= READ_BYTES || clock.now() >= untilMs
+    // A window of the archive gives way even when it is the last: its caller may well read on at once.
+    if (!fromTail || (!done && position < tail.latest)) await yieldTurn()
+    if (done) break
+  }
+  return { events, position, cursor: archive.cursorAt(position), more: position < tail.latest }
+}
+
+function readStep(
+  archive: Archive,
+  tail: Tail,
+  clock: Clock,
+  search: Search,
+  range: { after: number; limit: number; maxBytes: number },
+): Window {
+  if (range.after >= tail.first - 1) return readTail(tail, search, range)
+  return readWindow(archive, clock, search, { ...range, through: Math.min(tail.first - 1, tail.latest) })
+}
+
+function readTail(
+  tail: Tail,
+  search: Search,
+  range: { after: number; limit: number; maxBytes: number },
+): Window {
+  const end = Math.min(tail.latest, range.after + TAIL_SLICE)
+  const events: StoredEvent[] = []
+  let bytes = 0
+  let position = range.after
+  while (position < end && events.length < range.limit && bytes < range.maxBytes) {
+    position += 1
+    const event = tail.at(position)
+    if (event === undefined) continue
+    if (search.matches === null || search.matches(event.facts)) {
+      events.push(event)
+      bytes += event.json.length
+    }
+  }
+  return { events, position }
+}
+
+async function beforeLast(
+  archive: Archive,
+  tail: Tail,
+  clock: Clock,
+  search: Search,
+  wanted: { count: number; signal: AbortSignal },
+): Promise<number> {
+  const floor = archive.oldest - 1
+  if (search.matches === null) return Math.max(floor, tail.latest - wanted.count)
+  let position = tail.latest
+  let missing = wanted.count
+  while (missing > 0 && position > floor && !wanted.signal.aborted) {
+    const window = countBack(archive, clock, search, { from: position, floor, count: missing })
+    missing -= window.found
+    position = window.position
+    if (missing > 0) await yieldTurn()
+  }
+  return position
+}

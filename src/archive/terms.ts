@@ -1,0 +1,117 @@
+/**
+ * Words of the inverted indexes: which an event is filed under, and which a filter needs. Owns that both sides agree.
+ * Refuses to decide a match: what it finds is a superset, and `matches` of core/filter.ts has the last word.
+ */
+import { crc32 } from 'node:zlib'
+import type { Facts, Identifiers } from '../core/facts.ts'
+import type { Filter, PlainFilter } from '../core/filter.ts'
+import { presets } from '../core/presets.ts'
+
+/** Most values of one field that the index is asked for: beyond it a scan is faster (FTS5 tries each word a row). */
+const VALUES_LIMIT = 64
+/** Most trigrams of a headline search; more narrow no further. */
+const TRIGRAMS_LIMIT = 16
+
+type Place = 'issuer' | 'related' | 'fca' | 'native' | 'kind'
+
+/** FTS5 expressions; an event that the filter matches is found by one of them. */
+export interface Narrowing {
+  /** Over `terms`; finds every gap event too. */
+  terms: string
+  /** Over `headlines`; null where no headline is searched. */
+  headlines: string | null
+}
+
+/** The words that an event is filed under, separated by spaces. */
+export function termsOf(facts: Facts): string {
+  const words = [
+    ...partyWords('issuer', facts.issuer),
+    ...facts.related.flatMap((party) => partyWords('related', party)),
+    ...facts.fca.map((code) => word('fca', code)),
+    ...facts.native.map((code) => word('native', code)),
+    ...(facts.kind === 'published' ? [] : [word('kind', facts.kind)]),
+  ]
+  return words.join(' ')
+}
+
+/** What the indexes can do for a filter, or null where only a scan answers it. */
+export function narrowing(filter: Filter): Narrowing | null {
+  const own = armOf(filter)
+  const arms = own === null ? (filter.filters ?? []).map(armOf) : [own]
+  const gap = quoted(word('kind', 'gap'))
+  const terms = [gap]
+  const headlines: string[] = []
+  for (const arm of arms) {
+    if (arm === null) return null
+    if ('terms' in arm) terms.push(arm.terms)
+    else headlines.push(arm.headline)
+  }
+  if (arms.length === 0) return null
+  return { terms: terms.join(' OR '), headlines: headlines.length === 0 ? null : headlines.join(' OR ') }
+}
+
+type Arm = { terms: string } | { headline: string }
+
+/** The narrowest index for one plain filter: identifiers, else the headline, else categories and kinds. */
+function armOf(filter: PlainFilter): Arm | null {
+  const identifiers = groupsOf([
+    identifierWords(filter, filter.isins, 'isin'),
+    identifierWords(filter, filter.symbols, 'symbol'),
+    identifierWords(filter, filter.leis, 'lei'),
+  ])
+  const preset = filter.preset === undefined ? undefined : presets[filter.preset]
+  const codes = groupsOf([
+    valueWords('fca', filter.fcaCategories),
+    valueWords('native', filter.nativeCategories),
+    preset?.keeps === 'only' ? valueWords('fca', preset.fcaCategories) : undefined,
+    filter.types?.includes('published') ? undefined : valueWords('kind', filter.types),
+  ])
+  const trigrams = filter.q === undefined ? [] : trigramsOf(filter.q)
+  if (identifiers.length === 0 && trigrams.length > 0)
+    return { headline: `(${trigrams.map(quoted).join(' AND ')})` }
+  const groups = [...identifiers, ...codes]
+  return groups.length === 0 ? null : { terms: `(${groups.join(' AND ')})` }
+}
+
+function identifierWords(
+  filter: PlainFilter,
+  values: readonly string[] | undefined,
+  field: keyof Identifiers,
+): string[] | undefined {
+  if (values === undefined || values.length > VALUES_LIMIT) return undefined
+  const places: Place[] = filter.match === 'related' ? ['issuer', 'related'] : ['issuer']
+  return values.flatMap((value) => places.map((place) => word(place, `${field} ${value}`)))
+}
+
+function valueWords(place: Place, values: readonly string[] | undefined): string[] | undefined {
+  if (values === undefined || values.length > VALUES_LIMIT) return undefined
+  return values.map((value) => word(place, value))
+}
+
+function groupsOf(lists: (string[] | undefined)[]): string[] {
+  return lists.flatMap((words) => (words === undefined ? [] : `(${words.map(quoted).join(' OR ')})`))
+}
+
+function partyWords(place: 'issuer' | 'related', party: Identifiers): string[] {
+  return (['isin', 'symbol', 'lei'] as const).flatMap((field) => {
+    const value = party[field]
+    return value === undefined ? [] : word(place, `${field} ${value}`)
+  })
+}
+
+/** Up to seven letters and digits. Two values that share one cost a needless look, never a wrong answer. */
+function word(place: Place, value: string): string {
+  return crc32(`${place} ${value.toUpperCase()}`).toString(36)
+}
+
+/** Every run of three characters, as FTS5 cuts them; none where the text is too short or FTS5 would cut it otherwise. */
+function trigramsOf(text: string): string[] {
+  if (!text.isWellFormed() || text.includes('\0')) return []
+  const characters = Array.from(text)
+  const runs = characters.slice(2).map((_, index) => characters.slice(index, index + 3).join(''))
+  return [...new Set(runs)].slice(0, TRIGRAMS_LIMIT)
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
+}
