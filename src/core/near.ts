@@ -2,14 +2,21 @@
  * The near match for a wrong name, so that an error can say what was meant. Owns nothing else.
  */
 
-/** The candidate closest to `name` within a third of its length (at least two edits), or null. */
+/** Longest name that is compared; whatever is longer was no slip of the finger. */
+const LONGEST_NAME = 64
+
+/**
+ * The candidate closest to `name` within a third of its length (at least two edits), or null. Case costs nothing;
+ * a candidate that shares no character in place with it is not near.
+ */
 export function nearMatch(name: string, candidates: readonly string[]): string | null {
+  if (name.length > LONGEST_NAME) return null
   const wanted = name.toLowerCase()
   let best: string | null = null
   let bestEdits = Math.max(2, Math.floor(name.length / 3)) + 1
   for (const candidate of candidates) {
     const edits = editDistance(wanted, candidate.toLowerCase())
-    if (edits < bestEdits) {
+    if (edits < bestEdits && edits < Math.max(name.length, candidate.length)) {
       best = candidate
       bestEdits = edits
     }

@@ -1,0 +1,68 @@
+/**
+ * From query parameters to a Filter: the same names as the JSON form, lists comma-separated or repeated. Owns the
+ * difference between the two forms, nothing else; `filter-parse.ts` judges the fields.
+ */
+import type { FieldError } from '../errors.ts'
+import { messageOf } from '../errors.ts'
+import type { Filter } from './filter.ts'
+import { plainFieldNames } from './filter-fields.ts'
+import { filterError, parseFilter } from './filter-parse.ts'
+
+/** Every query parameter that belongs to a filter, so that callers can tell their own apart. */
+export const FILTER_PARAMETERS: readonly string[] = [...plainFieldNames, 'filter']
+
+const singleFields: readonly string[] = ['match', 'q', 'hasSymbol', 'preset']
+const flags: Readonly<Record<string, boolean>> = { true: true, false: false }
+
+/**
+ * Reads the filter among query parameters; other parameters are left alone. Call it before refusing unknown
+ * parameters: it knows better what to say of `exclude` and `filters`.
+ * @returns null where no parameter belongs to a filter
+ * @throws BridgeError `filter_invalid` as `parseFilter`
+ */
+export function parseFilterQuery(params: URLSearchParams): Filter | null {
+  const nesting = ['exclude', 'filters'].filter((name) => params.has(name))
+  if (nesting.length > 0) {
+    refuseAll(nesting, 'exists only inside filter=<JSON>')
+  }
+  const names = FILTER_PARAMETERS.filter((name) => params.has(name))
+  if (names.length === 0) return null
+  if (!names.includes('filter')) return parseFilter(jsonForm(names, params))
+  const others = names.filter((name) => name !== 'filter')
+  if (others.length > 0) refuseAll(others, 'does not go together with filter=<JSON>; move it inside')
+  return parseFilter(parsedJson(single(params, 'filter')), 'filter')
+}
+
+function refuseAll(names: readonly string[], message: string): never {
+  throw filterError(names.map((field): FieldError => ({ field, message })))
+}
+
+function single(params: URLSearchParams, name: string): string {
+  const [value = '', ...more] = params.getAll(name)
+  return more.length === 0 ? value : refuseAll([name], 'is given more than once; it takes one value')
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    return refuseAll(['filter'], `is not JSON: ${messageOf(cause).slice(0, 120)}`)
+  }
+}
+
+/** The JSON form of the same filter, still unjudged. */
+function jsonForm(names: readonly string[], params: URLSearchParams): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, jsonValue(name, params)]))
+}
+
+function jsonValue(name: string, params: URLSearchParams): unknown {
+  if (singleFields.includes(name)) {
+    const text = single(params, name)
+    return name === 'hasSymbol' && Object.hasOwn(flags, text) ? flags[text] : text
+  }
+  const values = params.getAll(name).flatMap((text) => text.split(','))
+  const [only = ''] = values
+  if (values.length > 1) return values
+  if (name === 'importance' && /[+ ]$/.test(only)) return `${only.slice(0, -1)}+`
+  return only === '' ? [] : values
+}
