@@ -1,0 +1,93 @@
+/**
+ * Counters, gauges and histograms whose labels are closed sets. Owns the prefix, the registering at zero and the docs of
+ * each metric. Refuses to know which metrics there are: `metrics.ts` names them.
+ */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Label values that a caller gives: one of each closed set. */
+export type Labels<S extends LabelSets> = { [name in keyof S]: S[name][number] }
+
+/** Every value that each label can have. */
+export type LabelSets = Readonly<Record<string, readonly string[]>>
+
+export interface CounterOf<S extends LabelSets> {
+  /** Adds `amount` (1 where it is left out). */
+  add(labels: Labels<S>, amount?: number): void
+}
+
+export interface GaugeOf<S extends LabelSets> {
+  set(labels: Labels<S>, value: number): void
+  /** Adds, or takes away a negative amount. */
+  add(labels: Labels<S>, amount: number): void
+}
+
+export interface HistogramOf<S extends LabelSets> {
+  /** Seconds. */
+  observe(labels: Labels<S>, seconds: number): void
+}
+
+/** One metric as the docs show it. */
+export interface MetricDoc {
+  name: string
+  type: 'counter' | 'gauge' | 'histogram'
+  help: string
+  labels: LabelSets
+}
+
+/** Makes metrics on one registry. Names are given without the prefix `bridge_`. */
+export interface Instruments {
+  counter<const S extends LabelSets>(name: string, help: string, labels: S): CounterOf<S>
+  gauge<const S extends LabelSets>(name: string, help: string, labels: S): GaugeOf<S>
+  histogram<const S extends LabelSets>(
+    name: string,
+    help: string,
+    labels: S,
+    buckets: readonly number[],
+  ): HistogramOf<S>
+  readonly registry: Registry
+  readonly docs: readonly MetricDoc[]
+}
+
+/** An empty set of instruments on a registry of its own. */
+export function createInstruments(): Instruments {
+  const registry = new Registry()
+  const docs: MetricDoc[] = []
+  const configure = (type: MetricDoc['type'], name: string, help: string, labels: LabelSets) => {
+    docs.push({ name: `bridge_${name}`, type, help, labels })
+    return { name: `bridge_${name}`, help, labelNames: Object.keys(labels), registers: [registry] }
+  }
+  return {
+    registry,
+    docs,
+    counter(name, help, labels) {
+      const metric = new Counter(configure('counter', name, help, labels))
+      for (const combination of combinations(labels)) metric.inc(combination, 0)
+      return { add: (given, amount = 1) => metric.inc({ ...given }, amount) }
+    },
+    gauge(name, help, labels) {
+      const metric = new Gauge(configure('gauge', name, help, labels))
+      for (const combination of combinations(labels)) metric.set(combination, 0)
+      return {
+        set: (given, value) => metric.set({ ...given }, value),
+        add: (given, amount) => metric.inc({ ...given }, amount),
+      }
+    },
+    histogram(name, help, labels, buckets) {
+      const metric = new Histogram({
+        ...configure('histogram', name, help, labels),
+        buckets: [...buckets],
+      })
+      for (const combination of combinations(labels)) metric.zero(combination)
+      return { observe: (given, seconds) => metric.observe({ ...given }, seconds) }
+    },
+  }
+}
+
+/** Every combination of label values; one empty combination where there are no labels. */
+function combinations(labels: LabelSets): Record<string, string>[] {
+  let all: Record<string, string>[] = [{}]
+  for (const [name, values] of Object.entries(labels)) {
+    all = all.flatMap((partial) => values.map((value) => ({ ...partial, [name]: value })))
+  }
+  return all
+}

@@ -1,0 +1,106 @@
+/**
+ * The log of the process: one JSON line an event on stderr, dotted event names. Owns levels, the allow-list of fields
+ * and what a value may look like in a line. Refuses secrets: known ones are cut out of every text, whatever field they
+ * are in, and addresses lose their query.
+ */
+import pino from 'pino'
+import { BridgeError } from '../errors.ts'
+import { logFields } from './log-fields.ts'
+
+/** Extra facts of a line. Names outside `logFields` are dropped. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** What the rest of the program sees of logging. Never throws. */
+export interface Logger {
+  debug(event: string, fields?: Fields): void
+  info(event: string, fields?: Fields): void
+  warn(event: string, fields?: Fields): void
+  error(event: string, fields?: Fields): void
+}
+
+/** Where lines go: the one method of pino's destinations that is used. */
+export interface LogDestination {
+  write(line: string): void
+}
+
+export interface LoggerOptions {
+  level: pino.LevelWithSilent
+  /** Texts that must not appear in any line. */
+  secrets: readonly string[]
+  /** stderr, written at once, where it is left out. */
+  destination?: LogDestination
+}
+
+const LONGEST_TEXT = 1000
+const MOST_MEMBERS = 50
+const DEEPEST = 3
+/** Names of settings are no secrets; the summary of them at the start has theirs cut out already. */
+const SETTING_NAME = /^BRIDGE_[A-Z_]+$/
+const REDACTED = '[redacted]'
+/** Shortest secret that is searched for: a shorter one would cut ordinary words. */
+const SHORTEST_SECRET = 6
+const QUERY_OF_ADDRESS = /(https?:\/\/[^\s?"'#]*)[?#][^\s"']*/g
+const CREDENTIALS_OF_ADDRESS = /(https?:\/\/)[^\s/@"']*@/g
+
+/** A logger over pino. */
+export function createLogger(options: LoggerOptions): Logger {
+  const sink = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      messageKey: 'event',
+    },
+    options.destination ?? pino.destination({ fd: 2, sync: true }),
+  )
+  const clean = cleaner(options.secrets)
+  const line =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (event: string, fields: Fields = {}): void => {
+      if (sink.isLevelEnabled(level)) sink[level](members(fields, clean, DEEPEST), clean(event))
+    }
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** The members of an object whose names may be shown: those of the allow-list, and names of settings. */
+function members(fields: object, clean: (text: string) => string, depth: number): Record<string, unknown> {
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields).slice(0, MOST_MEMBERS)) {
+    if (value === undefined || !(logFields.has(name) || SETTING_NAME.test(name))) continue
+    kept[name] = shown(value, clean, depth)
+  }
+  return kept
+}
+
+/** A value as it may stand in a line: cut, cleaned, at most three levels deep. */
+function shown(value: unknown, clean: (text: string) => string, depth: number): unknown {
+  if (typeof value === 'string') return clean(value)
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
+  if (value instanceof Error) return shownError(value, clean, depth)
+  if (depth === 0 || typeof value !== 'object') return clean(String(value))
+  if (!Array.isArray(value)) return members(value, clean, depth - 1)
+  return value.slice(0, MOST_MEMBERS).map((member) => shown(member, clean, depth - 1))
+}
+
+function shownError(error: Error, clean: (text: string) => string, depth: number): unknown {
+  const cause =
+    error.cause === undefined || depth === 0 ? {} : { cause: shown(error.cause, clean, depth - 1) }
+  if (error instanceof BridgeError) {
+    const hint = error.hint === undefined ? {} : { hint: clean(error.hint) }
+    return { code: error.code, message: clean(error.message), ...hint, ...cause }
+  }
+  return { message: clean(error.message), stack: clean(error.stack ?? ''), ...cause }
+}
+
+/** Takes secrets, queries of addresses and excess length out of a text. */
+function cleaner(secrets: readonly string[]): (text: string) => string {
+  const searched = secrets.filter((secret) => secret.length >= SHORTEST_SECRET)
+  const forms = [...new Set(searched.flatMap((secret) => [secret, encodeURIComponent(secret)]))]
+  return (text) => {
+    let cleaned = text
+    for (const form of forms) cleaned = cleaned.replaceAll(form, REDACTED)
+    cleaned = cleaned.replace(CREDENTIALS_OF_ADDRESS, '$1').replace(QUERY_OF_ADDRESS, '$1')
+    return cleaned.length > LONGEST_TEXT ? `${cleaned.slice(0, LONGEST_TEXT)}…` : cleaned
+  }
+}
