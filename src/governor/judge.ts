@@ -8,9 +8,11 @@ import type { Quota } from './ledger.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** A throttle clears within seconds (burst over rate is 2 s on every plan), so a longer Retry-After means the quota. */
-const LONGEST_THROTTLE_MS = 10 * MINUTE_MS
-/** After so many 429s in a row with growing waits between them, a throttle is no longer believable. */
+/** A throttle clears within seconds (burst over rate is 2 s on every plan), so a longer Retry-After hints at the quota. */
+const LONGEST_THROTTLE_MS = 2 * MINUTE_MS
+/** Such a hint is believed from the third 429 on: Retry-After is not promised, and absurd values were met. */
+const PROBES = 2
+/** Without a hint, after so many 429s in a row with growing waits, a throttle is no longer believable. */
 const PATIENCE = 6
 
 export interface Evidence {
@@ -30,21 +32,20 @@ export interface Verdict {
 }
 
 /**
- * Judges one 429. A throttle waits 1, 2, 4 … 60 s (or Retry-After where it is longer); a spent quota waits for its
- * reset, but at most from ten minutes growing to six hours, so that a wrong verdict heals by itself.
+ * Judges one 429. A throttle waits 1, 2, 4 … 60 s, or Retry-After where that is longer and believable. A spent quota
+ * waits for its reset, with rare probes (which it does not count) after 1, 2, 4 min … 6 h, so that a wrong verdict
+ * heals by itself.
  */
 export function judge429(evidence: Evidence, chance: Chance): Verdict {
-  const { retryAfterMs, inARow, quota, nowMs } = evidence
-  const longWait = retryAfterMs !== null && retryAfterMs > LONGEST_THROTTLE_MS
-  if (quota.remaining === 0 || longWait || inARow > PATIENCE) {
-    const quotaRow = Math.max(1, inARow > PATIENCE ? inARow - PATIENCE : inARow)
-    const probeMs = backoffMs(
-      quotaRow,
-      { baseMs: 10 * MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter: 0.1 },
-      chance,
-    )
+  const { inARow, quota, nowMs } = evidence
+  const hinted = evidence.retryAfterMs !== null && evidence.retryAfterMs > LONGEST_THROTTLE_MS
+  const doubts = quota.remaining === 0 ? 0 : hinted ? PROBES : PATIENCE
+  if (inARow > doubts) {
+    const growing = { baseMs: MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter: 0.1 }
+    const probeMs = backoffMs(inARow - doubts, growing, chance)
     return { kind: 'quota', waitMs: Math.min(probeMs, Math.max(MINUTE_MS, quota.resetMs - nowMs)) }
   }
-  const growingMs = backoffMs(inARow, { baseMs: 1000, factor: 2, maxMs: MINUTE_MS, jitter: 0.1 }, chance)
-  return { kind: 'throttle', waitMs: Math.max(growingMs, retryAfterMs ?? 0) }
+  const growing = { baseMs: 1000, factor: 2, maxMs: MINUTE_MS, jitter: 0.1 }
+  const believedMs = hinted ? 0 : (evidence.retryAfterMs ?? 0)
+  return { kind: 'throttle', waitMs: Math.max(backoffMs(inARow, growing, chance), believedMs) }
 }

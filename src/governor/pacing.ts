@@ -8,7 +8,7 @@ import { quotaAt, spentOn } from './ledger.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
 /** Of the weekly quota, kept for fills and sweeps. On the advanced plan 140 requests a business day; a morning takes about 40. */
-const WALK_SHARE = 0.2
+export const WALK_SHARE = 0.2
 /** Polling faster than this gains nothing that a reader would notice. */
 const SHORTEST_INTERVAL_MS = 1000
 

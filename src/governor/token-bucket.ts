@@ -24,15 +24,26 @@ export function createTokenBucket(plan: { ratePerSecond: number; burst: number }
   const room = Math.max(1, plan.burst - 1)
   /** When the bucket is full again (the theoretical arrival time of the generic cell rate algorithm). */
   let fullAtMs = 0
+  let lastMs = Number.NEGATIVE_INFINITY
+  /** A machine's clock may be set back: what the bucket owes is then owed from the new time. */
+  const follow = (nowMs: number): void => {
+    if (nowMs < lastMs) fullAtMs -= lastMs - nowMs
+    lastMs = nowMs
+  }
   return {
     take(nowMs) {
+      follow(nowMs)
       const readyMs = Math.max(nowMs, fullAtMs - (room - 1) * spacingMs)
       fullAtMs = Math.max(fullAtMs, readyMs) + spacingMs
       return readyMs
     },
     drain(nowMs) {
+      follow(nowMs)
       fullAtMs = Math.max(fullAtMs, nowMs + room * spacingMs)
     },
-    msUntilFull: (nowMs) => Math.max(0, fullAtMs - nowMs),
+    msUntilFull(nowMs) {
+      follow(nowMs)
+      return Math.max(0, fullAtMs - nowMs)
+    },
   }
 }

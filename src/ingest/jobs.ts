@@ -12,6 +12,7 @@ import { startWalk } from './walk.ts'
 
 /** Longest sleep without looking again: the clock of the machine may be set. */
 const LONGEST_SLEEP_MS = 60_000
+const DAY_MS = 24 * 3_600_000
 
 /** Sends the first queued commit when none is in flight. */
 export function flushQueue(turn: Turn): void {
@@ -47,8 +48,10 @@ export function nextJob(turn: Turn): void {
   wake(turn, Math.min(...later))
 }
 
+/** What is left of a gap, at most a day of it: so that a long one is paid for day by day, whatever comes between. */
 function rangeOf(gap: OpenGap): { fromMs: number; toMs: number } {
-  return { fromMs: parseTimestamp(gap.from) ?? 0, toMs: parseTimestamp(gap.to) ?? 0 }
+  const fromMs = gap.doneToMs ?? parseTimestamp(gap.from) ?? 0
+  return { fromMs, toMs: Math.min(fromMs + DAY_MS, parseTimestamp(gap.to) ?? 0) }
 }
 
 function waitForQuota(turn: Turn): void {

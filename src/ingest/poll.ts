@@ -193,14 +193,14 @@ function overflows(turn: Turn, query: ListQuery, page: ReadPage): boolean {
   return page.fresh.length > 0 && page.nextCursor !== null
 }
 
-/** The sweep that a burst leaves owed, put off while the burst goes on; null where nothing changes. */
+/** The sweep that a burst leaves owed, put off while the burst goes on; null where nothing changes or none is paid. */
 function sweepAfter(
   turn: Turn,
   held: readonly HeldItem[],
   overflowed: boolean,
   lastCleanMs: number,
 ): PendingSweep | null {
-  if (held.length < BURST_ITEMS && !overflowed) return null
+  if (!turn.config.sweeps || (held.length < BURST_ITEMS && !overflowed)) return null
   const standing = turn.state.head.sweep
   const fromMs = Math.min(standing?.fromMs ?? Number.POSITIVE_INFINITY, lastCleanMs - SWEEP_MARGIN_MS)
   const longEnough = standing !== null && lastCleanMs - fromMs > LONGEST_SWEEP_MS

@@ -120,6 +120,8 @@ export interface IngestConfig {
   pacing: Pacing
   /** Pause after a fill, so that the plan's bucket is full for the next one; ms. */
   breathMs: number
+  /** Whether the plan pays for the re-read after a burst. */
+  sweeps: boolean
   /** How far back the very first start reads, ms. */
   backfillMs: number
   /** Business days between two moments, for the backfill's arithmetic. */

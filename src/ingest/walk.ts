@@ -131,7 +131,11 @@ function finishWalk(turn: Turn, walk: Walk): void {
   const closing = head.openGaps.find((gap) => gap.id === walk.gapId)
   const without = head.openGaps.filter((gap) => gap.id !== walk.gapId)
   const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected }
-  if (closing !== undefined) {
+  if (closing !== undefined && isPartOf(walk, closing)) {
+    const further = { ...closing, found: closing.found + walk.held.length, doneToMs: walk.toMs ?? 0, attempts: 0 }
+    const openGaps = head.openGaps.map((gap) => (gap.id === closing.id ? further : gap))
+    publish(turn, { ...common, last: { openGaps } })
+  } else if (closing !== undefined) {
     publish(turn, {
       ...common,
       closing: { gap: closed(turn, closing, walk.held.length), as: 'filled' },
@@ -157,6 +161,11 @@ function finishWalk(turn: Turn, walk: Walk): void {
   else publish(turn, { ...common, first: walk.firstHead ?? {} })
   reportWalk(turn, walk, 'done')
   endWalk(turn, walk)
+}
+
+/** True when the gap goes on after the day that this walk has read. */
+function isPartOf(walk: Walk, gap: OpenGap): boolean {
+  return walk.kind === 'gap' && walk.toMs !== null && walk.toMs < (parseTimestamp(gap.to) ?? 0)
 }
 
 /** Gives the walk up for now: what is held is published, what is missing stays owed in the head. */

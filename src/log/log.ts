@@ -23,8 +23,10 @@ export interface RejectedItem {
 /** A gap that still waits to be filled, and how the filling goes. */
 export interface OpenGap extends Gap {
   attempts: number
-  /** Earliest moment of the next try, on our clock. */
+  /** Earliest moment of the next try, ms since 1970, our clock. */
   retryAtMs: number
+  /** A long gap is filled a day at a time: everything before this moment is held; ms since 1970, upstream's clock. */
+  doneToMs?: number
 }
 
 /** How far the first start has read back. Both in ms since 1970, upstream's clock. */

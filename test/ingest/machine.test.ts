@@ -133,6 +133,28 @@ describe('the poller', () => {
     expect(world.twice()).toEqual([])
   })
 
+  it('fills a gap of several days a day at a time, and closes it once', () => {
+    const items = burst('a', SEVEN, 72 * HOUR, 3000)
+    const world = new World({
+      ...plan,
+      seed: 12,
+      startMs: SEVEN - MINUTE,
+      items,
+      cursorsRefusedAtMs: SEVEN + 71 * HOUR,
+    })
+    world.run(SEVEN + MINUTE)
+    world.stop()
+    world.run(SEVEN + 71 * HOUR)
+    world.start()
+    world.run(SEVEN + 72 * HOUR)
+    const walks = world.reports.filter((report) => report.event === 'walk.done' && report.fields.kind === 'fill')
+    expect(walks).toEqual([])
+    expect(world.reports.filter((report) => report.fields.kind === 'gap').length).toBe(3)
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
   it('publishes new content of a known guid as its next revision', () => {
     const [first] = burst('a', SEVEN, SECOND, 1)
     if (first === undefined) throw new Error('no item')
@@ -185,7 +207,7 @@ describe('the poller', () => {
           order(world)
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 8 },
     )
   })
 })

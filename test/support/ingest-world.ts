@@ -8,6 +8,7 @@ import { isoSeconds } from '../../src/core/dates.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import { isGap } from '../../src/core/event.ts'
 import { contentHash } from '../../src/core/disclosure.ts'
+import { completenessOf } from '../../src/governor/completeness.ts'
 import { fixedPacing } from '../../src/governor/pacing.ts'
 import { readItems, type Standing } from '../../src/ingest/read-page.ts'
 import {
@@ -110,6 +111,7 @@ export class World {
       quotaReset: 'rolling',
       pacing: fixedPacing(plan),
       breathMs: (burst / ratePerSecond) * 1000,
+      sweeps: completenessOf(plan) !== 'polls+fills',
       backfillMs: options.backfillMs ?? 0,
       businessDays: (fromMs, toMs) => Math.ceil((toMs - fromMs) / 86_400_000),
       chance: () => this.chance.next(),
@@ -125,7 +127,7 @@ export class World {
 
   /** Lets the world run until `untilMs`. */
   run(untilMs: number): void {
-    if (this.order === 0) this.feed({ type: 'started', nowMs: this.nowMs })
+    if (this.order === 0) this.start()
     for (;;) {
       this.agenda.sort((one, other) => one.atMs - other.atMs || one.order - other.order)
       const next = this.agenda[0]
@@ -138,12 +140,22 @@ export class World {
     this.nowMs = untilMs
   }
 
-  /** The process dies: only the store is left. */
+  /** The process dies: only the store is left. It is started again a second later. */
   crash(): void {
+    this.stop()
+    this.at(1000, () => this.start())
+  }
+
+  /** The process ends without a word. */
+  stop(): void {
     this.life++
     this.agenda.length = 0
     this.state = initialState()
-    this.at(1000, () => this.feed({ type: 'started', nowMs: this.nowMs }))
+  }
+
+  /** The process begins. */
+  start(): void {
+    this.feed({ type: 'started', nowMs: this.nowMs })
   }
 
   get openGaps() {

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import type { PlanName } from '../../src/core/plans.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { type ApiEvent, eventually, getJson, pullAll, readSse } from '../support/api-client.ts'
+import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { compare, expectComplete } from '../support/completeness.ts'
+
+const QUOTA = 1_000_000
+
+/** Runs the scenario to its end against a bridge; gives what pull and SSE saw, and the sandbox's own count. */
+async function runScenario(scenario: string, plan: PlanName) {
+  using directory = temporaryDirectory()
+  const sandbox = await startSandbox({ scenario, plan, weeklyQuota: QUOTA, seed: 7 }, { clock: systemClock })
+  const reading = new AbortController()
+  try {
+    const bridge = await startBridge(bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: plan }))
+    const streamed: ApiEvent[] = []
+    const streaming = readSse(
+      `${bridge.ready.http}/v1/events?since=2000-01-01T00:00:00Z`,
+      ({ event, data }) => {
+        if (event === 'disclosure' || event === 'gap') streamed.push(JSON.parse(data) as ApiEvent)
+      },
+      reading.signal,
+    )
+    const pulled = await eventually(
+      () => pullAll(bridge.ready.http),
+      (events) => sandbox.finished() && compare(sandbox.truth().items, events).missing.length === 0,
+      110_000,
+    )
+    await eventually(
+      () => streamed.length,
+      (count) => count >= pulled.length,
+    )
+    const status = await getJson<{ gaps: unknown[]; quota: { used: number }; completeness: string }>(
+      `${bridge.ready.http}/v1/status`,
+    )
+    reading.abort()
+    await streaming
+    const code = await bridge.stop()
+    return { truth: sandbox.truth().items, usage: sandbox.usage(), pulled, streamed, status, code }
+  } finally {
+    reading.abort()
+    await sandbox.close()
+  }
+}
+
+describe.concurrent('a burst that is larger than a page', () => {
+  for (const plan of ['lite', 'advanced', 'ultimate'] as const) {
+    it(`brings every item of the morning once to pull and SSE on ${plan}, without a gap and inside the limits`, async () => {
+      const { truth, usage, pulled, streamed, status, code } = await runScenario('morning-short', plan)
+      expect(truth.length).toBe(760)
+      expectComplete(truth, pulled)
+      expectComplete(truth, streamed)
+      expect(compare(truth, pulled).gaps).toEqual([])
+      expect({ throttled: usage.throttled, quotaRefused: usage.quotaRefused, violations: usage.violations }).toEqual({
+        throttled: 0,
+        quotaRefused: 0,
+        violations: 0,
+      })
+      expect(status.quota.used).toBe(usage.units)
+      expect(status.completeness).toBe('+sweeps')
+      expect(code).toBe(0)
+    })
+  }
+
+  it('brings every item of a flood of 1,500 in a minute on advanced', async () => {
+    const { truth, usage, pulled, streamed } = await runScenario('flood', 'advanced')
+    expect(truth.length).toBe(1500)
+    expectComplete(truth, pulled)
+    expectComplete(truth, streamed)
+    expect(usage.throttled + usage.quotaRefused).toBe(0)
+  })
+})

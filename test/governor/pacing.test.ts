@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { planNames, plans } from '../../src/core/plans.ts'
+import { fixedPacing, type PlanFigures } from '../../src/governor/pacing.ts'
+import type { Ledger, Purpose } from '../../src/log/log.ts'
+
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+const START_MS = Date.UTC(2026, 5, 1)
+
+function figures(changes: Partial<PlanFigures> = {}): PlanFigures {
+  return { ...plans.advanced, quotaReset: 'rolling', ...changes }
+}
+
+function spent(units: Partial<Record<Purpose, number>>): Ledger {
+  return new Map([[START_MS, units]])
+}
+
+test('on every plan the polls of a week leave a fifth of the quota for fills and sweeps', () => {
+  for (const name of planNames) {
+    const pollsAWeek = WEEK_MS / fixedPacing(figures(plans[name])).pollIntervalMs()
+    expect(pollsAWeek).toBeLessThanOrEqual(plans[name].weeklyQuota * 0.8 + 1e-6)
+  }
+  expect(WEEK_MS / fixedPacing(figures()).pollIntervalMs()).toBeCloseTo(3500 * 0.8, 6)
+})
+
+test('polls never come faster than a second, nor than the rate of the plan', () => {
+  expect(fixedPacing(figures({ weeklyQuota: 10_000_000 })).pollIntervalMs()).toBe(1000)
+  expect(fixedPacing(figures({ weeklyQuota: 10_000_000, ratePerSecond: 0.1 })).pollIntervalMs()).toBe(10_000)
+})
+
+test('walks stop at their share, polls go on to the end of the quota', () => {
+  const pacing = fixedPacing(figures({ weeklyQuota: 100 }))
+  expect(pacing.mayWalk(spent({ fill: 10, sweep: 9 }), START_MS)).toBe(true)
+  expect(pacing.mayWalk(spent({ fill: 10, sweep: 10 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ poll: 99 }), START_MS)).toBe(true)
+  expect(pacing.mayRequest(spent({ fill: 20, poll: 79 }), START_MS)).toBe(true)
+  expect(pacing.mayRequest(spent({ fill: 20, poll: 80 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ poll: 100 }), START_MS)).toBe(false)
+})
+
+test('whoever asks before each request never spends more than the quota in any seven days', () => {
+  const demand = fc.array(fc.record({ pauseMs: fc.nat(12 * HOUR_MS), walk: fc.boolean() }), {
+    minLength: 50,
+    maxLength: 150,
+  })
+  fc.assert(
+    fc.property(demand, fc.integer({ min: 1, max: 30 }), (requests, weeklyQuota) => {
+      const pacing = fixedPacing(figures({ weeklyQuota }))
+      const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+      const sent: { atMs: number; walk: boolean }[] = []
+      let atMs = START_MS
+      for (const { pauseMs, walk } of requests) {
+        atMs += pauseMs
+        if (!(walk ? pacing.mayWalk(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
+        const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+        const purpose = walk ? 'fill' : 'poll'
+        const units = ledger.get(hourMs) ?? {}
+        ledger.set(hourMs, { ...units, [purpose]: (units[purpose] ?? 0) + 1 })
+        sent.push({ atMs, walk })
+      }
+      for (const last of sent) {
+        const week = sent.filter((one) => one.atMs > last.atMs - WEEK_MS && one.atMs <= last.atMs)
+        expect(week.length).toBeLessThanOrEqual(weeklyQuota)
+        expect(week.filter((one) => one.walk).length).toBeLessThanOrEqual(Math.ceil(weeklyQuota * 0.2))
+      }
+    }),
+  )
+})
