@@ -1,0 +1,11 @@
+/**
+ * The name of a log's life. Owns how it is drawn: it must never come twice, so it is random, not counted.
+ */
+import { randomInt } from 'node:crypto'
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** 8 characters of A–Z, a–z, 0–9, never NO_EPOCH's all zeros in practice (one in 2 × 10¹⁴). */
+export function newEpoch(): string {
+  return Array.from({ length: 8 }, () => LETTERS.charAt(randomInt(LETTERS.length))).join('')
+}

@@ -1,0 +1,71 @@
+/**
+ * The log in plain arrays: the reference that says in the fewest words what the others must do. Owns nothing beyond the
+ * life of the process, so it is for tests and comparisons.
+ */
+import type { Committed } from '../../core/event.ts'
+import { BridgeError } from '../../errors.ts'
+import { newEpoch } from '../epoch.ts'
+import { createLocalWriter, fencedError } from '../local-writer.ts'
+import type { Log, RejectedItem, Table, WriterState } from '../log.ts'
+import type { Seam } from '../seam.ts'
+import { unusedState } from '../state.ts'
+import { createWakeup, followStore } from '../wakeup.ts'
+import { createMemoryTable } from './table.ts'
+
+/** An unused log. */
+export function createMemoryLog(options: { seam?: Seam } = {}): Log {
+  const events: Committed[] = []
+  const rejected: RejectedItem[] = []
+  const tables = new Map<string, Table<unknown>>()
+  const wakeup = createWakeup()
+  const closing = new AbortController()
+  let state: WriterState | null = null
+  let fence = 0
+  const open = (): void => {
+    if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
+  }
+
+  return {
+    kind: 'memory',
+    async campaign(signal) {
+      open()
+      signal.throwIfAborted()
+      return { lost: closing.signal }
+    },
+    async claim(term, signal) {
+      open()
+      signal.throwIfAborted()
+      if (term.lost.aborted) throw fencedError()
+      fence += 1
+      const mine = fence
+      state ??= unusedState(newEpoch())
+      return createLocalWriter(state, (write) => {
+        if (mine !== fence || closing.signal.aborted) throw fencedError()
+        options.seam?.beforeCommit?.()
+        for (const event of write.events) events.push(Object.freeze(event))
+        rejected.push(...structuredClone(write.rejected))
+        state = write.after
+        wakeup.wake()
+        options.seam?.afterCommit?.()
+      })
+    },
+    follow(after, signal) {
+      open()
+      const read = (position: number, limit: number): Committed[] => events.slice(position, position + limit)
+      return followStore(read, wakeup, after, AbortSignal.any([signal, closing.signal]))
+    },
+    async rejected(limit) {
+      open()
+      return limit > 0 ? structuredClone(rejected.slice(-limit)) : []
+    },
+    table<V>(name: string): Table<V> {
+      open()
+      const table = tables.get(name) ?? createMemoryTable<unknown>(open, closing.signal)
+      tables.set(name, table)
+      return table as Table<V>
+    },
+    async close() {
+      closing.abort()
+    },
+  }
+}

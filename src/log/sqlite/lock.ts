@@ -1,0 +1,56 @@
+/**
+ * One process a data directory. Owns the lock, which the operating system gives back however the holder ends, and the
+ * note that says who holds it. Refuses to break a lock.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { takeFile } from '../../archive/db.ts'
+import { isoMillis } from '../../core/dates.ts'
+import { BridgeError, messageOf } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+
+/** Holds the directory until called. Callable twice. */
+export type Unlock = () => void
+
+/**
+ * Takes the data directory, making it where it is missing.
+ * @throws BridgeError `log_locked` naming the process that has it, `log_unavailable` when it cannot be written
+ */
+export function lockDirectory(dataDir: string, clock: Clock): Unlock {
+  makeDirectory(dataDir)
+  const release = takeFile(join(dataDir, 'lock.db'))
+  const note = join(dataDir, 'owner.json')
+  if (release === null) {
+    throw new BridgeError('log_locked', `${dataDir} is in use by ${ownerOf(note)}`, {
+      hint: 'Stop that process, or give this one another BRIDGE_DATA_DIR.',
+    })
+  }
+  let held = true
+  writeFileSync(note, JSON.stringify({ pid: process.pid, host: hostname(), since: isoMillis(clock.now()) }))
+  return () => {
+    if (held) rmSync(note, { force: true })
+    held = false
+    release()
+  }
+}
+
+function makeDirectory(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true })
+  } catch (error) {
+    throw new BridgeError('log_unavailable', `${dataDir} cannot be made: ${messageOf(error)}`, {
+      hint: 'Point BRIDGE_DATA_DIR to a directory that this user can write.',
+      cause: error,
+    })
+  }
+}
+
+function ownerOf(note: string): string {
+  try {
+    const { pid, host, since } = JSON.parse(readFileSync(note, 'utf8')) as Record<string, unknown>
+    return `process ${pid} on ${host} since ${since}`
+  } catch {
+    return 'another process that has not said which'
+  }
+}

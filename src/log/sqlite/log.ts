@@ -1,0 +1,138 @@
+/**
+ * The embedded log: the events table of the archive is the log, its state lies beside it in the same file.
+ * Owns claim and commit as one database transaction each. Refuses a second process on the same directory (`lock.ts`).
+ */
+import { join } from 'node:path'
+import type { Archive } from '../../archive/archive.ts'
+import { openArchive } from '../../archive/archive.ts'
+import { BridgeError } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import { newEpoch } from '../epoch.ts'
+import { createLocalWriter, fencedError } from '../local-writer.ts'
+import type { Log, Table, Writer, WriterState } from '../log.ts'
+import type { Seam } from '../seam.ts'
+import { unusedState } from '../state.ts'
+import type { Wakeup } from '../wakeup.ts'
+import { createWakeup, followStore } from '../wakeup.ts'
+import type { Unlock } from './lock.ts'
+import { lockDirectory } from './lock.ts'
+import {
+  currentFence,
+  ensureLogTables,
+  raiseFence,
+  readRejected,
+  readState,
+  writeRejected,
+  writeState,
+} from './state.ts'
+import { createSqliteTable } from './table.ts'
+
+export interface SqliteLogOptions {
+  /** Made where it is missing; this process has it alone. */
+  dataDir: string
+  /** The kind upstream writes for its own categories, e.g. `Native`. */
+  nativeKind: string
+  clock: Clock
+  seam?: Seam
+}
+
+/**
+ * Opens the log in `dataDir` and the archive that it shares its file with. Closing the log closes both.
+ * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
+ */
+export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: Archive } {
+  const unlock = lockDirectory(options.dataDir, options.clock)
+  let archive: Archive | null = null
+  try {
+    const path = join(options.dataDir, 'bridge.db')
+    archive = openArchive({ path, nativeKind: options.nativeKind, durable: true })
+    ensureLogTables(archive.db)
+    return { log: logOver(archive, unlock, options.seam), archive }
+  } catch (error) {
+    archive?.close()
+    unlock()
+    throw error
+  }
+}
+
+function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log {
+  const { db } = archive
+  const wakeup = createWakeup()
+  const closing = new AbortController()
+  const tables = new Map<string, Table<unknown>>()
+  const open = (): void => {
+    if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
+  }
+  return {
+    kind: 'embedded',
+    async campaign(signal) {
+      open()
+      signal.throwIfAborted()
+      return { lost: closing.signal }
+    },
+    async claim(term, signal) {
+      open()
+      signal.throwIfAborted()
+      if (term.lost.aborted) throw fencedError()
+      return claimWriter(archive, wakeup, seam, closing.signal)
+    },
+    follow(after, signal) {
+      open()
+      return followStore(archive.committed, wakeup, after, AbortSignal.any([signal, closing.signal]))
+    },
+    async rejected(limit) {
+      open()
+      return readRejected(db, limit)
+    },
+    table<V>(name: string): Table<V> {
+      open()
+      const table = tables.get(name) ?? createSqliteTable<unknown>(db, name, open, closing.signal)
+      tables.set(name, table)
+      return table as Table<V>
+    },
+    async close() {
+      closing.abort()
+      archive.close()
+      unlock()
+    },
+  }
+}
+
+function claimWriter(archive: Archive, wakeup: Wakeup, seam: Seam | undefined, closed: AbortSignal): Writer {
+  const { db } = archive
+  const { mine, state } = archive.transaction(() => {
+    const fence = raiseFence(db)
+    return { mine: fence, state: standingState(archive) }
+  })
+  return createLocalWriter(state, (write) => {
+    if (closed.aborted) throw fencedError()
+    archive.transaction(() => {
+      if (currentFence(db) !== mine) throw fencedError()
+      archive.write(write.events)
+      writeRejected(db, write.rejected)
+      writeState(db, write.before, write.after)
+      seam?.beforeCommit?.()
+    })
+    if (write.events.length > 0) wakeup.wake()
+    seam?.afterCommit?.()
+  })
+}
+
+/** The state as stored, checked against the events; a log that was never used gets its epoch. */
+function standingState(archive: Archive): WriterState {
+  const state = readState(archive.db)
+  const { epoch, latest } = archive
+  if (state === null && epoch === null && latest === 0) {
+    const fresh = unusedState(newEpoch())
+    archive.begin(fresh.head.epoch)
+    writeState(archive.db, null, fresh)
+    return fresh
+  }
+  if (state === null || state.head.sequence !== latest || state.head.epoch !== epoch) {
+    const said = state === null ? 'nothing' : `event ${state.head.sequence} of epoch ${state.head.epoch}`
+    throw new BridgeError('log_damaged', `the state knows ${said}, the log ends with ${latest} of ${epoch}`, {
+      hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+    })
+  }
+  return state
+}
