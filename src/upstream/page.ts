@@ -4,6 +4,9 @@
  */
 import { splitItems } from './split-items.ts'
 
+/** Longest warning that is kept, in characters. */
+const LONGEST_WARNING = 500
+
 /** One element of `data`: its text as it came (on one line) and its parsed value. */
 export interface RawItem {
   text: string
@@ -41,11 +44,13 @@ export function readPage(body: string): { ok: true; page: Page } | { ok: false; 
     nextCursor: paging.nextCursor === null ? null : cursorText(paging.nextCursor),
     latestCursor: cursorText(paging.latestCursor) ?? null,
     hasMore: typeof paging.hasMore === 'boolean' ? paging.hasMore : undefined,
-    warnings: Array.isArray(fields.warnings)
-      ? fields.warnings.map((warning) => String(warning).slice(0, 500))
-      : [],
+    warnings: Array.isArray(fields.warnings) ? fields.warnings.map(warningText) : [],
   }
   return { ok: true, page }
+}
+
+function warningText(warning: unknown): string {
+  return (typeof warning === 'string' ? warning : JSON.stringify(warning)).slice(0, LONGEST_WARNING)
 }
 
 function cursorText(value: unknown): string | undefined {

@@ -9,6 +9,7 @@ import { classifyStatus, classifyThrown } from './outcome.ts'
 
 /** A page of 200 items of 1.5 KB is 300 KB; what is larger than this cap is refused unread. */
 const LARGEST_BODY_BYTES = 64 * 1024 * 1024
+const ABORTED: Failure = { kind: 'network', message: 'aborted' }
 /** An error's body is only read for its message. */
 const LARGEST_ERROR_BYTES = 64 * 1024
 
@@ -24,7 +25,8 @@ export interface TransportOptions {
 export interface Transport {
   /**
    * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
-   * When `signal` aborts first, the outcome is `network` with the message `aborted`.
+   * When `signal` aborts before the status is known, or inside a good answer, the outcome is `network` with the
+   * message `aborted`.
    */
   get(path: string, signal: AbortSignal): Promise<Outcome<string>>
   close(): Promise<void>
@@ -41,6 +43,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
   return {
     async get(path, signal) {
       const startedMs = clock.now()
+      if (signal.aborted) return { startedMs, endedMs: startedMs, serverMs: null, sent: false, ...ABORTED }
       const stop = new AbortController()
       const timeUp = { phase: null as null | 'headers' | 'body' }
       let phase: 'headers' | 'body' = 'headers'
@@ -50,7 +53,6 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
       })
       const onAbort = (): void => stop.abort()
       signal.addEventListener('abort', onAbort, { once: true })
-      if (signal.aborted) stop.abort()
       let serverMs: number | null = null
       const ended = (sent: boolean, result: { kind: 'ok'; value: string } | Failure): Outcome<string> => ({
         startedMs,
@@ -71,7 +73,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
         return ended(true, await readAnswer(response))
       } catch (error) {
         if (timeUp.phase !== null) return ended(true, { kind: 'timeout', phase: timeUp.phase })
-        if (signal.aborted) return ended(true, { kind: 'network', message: 'aborted' })
+        if (signal.aborted) return ended(true, ABORTED)
         const { failure, sent } = classifyThrown(error)
         return ended(sent, failure)
       } finally {
@@ -84,15 +86,18 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
 }
 
 async function readAnswer(response: Response): Promise<{ kind: 'ok'; value: string } | Failure> {
-  const good = response.status === 200
-  const body = await readBody(response, good ? LARGEST_BODY_BYTES : LARGEST_ERROR_BYTES)
-  if (!good) return classifyStatus(response.status, response.headers.get('retry-after'), body ?? '')
+  if (response.status !== 200) {
+    /** The status says enough: a refusal whose body hangs or breaks is still that refusal. */
+    const message = await readBody(response, LARGEST_ERROR_BYTES).catch(() => null)
+    return classifyStatus(response.status, response.headers.get('retry-after'), message ?? '')
+  }
+  const body = await readBody(response, LARGEST_BODY_BYTES)
   return body === null
     ? { kind: 'invalid', reason: `the body is larger than ${LARGEST_BODY_BYTES} bytes` }
     : { kind: 'ok', value: body }
 }
 
-/** The body as text, or null when it is larger than the cap; the rest is then not read. */
+/** The body as text without its byte order mark, or null when it is larger than the cap; the rest is then not read. */
 async function readBody(response: Response, capBytes: number): Promise<string | null> {
   if (response.body === null) return ''
   const chunks: Uint8Array[] = []
@@ -102,7 +107,7 @@ async function readBody(response: Response, capBytes: number): Promise<string | 
     if (bytes > capBytes) return null
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return new TextDecoder().decode(Buffer.concat(chunks))
 }
 
 function dateHeaderMs(response: Response): number | null {

@@ -1,0 +1,68 @@
+/**
+ * An upstream that does whatever a test tells it to, on a real socket. Owns one listener and the record of what came
+ * in. Refuses to know the upstream's rules: a script writes the answer, or raw bytes.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What the server does with one request. */
+export type Script = (response: ServerResponse, request: IncomingMessage) => void
+
+export interface ScriptedUpstream {
+  /** Base address, ending in `/v2`. */
+  url: string
+  port: number
+  /** Every request that came in, in order. */
+  requests: IncomingMessage[]
+  /** Resolves once `count` requests have come in. */
+  received(count: number): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A server that answers every request with the script. */
+export async function startScriptedUpstream(script: Script): Promise<ScriptedUpstream> {
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    requests.push(request)
+    script(response, request)
+    server.emit('counted')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/v2`,
+    port,
+    requests,
+    async received(count) {
+      while (requests.length < count) await once(server, 'counted')
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Answers with this status, body and these headers. */
+export function answers(status: number, body: string | Buffer, headers: Record<string, string> = {}): Script {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(body)
+  }
+}
+
+/** Writes these bytes to the socket as they are, then does `after` with it. */
+export function raw(bytes: string, after: 'end' | 'reset' | 'hang' = 'end'): Script {
+  return (response) => {
+    const { socket } = response
+    if (socket === null) return
+    const finish = (): void => {
+      if (after === 'end') socket.end()
+      if (after === 'reset') socket.resetAndDestroy()
+    }
+    if (bytes === '') finish()
+    else socket.write(bytes, finish)
+  }
+}

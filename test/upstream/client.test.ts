@@ -1,0 +1,109 @@
+import { gzipSync } from 'node:zlib'
+import { afterEach, expect, test } from 'vitest'
+import type { Purpose } from '../../src/log/log.ts'
+import { createUpstreamClient, type Gate, type UpstreamClient } from '../../src/upstream/client.ts'
+import { createTransport } from '../../src/upstream/transport.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { answers, raw, type Script, startScriptedUpstream } from '../support/scripted-upstream.ts'
+
+const never = new AbortController().signal
+const clock = createManualClock()
+const open: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+async function clientAgainst(script: Script) {
+  const server = await startScriptedUpstream(script)
+  const transport = createTransport({ url: server.url, key: 'k', timeoutMs: 30_000, clock })
+  const client: UpstreamClient = createUpstreamClient(transport, clock.now)
+  open.push(
+    () => server[Symbol.asyncDispose](),
+    () => client.close(),
+  )
+  return { server, client }
+}
+
+const openGate: Gate = { spend: async () => {}, throttle: async () => {} }
+
+test('the unit is durable before the throttle is waited for, and both before the request leaves', async () => {
+  const order: string[] = []
+  const spends: [Purpose, number][] = []
+  const { client } = await clientAgainst((response, request) => {
+    order.push('request')
+    answers(200, '{"data":[]}')(response, request)
+  })
+  const gate: Gate = {
+    async spend(purpose, atMs) {
+      spends.push([purpose, atMs])
+      await Promise.resolve()
+      order.push('spent')
+    },
+    async throttle() {
+      order.push('throttled')
+    },
+  }
+  await client.list({ pageSize: 1 }, 'fill', gate, never)
+  expect(order).toEqual(['spent', 'throttled', 'request'])
+  expect(spends).toEqual([['fill', clock.now()]])
+})
+
+test('a unit that could not be written down sends nothing', async () => {
+  const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
+  const fenced = new Error('fenced')
+  const shut: Gate = { ...openGate, spend: () => Promise.reject(fenced) }
+  await expect(client.list({ pageSize: 1 }, 'poll', shut, never)).rejects.toBe(fenced)
+  await expect(client.item('x', 'poll', shut, never)).rejects.toBe(fenced)
+  const jammed: Gate = { ...openGate, throttle: () => Promise.reject(fenced) }
+  await expect(client.list({ pageSize: 1 }, 'poll', jammed, never)).rejects.toBe(fenced)
+  expect(server.requests).toHaveLength(0)
+})
+
+test('the query travels with its cursors as they came and its bounds widened to whole seconds', async () => {
+  const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
+  const fromMs = Date.UTC(2026, 5, 1, 6, 0, 0, 999)
+  const toMs = Date.UTC(2026, 5, 1, 6, 10, 0, 1)
+  await client.list({ pageSize: 100, sinceCursor: 'a+/=&b' }, 'poll', openGate, never)
+  await client.list({ pageSize: 100, pageCursor: 'ü', fromMs, toMs }, 'fill', openGate, never)
+  const queries = server.requests.map((request) => [...new URL(request.url ?? '', 'http://x').searchParams])
+  expect(queries).toEqual([
+    [
+      ['pageSize', '100'],
+      ['sinceCursor', 'a+/=&b'],
+    ],
+    [
+      ['pageSize', '100'],
+      ['pageCursor', 'ü'],
+      ['dateFrom', '2026-06-01T06:00:00Z'],
+      ['dateTo', '2026-06-01T06:10:01Z'],
+    ],
+  ])
+  expect(server.requests[0]?.url).toMatch(/^\/v2\/disclosures\/sources\/rns\/items\?/)
+})
+
+test('a page comes back read; what is none is invalid and keeps its times', async () => {
+  const good = await clientAgainst(answers(200, '{"data":[{"guid":"a"}]}'))
+  const page = await good.client.list({ pageSize: 1 }, 'poll', openGate, never)
+  expect(page).toMatchObject({ kind: 'ok', sent: true, value: { items: [{ text: '{"guid":"a"}' }] } })
+  for (const body of ['<html>', '{"data":null}', '{"data":[{"guid":"a"}', '']) {
+    const { client } = await clientAgainst(answers(200, body))
+    const outcome = await client.list({ pageSize: 1 }, 'poll', openGate, never)
+    expect(outcome).toMatchObject({ kind: 'invalid', sent: true, startedMs: clock.now() })
+    expect(outcome).not.toHaveProperty('value')
+  }
+  const cut = gzipSync('{"data":[{"guid":"a"}]}').subarray(0, 28)
+  const { client: half } = await clientAgainst(answers(200, cut, { 'content-encoding': 'gzip' }))
+  expect((await half.list({ pageSize: 1 }, 'poll', openGate, never)).kind).toBe('invalid')
+  const { client } = await clientAgainst(raw('', 'reset'))
+  expect((await client.list({ pageSize: 1 }, 'poll', openGate, never)).kind).toBe('network')
+})
+
+test('the single item comes back as its text; its identifier is one path segment whatever it holds', async () => {
+  const { client, server } = await clientAgainst(answers(200, '{"data":{"version":1.0}}'))
+  const outcome = await client.item('urn:newsml:x:20260601:0001A:1/../a?b', 'gateway', openGate, never)
+  expect(outcome).toMatchObject({ kind: 'ok', value: '{"data":{"version":1.0}}' })
+  expect(server.requests[0]?.url).toBe(
+    '/v2/disclosures/sources/rns/items/urn%3Anewsml%3Ax%3A20260601%3A0001A%3A1%2F..%2Fa%3Fb',
+  )
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { classifyStatus, classifyThrown } from '../../src/upstream/outcome.ts'
+
+const error = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
+const wrapped = (cause: unknown) => new TypeError('fetch failed', { cause })
+
+test('each status means one kind of failure', () => {
+  const kinds = [200, 204, 301, 304, 400, 401, 403, 404, 409, 429, 500, 503, 599].map(
+    (status) => classifyStatus(status, null, '').kind,
+  )
+  expect(kinds).toEqual([
+    'invalid',
+    'invalid',
+    'invalid',
+    'invalid',
+    'refused',
+    'unauthorised',
+    'unauthorised',
+    'refused',
+    'refused',
+    'too_many',
+    'server_error',
+    'server_error',
+    'server_error',
+  ])
+})
+
+test('a refusal carries the message and the hint of the body, cut to 300 characters, and survives any body', () => {
+  const body = JSON.stringify({ error: { message: 'bad cursor', hint: 'start over' } })
+  expect(classifyStatus(400, null, body)).toEqual({
+    kind: 'refused',
+    status: 400,
+    message: 'bad cursor – start over',
+  })
+  for (const odd of ['', 'null', '<html>', '[]', '{"error":null}', '{"error":{"message":{"a":1}}}', '"x"']) {
+    expect(classifyStatus(404, null, odd)).toMatchObject({ kind: 'refused', message: '' })
+  }
+  const long = classifyStatus(400, null, JSON.stringify({ error: { message: 'm'.repeat(5000) } }))
+  expect(long).toMatchObject({ message: 'm'.repeat(300) })
+})
+
+test('a connection that was never made gives its unit back, under every code that says so', () => {
+  const never = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'CERT_HAS_EXPIRED']
+  for (const code of [...never, 'UND_ERR_CONNECT_TIMEOUT', 'SELF_SIGNED_CERT_IN_CHAIN']) {
+    expect(classifyThrown(wrapped(error(code)))).toEqual({
+      failure: { kind: 'network', message: code },
+      sent: false,
+    })
+  }
+})
+
+test('a connection that broke after it was made keeps its unit: upstream may have counted it', () => {
+  for (const code of ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ETIMEDOUT', 'HPE_INVALID_CONSTANT']) {
+    expect(classifyThrown(wrapped(error(code)))).toEqual({
+      failure: { kind: 'network', message: code },
+      sent: true,
+    })
+  }
+})
+
+test('the code is the innermost one, also of several addresses tried', () => {
+  const several = error('ECONNREFUSED', { errors: [error('EHOSTUNREACH'), error('ECONNREFUSED')] })
+  expect(classifyThrown(wrapped(several)).failure).toEqual({ kind: 'network', message: 'EHOSTUNREACH' })
+  expect(classifyThrown(wrapped(several)).sent).toBe(false)
+})
+
+test('a broken encoding is an invalid answer, not a network fault', () => {
+  for (const code of ['Z_DATA_ERROR', 'Z_BUF_ERROR', 'ERR__ERROR_FORMAT_PADDING_1']) {
+    expect(classifyThrown(wrapped(error(code)))).toEqual({
+      failure: { kind: 'invalid', reason: `encoding: ${code}` },
+      sent: true,
+    })
+  }
+})
+
+test('whatever is thrown is classified', () => {
+  for (const thrown of [
+    undefined,
+    null,
+    'x',
+    3,
+    {},
+    { code: 7 },
+    { cause: {} },
+    { errors: [] },
+    new Error('x'),
+  ]) {
+    expect(classifyThrown(thrown).failure.kind).toBe('network')
+  }
+})

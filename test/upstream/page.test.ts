@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readPage } from '../../src/upstream/page.ts'
+
+function page(body: string) {
+  const read = readPage(body)
+  if (!read.ok) throw new Error(read.reason)
+  return read.page
+}
+
+function reason(body: string): string {
+  const read = readPage(body)
+  return read.ok ? 'ok' : read.reason
+}
+
+test('a good page gives its items in their order, its cursors and its warnings', () => {
+  const body = JSON.stringify({
+    data: [{ guid: 'b' }, { guid: 'a' }],
+    meta: { paging: { pageSize: 2, nextCursor: 'n', latestCursor: 'l', hasMore: true } },
+    warnings: ['ignored'],
+  })
+  expect(page(body)).toEqual({
+    items: [
+      { text: '{"guid":"b"}', value: { guid: 'b' } },
+      { text: '{"guid":"a"}', value: { guid: 'a' } },
+    ],
+    nextCursor: 'n',
+    latestCursor: 'l',
+    hasMore: true,
+    warnings: ['ignored'],
+  })
+})
+
+test('what the answer does not say is told apart from the end of a walk', () => {
+  expect(page('{"data":[]}')).toMatchObject({ nextCursor: undefined, latestCursor: null, hasMore: undefined })
+  expect(page('{"data":[],"meta":{"paging":{"nextCursor":null}}}').nextCursor).toBeNull()
+  expect(
+    page('{"data":[],"meta":{"paging":{"nextCursor":"","latestCursor":7,"hasMore":"yes"}}}'),
+  ).toMatchObject({
+    nextCursor: undefined,
+    latestCursor: null,
+    hasMore: undefined,
+  })
+  expect(page('{"data":[],"meta":[]}').latestCursor).toBeNull()
+})
+
+test('an item that is no object never costs the page', () => {
+  expect(page('{"data":[null,1,"x",[],{}]}').items.map((item) => item.value)).toEqual([null, 1, 'x', [], {}])
+})
+
+test('an answer without a list is refused with the reason', () => {
+  for (const body of ['', 'null', '[]', '3', '"data"', '{}', '{"data":null}', '{"data":{}}']) {
+    expect(reason(body)).not.toBe('ok')
+  }
+  expect(reason('<html>')).toBe('the body is not JSON')
+  expect(reason('{"data":[{"guid":"a"')).toBe('the body is not JSON')
+  expect(reason('{"data":null}')).toBe('the answer has no list `data`')
+  expect(reason('{"__proto__":{"data":[1]}}')).toBe('the answer has no list `data`')
+})
+
+test('warnings of any shape are read, none longer than 500 characters', () => {
+  const odd = page('{"data":[],"warnings":[{"toString":1,"valueOf":2},null,7,["x"]]}').warnings
+  expect(odd).toEqual(['{"toString":1,"valueOf":2}', 'null', '7', '["x"]'])
+  expect(page(JSON.stringify({ data: [], warnings: ['w'.repeat(900)] })).warnings[0]).toHaveLength(500)
+  expect(page('{"data":[],"warnings":"all"}').warnings).toEqual([])
+})
+
+test('no JSON, however odd, makes the reading throw', () => {
+  const odd = fc.record(
+    {
+      data: fc.oneof(fc.array(fc.jsonValue()), fc.jsonValue()),
+      meta: fc.oneof(fc.record({ paging: fc.jsonValue() }), fc.jsonValue()),
+      warnings: fc.oneof(fc.array(fc.jsonValue()), fc.jsonValue()),
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(odd, (answer) => {
+      const read = readPage(JSON.stringify(answer))
+      expect(read.ok).toBe(Array.isArray(answer.data))
+      if (read.ok) for (const item of read.page.items) expect(JSON.parse(item.text)).toEqual(item.value)
+    }),
+  )
+})
