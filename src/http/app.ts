@@ -1,0 +1,157 @@
+/**
+ * The Express app of a listener: routes, who may call them, error answers, headers for browsers. Owns the order in
+ * which a request is judged: address, path, method, body, token, then the route. Refuses to know what routes do.
+ */
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
+import { didYouMean } from '../core/near.ts'
+import type { Logger } from '../obs/logger.ts'
+import { type Authenticate, authorise } from './auth.ts'
+import { checkUrl, refuseBody } from './limits.ts'
+import { HttpProblem, problemBody, problemOf } from './problem.ts'
+import type { Route } from './route.ts'
+
+export interface AppOptions {
+  routes: readonly Route[]
+  /** Anything else that answers below a prefix with its own rules, such as a mirror of another API. */
+  mounts?: readonly { prefix: string; handler: RequestHandler }[]
+  authenticate: Authenticate
+  /** Exact browser origins that may call. */
+  corsOrigins: readonly string[]
+  logger: Logger
+}
+
+/** Methods that a browser may use across origins, and headers that it may send and read. */
+const CORS_REQUEST_HEADERS = 'Authorization, Last-Event-ID, Content-Type'
+const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate'
+const CORS_MAX_AGE_SECONDS = '600'
+
+/** The app. Give it to `listen`. */
+export function createApp(options: AppOptions): Express {
+  const app = bareApp()
+  app.use(checkAddress, allowOrigins(options))
+  for (const { prefix, handler } of options.mounts ?? []) app.use(prefix, handler)
+  for (const [path, methods] of methodsByPath(options.routes)) {
+    for (const route of options.routes.filter((candidate) => candidate.path === path)) {
+      app.get(path, callOf(route, options.authenticate))
+    }
+    app.all(path, refuseMethod(methods))
+  }
+  app.use(notFound(options.routes.map(({ path }) => path)))
+  app.use(answerErrors(options.logger))
+  return app
+}
+
+/** An app without any route that says nothing about itself. */
+export function bareApp(): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.enable('case sensitive routing')
+  app.use((_request, response, next) => {
+    response.setHeader('X-Content-Type-Options', 'nosniff')
+    response.setHeader('X-Frame-Options', 'DENY')
+    response.setHeader('Referrer-Policy', 'no-referrer')
+    response.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+    next()
+  })
+  return app
+}
+
+const checkAddress: RequestHandler = (request, _response, next) => {
+  checkUrl(request.originalUrl)
+  next()
+}
+
+function methodsByPath(routes: readonly Route[]): Map<string, string> {
+  return new Map(routes.map(({ path }) => [path, 'GET, HEAD, OPTIONS']))
+}
+
+/** A handler that checks body and token before the route gets its call. */
+function callOf(route: Route, authenticate: Authenticate): RequestHandler {
+  return async (request, response) => {
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    await refuseBody(request)
+    const caller = await authorise(request.headers.authorization, route.scope, authenticate)
+    await route.handle({ request, response, url: request.originalUrl, caller, gone: gone.signal })
+  }
+}
+
+function refuseMethod(methods: string): RequestHandler {
+  return (request, response) => {
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204, { Allow: methods }).end()
+      return
+    }
+    const detail = `${request.method} is not a method of this path; it has ${methods}`
+    throw new HttpProblem('method_not_allowed', detail, { headers: { Allow: methods } })
+  }
+}
+
+/** The last handler: no route has this path. */
+export function notFound(paths: readonly string[]): RequestHandler {
+  return (request) => {
+    throw new HttpProblem(
+      'not_found',
+      `there is no such path${didYouMean(request.path.slice(0, 100), paths)}`,
+    )
+  }
+}
+
+/** CORS for exact origins: the headers on every answer, and the answer to a preflight. */
+function allowOrigins({ corsOrigins }: AppOptions): RequestHandler {
+  return (request, response, next) => {
+    if (corsOrigins.length === 0) return next()
+    response.vary('Origin')
+    const { origin } = request.headers
+    if (origin === undefined || !corsOrigins.includes(origin)) return next()
+    response.setHeader('Access-Control-Allow-Origin', origin)
+    response.setHeader('Access-Control-Expose-Headers', CORS_ANSWER_HEADERS)
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+      return next()
+    }
+    response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD')
+    response.setHeader('Access-Control-Allow-Headers', CORS_REQUEST_HEADERS)
+    response.setHeader('Access-Control-Max-Age', CORS_MAX_AGE_SECONDS)
+    response.writeHead(204).end()
+  }
+}
+
+/** Turns what a handler threw into an answer. A fault of ours goes to the log, not to the client. */
+export function answerErrors(logger: Logger): ErrorRequestHandler {
+  return (error, request, response, _next) => {
+    const problem = problemOf(error) ?? malformed(error)
+    if (problem === null) {
+      logger.error('http.failed', { method: request.method, path: request.path.slice(0, 200), error })
+    }
+    sendProblem(request, response, problem ?? new HttpProblem('internal', 'something went wrong inside'))
+  }
+}
+
+/** Express itself refuses a path whose parameters cannot be decoded. */
+function malformed(error: unknown): HttpProblem | null {
+  return error instanceof URIError
+    ? new HttpProblem('url_malformed', 'the percent-encoding of the address is broken')
+    : null
+}
+
+function sendProblem(request: Request, response: Response, problem: HttpProblem): void {
+  if (response.headersSent) {
+    request.socket.destroy()
+    return
+  }
+  const body = Buffer.from(problemBody(problem))
+  response.writeHead(problem.status, {
+    ...problem.parts.headers,
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+  })
+  response.end(body)
+}

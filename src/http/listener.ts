@@ -1,0 +1,150 @@
+/**
+ * A TCP listener under an app: opening, time limits, requests that are no HTTP, closing within a budget. Owns the
+ * server and its connections. Refuses to know routes.
+ */
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { BridgeError, messageOf } from '../errors.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import type { Logger } from '../obs/logger.ts'
+import { HttpProblem, type ProblemCode, problemBody, retryLater } from './problem.ts'
+
+export interface ListenOptions {
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  /** The setting that gives the port, for the hint when it is taken. */
+  setting: string
+  clock: Clock
+  logger: Logger
+  /** Time for the headers and for the whole request; shorter in tests. */
+  headersTimeoutMs?: number
+  requestTimeoutMs?: number
+}
+
+export interface Listener {
+  /** e.g. `http://127.0.0.1:8080`. */
+  readonly url: string
+  readonly port: number
+  /**
+   * Refuses new requests with 503, lets answers under way end for at most `budgetMs`, then closes every connection.
+   * Callable twice.
+   */
+  close(budgetMs: number): Promise<void>
+}
+
+const MAX_HEADER_BYTES = 16 * 1024
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 30_000
+const KEEP_ALIVE_MS = 65_000
+
+/**
+ * Opens a listener.
+ * @throws BridgeError `settings` when the address cannot be taken
+ */
+export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
+  const headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
+  /** Answers that have not been taken by their client yet. */
+  const underWay = new Set<ServerResponse>()
+  const quiet = Promise.withResolvers<void>()
+  let closed: Promise<void> | null = null
+  const closeAll = async (budgetMs: number): Promise<void> => {
+    if (underWay.size === 0) quiet.resolve()
+    const cancel = options.clock.after(budgetMs, quiet.resolve)
+    await quiet.promise
+    cancel()
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  }
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    (request, response) => {
+      if (closed !== null) return refuseNew(response)
+      underWay.add(response)
+      response.on('close', () => {
+        underWay.delete(response)
+        if (underWay.size === 0) quiet.resolve()
+      })
+      handler(request, response)
+    },
+  )
+  server.on('clientError', answerClientError)
+  await open(server, options)
+  server.on('error', (error) => options.logger.error('http.accept_failed', { error }))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
+    port,
+    close(budgetMs) {
+      closed ??= closeAll(budgetMs)
+      return closed
+    },
+  }
+}
+
+function open(server: Server, { host, port, setting }: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => reject(cannotListen(cause, host, port, setting)))
+    server.listen(port, host, () => {
+      server.removeAllListeners('error')
+      resolve()
+    })
+  })
+}
+
+function cannotListen(
+  cause: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  setting: string,
+): BridgeError {
+  const hints: Record<string, string> = {
+    EADDRINUSE: `Another process listens there; stop it, or set ${setting} to another port (0 picks a free one).`,
+    EACCES: `This user may not listen there; set ${setting} to a port above 1023.`,
+    EADDRNOTAVAIL: `${host} is no address of this machine; set ${setting.replace(/_PORT$/, '_HOST')}.`,
+  }
+  const hint = hints[cause.code ?? ''] ?? `Check ${setting} and ${setting.replace(/_PORT$/, '_HOST')}.`
+  return new BridgeError('settings', `cannot listen on ${host}:${port}: ${messageOf(cause)}`, { hint, cause })
+}
+
+/** The answer to a request that comes while the listener is closing. */
+function refuseNew(response: ServerResponse): void {
+  const problem = retryLater('unavailable', 'this node is stopping')
+  response.writeHead(problem.status, {
+    ...problem.parts.headers,
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    Connection: 'close',
+  })
+  response.end(problemBody(problem))
+}
+
+/** What Node's parser refuses never reaches the app: answered here, then the connection ends. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [code, detail] = refusals[error.code ?? ''] ?? MALFORMED
+  const problem = new HttpProblem(code, detail)
+  const body = problemBody(problem)
+  socket.end(
+    `HTTP/1.1 ${problem.status} Refused\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  )
+}
+
+const MALFORMED: [ProblemCode, string] = ['request_malformed', 'this is not well-formed HTTP/1.1']
+const refusals: Record<string, [ProblemCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', `address and headers are larger than ${MAX_HEADER_BYTES} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
+}

@@ -1,0 +1,101 @@
+/**
+ * Every error answer of the HTTP API: `application/problem+json` (RFC 9457) with a code of a closed list. Owns the list
+ * and how our own errors become answers. Refuses to show what went wrong inside: a fault of ours is a bare 500.
+ */
+import { BridgeError, type FieldError } from '../errors.ts'
+
+/** Every code with its status, its title and what a client should do. `docs/http.md` is made from here. */
+export const problemCodes = {
+  parameter_invalid: [400, 'Wrong parameter', 'Correct the parameters named in `errors`.'],
+  filter_invalid: [400, 'Wrong filter', 'Correct the fields named in `errors`.'],
+  cursor_invalid: [
+    400,
+    'Wrong cursor',
+    'Send a cursor exactly as it was given; to start over, leave it out.',
+  ],
+  body_unexpected: [400, 'Unexpected body', 'Send no body with this request.'],
+  url_malformed: [400, 'Malformed address', 'Percent-encode the address as UTF-8, without NUL.'],
+  request_malformed: [400, 'Malformed request', 'Send well-formed HTTP/1.1.'],
+  unauthorised: [401, 'Not authenticated', 'Send `Authorization: Bearer <token>` with a valid token.'],
+  forbidden: [403, 'Scope missing', 'Use a token that has the scope named in `detail`.'],
+  not_found: [404, 'Not found', 'Look at the path; docs/http.md lists all.'],
+  method_not_allowed: [405, 'Method not allowed', 'Use a method of the header `Allow`.'],
+  request_timeout: [408, 'Request too slow', 'Send the whole request within the time limit.'],
+  cursor_too_old: [410, 'Cursor too old', 'Start over from `oldest`: what lies before it is no longer kept.'],
+  body_too_large: [413, 'Body too large', 'Send at most 64 KB.'],
+  url_too_long: [414, 'Address too long', 'Keep the address below 4 KB; split long filters.'],
+  headers_too_large: [431, 'Headers too large', 'Keep all headers below 16 KB.'],
+  internal: [500, 'Internal error', 'Try again; the log of the bridge has the reason.'],
+  over_capacity: [503, 'Over capacity', 'Come back after `Retry-After` seconds.'],
+  unavailable: [503, 'Not available', 'Come back after `Retry-After` seconds.'],
+} as const satisfies Record<string, readonly [status: number, title: string, remedy: string]>
+
+export type ProblemCode = keyof typeof problemCodes
+
+/** What an error answer may carry besides its code and detail. */
+export interface ProblemParts {
+  errors?: readonly FieldError[]
+  /** e.g. `Allow`, `Retry-After`. */
+  headers?: Readonly<Record<string, string>>
+  /** Further members of the body, e.g. `oldest`. */
+  extra?: Readonly<Record<string, string>>
+}
+
+/** Ends the handling of a request with this answer. */
+export class HttpProblem extends Error {
+  readonly code: ProblemCode
+  readonly parts: ProblemParts
+
+  constructor(code: ProblemCode, detail: string, parts: ProblemParts = {}) {
+    super(detail)
+    this.name = 'HttpProblem'
+    this.code = code
+    this.parts = parts
+  }
+
+  get status(): number {
+    return problemCodes[this.code][0]
+  }
+}
+
+/** What a client that came at a bad moment should wait, seconds. */
+const RETRY_AFTER_SECONDS = 5
+
+/** The 503 that says when to come back. */
+export function retryLater(code: 'over_capacity' | 'unavailable', detail: string): HttpProblem {
+  return new HttpProblem(code, detail, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } })
+}
+
+/** The answer for whatever a handler threw; null for a fault of ours, whose text stays inside. */
+export function problemOf(error: unknown): HttpProblem | null {
+  if (error instanceof HttpProblem) return error
+  if (!(error instanceof BridgeError)) return null
+  const detail = error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
+  switch (error.code) {
+    case 'cursor_invalid':
+    case 'filter_invalid':
+      return new HttpProblem(error.code, detail, { errors: error.errors })
+    case 'date_invalid':
+      return new HttpProblem('parameter_invalid', detail, { errors: error.errors })
+    case 'log_unavailable':
+      return retryLater('unavailable', 'the log cannot be read at the moment')
+    default:
+      return null
+  }
+}
+
+/** The body of an error answer. */
+export function problemBody(problem: HttpProblem): string {
+  const { code, parts, message } = problem
+  const [status, title] = problemCodes[code]
+  const errors = parts.errors ?? []
+  return JSON.stringify({
+    type: `urn:disclosure-bridge:problem:${code}`,
+    title,
+    status,
+    detail: message,
+    code,
+    ...(errors.length === 0 ? {} : { errors }),
+    ...parts.extra,
+  })
+}

@@ -1,0 +1,41 @@
+/**
+ * What a role gives to the HTTP app: routes as data. Owns the shape, so that methods, near matches, scopes and docs all
+ * come from one list. Refuses to dispatch: `app.ts` does.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller, Scope } from './auth.ts'
+
+/** One request with a token that may make it. */
+export interface Call {
+  request: IncomingMessage
+  response: ServerResponse
+  /** Path and query as they came, even where the app stands below another. */
+  url: string
+  caller: Caller
+  /** Aborts when the client has gone. */
+  gone: AbortSignal
+}
+
+/** One method on one path. */
+export interface Route {
+  method: 'GET'
+  /** Without parameters in it, e.g. `/v1/status`. */
+  path: string
+  scope: Scope
+  /** One line for the docs. */
+  summary: string
+  /** Query parameters with their meanings, for the docs and for clients that read them. */
+  parameters: Readonly<Record<string, string>>
+  /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */
+  handle(call: Call): Promise<void>
+}
+
+/** Writes a JSON answer of bytes that are ready to be sent. */
+export function sendJson(response: ServerResponse, status: number, body: Buffer): void {
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+  })
+  response.end(body)
+}
