@@ -1,0 +1,84 @@
+/**
+ * Events, gaps and endings for the suites of the log. Owns their make-up only.
+ */
+import { readDisclosure } from '../../src/core/disclosure.ts'
+import type { Committed, NewEvent } from '../../src/core/event.ts'
+import { disclosureEvent, GAP_FILLED, GAP_OPENED, gapEvent } from '../../src/core/event.ts'
+import type { Log, OpenGap, RejectedItem, Writer } from '../../src/log/log.ts'
+
+export const START_MS = Date.UTC(2026, 0, 6, 7)
+
+/** The n-th item as its first revision, one a second. */
+export function sampleEvent(n: number): NewEvent {
+  const timestamp = new Date(START_MS + n * 1000).toISOString()
+  const item = {
+    guid: `urn:newsml:example:${n}`,
+    timestamp,
+    headline: `Item ${n} “✓”`,
+    issuer: { name: 'Alpha' },
+  }
+  const read = readDisclosure(item)
+  if (!read.ok) throw new Error(read.reason)
+  const late = n % 7 === 0
+  const data = JSON.stringify(item)
+  return {
+    ...disclosureEvent(read.disclosure, { data, revision: 1, recordedMs: START_MS, late }),
+    replacesid: null,
+  }
+}
+
+/** Items from `first` to `last`. */
+export function sampleEvents(first: number, last: number): NewEvent[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => sampleEvent(first + index))
+}
+
+export function sampleGap(id: string): OpenGap {
+  return {
+    id,
+    from: '2026-01-06T07:00:00.000Z',
+    to: '2026-01-06T07:05:00.000Z',
+    cause: 'overflow',
+    openedAt: '2026-01-06T07:05:00.000Z',
+    found: 0,
+    closedAt: null,
+    attempts: 0,
+    retryAtMs: START_MS,
+  }
+}
+
+export function gapOpened(gap: OpenGap): NewEvent {
+  return gapEvent(gap, GAP_OPENED, START_MS)
+}
+
+export function gapFilled(gap: OpenGap): NewEvent {
+  return gapEvent({ ...gap, closedAt: gap.openedAt }, GAP_FILLED, START_MS)
+}
+
+export function sampleRejected(n: number): RejectedItem {
+  return { raw: `{"broken":${n}`, reason: 'no guid', guid: null, recordedtime: '2026-01-06T07:00:00.000Z' }
+}
+
+/** A writer of the log's next claim. */
+export async function claimed(log: Log): Promise<Writer> {
+  const { signal } = new AbortController()
+  return log.claim(await log.campaign(signal), signal)
+}
+
+/** Everything committed after `after`, up to `count` events: waits until they are there, then ends the following. */
+export async function followed(log: Log, after: number, count: number): Promise<Committed[]> {
+  const ended = new AbortController()
+  const events: Committed[] = []
+  for await (const batch of log.follow(after, ended.signal)) {
+    events.push(...batch)
+    if (events.length >= count) ended.abort()
+  }
+  return events
+}
+
+export function idsOf(events: readonly { id: string }[]): string[] {
+  return events.map((event) => event.id)
+}
+
+export function sequencesOf(events: readonly Committed[]): number[] {
+  return events.map((event) => event.sequence)
+}
