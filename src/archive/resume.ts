@@ -58,7 +58,15 @@ function epochNotice(reader: Reader, cursor: Cursor, after: number, nowMs: numbe
     cursor: resumed,
     recordedtime: now,
     datacontenttype: 'application/json',
-    data: { id, from: isoMillis(cursor.timeMs), to: now, cause: 'epoch', openedAt: now, found: 0, closedAt: null },
+    data: {
+      id,
+      from: isoMillis(cursor.timeMs),
+      to: now,
+      cause: 'epoch',
+      openedAt: now,
+      found: 0,
+      closedAt: null,
+    },
   }
   return { cursor: resumed, json: Buffer.from(JSON.stringify(event)) }
 }

@@ -1,39 +1,43 @@
 /**
  * One connected reader: a filter, a position and a sink. Owns the pull loop: read, write, wait for room, wait for more,
- * sign of life. A slow reader costs a position, not memory; it is closed only when it makes no progress at all.
- * Refuses to know HTTP.
+ * sign of life. A slow reader costs a position, not memory; it is closed only when it makes no progress at all or when
+ * what it has not read yet is dropped. Refuses to know HTTP.
  */
 import type { Reader } from '../archive/reader.ts'
-import type { Notice } from '../archive/resume.ts'
-import type { StoredEvent } from '../archive/stored.ts'
+import { type Notice, resumeAt } from '../archive/resume.ts'
 import type { Filter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { sleep } from '../lifecycle/clock.ts'
-import { eventFrame, goingAwayFrame, heartbeatFrame, liveFrame, noticeFrame, RETRY_FRAME } from './sse-frames.ts'
+import type { Sink } from './sink.ts'
+import {
+  eventFrame,
+  goingAwayFrame,
+  heartbeatFrame,
+  liveFrame,
+  noticeFrame,
+  RETRY_FRAME,
+} from './sse-frames.ts'
 
-/** Where frames go. */
-export interface Sink {
-  /** Takes the bytes; false when the reader is slow and `drained` should be awaited. */
-  write(bytes: Buffer): boolean
-  /** Resolves when there is room again, or the signal aborts. */
-  drained(signal: AbortSignal): Promise<void>
-}
-
-export interface SessionOptions {
-  reader: Reader
-  filter: Filter | null
+/** Where a session begins. */
+export interface SessionStart {
   after: number
   /** The resume point at `after`: the reader's own where it is ahead of this copy. */
   cursor: string
   /** Told before anything else. */
   notice: Notice | null
+}
+
+export interface SessionOptions {
+  reader: Reader
+  filter: Filter | null
+  start: SessionStart
   sink: Sink
   clock: Clock
-  /** Aborts when the reader has gone. */
+  /** Aborts when the client has gone. */
   gone: AbortSignal
   /** Aborts when this node stops. */
   stopping: AbortSignal
-  /** What a stopping node tells its readers to wait, ms. */
+  /** What a stopping node tells its clients to wait, ms. */
   reconnectInMs: number
   /** Told for each write of events: how many, and when they became readable; null while catching up. */
   onSent: (events: number, readableMs: number | null) => void
@@ -41,47 +45,57 @@ export interface SessionOptions {
   onSlow: (slow: boolean) => void
 }
 
-/** Why a session ended. */
-export type SessionEnd = 'gone' | 'drained' | 'too_slow'
+/** Why a session ended: the client left, this node stops, no progress, or what comes next is no longer kept. */
+export type SessionEnd = 'gone' | 'drained' | 'too_slow' | 'fell_behind'
 
 /** Silence after which a sign of life is sent. */
 const HEARTBEAT_MS = 15_000
-/** A reader that takes not one block in this time makes no progress. */
-const STALL_MS = 60_000
-const BATCH = 500
+/** Most events in one write: about 500 KB, which bounds what a slow client holds of our memory. */
+const BATCH = 200
 const READ_BUDGET_MS = 1000
-/** One write to a reader that keeps up. */
-const BLOCK_BYTES = 256 * 1024
-/** One write to a slow reader, so that its progress can be seen: 16 KB in 60 s is 270 bytes a second. */
-const SLOW_BLOCK_BYTES = 16 * 1024
 
-/** Serves the reader until it goes, stalls, or the node stops. */
+/** Serves the client until it goes, stalls, falls behind, or the node stops. */
 export async function runSession(options: SessionOptions): Promise<SessionEnd> {
   const { reader, filter, sink, clock, gone, stopping } = options
   const ended = AbortSignal.any([gone, stopping])
-  let position = options.after
-  let { cursor } = options
+  let { epoch } = reader
+  let { after: position, cursor } = options.start
   let live = false
   let readableMs: number | null = null
   let writtenMs = clock.now()
+  let frames = [RETRY_FRAME, ...(options.start.notice === null ? [] : noticeFrame(options.start.notice))]
 
-  const write = async (pieces: Buffer[]): Promise<boolean> => {
-    writtenMs = clock.now()
-    return writeBlocks(Buffer.concat(pieces), options)
-  }
-
-  const opening = [RETRY_FRAME, ...(options.notice === null ? [] : noticeFrame(options.notice))]
-  if (!(await write(opening))) return gone.aborted ? 'gone' : 'too_slow'
   while (!ended.aborted) {
-    const read = await reader.read({ after: position, filter, limit: BATCH, signal: ended, budgetMs: READ_BUDGET_MS })
+    if (reader.epoch !== epoch) {
+      epoch = reader.epoch
+      const resume = resumeAt(reader, cursor, clock.now())
+      if (resume.kind === 'too_old') return 'fell_behind'
+      position = resume.after
+      cursor = resume.cursor
+      if (resume.notice !== null) frames.push(...noticeFrame(resume.notice))
+    }
+    const read = await reader.read({
+      after: position,
+      filter,
+      limit: BATCH,
+      signal: ended,
+      budgetMs: READ_BUDGET_MS,
+    })
+    if (reader.oldest - 1 > position) return 'fell_behind'
     position = read.position
     if (position <= reader.latest) cursor = read.cursor
-    const pieces = framesOf(read.events)
+    frames.push(...read.events.flatMap(eventFrame))
     const caughtUp = !read.more && position <= reader.latest
-    if (caughtUp && !live) pieces.push(liveFrame(cursor))
-    else if (pieces.length === 0 && clock.now() - writtenMs >= HEARTBEAT_MS) pieces.push(heartbeatFrame(cursor))
-    if (pieces.length > 0 && !(await write(pieces))) break
-    if (read.events.length > 0) options.onSent(read.events.length, live ? readableMs : null)
+    if (caughtUp && !live) frames.push(liveFrame(cursor))
+    else if (frames.length === 0 && clock.now() - writtenMs >= HEARTBEAT_MS)
+      frames.push(heartbeatFrame(cursor))
+    if (frames.length > 0) {
+      const taken = sink.write(Buffer.concat(frames))
+      frames = []
+      writtenMs = clock.now()
+      if (read.events.length > 0) options.onSent(read.events.length, live ? readableMs : null)
+      if (!taken && !(await roomFor(options, ended))) break
+    }
     live ||= caughtUp
     if (read.more) continue
     await waitForMore(reader, position, clock, writtenMs + HEARTBEAT_MS - clock.now(), ended)
@@ -89,37 +103,15 @@ export async function runSession(options: SessionOptions): Promise<SessionEnd> {
   }
   if (gone.aborted) return 'gone'
   if (!stopping.aborted) return 'too_slow'
-  sink.write(goingAwayFrame(options.reconnectInMs))
+  sink.write(Buffer.concat([...frames, goingAwayFrame(options.reconnectInMs)]))
   return 'drained'
 }
 
-function framesOf(events: readonly StoredEvent[]): Buffer[] {
-  return events.flatMap(eventFrame)
-}
-
-/** Writes in blocks, waiting for room after each that the reader does not take at once. False when it stalls or goes. */
-async function writeBlocks(bytes: Buffer, options: SessionOptions): Promise<boolean> {
-  const { sink, clock, gone } = options
-  let blockBytes = BLOCK_BYTES
-  for (let start = 0; start < bytes.length; ) {
-    const block = bytes.subarray(start, start + blockBytes)
-    start += block.length
-    if (sink.write(block)) continue
-    options.onSlow(true)
-    const inTime = await roomInTime(sink, clock, gone)
-    options.onSlow(false)
-    if (!inTime) return false
-    blockBytes = SLOW_BLOCK_BYTES
-  }
-  return !gone.aborted
-}
-
-async function roomInTime(sink: Sink, clock: Clock, gone: AbortSignal): Promise<boolean> {
-  const stalled = new AbortController()
-  const cancel = clock.after(STALL_MS, () => stalled.abort())
-  await sink.drained(AbortSignal.any([gone, stalled.signal]))
-  cancel()
-  return !stalled.signal.aborted && !gone.aborted
+async function roomFor({ sink, onSlow }: SessionOptions, ended: AbortSignal): Promise<boolean> {
+  onSlow(true)
+  const hasRoom = await sink.room(ended)
+  onSlow(false)
+  return hasRoom
 }
 
 /** Resolves when the log goes on past the position, when it is time for a sign of life, or when the session ends. */

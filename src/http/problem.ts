@@ -30,6 +30,7 @@ export const problemCodes = {
   unavailable: [503, 'Not available', 'Come back after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [status: number, title: string, remedy: string]>
 
+/** The `code` of a problem answer. */
 export type ProblemCode = keyof typeof problemCodes
 
 /** What an error answer may carry besides its code and detail. */

@@ -117,7 +117,7 @@ export function createMetrics(options: { version: string }) {
     }),
     streamSendLatency: make.histogram(
       'stream_send_latency_seconds',
-      'First held to written to the socket, of events that came while the stream was live.',
+      'Readable on this node to written to the socket, of events that came while the stream was live.',
       {},
       FAST,
     ),

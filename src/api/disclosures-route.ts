@@ -1,0 +1,114 @@
+/**
+ * `GET /v1/disclosures`: pull and long-poll (contract §6). Owns the parameters and the shape of a page. Refuses to
+ * encode events again: their JSON goes out as it is stored.
+ */
+import type { Reader } from '../archive/reader.ts'
+import { type Notice, resumeAt } from '../archive/resume.ts'
+import type { Filter } from '../core/filter.ts'
+import { FILTER_PARAMETERS, parseFilterQuery } from '../core/filter-query.ts'
+import { tooOld } from '../http/cursor-too-old.ts'
+import { openQuery } from '../http/parameters.ts'
+import { type Route, sendJson } from '../http/route.ts'
+import { type Clock, sleep } from '../lifecycle/clock.ts'
+
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1000
+const MAX_WAIT_SECONDS = 30
+/** Longest reading for one answer: a filter that matches little gets a page early, with `more`. */
+const READ_BUDGET_MS = 2000
+
+export interface DisclosuresOptions {
+  reader: Reader
+  clock: Clock
+  /** Aborts when this node stops: a long poll answers with what it has. */
+  stopping: AbortSignal
+}
+
+/** One page of the log. */
+interface Page {
+  /** JSON of each event. */
+  events: readonly Buffer[]
+  cursor: string
+  more: boolean
+}
+
+interface Wanted {
+  after: number
+  cursor: string
+  filter: Filter | null
+  limit: number
+  waitMs: number
+  signal: AbortSignal
+}
+
+/** The route. */
+export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions): Route {
+  return {
+    method: 'GET',
+    path: '/v1/disclosures',
+    scope: 'events:read',
+    summary: 'Pull: `{data: [event], cursor, more}`, from the earliest event kept or after a cursor.',
+    parameters: {
+      after: 'Cursor of an event or answer; without it from the earliest.',
+      limit: `Most events, 1–${MAX_LIMIT}, default ${DEFAULT_LIMIT}.`,
+      wait: `Seconds to wait for a matching event where there is none yet, 0–${MAX_WAIT_SECONDS}, default 0.`,
+    },
+    async handle({ url, response, gone }) {
+      const query = openQuery(url, ['after', 'limit', 'wait', ...FILTER_PARAMETERS])
+      const filter = parseFilterQuery(query.params)
+      const after = query.text('after')
+      const limit = query.integer('limit', { low: 1, high: MAX_LIMIT, otherwise: DEFAULT_LIMIT })
+      const wait = query.integer('wait', { low: 0, high: MAX_WAIT_SECONDS, otherwise: 0 })
+      query.check()
+      const start = startOf(reader, after, clock.now())
+      const signal = AbortSignal.any([gone, stopping])
+      const page =
+        start.notice === null
+          ? await readPage(reader, clock, { ...start, filter, limit, waitMs: wait * 1000, signal })
+          : noticePage(start.notice, reader.latest > start.after)
+      sendJson(response, 200, encodePage(page))
+    },
+  }
+}
+
+function startOf(reader: Reader, text: string | null, nowMs: number) {
+  if (text === null) {
+    const after = reader.oldest - 1
+    return { after, cursor: reader.cursorAt(after), notice: null }
+  }
+  const resume = resumeAt(reader, text, nowMs)
+  if (resume.kind === 'too_old') throw tooOld(resume.oldest)
+  return resume
+}
+
+/** A page that holds the notice alone: what follows it comes with the next pull. */
+function noticePage(notice: Notice, more: boolean): Page {
+  return { events: [notice.json], cursor: notice.cursor, more }
+}
+
+async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
+  const deadlineMs = clock.now() + wanted.waitMs
+  let { after, cursor } = wanted
+  for (;;) {
+    const { filter, limit, signal } = wanted
+    const read = await reader.read({ after, filter, limit, signal, budgetMs: READ_BUDGET_MS })
+    if (read.position <= reader.latest) ({ position: after, cursor } = read)
+    const waited = clock.now() >= deadlineMs || signal.aborted
+    if (read.events.length > 0 || read.more || waited) {
+      return { events: read.events.map(({ json }) => json), cursor, more: read.more }
+    }
+    const enough = new AbortController()
+    const either = AbortSignal.any([signal, enough.signal])
+    await Promise.race([reader.waitBeyond(after, either), sleep(clock, deadlineMs - clock.now(), either)])
+    enough.abort()
+  }
+}
+
+const BEGIN = Buffer.from('{"data":[')
+const COMMA = Buffer.from(',')
+
+function encodePage({ events, cursor, more }: Page): Buffer {
+  const pieces = events.flatMap((json, index) => (index === 0 ? [json] : [COMMA, json]))
+  const end = Buffer.from(`],"cursor":${JSON.stringify(cursor)},"more":${more}}`)
+  return Buffer.concat([BEGIN, ...pieces, end])
+}

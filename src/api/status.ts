@@ -1,0 +1,32 @@
+/**
+ * The shape of `GET /v1/status` (contract §6). Owns nothing else: whoever composes the product fills it.
+ */
+import type { Gap } from '../core/event.ts'
+
+/** What the upstream last did: `waiting` before the first request, and on a node that does not poll. */
+export type UpstreamState = 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'failing' | 'waiting'
+
+/** Where the London day stands. */
+export type DayPhase = 'closed' | 'pre' | 'burst' | 'open' | 'late'
+
+/** The whole state of this node, as far as an outsider may see it. Times are ISO 8601. */
+export interface Status {
+  /** Who polls; `id` and `since` are null while nobody does. */
+  leader: { id: string | null; since: string | null; self: boolean }
+  upstream: { state: UpstreamState; lastGoodPoll: string | null; phase: DayPhase }
+  /** In units. `reset` = when units come back; `forecast` = planned use over what is left. */
+  quota: {
+    limit: number | null
+    used: number | null
+    remaining: number | null
+    reset: string | null
+    forecast: number | null
+  }
+  log: { kind: 'kafka' | 'embedded' | 'memory'; epoch: string | null; oldest: number; latest: number }
+  copy: { sequence: number; lagEvents: number; lagSeconds: number }
+  /** What the plan pays for: polls with their fills, sweeps too, the whole day too. */
+  completeness: 'polls+fills' | '+sweeps' | '+day'
+  /** Gaps that are open. */
+  gaps: readonly Gap[]
+  roles: readonly string[]
+}

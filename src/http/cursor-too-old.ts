@@ -1,0 +1,13 @@
+/**
+ * The answer 410 to a cursor whose events are no longer kept. Owns its words; pull and streams share it.
+ */
+import { HttpProblem } from './problem.ts'
+
+/** `oldest` is the earliest cursor that can be resumed from; it is in the body too. */
+export function tooOld(oldest: string): HttpProblem {
+  return new HttpProblem(
+    'cursor_too_old',
+    'what follows this cursor is no longer kept; start over from `oldest` and expect a hole before it',
+    { extra: { oldest } },
+  )
+}
