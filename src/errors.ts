@@ -20,6 +20,7 @@ export const errorCodes = [
   'failed',
 ] as const
 
+/** One of the closed list of codes. */
 export type ErrorCode = (typeof errorCodes)[number]
 
 /** One wrong field of a setting, a filter, a query or a body: where, what, and the near match where there is one. */

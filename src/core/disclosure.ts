@@ -39,6 +39,7 @@ export interface Disclosure {
   replacesGuid: string | null
 }
 
+/** What became of reading one item. */
 export type ReadDisclosure =
   | { ok: true; disclosure: Disclosure }
   | { ok: false; reason: string; guid: string | null }

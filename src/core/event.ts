@@ -8,12 +8,14 @@ import { isoMillis } from './dates.ts'
 import type { Disclosure } from './disclosure.ts'
 import { issuerKey } from './disclosure.ts'
 
+/** The event types of contract §3. */
 export const PUBLISHED = 'disclosure.published.v1'
 export const AMENDED = 'disclosure.amended.v1'
 export const GAP_OPENED = 'bridge.gap.opened.v1'
 export const GAP_FILLED = 'bridge.gap.filled.v1'
 export const GAP_GIVEN_UP = 'bridge.gap.given_up.v1'
 
+/** The type of an event. */
 export type EventType =
   | typeof PUBLISHED
   | typeof AMENDED
@@ -45,6 +47,7 @@ export interface Committed extends NewEvent {
   epoch: string
 }
 
+/** Why items may be missing: a poll left some out, the cursor was refused, or nobody polled. */
 export type GapCause = 'overflow' | 'cursor_refused' | 'outage'
 
 /** A stretch of upstream time in which items may be missing. Times are ISO 8601. */

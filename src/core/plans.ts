@@ -6,6 +6,7 @@
 /** Every plan, from the smallest to the largest. */
 export const planNames = ['free', 'lite', 'advanced', 'ultimate', 'enterprise'] as const
 
+/** The name of a plan. */
 export type PlanName = (typeof planNames)[number]
 
 /** What one plan allows. */

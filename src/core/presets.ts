@@ -13,6 +13,7 @@ export interface Preset {
   keeps: 'only' | 'without'
 }
 
+/** Every preset. */
 export const presetNames = ['no-routine', 'results', 'takeovers', 'trading-halts'] as const
 export type PresetName = (typeof presetNames)[number]
 

@@ -29,6 +29,7 @@ export interface Copy {
   caughtUp(sequence: number, signal: AbortSignal): Promise<void>
 }
 
+/** What the poller is built from. */
 export interface PollerParts {
   log: Log
   copy: Copy

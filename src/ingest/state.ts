@@ -53,6 +53,7 @@ export interface ReadPage {
   warnings: string[]
 }
 
+/** How a request ended, its page already held against the copy. */
 export type Answer = Outcome<ReadPage>
 
 /** A walk over pages, from the first to `nextCursor: null`. */
@@ -129,6 +130,7 @@ export interface IngestConfig {
   chance: Chance
 }
 
+/** A commit that waits its turn, with the purpose of the request that brought it. */
 export interface QueuedCommit {
   purpose: Purpose
   commit: Commit

@@ -10,6 +10,7 @@ export interface ChangeFeed<V> {
   subscribe(signal: AbortSignal): AsyncIterable<Change<V>[]>
 }
 
+/** A feed that nobody listens to yet. */
 export function createChangeFeed<V>(): ChangeFeed<V> {
   const queues = new Set<Change<V>[]>()
   const wakeup = createWakeup()

@@ -66,6 +66,7 @@ export interface Head {
 /** Units spent, by the hour (ms since 1970 of its start, UTC) and purpose. Hours older than 15 days are dropped. */
 export type Ledger = ReadonlyMap<number, Readonly<Partial<Record<Purpose, number>>>>
 
+/** Everything that a writer knows of what is durable. */
 export interface WriterState {
   readonly head: Readonly<Head>
   readonly ledger: Ledger

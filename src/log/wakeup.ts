@@ -15,6 +15,7 @@ export interface Wakeup {
   wait(signal: AbortSignal): Promise<void>
 }
 
+/** A wake-up that nobody waits for yet. */
 export function createWakeup(): Wakeup {
   const waiting = new Set<() => void>()
   return {

@@ -23,6 +23,7 @@ export interface Timing {
   sent: boolean
 }
 
+/** How one request ended, and when. */
 export type Outcome<T> = Timing & ({ kind: 'ok'; value: T } | Failure)
 
 /** The failure in a status other than 200. `body` is only looked at for the message of a refusal. */

@@ -44,6 +44,11 @@ test('what the answer does not say is told apart from the end of a walk', () => 
   expect(page('{"data":[],"meta":[]}').latestCursor).toBeNull()
 })
 
+test('an item travels as it came: its digits, its escapes, its order of members', () => {
+  const text = '{"b":1.0,"a":12345678901234567890,"c":"\\u00e9"}'
+  expect(page(`{"data":[ ${text} ]}`).items).toEqual([{ text, value: JSON.parse(text) }])
+})
+
 test('an item that is no object never costs the page', () => {
   expect(page('{"data":[null,1,"x",[],{}]}').items.map((item) => item.value)).toEqual([null, 1, 'x', [], {}])
 })

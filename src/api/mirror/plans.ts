@@ -14,6 +14,7 @@ const minimumPlans = {
   channel: 'enterprise',
 } as const satisfies Record<string, PlanName>
 
+/** A filter that the smaller plans lack. */
 export type EntitledFilter = keyof typeof minimumPlans
 
 /** The smallest plan that has this filter, where `plan` lacks it; null where it has it. */

@@ -15,6 +15,7 @@ export const violations = [
   'method_not_allowed',
 ] as const
 
+/** The rule that a refused request broke. */
 export type Violation = (typeof violations)[number]
 
 /** One refused request. */
