@@ -1,0 +1,42 @@
+/** Figures of the benchmarks: the median of several runs with the spread, against a goal or a baseline. */
+
+export interface Figure {
+  name: string
+  unit: string
+  /** One value a run. */
+  values: number[]
+  /** The goal on a machine with two cores, and whether more or less is better. */
+  goal?: { atLeast: number } | { atMost: number }
+  /** The same work done the plainest way in the same run; the ratio is what is judged. */
+  baseline?: { name: string; values: number[] }
+}
+
+/** The middle value. Throws RangeError when there is none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  const middle = sorted[Math.floor(sorted.length / 2)]
+  if (middle === undefined) throw new RangeError('no values')
+  return middle
+}
+
+/** One line a figure: median, spread, goal, ratio to the baseline. */
+export function formatFigure({ name, unit, values, goal, baseline }: Figure): string {
+  const middle = median(values)
+  const parts = [`${name.padEnd(46)} ${show(middle).padStart(10)} ${unit.padEnd(9)}`]
+  parts.push(`(${show(Math.min(...values))} to ${show(Math.max(...values))}, ${values.length} runs)`)
+  if (goal !== undefined) {
+    const [word, bound, met] =
+      'atLeast' in goal
+        ? ['at least', goal.atLeast, middle >= goal.atLeast]
+        : ['at most', goal.atMost, middle <= goal.atMost]
+    parts.push(`goal ${word} ${show(bound)}: ${met ? 'met' : 'MISSED'}`)
+  }
+  if (baseline !== undefined) {
+    parts.push(`${(middle / median(baseline.values)).toFixed(2)} of ${baseline.name} (${show(median(baseline.values))})`)
+  }
+  return parts.join('  ')
+}
+
+function show(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en-GB') : value.toFixed(2)
+}

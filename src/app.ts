@@ -1,0 +1,174 @@
+/**
+ * The composition root: builds what the chosen roles need, in order, and lets go of it in the opposite order. The only
+ * file that knows everything. Refuses to decide anything about disclosures.
+ */
+import { readFileSync } from 'node:fs'
+import { disclosuresRoute } from './api/disclosures-route.ts'
+import type { Status } from './api/status.ts'
+import { statusRoute } from './api/status-route.ts'
+import { createFollower } from './archive/follower.ts'
+import { createReader, type Reader } from './archive/reader.ts'
+import { createTail } from './archive/tail.ts'
+import { createCalendar } from './core/calendar.ts'
+import { parseCalendarOverrides } from './core/calendar-overrides.ts'
+import { createFeed } from './feed/feed.ts'
+import { createApp } from './http/app.ts'
+import { adminAuthenticate } from './http/auth.ts'
+import { type Listener, listen } from './http/listener.ts'
+import { createOpsApp } from './http/ops.ts'
+import type { Route } from './http/route.ts'
+import { createIngest } from './ingest/ingest.ts'
+import type { Chance, Clock } from './lifecycle/clock.ts'
+import { createReleaseStack } from './lifecycle/release-stack.ts'
+import { type Role, superviseRoles } from './lifecycle/supervisor.ts'
+import { openLog } from './log/open.ts'
+import { createLogger } from './obs/logger.ts'
+import { createMetrics } from './obs/metrics.ts'
+import type { Settings } from './settings/settings.ts'
+import { createStatus } from './status.ts'
+import { VERSION } from './version.ts'
+
+/** The ready line of contract §2. */
+export interface ReadyLine {
+  ready: true
+  http: string
+  ops: string
+  roles: readonly string[]
+  log: 'kafka' | 'embedded'
+}
+
+/** A running product. */
+export interface App {
+  readonly ready: ReadyLine
+  readonly reader: Reader
+  status(): Status
+  /** Runs until the signal aborts, then drains and releases everything. Rejects with the fault that ended it. */
+  runUntil(signal: AbortSignal): Promise<void>
+}
+
+/** Starts everything up to open listeners; the roles begin with `runUntil`. Leaves nothing open when it rejects. */
+export async function startApp(settings: Settings, { clock, chance }: { clock: Clock; chance: Chance }): Promise<App> {
+  const stack = createReleaseStack()
+  try {
+    return await buildApp(settings, clock, chance, stack)
+  } catch (error) {
+    await stack.release()
+    throw error
+  }
+}
+
+async function buildApp(
+  settings: Settings,
+  clock: Clock,
+  chance: Chance,
+  stack: ReturnType<typeof createReleaseStack>,
+): Promise<App> {
+  const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
+  const metrics = createMetrics({ version: VERSION })
+  const calendar = createCalendar(
+    settings.calendarFile === null ? undefined : parseCalendarOverrides(readFileSync(settings.calendarFile, 'utf8')),
+  )
+  for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
+  logger.info('settings.read', { settings: settings.summary })
+
+  const nativeKind = settings.upstream?.nativeKind ?? 'Native'
+  const { log, archive, shared } = openLog({ kafkaBrokers: [], dataDir: settings.dataDir, nativeKind, clock })
+  stack.push('the log', () => log.close())
+  const tail = createTail(archive.latest)
+  const reader = createReader(archive, tail, clock)
+  const follower = createFollower({ log, archive, tail, clock, shared })
+  const roles: Role[] = [{ name: 'follower', run: (signal) => follower.run(signal) }]
+
+  const copy = {
+    get latest() {
+      return archive.latest
+    },
+    known: archive.known,
+    caughtUp: follower.caughtUp,
+  }
+  const ingest =
+    settings.roles.includes('poller') && settings.upstream !== null
+      ? createIngest({ ...settings, upstream: settings.upstream, calendar, log, copy, clock, chance, logger, metrics })
+      : null
+  if (ingest !== null) {
+    stack.push('the upstream client', () => ingest.close())
+    roles.push({ name: 'poller', run: (signal) => ingest.poller.run(signal) })
+  }
+
+  const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
+  const stopping = new AbortController()
+  const routes: Route[] = []
+  if (settings.roles.includes('api')) {
+    routes.push(disclosuresRoute({ reader, clock, stopping: stopping.signal }), statusRoute(status))
+  }
+  const feed = settings.roles.includes('feed')
+    ? createFeed({ reader, clock, chance, metrics, logger, maxClients: settings.streamMaxClients })
+    : null
+  if (feed !== null) routes.push(feed.route)
+
+  const publicListener = await listen(
+    createApp({
+      routes,
+      authenticate: adminAuthenticate(settings.adminToken ?? ''),
+      corsOrigins: settings.corsOrigins,
+      logger,
+    }),
+    { ...settings.http, setting: 'BRIDGE_HTTP_PORT', clock, logger },
+  )
+  stack.push('the public listener', () => publicListener.close(settings.drainTimeoutMs))
+  const checks = {
+    log: () => ingest?.poller.state.name !== 'claiming',
+    copy: () => follower.lag.events === 0,
+    draining: () => !stopping.signal.aborted,
+  }
+  const opsListener = await listen(createOpsApp({ checks, metrics: freshMetrics(metrics, follower, clock), logger }), {
+    ...settings.ops,
+    setting: 'BRIDGE_OPS_PORT',
+    clock,
+    logger,
+  })
+  stack.push('the ops listener', () => opsListener.close(0))
+  const ready = readyLine(settings, publicListener, opsListener)
+  logger.info('process.ready', { ...ready, version: VERSION })
+
+  return {
+    ready,
+    reader,
+    status,
+    async runUntil(signal) {
+      const stop = (): void => {
+        stopping.abort()
+        feed?.stop()
+      }
+      signal.addEventListener('abort', stop, { once: true })
+      try {
+        await superviseRoles(roles, { signal, drainTimeoutMs: settings.drainTimeoutMs, clock })
+      } finally {
+        stop()
+        await stack.release()
+        logger.info('process.stopped')
+      }
+    },
+  }
+}
+
+function readyLine(settings: Settings, publicListener: Listener, opsListener: Listener): ReadyLine {
+  return { ready: true, http: publicListener.url, ops: opsListener.url, roles: settings.roles, log: 'embedded' }
+}
+
+/** The metrics with the follower's lag as it is at the scrape. */
+function freshMetrics(
+  metrics: ReturnType<typeof createMetrics>,
+  follower: { lag: { events: number; sinceMs: number | null } },
+  clock: Clock,
+) {
+  return {
+    contentType: metrics.contentType,
+    scrape(): Promise<string> {
+      const { events, sinceMs } = follower.lag
+      metrics.followerLagEvents.set({}, events)
+      metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
+      return metrics.scrape()
+    },
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The poller role, put together from the settings. Owns which figures of the plan reach which part. Refuses to decide
+ * anything at run time.
+ */
+import type { Calendar } from '../core/calendar.ts'
+import { type Completeness, completenessOf } from '../governor/completeness.ts'
+import { fixedPacing } from '../governor/pacing.ts'
+import { createTokenBucket } from '../governor/token-bucket.ts'
+import type { Chance, Clock } from '../lifecycle/clock.ts'
+import type { Log } from '../log/log.ts'
+import type { Logger } from '../obs/logger.ts'
+import type { Metrics } from '../obs/metrics.ts'
+import type { UpstreamSettings } from '../settings/settings.ts'
+import { createUpstreamClient } from '../upstream/client.ts'
+import { createTransport } from '../upstream/transport.ts'
+import { createObserver, forecast } from './observer.ts'
+import type { Copy, Poller } from './poller.ts'
+import { createPoller } from './poller.ts'
+import type { IngestConfig } from './state.ts'
+
+/** One request may take so long, first byte sent to last byte read. A page of 200 items is 300 KB. */
+const REQUEST_TIMEOUT_MS = 10_000
+
+/** What the role is built from. */
+export interface IngestParts {
+  upstream: UpstreamSettings
+  backfillMs: number
+  calendar: Calendar
+  log: Log
+  copy: Copy
+  clock: Clock
+  chance: Chance
+  logger: Logger
+  metrics: Metrics
+}
+
+/** The poller with what the status page asks of it. */
+export interface Ingest {
+  readonly poller: Poller
+  readonly config: IngestConfig
+  readonly completeness: Completeness
+  /** Planned polls until units come back, over the units left. */
+  forecast: typeof forecast
+  /** Closes the connections to upstream. */
+  close(): Promise<void>
+}
+
+/** Builds the poller; `poller.run` starts it. */
+export function createIngest(parts: IngestParts): Ingest {
+  const { upstream, clock, chance, metrics } = parts
+  const { plan } = upstream
+  const completeness = completenessOf(plan)
+  const config: IngestConfig = {
+    pageSize: plan.pageSize,
+    weeklyQuota: plan.weeklyQuota,
+    quotaReset: plan.quotaReset,
+    pacing: fixedPacing(plan),
+    breathMs: (plan.burst / plan.ratePerSecond) * 1000,
+    sweeps: completeness !== 'polls+fills',
+    backfillMs: parts.backfillMs,
+    businessDays: (fromMs, toMs) => parts.calendar.businessDaysBetween(fromMs, toMs),
+    chance,
+  }
+  const transport = createTransport({ url: upstream.url, key: upstream.key, timeoutMs: REQUEST_TIMEOUT_MS, clock })
+  const client = createUpstreamClient(transport, () => clock.now())
+  const poller = createPoller({
+    log: parts.log,
+    copy: parts.copy,
+    client,
+    bucket: createTokenBucket(plan),
+    config,
+    clock,
+    logger: parts.logger,
+    observer: createObserver(metrics, config),
+  })
+  return { poller, config, completeness, forecast, close: () => client.close() }
+}

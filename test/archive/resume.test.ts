@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { resumeAt } from '../../src/archive/resume.ts'
+import { encodeCursor } from '../../src/core/cursor.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { createStore, EPOCH, eventAt } from '../support/store.ts'
+
+const clock = createManualClock()
+
+describe('resuming by cursor', () => {
+  it('goes on just after the event that gave the cursor', () => {
+    const { reader } = createStore(clock, 10)
+    expect(resumeAt(reader, reader.cursorAt(4), 0)).toMatchObject({ kind: 'from', after: 4, notice: null })
+  })
+
+  it('keeps a position that is ahead of this copy: reading waits for it', () => {
+    const { reader } = createStore(clock, 10)
+    const ahead = encodeCursor({ epoch: EPOCH, sequence: 15, timeMs: 1 })
+    expect(resumeAt(reader, ahead, 0)).toEqual({ kind: 'from', after: 15, cursor: ahead, notice: null })
+  })
+
+  it('refuses a cursor older than what is kept, and names the oldest that can be resumed from', () => {
+    const { reader } = createStore(clock, 10, 101)
+    const resume = resumeAt(reader, encodeCursor({ epoch: EPOCH, sequence: 99, timeMs: 1 }), 0)
+    expect(resume).toEqual({ kind: 'too_old', oldest: reader.cursorAt(100) })
+    expect(resumeAt(reader, reader.cursorAt(100), 0)).toMatchObject({ kind: 'from', after: 100 })
+  })
+
+  it('starts an hour before the time of a cursor of another epoch, behind a gap of this node', () => {
+    const { reader } = createStore(clock, 8000)
+    const other = encodeCursor({ epoch: 'Another1', sequence: 7000, timeMs: eventAt(5000).timeMs })
+    const resume = resumeAt(reader, other, eventAt(9000).timeMs)
+    if (resume.kind !== 'from' || resume.notice === null) throw new Error('no notice')
+    expect(resume.after).toBe(5000 - 3600 - 1)
+    const notice = JSON.parse(resume.notice.json.toString()) as { type: string; data: { cause: string }; cursor: string }
+    expect(notice.type).toBe('bridge.gap.opened.v1')
+    expect(notice.data.cause).toBe('epoch')
+    expect(resumeAt(reader, notice.cursor, 0)).toMatchObject({ after: resume.after, notice: null })
+  })
+
+  it('refuses what is no cursor', () => {
+    const { reader } = createStore(clock, 1)
+    expect(() => resumeAt(reader, 'rubbish', 0)).toThrow('not a cursor of this bridge')
+  })
+})

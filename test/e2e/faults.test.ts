@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { eventually, getJson, pullAll } from '../support/api-client.ts'
+import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { compare, expectComplete } from '../support/completeness.ts'
+
+/** Every fault of the issue, each for a few requests, one after the other while the flood comes in. */
+const FAULTS: Record<string, unknown>[] = [
+  { kind: 'throttle-429', count: 2, retryAfter: '1' },
+  { kind: 'quota-429', count: 2, retryAfter: '1000000000' },
+  { kind: 'throttle-429', count: 1, retryAfter: '-1' },
+  { kind: 'status', status: 500, count: 3 },
+  { kind: 'hang-before', count: 1 },
+  { kind: 'truncate', count: 2 },
+  { kind: 'html-200', count: 2 },
+  { kind: 'null-data', count: 1 },
+  { kind: 'reset', count: 2 },
+  { kind: 'refuse-cursor', count: 1 },
+  { kind: 'repeat-page', count: 3 },
+  { kind: 'stuck-cursor', count: 2 },
+  { kind: 'hang-inside', count: 1 },
+]
+
+interface Status {
+  gaps: { id: string }[]
+  upstream: { state: string }
+  quota: { used: number }
+}
+
+it('goes on through every fault of the upstream: truth = log + open gaps + rejected', async () => {
+  using directory = temporaryDirectory()
+  const sandbox = await startSandbox(
+    { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 11 },
+    { clock: systemClock },
+  )
+  try {
+    const bridge = await startBridge(bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'advanced' }))
+    const status = () => getJson<Status>(`${bridge.ready.http}/v1/status`)
+    for (const fault of FAULTS) {
+      const answer = await fetch(`${sandbox.adminUrl}/faults`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(fault),
+      })
+      expect(answer.ok).toBe(true)
+      await eventually(
+        () => getJson<{ faults: unknown[] }>(`${sandbox.adminUrl}/faults`, {}),
+        ({ faults }) => faults.length === 0,
+        60_000,
+      )
+    }
+    const malformed = [{ headline: 'no guid' }, { guid: 'urn:newsml:example:bad:1', timestamp: 'yesterday' }, 17]
+    const published = await fetch(`${sandbox.adminUrl}/items`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ items: malformed }),
+    })
+    expect(published.ok).toBe(true)
+    const events = await eventually(
+      () => pullAll(bridge.ready.http),
+      (pulled) => sandbox.finished() && compare(sandbox.truth().items, pulled).missing.length === 0,
+      120_000,
+    )
+    await eventually(status, ({ gaps, upstream }) => gaps.length === 0 && upstream.state === 'ok', 60_000)
+    const all = await pullAll(bridge.ready.http)
+    expectComplete(sandbox.truth().items, all)
+    expect(all.length).toBeGreaterThanOrEqual(events.length)
+    const gapEvents = compare([], all).gaps
+    const opened = gapEvents.filter((event) => event.type === 'bridge.gap.opened.v1')
+    const filled = gapEvents.filter((event) => event.type === 'bridge.gap.filled.v1')
+    expect(opened.some((event) => event.data.cause === 'cursor_refused')).toBe(true)
+    expect(filled.map((event) => event.data.id).sort()).toEqual(opened.map((event) => event.data.id).sort())
+    const metrics = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
+    expect(metrics).toMatch(/bridge_items_total\{disposition="rejected"\} 3/)
+    expect(metrics).toMatch(/bridge_gaps_open 0/)
+    expect((await status()).quota.used).toBeGreaterThanOrEqual(sandbox.usage().units)
+    expect(await bridge.stop()).toBe(0)
+  } finally {
+    await sandbox.close()
+  }
+}, 240_000)

@@ -1,0 +1,67 @@
+/** A store of events in memory with the one read path over it, for tests of readers. */
+import { type Archive, openArchive } from '../../src/archive/archive.ts'
+import { createReader, type Reader } from '../../src/archive/reader.ts'
+import { type EventRow, storedEvent, WHOLE_EVENT } from '../../src/archive/stored.ts'
+import { createTail, type Tail } from '../../src/archive/tail.ts'
+import type { Committed } from '../../src/core/event.ts'
+import { PUBLISHED } from '../../src/core/event.ts'
+import type { Clock } from '../../src/lifecycle/clock.ts'
+
+export const EPOCH = 'Epoch001'
+const FIRST_MS = Date.parse('2026-01-06T07:00:00Z')
+
+/** The event at `sequence`: one a second from 07:00, headline `item <sequence>`, category FR on every tenth. */
+export function eventAt(sequence: number, epoch = EPOCH): Committed {
+  const timeMs = FIRST_MS + sequence * 1000
+  const time = new Date(timeMs).toISOString()
+  const code = sequence % 10 === 0 ? 'FR' : 'NAV'
+  const item = {
+    guid: `urn:newsml:example:${sequence}`,
+    timestamp: time,
+    headline: `Item ${sequence}`,
+    issuer: { name: 'Alpha' },
+    category: [{ kind: 'FCA', code, name: code, importance: 'high' }],
+  }
+  return {
+    sequence,
+    epoch,
+    id: item.guid,
+    source: '/disclosures/sources/rns',
+    type: PUBLISHED,
+    time,
+    timeMs,
+    subject: 'alpha',
+    recordedtime: time,
+    late: false,
+    replacesid: null,
+    data: JSON.stringify(item),
+  }
+}
+
+export interface Store {
+  archive: Archive
+  tail: Tail
+  reader: Reader
+  /** Commits the next `count` events and shows them to readers. */
+  grow(count: number): void
+}
+
+/** A store that holds the first `count` events, from `first` on. */
+export function createStore(clock: Clock, count: number, first = 1, epoch = EPOCH): Store {
+  const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
+  const range = (from: number, size: number) =>
+    Array.from({ length: size }, (_, index) => eventAt(from + index, epoch))
+  archive.append(range(first, count))
+  const tail = createTail(archive.latest)
+  const rows = archive.db.prepare<EventRow>(`${WHOLE_EVENT} WHERE e.sequence > ? ORDER BY e.sequence`)
+  return {
+    archive,
+    tail,
+    reader: createReader(archive, tail, clock),
+    grow(size) {
+      const before = archive.latest
+      archive.append(range(before + 1, size))
+      tail.push(rows.all(before).map((row) => storedEvent(row, epoch)))
+    },
+  }
+}
