@@ -23,6 +23,8 @@ export interface MirrorOptions {
   nativeWord?: string
   unknownParameters?: ListContext['unknownParameters']
   channel?: ListContext['channel']
+  /** Sends a finished body whose status and headers are set; the sandbox's faults spoil it here. Default: as it is. */
+  deliver?: (response: Response, body: string) => void
   /** Told about every refused request. */
   onRefused?: (violation: Violation) => void
   /** Told about a fault on our side; the caller sees a bare 500. */
@@ -34,9 +36,10 @@ const ITEMS = '/disclosures/sources/rns/items'
 /** Routes of specification §4.1 and §4.2. Anything else under the mount point answers 404. */
 export function mirrorRouter(options: MirrorOptions): Router {
   const router = express.Router({ caseSensitive: true })
+  const deliver = options.deliver ?? ((response, body) => void response.end(body))
   const send = (response: Response, answer: Answer): void => {
     if (answer.violation !== null) options.onRefused?.(answer.violation)
-    response.status(answer.status).type('application/json').end(answer.body)
+    deliver(response.status(answer.status).type('application/json'), answer.body)
   }
   /** Answers for a caller with a valid key, and refuses everybody else. */
   const forCaller =

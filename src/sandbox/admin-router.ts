@@ -1,0 +1,113 @@
+/**
+ * The sandbox's admin side: truth, usage, faults, clock, items, all as JSON (docs/sandbox.md). Owns routes and the reading
+ * of bodies. Open to whoever reaches its port: it is a test tool that listens on this machine only.
+ */
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
+import { z } from 'zod'
+import { BridgeError, messageOf } from '../errors.ts'
+import { type Faults, readFault } from './faults.ts'
+import type { Market } from './market.ts'
+import type { Usage } from './usage.ts'
+
+export interface AdminOptions {
+  market: Market
+  faults: Faults
+  usage: () => Usage
+  /** What runs, as `GET /scenario` tells it. */
+  scenario: Readonly<Record<string, unknown>>
+}
+
+/** Furthest move of the market's clock in one request: a longer one would publish for seconds. */
+const LONGEST_MOVE_MS = 7 * 86_400_000
+
+const itemsBody = z.union([z.array(z.unknown()), z.strictObject({ items: z.array(z.unknown()) })])
+const clockBody = z.strictObject({ advanceMs: z.int().min(0).max(LONGEST_MOVE_MS) })
+
+/** The admin app. */
+export function adminApp({ market, faults, usage, scenario }: AdminOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.use(express.json({ limit: '32mb', type: () => true }))
+  const scenarioNow = (): object => ({
+    ...scenario,
+    marketTime: new Date(market.nowMs()).toISOString(),
+    finished: market.finished(),
+  })
+
+  route(app, '/truth', { get: () => market.truth() })
+  route(app, '/usage', { get: usage })
+  route(app, '/scenario', { get: scenarioNow })
+  route(app, '/items', {
+    post: (request) => {
+      const body = readBody(itemsBody, request, '{"items":[…]} or a list of items')
+      return market.publish(Array.isArray(body) ? body : body.items)
+    },
+  })
+  route(app, '/clock', {
+    post: (request) => {
+      market.moveForward(readBody(clockBody, request, '{"advanceMs":60000}').advanceMs)
+      market.advance()
+      return scenarioNow()
+    },
+  })
+  route(app, '/faults', {
+    get: () => ({ faults: faults.list() }),
+    post: (request) => faults.add(readFault(request.body)),
+    delete: () => ({ removed: faults.remove(null) }),
+  })
+  route(app, '/faults/:id', {
+    delete: (request) => ({ removed: faults.remove(Number(request.params.id)) }),
+  })
+  app.use((_request, response) => {
+    const paths =
+      'GET /truth, GET /usage, GET /scenario, POST /items, POST /clock, GET, POST and DELETE /faults'
+    sendError(
+      response,
+      404,
+      new BridgeError('failed', 'there is no such path', { hint: `There are ${paths}.` }),
+    )
+  })
+  app.use(answerErrors)
+  return app
+}
+
+type Method = 'get' | 'post' | 'delete'
+
+/** Serves what each method returns as JSON; any other method answers 405. */
+function route(
+  app: Express,
+  path: string,
+  methods: Partial<Record<Method, (request: Request) => unknown>>,
+): void {
+  for (const [method, answer] of Object.entries(methods) as [Method, (request: Request) => unknown][]) {
+    app[method](path, (request, response) => void response.json(answer(request)))
+  }
+  const allowed = Object.keys(methods).join(', ').toUpperCase()
+  app.all(path, (_request, response) => {
+    response.set('allow', allowed)
+    sendError(response, 405, new BridgeError('failed', `${path} takes ${allowed}`))
+  })
+}
+
+function readBody<T>(schema: z.ZodType<T>, request: Request, example: string): T {
+  const result = schema.safeParse(request.body)
+  if (result.success) return result.data
+  const problems = result.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)
+  throw new BridgeError('failed', `the body cannot be read (${problems.join('; ')})`, {
+    hint: `Send ${example}.`,
+  })
+}
+
+/** A body or path that cannot be read is the caller's (400); anything else is ours (500). */
+const answerErrors: ErrorRequestHandler = (error: unknown, _request, response, _next) => {
+  const unreadable = error instanceof SyntaxError || error instanceof URIError
+  const tooLarge = error instanceof Error && error.name === 'PayloadTooLargeError'
+  if (error instanceof BridgeError) sendError(response, 400, error)
+  else if (tooLarge) sendError(response, 413, new BridgeError('failed', 'the body is larger than 32 MB'))
+  else sendError(response, unreadable ? 400 : 500, new BridgeError('failed', messageOf(error)))
+}
+
+function sendError(response: Response, status: number, error: BridgeError): void {
+  const { message, hint, errors } = error
+  response.status(status).json({ error: { message, hint, ...(errors.length > 0 ? { errors } : {}) } })
+}

@@ -1,0 +1,46 @@
+/**
+ * A local HTTP listener for a test tool: open on a port, closed with every connection at once, hanging ones included.
+ * Refuses the care that the product's own listeners take of strangers: `src/http` does.
+ */
+import { createServer, type RequestListener } from 'node:http'
+import { BridgeError, messageOf } from '../errors.ts'
+
+export interface LocalListener {
+  /** `http://127.0.0.1:<port>`. */
+  url: string
+  /** Resolves when the port is free; connections are cut. Callable twice. */
+  close(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+
+/**
+ * Listens on this machine; port 0 picks a free one.
+ * @throws BridgeError `failed` where the port is taken; the hint names the flag
+ */
+export async function listenLocally(
+  listener: RequestListener,
+  port: number,
+  flag: string,
+): Promise<LocalListener> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => {
+      const hint = `Choose another port with ${flag}; 0 picks a free one.`
+      reject(
+        new BridgeError('failed', `cannot listen on ${HOST}:${port}: ${messageOf(cause)}`, { cause, hint }),
+      )
+    })
+    server.listen(port, HOST, resolve)
+  })
+  const address = server.address()
+  const bound = address !== null && typeof address === 'object' ? address.port : port
+  return {
+    url: `http://${HOST}:${bound}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The synthetic upstream in this process: market, limits, faults, and two listeners. Owns how they are put together and
+ * taken down. Refuses to be told apart from the service it stands for by anything but its data.
+ */
+import { type PlanName, plans } from '../core/plans.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import { adminApp } from './admin-router.ts'
+import { createFaults, type Faults } from './faults.ts'
+import { createLimits } from './limits.ts'
+import { listenLocally } from './listener.ts'
+import { createMarket, type Published, type Truth } from './market.ts'
+import { findScenario } from './scenarios.ts'
+import { upstreamApp } from './upstream-router.ts'
+import { createUsage, type Usage } from './usage.ts'
+
+/** What a sandbox can be told; every field has a default. */
+export interface SandboxOptions {
+  /** Name of a scenario; default `normal`. */
+  scenario?: string
+  /** Default `advanced`. */
+  plan?: PlanName
+  /** The one valid key; default `sandbox-key`. */
+  key?: string
+  /** Everything the market does follows from it; default 1. */
+  seed?: number
+  /** Market seconds per real second; default 1. Limits run on real time whatever it is. */
+  speed?: number
+  /** 0, the default, picks a free port. */
+  port?: number
+  adminPort?: number
+  /** Each overrides one figure of the plan. */
+  weeklyQuota?: number
+  ratePerSecond?: number
+  burst?: number
+  /** Items of the business day before the start; default as the scenario says. */
+  backlog?: number
+  /** Word in the place of `native` in parameter names and, capitalised, in the category kind. */
+  nativeWord?: string
+}
+
+export interface Sandbox {
+  /** Base address, ending in `/v2`. */
+  readonly url: string
+  readonly adminUrl: string
+  readonly key: string
+  readonly faults: Faults
+  /** The market's present moment, ms since 1970. */
+  marketNow(): number
+  truth(): Truth
+  usage(): Usage
+  /** Publishes these items now. */
+  publish(items: readonly unknown[]): Published
+  /** Moves the market's clock forward. */
+  moveForward(ms: number): void
+  /** True when the scenario has nothing more to publish. */
+  finished(): boolean
+  /** Cuts every connection and frees both ports. Callable twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a sandbox.
+ * @throws BridgeError `usage` for an unknown scenario, `failed` where a port is taken
+ */
+export async function startSandbox(options: SandboxOptions, { clock }: { clock: Clock }): Promise<Sandbox> {
+  const { plan = 'advanced', key = 'sandbox-key', seed = 1, speed = 1, nativeWord = 'native' } = options
+  const scenarioName = options.scenario ?? 'normal'
+  const scenario = findScenario(scenarioName)
+  const nativeKind = `${nativeWord.charAt(0).toUpperCase()}${nativeWord.slice(1)}`
+  const market = createMarket({ scenario, seed, speed, backlog: options.backlog ?? null, nativeKind }, clock)
+  const figures = {
+    weeklyQuota: options.weeklyQuota ?? plans[plan].weeklyQuota,
+    ratePerSecond: options.ratePerSecond ?? plans[plan].ratePerSecond,
+    burst: options.burst ?? plans[plan].burst,
+  }
+  const limits = createLimits(figures, clock.now())
+  const faults = createFaults(clock)
+  const count = createUsage()
+  const usage = (): Usage => count.read(limits.unitsUsed(clock.now()))
+
+  const upstream = upstreamApp({ market, limits, usage: count, faults, key, plan, nativeWord, clock })
+  const described = { name: scenarioName, meaning: scenario.meaning, seed, speed, plan, limits: figures }
+  const admin = adminApp({ market, faults, usage, scenario: described })
+  const publicListener = await listenLocally(upstream, options.port ?? 0, '--port')
+  const adminListener = await listenLocally(admin, options.adminPort ?? 0, '--admin-port').catch(
+    async (error: unknown) => {
+      await publicListener.close()
+      throw error
+    },
+  )
+  return {
+    url: `${publicListener.url}/v2`,
+    adminUrl: adminListener.url,
+    key,
+    faults,
+    marketNow: market.nowMs,
+    truth: market.truth,
+    usage,
+    publish: market.publish,
+    moveForward: market.moveForward,
+    finished: market.finished,
+    async close() {
+      await Promise.all([publicListener.close(), adminListener.close()])
+    },
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * The sandbox's item store: what is listed at present, ordered by (timestamp, guid) as the live service seems to be, so
+ * an item that comes in late with an older time lies before cursors already given. Owns that order, its cursor texts and
+ * the widening of identifiers to issuers. Refuses to know revisions or clocks: the market does.
+ */
+import { crc32 } from 'node:zlib'
+import type { ItemStore, Selection, StoredItem } from '../api/mirror/item-store.ts'
+import { BridgeError } from '../errors.ts'
+import { type ShelfFacts, type ShelfParty, selects } from './shelf-facts.ts'
+
+/** One listed item: its place, its text, and what filters ask of it. */
+export interface Shelved {
+  /** Time part of the order, ms since 1970. */
+  timeMs: number
+  /** Second part of the order: the guid, or a stand-in where the item has none. */
+  key: string
+  guid: string | null
+  /** `yyyy-mm-dd.<rnsId>`, or null. */
+  rnsDateId: string | null
+  raw: string
+  facts: ShelfFacts
+}
+
+/** The store, with the two changes that the market makes. */
+export interface Shelf extends ItemStore {
+  /** Puts an item in its place; an earlier revision of the same guid leaves. */
+  put(item: Shelved): void
+  /** Takes an item off the listings. */
+  remove(guid: string): void
+  /** The newest item in the order, or null. */
+  newest(): Shelved | null
+  /** The listed item with that guid, or null. */
+  find(guid: string): Shelved | null
+  readonly size: number
+}
+
+type Place = Pick<Shelved, 'timeMs' | 'key'>
+
+/** An empty shelf. */
+export function createShelf(): Shelf {
+  const rising: Shelved[] = []
+  const byGuid = new Map<string, Shelved>()
+  const byDateId = new Map<string, Shelved>()
+  /** Issuers that have ever published under `isin:<isin>` or `symbol:<symbol>`; grows with the market's companies, not its items. */
+  const issuersOf = new Map<string, Set<string>>()
+
+  const remove = (guid: string): void => {
+    const held = byGuid.get(guid)
+    if (held === undefined) return
+    rising.splice(firstNotBefore(rising, held), 1)
+    byGuid.delete(guid)
+    if (held.rnsDateId !== null && byDateId.get(held.rnsDateId) === held) byDateId.delete(held.rnsDateId)
+  }
+  const learn = (member: 'isin' | 'symbol', issuer: ShelfParty): void => {
+    const name = `${member}:${issuer[member]}`
+    const issuers = issuersOf.get(name) ?? new Set()
+    issuersOf.set(name, issuers.add(issuer.key))
+  }
+  const wanted = (selection: Selection): ((item: Shelved) => boolean) => {
+    const test = selects(
+      selection,
+      (member, identifier) => issuersOf.get(`${member}:${identifier}`) ?? new Set(),
+    )
+    return (item) => test(item.timeMs, item.facts)
+  }
+
+  return {
+    put(item) {
+      if (item.guid !== null) {
+        remove(item.guid)
+        byGuid.set(item.guid, item)
+      }
+      if (item.rnsDateId !== null) byDateId.set(item.rnsDateId, item)
+      rising.splice(firstNotBefore(rising, item), 0, item)
+      learn('isin', item.facts.issuer)
+      learn('symbol', item.facts.issuer)
+    },
+    remove,
+    newest: () => rising.at(-1) ?? null,
+    find: (guid) => byGuid.get(guid) ?? null,
+    get size() {
+      return rising.length
+    },
+    pageBefore(selection, cursor, limit) {
+      const end = cursor === null ? rising.length : firstNotBefore(rising, readCursor(cursor))
+      return newestFirst(rising, { start: 0, end }, wanted(selection), limit)
+    },
+    newestSince(selection, cursor, limit) {
+      const start = firstAfter(rising, readCursor(cursor))
+      return newestFirst(rising, { start, end: rising.length }, wanted(selection), limit)
+    },
+    pageAt(selection, offset, limit) {
+      const matching = rising.filter(wanted(selection)).reverse()
+      return { items: matching.slice(offset, offset + limit).map(stored), total: matching.length }
+    },
+    byGuid: (guid) => byGuid.get(guid)?.raw ?? null,
+    byRnsDateId: (rnsDateId) => byDateId.get(rnsDateId)?.raw ?? null,
+  }
+}
+
+/** The same store for a service that answers 200 and ignores every filter. */
+export function withoutFilters(store: ItemStore): ItemStore {
+  return {
+    pageBefore: (_selection, cursor, limit) => store.pageBefore(EVERYTHING, cursor, limit),
+    newestSince: (_selection, cursor, limit) => store.newestSince(EVERYTHING, cursor, limit),
+    pageAt: (_selection, offset, limit) => store.pageAt(EVERYTHING, offset, limit),
+    byGuid: (guid) => store.byGuid(guid),
+    byRnsDateId: (rnsDateId) => store.byRnsDateId(rnsDateId),
+  }
+}
+
+const EVERYTHING: Selection = Object.freeze({
+  fromMs: null,
+  toMs: null,
+  isins: null,
+  symbols: null,
+  match: 'issuer',
+  fcaCategories: null,
+  nativeCategories: null,
+  q: null,
+  hasSymbol: false,
+  channel: null,
+})
+
+function newestFirst(
+  rising: readonly Shelved[],
+  range: { start: number; end: number },
+  wants: (item: Shelved) => boolean,
+  limit: number,
+): { items: StoredItem[]; more: boolean } {
+  const items: StoredItem[] = []
+  for (let index = range.end - 1; index >= range.start; index--) {
+    const item = rising[index]
+    if (item === undefined || !wants(item)) continue
+    if (items.length === limit) return { items, more: true }
+    items.push(stored(item))
+  }
+  return { items, more: false }
+}
+
+function stored(item: Shelved): StoredItem {
+  return { cursor: cursorOf(item), raw: item.raw }
+}
+
+/** Opaque text of a place: time, key and a checksum. */
+function cursorOf({ timeMs, key }: Place): string {
+  const place = `${timeMs}|${key}`
+  return Buffer.from(`${crc32(place).toString(36)}|${place}`).toString('base64url')
+}
+
+function readCursor(text: string): Place {
+  const [, checksum, place, time, key] =
+    /^([0-9a-z]+)\|((-?\d+)\|(.*))$/s.exec(Buffer.from(text, 'base64url').toString()) ?? []
+  if (place !== undefined && crc32(place).toString(36) === checksum) {
+    const read = { timeMs: Number(time), key: key ?? '' }
+    if (cursorOf(read) === text) return read
+  }
+  throw new BridgeError('cursor_invalid', 'this is not a cursor of the sandbox')
+}
+
+function compare(left: Place, right: Place): number {
+  if (left.timeMs !== right.timeMs) return left.timeMs - right.timeMs
+  return left.key < right.key ? -1 : left.key > right.key ? 1 : 0
+}
+
+function firstNotBefore(rising: readonly Shelved[], place: Place): number {
+  return lowerBound(rising, (item) => compare(item, place) >= 0)
+}
+
+function firstAfter(rising: readonly Shelved[], place: Place): number {
+  return lowerBound(rising, (item) => compare(item, place) > 0)
+}
+
+/** First index from which `holds` is true; `holds` must stay true once it is. */
+function lowerBound(rising: readonly Shelved[], holds: (item: Shelved) => boolean): number {
+  let low = 0
+  let high = rising.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const item = rising[middle]
+    if (item !== undefined && holds(item)) high = middle
+    else low = middle + 1
+  }
+  return low
+}

@@ -1,0 +1,80 @@
+/**
+ * The sandbox's public side: key, limits and faults in front of the mirror. Owns their order. Everything that a client of
+ * the real service would see is answered by `api/mirror`.
+ */
+import express, { type Express, type Request, type Response } from 'express'
+import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
+import type { PlanName } from '../core/plans.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import { answer, answerInPlace, isUncounted, sendSpoilt, tooManyRequests } from './fault-delivery.ts'
+import type { FaultSetting, Faults } from './faults.ts'
+import type { Limits } from './limits.ts'
+import type { Market } from './market.ts'
+import { withoutFilters } from './shelf.ts'
+import type { UsageCount } from './usage.ts'
+
+export interface UpstreamOptions {
+  market: Market
+  limits: Limits
+  usage: UsageCount
+  faults: Faults
+  key: string
+  plan: PlanName
+  nativeWord: string
+  clock: Clock
+}
+
+/** The app that serves `/v2`. */
+export function upstreamApp(options: UpstreamOptions): Express {
+  const { market, limits, usage, faults, clock } = options
+  /** Faults that spoil the body of the answer under way. */
+  const spoiling = new WeakMap<Response, FaultSetting>()
+  const hasKey = (request: Request): boolean => request.get('x-api-key') === options.key
+  const mirror = {
+    authenticate: (request: Request) => (hasKey(request) ? { plan: options.plan } : null),
+    now: market.nowMs,
+    nativeWord: options.nativeWord,
+    onRefused: usage.refused,
+    deliver(response: Response, body: string) {
+      const fault = spoiling.get(response)
+      if (fault === undefined) response.end(body)
+      else sendSpoilt(fault, response, body, { params: queryOf(response.req), clock })
+    },
+  }
+  const filtering = mirrorRouter({ ...mirror, store: market.shelf })
+  const ignoringFilters = mirrorRouter({ ...mirror, store: withoutFilters(market.shelf) })
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.use('/v2', (request, response, next) => {
+    market.advance()
+    usage.request()
+    response.set('date', new Date(market.nowMs()).toUTCString())
+    const verdict = hasKey(request) ? limits.take(clock.now()) : 'ok'
+    if (verdict !== 'ok') {
+      if (verdict === 'quota') usage.quotaRefused()
+      else usage.throttled()
+      answer(response, 429, tooManyRequests)
+      return
+    }
+    const fault = faults.meet({
+      url: request.originalUrl,
+      params: queryOf(request),
+      isList: request.path.endsWith('/items'),
+    })
+    if (fault === null) {
+      filtering(request, response, next)
+      return
+    }
+    usage.fault(fault.kind)
+    if (isUncounted(fault) && hasKey(request)) limits.giveBack()
+    if (answerInPlace(fault, request, response)) return
+    if (fault.kind === 'ignore-filters') {
+      ignoringFilters(request, response, next)
+      return
+    }
+    spoiling.set(response, fault)
+    filtering(request, response, next)
+  })
+  return app
+}
