@@ -130,6 +130,32 @@ describe('a filtered read', () => {
     expect(await readAll(reader, { exclude: { isins } }, 0, 10)).toEqual([2])
   })
 
+  it.each<[string, Filter, number[]]>([
+    [
+      'filters of which one has no index',
+      { filters: [{ isins: ['GB0007980591'] }, { hasSymbol: true }] },
+      [1, 2, 4],
+    ],
+    ['filters over both indexes', { filters: [{ q: 'results' }, { fcaCategories: ['NAV'] }] }, [1, 3, 4]],
+    [
+      'a field of its own beside filters',
+      { q: 'results', filters: [{ hasSymbol: false }, { q: 'inal' }] },
+      [1, 4],
+    ],
+    ['an identifier in related', { isins: ['GB0007980591'], match: 'related' }, [1, 3, 4]],
+    ['an exclusion alone', { exclude: { fcaCategories: ['FR'] } }, [2, 3, 4]],
+    ['amended ones', { types: ['amended'] }, [2, 4]],
+  ])('with %s leaves nothing out', async (_, filter, expected) => {
+    const events = inPlace([
+      eventWith({ headline: 'Final results', fca: ['FR'], issuer: { isin: 'GB0007980591' } }, 'a'),
+      eventWith({ kind: 'amended', headline: 'Offer', issuer: { symbol: 'VOD' } }, 'b'),
+      eventWith({ headline: 'Value', fca: ['NAV'], related: [{ isin: 'GB0007980591' }] }, 'c'),
+      eventWith({ kind: 'gap' }, 'd'),
+    ])
+    expect(expectedSequences(events, filter)).toEqual(expected)
+    expect(await readAll(readerOver(archiveOf(events)).reader, filter, 0, 10)).toEqual(expected)
+  })
+
   it('is the same whether lists are long or short', () => {
     const long = Array.from({ length: 40 }, (_, index) => `XX${index}`)
     const stretched = (filter: Filter): Filter => ({
