@@ -49,7 +49,8 @@ const SKIPPED_DELAY_MS = 7_000
 const quietBetweenBursts = { from: '07:00:12', to: '07:09:52' }
 
 /** Every scenario by its name. */
-export const scenarios = {
+/** Every scenario by its name. */
+export const scenarios: Readonly<Record<string, Scenario>> = {
   normal: {
     meaning: 'usual days of 1,900 items from 06:59 on, both bursts; replaced items disappear',
     start: '06:59:00',
@@ -157,17 +158,15 @@ export const scenarios = {
       return publications(draftDay(market, FIRST_DAY, [...burstSeconds(market), ...steady]))
     },
   },
-} as const satisfies Record<string, Scenario>
+}
 
 /** The name of a scenario. */
-export type ScenarioName = keyof typeof scenarios
-
 /**
  * The scenario of that name.
  * @throws BridgeError `usage` with the near match
  */
 export function findScenario(name: string): Scenario {
-  const scenario = Object.entries(scenarios).find(([known]) => known === name)?.[1]
+  const scenario = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined
   if (scenario !== undefined) return scenario
   const near = didYouMean(name, Object.keys(scenarios))
   throw new BridgeError('usage', `there is no scenario "${name}"${near}`, {

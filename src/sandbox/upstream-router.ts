@@ -13,6 +13,7 @@ import type { Market } from './market.ts'
 import { withoutFilters } from './shelf.ts'
 import type { UsageCount } from './usage.ts'
 
+/** What the public side is put together from. */
 export interface UpstreamOptions {
   market: Market
   limits: Limits

@@ -1,0 +1,82 @@
+/** The mirror on a real socket over a shelf that a test fills and empties. Owns no promises of its own. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { onTestFinished } from 'vitest'
+import { type MirrorOptions, mirrorRouter } from '../../../src/api/mirror/router.ts'
+import { readDisclosure } from '../../../src/core/disclosure.ts'
+import { createShelf } from '../../../src/sandbox/shelf.ts'
+import { shelfFacts } from '../../../src/sandbox/shelf-facts.ts'
+import type { Item, Reply } from '../../sandbox/sandbox-client.ts'
+
+export interface MirrorServer {
+  url: string
+  /** Lists these items too. */
+  publish: (items: readonly Item[]) => void
+  /** Lists nothing any more. */
+  empty: () => void
+  list: (query?: string | Record<string, string | number>) => Promise<Reply>
+}
+
+/** The moment at which the server believes to be. */
+export const NOW_MS = Date.parse('2026-02-03T12:00:00Z')
+
+/** Opens a server that closes when the test ends; every caller is of plan `enterprise` unless told otherwise. */
+export async function openMirror(options: Partial<MirrorOptions> = {}): Promise<MirrorServer> {
+  let shelf = createShelf()
+  const app = express()
+  app.use(
+    '/v2',
+    mirrorRouter({
+      store: {
+        pageBefore: (...asked) => shelf.pageBefore(...asked),
+        newestSince: (...asked) => shelf.newestSince(...asked),
+        pageAt: (...asked) => shelf.pageAt(...asked),
+        byGuid: (guid) => shelf.byGuid(guid),
+        byRnsDateId: (rnsDateId) => shelf.byRnsDateId(rnsDateId),
+      },
+      authenticate: () => ({ plan: 'enterprise' }),
+      now: () => NOW_MS,
+      ...options,
+    }),
+  )
+  const server = createServer(app)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v2`
+  return {
+    url,
+    publish(items) {
+      for (const listed of items) {
+        const read = readDisclosure(listed)
+        if (!read.ok) throw new Error(read.reason)
+        const { guid, timeMs, timestamp } = read.disclosure
+        shelf.put({
+          timeMs,
+          key: guid,
+          guid,
+          rnsDateId: `${timestamp.slice(0, 10)}.${listed.rnsId}`,
+          raw: JSON.stringify(listed),
+          facts: shelfFacts(read.disclosure, 'Native'),
+        })
+      }
+    },
+    empty() {
+      shelf = createShelf()
+    },
+    async list(query = '') {
+      const pairs =
+        typeof query === 'string' ? query : Object.entries(query).map(([name, value]) => `${name}=${value}`)
+      const text = typeof pairs === 'string' ? pairs : pairs.join('&')
+      const response = await fetch(`${url}/disclosures/sources/rns/items?${text}`)
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: (await response.json()) as Reply['body'],
+      }
+    },
+  }
+}
