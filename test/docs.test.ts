@@ -1,0 +1,90 @@
+/**
+ * The pages say what is true: links lead somewhere, commands exist, every setting, metric and named test is real.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createMetrics } from '../src/obs/metrics.ts'
+import { VERSION } from '../src/version.ts'
+import {
+  brokenLinks,
+  namesMissing,
+  pagesOf,
+  settingNames,
+  testsMissing,
+  unknownScripts,
+} from './support/page-rules.ts'
+import { root, textFiles } from './support/repository.ts'
+
+const files = textFiles()
+const pages = pagesOf(files)
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string
+  scripts: Record<string, string>
+}
+/** LICENSE is no text of the house; pages link to it all the same. */
+const linkable = [...files, { path: 'LICENSE', text: '' }]
+
+function page(path: string) {
+  const found = files.find((file) => file.path === path)
+  if (found === undefined) throw new Error(`${path} does not exist`)
+  return found
+}
+
+test('every relative link leads somewhere', () => {
+  expect(brokenLinks(linkable)).toEqual([])
+})
+
+test('every npm script that a page names exists', () => {
+  expect(unknownScripts(pages, Object.keys(manifest.scripts))).toEqual([])
+})
+
+test('every setting that the source names is in the docs', () => {
+  const names = settingNames(files.filter(({ path }) => path.startsWith('src/')))
+  expect(names.size).toBeGreaterThan(20)
+  expect(namesMissing(names, page('docs/configuration.md'))).toEqual([])
+})
+
+test('every setting that a page names is one that the source knows', () => {
+  const known = settingNames(files.filter(({ path }) => path.startsWith('src/')))
+  const unknown = [...settingNames(pages)].filter(
+    (name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')),
+  )
+  expect(unknown).toEqual([])
+})
+
+test('every metric is in the docs, and every metric that a page names exists', async () => {
+  const scrape = await createMetrics({ version: VERSION }).scrape()
+  const names = [...scrape.matchAll(/^# HELP (bridge_\w+)/gm)].map(([, name = '']) => name)
+  expect(names.length).toBeGreaterThan(20)
+  expect(namesMissing(names, page('docs/metrics.md'))).toEqual([])
+  const named = new Set(pages.flatMap(({ text }) => text.match(/\bbridge_[a-z0-9_]+\b/g) ?? []))
+  expect([...named].filter((name) => !names.includes(name.replace(/_(bucket|sum|count)$/, '')))).toEqual([])
+})
+
+test('every test that guards a rule exists under that title', () => {
+  expect(testsMissing(page('docs/invariants.md'), files)).toEqual([])
+})
+
+test('the version is the one of package.json', () => {
+  expect(VERSION).toBe(manifest.version)
+})
+
+test('each rule sees a wrong page', () => {
+  const wrong = {
+    path: 'docs/a.md',
+    text: '# One two\n[a](b.md) [c](#three) `[x](y)` [d](../src) [e](#one-two)\n',
+  }
+  const sample = [wrong, { path: 'src/x.ts', text: '' }]
+  expect(brokenLinks(sample)).toEqual(['docs/a.md: b.md leads nowhere', 'docs/a.md: #three names no heading'])
+  const command = { path: 'a.md', text: 'npm run demo, npm run demos, npm test' }
+  expect(unknownScripts([command], ['demo', 'test'])).toEqual(['a.md: there is no script demos'])
+  expect(namesMissing(['BRIDGE_A'], { path: 'a.md', text: 'BRIDGE_AB, BRIDGE_A_B' })).toEqual([
+    'a.md: BRIDGE_A is missing',
+  ])
+  const rule = { path: 'a.md', text: '- `test/x.ts`: "holds"\n- `test/x.ts`: "hold"' }
+  expect(testsMissing(rule, [{ path: 'test/x.ts', text: "it('holds', …)" }])).toEqual([
+    'a.md: test/x.ts has no test "hold"',
+  ])
+  expect([...settingNames([{ path: 'a', text: 'BRIDGE_A BRIDGE_* BRIDGE_B_' }])]).toEqual(['BRIDGE_A'])
+})

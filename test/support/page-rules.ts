@@ -1,0 +1,82 @@
+/**
+ * What a page of the docs may not get wrong, each rule a function from pages to what is wrong in them. Owns the reading
+ * of Markdown as far as links, commands and named tests go. `test/docs.test.ts` shows each rule red and green.
+ */
+import { posix } from 'node:path'
+import type { Breach, TextFile } from './house-rules.ts'
+
+/** Markdown pages among the files. */
+export function pagesOf(files: TextFile[]): TextFile[] {
+  return files.filter(({ path }) => path.endsWith('.md'))
+}
+
+/** Every relative link leads to a file or folder, and to a heading where it names one. */
+export function brokenLinks(files: TextFile[]): Breach[] {
+  const texts = new Map(files.map(({ path, text }) => [path, text]))
+  const folders = new Set(files.flatMap(({ path }) => parents(path)))
+  return pagesOf(files).flatMap((page) =>
+    linksOf(page.text).flatMap((link) => {
+      if (/^[a-z]+:/.test(link)) return []
+      const [file = '', heading] = link.split('#')
+      const target = file === '' ? page.path : posix.join(posix.dirname(page.path), file).replace(/\/$/, '')
+      const text = texts.get(target)
+      if (text === undefined) return folders.has(target) ? [] : [`${page.path}: ${link} leads nowhere`]
+      const found = heading === undefined || headingsOf(text).includes(heading)
+      return found ? [] : [`${page.path}: ${link} names no heading`]
+    }),
+  )
+}
+
+/** Every npm script that a page tells people to run exists. */
+export function unknownScripts(pages: TextFile[], scripts: readonly string[]): Breach[] {
+  return pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)]
+      .map(([, run, short]) => run ?? short ?? '')
+      .filter((script) => !scripts.includes(script))
+      .map((script) => `${path}: there is no script ${script}`),
+  )
+}
+
+/** Every name is on the page, as a word of its own. */
+export function namesMissing(names: Iterable<string>, page: TextFile): Breach[] {
+  return [...names]
+    .filter((name) => !new RegExp(`(?<![A-Za-z0-9_])${name}(?![A-Za-z0-9_])`).test(page.text))
+    .map((name) => `${page.path}: ${name} is missing`)
+}
+
+/** Every test that a page names as `path`: "title" has that title in that file. */
+export function testsMissing(page: TextFile, files: TextFile[]): Breach[] {
+  const named = [...page.text.matchAll(/`(test\/[^`]+)`: "([^"]+)"/g)]
+  return named
+    .filter(([, path, title = '']) => !files.some((file) => file.path === path && quotes(file.text, title)))
+    .map(([, path, title]) => `${page.path}: ${path} has no test "${title}"`)
+}
+
+/** The `BRIDGE_…` names in these files, whole ones only. */
+export function settingNames(files: TextFile[]): Set<string> {
+  return new Set(files.flatMap(({ text }) => text.match(/\bBRIDGE_[A-Z0-9]+(?:_[A-Z0-9]+)*\b(?!_)/g) ?? []))
+}
+
+function quotes(text: string, title: string): boolean {
+  return ["'", '"', '`'].some((quote) => text.includes(`${quote}${title}${quote}`))
+}
+
+function linksOf(text: string): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+}
+
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{Letter}\p{Number}\s_-]/gu, '')
+      .trim()
+      .replace(/\s/g, '-'),
+  )
+}
+
+function parents(path: string): string[] {
+  const folder = posix.dirname(path)
+  return folder === '.' ? ['.'] : [folder, ...parents(folder)]
+}
