@@ -7,43 +7,37 @@ import type { Filter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Archive } from './archive.ts'
 import { NO_EPOCH } from './archive.ts'
-import type { Statement } from './db.ts'
+import type { Asking, Direction } from './candidates.ts'
+import { askingFor, offer } from './candidates.ts'
 import { matcherFor } from './matcher.ts'
 import type { EventRow, StoredEvent } from './stored.ts'
 import { readFacts, storedEvent, WHOLE_EVENT } from './stored.ts'
-import type { Narrowing } from './terms.ts'
 import { narrowing } from './terms.ts'
 
 /** A window ends at the first row looked at after this long; the event loop is meant never to be held for 50 ms. */
 const HOLD_MS = 15
-/** Sequences that one indexed window spans, at first and at least; an index is asked inside SQLite, unseen by a clock. */
-const FIRST_SPAN = 65_536
-const SMALLEST_SPAN = 4096
-const LARGEST_SPAN = 4_194_304
 /** Rows of whole events fetched at once: beyond it nothing gets faster, and each may have half a megabyte. */
 const FETCH_ROWS = 128
 /** Text that JSON writes as it is. */
 const PLAIN_IN_JSON = /^[ !#-[\]-~]+$/
 
-/** A filter with the way to its events; made once for a read, it learns how wide the next window may be. */
+/** A filter with the way to its events; kept for as long as somebody reads with it. */
 export interface Search {
   /** null = every event. */
   readonly matches: ((facts: Facts) => boolean) | null
   /** Text that the stored facts of every match contain; null where nothing is known. Spares parsing the others. */
   readonly needle: string | null
   /** null = no index helps: all facts are looked at. */
-  readonly narrowing: Narrowing | null
-  /** Sequences that the next window through an index spans. */
-  span: number
+  readonly asking: Asking | null
 }
 
 /** The search for a filter; null = every event. */
 export function searchFor(filter: Filter | null): Search {
+  const narrowed = filter === null ? null : narrowing(filter)
   return {
     matches: filter === null ? null : matcherFor(filter),
     needle: filter?.q !== undefined && PLAIN_IN_JSON.test(filter.q) ? filter.q : null,
-    narrowing: filter === null ? null : narrowing(filter),
-    span: FIRST_SPAN,
+    asking: narrowed === null ? null : askingFor(narrowed),
   }
 }
 
@@ -64,11 +58,11 @@ export function readWindow(
   range: { after: number; through: number; limit: number; maxBytes: number },
 ): Window {
   const startMs = clock.now()
-  const end = search.narrowing === null ? range.through : Math.min(range.through, range.after + search.span)
+  const part = partOf(archive, clock, search, 'ASC', range)
   const events: StoredEvent[] = []
   let bytes = 0
-  let position = end
-  for (const { sequence, event } of lookedAt(archive, search, range.after, end)) {
+  let position = part.through
+  for (const { sequence, event } of lookedAt(archive, search, part)) {
     if (event !== null) {
       events.push(event)
       bytes += event.json.length
@@ -79,7 +73,6 @@ export function readWindow(
       break
     }
   }
-  adapt(search, clock.now() - startMs, position - range.after)
   return { events, position }
 }
 
@@ -94,46 +87,56 @@ export function countBack(
   range: { from: number; floor: number; count: number },
 ): { found: number; position: number } {
   const startMs = clock.now()
-  const end = search.narrowing === null ? range.floor : Math.max(range.floor, range.from - search.span)
+  const part = partOf(archive, clock, search, 'DESC', { after: range.floor, through: range.from })
   let found = 0
-  let position = end
-  for (const { sequence, matched } of inspected(archive, search, end, range.from, 'DESC')) {
+  let position = part.after
+  for (const { sequence, matched } of inspected(archive, search, part)) {
     if (matched) found += 1
     if (found === range.count || clock.now() - startMs >= HOLD_MS) {
       position = sequence - 1
       break
     }
   }
-  adapt(search, clock.now() - startMs, range.from - position)
   return { found, position }
 }
 
-/** Wider after a quick window; after one that was left early, not much wider than what was used of it. */
-function adapt(search: Search, tookMs: number, used: number): void {
-  if (search.narrowing === null) return
-  const next =
-    used < search.span || tookMs >= HOLD_MS ? used * 2 : search.span * (tookMs < HOLD_MS / 4 ? 4 : 1)
-  search.span = Math.min(LARGEST_SPAN, Math.max(SMALLEST_SPAN, next))
+/** The part of a range that one window decides about, and which of its events it has to look at; null = all. */
+interface Part {
+  direction: Direction
+  after: number
+  through: number
+  sequences: readonly number[] | null
 }
 
-/** Each event looked at in `after` < sequence ≤ `through`, with the event itself where it matches. */
+function partOf(
+  archive: Archive,
+  clock: Clock,
+  search: Search,
+  direction: Direction,
+  { after, through }: { after: number; through: number },
+): Part {
+  if (search.asking === null) return { direction, after, through, sequences: null }
+  const range = { epoch: archive.epoch, direction, after, through }
+  return { direction, ...offer(archive.db, () => clock.now(), search.asking, range) }
+}
+
+/** Each event looked at in a part, with the event itself where it matches. */
 function* lookedAt(
   archive: Archive,
   search: Search,
-  after: number,
-  through: number,
+  part: Part,
 ): Generator<{ sequence: number; event: StoredEvent | null }> {
-  const epoch = archive.epoch ?? NO_EPOCH
   if (search.matches === null) {
-    for (let low = after; low < through; low += FETCH_ROWS) {
-      for (const event of eventsBetween(archive, low, Math.min(low + FETCH_ROWS, through))) {
+    for (let low = part.after; low < part.through; low += FETCH_ROWS) {
+      for (const event of eventsBetween(archive, low, Math.min(low + FETCH_ROWS, part.through))) {
         yield { sequence: event.sequence, event }
       }
     }
     return
   }
+  const epoch = archive.epoch ?? NO_EPOCH
   const whole = archive.db.prepare<EventRow>(`${WHOLE_EVENT} WHERE e.sequence = ?`)
-  for (const { sequence, matched } of inspected(archive, search, after, through, 'ASC')) {
+  for (const { sequence, matched } of inspected(archive, search, part)) {
     const row = matched ? whole.get(sequence) : undefined
     yield { sequence, event: row === undefined ? null : storedEvent(row, epoch) }
   }
@@ -153,15 +156,13 @@ interface FactsRow {
   facts: string | null
 }
 
-/** The filter's word on each event in `after` < sequence ≤ `through` that the indexes do not rule out. */
+/** The filter's word on each event of a part that the indexes do not rule out. */
 function* inspected(
   archive: Archive,
   search: Search,
-  after: number,
-  through: number,
-  direction: 'ASC' | 'DESC',
+  part: Part,
 ): Generator<{ sequence: number; matched: boolean }> {
-  for (const { sequence, facts } of factsIn(archive, search.narrowing, after, through, direction)) {
+  for (const { sequence, facts } of factsIn(archive, part)) {
     yield { sequence, matched: isMatch(search, facts) }
   }
 }
@@ -172,49 +173,15 @@ function isMatch(search: Search, facts: string | null): boolean {
   return search.matches(readFacts(facts))
 }
 
-function* factsIn(
-  archive: Archive,
-  narrowed: Narrowing | null,
-  after: number,
-  through: number,
-  direction: 'ASC' | 'DESC',
-): Generator<FactsRow> {
-  const { db } = archive
-  if (narrowed === null) {
-    yield* db
-      .prepare<FactsRow>(
-        `SELECT sequence, facts FROM facts WHERE sequence > ? AND sequence <= ? ORDER BY sequence ${direction}`,
-      )
-      .iterate(after, through)
+function* factsIn({ db }: Archive, part: Part): Generator<FactsRow> {
+  if (part.sequences === null) {
+    const scan = `SELECT sequence, facts FROM facts WHERE sequence > ? AND sequence <= ? ORDER BY sequence`
+    yield* db.prepare<FactsRow>(`${scan} ${part.direction}`).iterate(part.after, part.through)
     return
   }
   const one = db.prepare<FactsRow>('SELECT sequence, facts FROM facts WHERE sequence = ?')
-  for (const { sequence } of candidates(archive, narrowed, after, through, direction)) {
+  for (const sequence of part.sequences) {
     const row = one.get(sequence)
     if (row !== undefined) yield row
   }
-}
-
-function candidates(
-  archive: Archive,
-  narrowed: Narrowing,
-  after: number,
-  through: number,
-  direction: 'ASC' | 'DESC',
-): Generator<{ sequence: number }> {
-  const byTerms = 'SELECT rowid AS sequence FROM terms WHERE terms MATCH ? AND rowid > ? AND rowid <= ?'
-  const byHeadline =
-    'SELECT rowid AS sequence FROM headlines WHERE headlines MATCH ? AND rowid > ? AND rowid <= ?'
-  const prepare = (sql: string): Statement<{ sequence: number }> =>
-    archive.db.prepare(`${sql} ORDER BY sequence ${direction}`)
-  return narrowed.headlines === null
-    ? prepare(byTerms).iterate(narrowed.terms, after, through)
-    : prepare(`${byTerms} UNION ${byHeadline}`).iterate(
-        narrowed.terms,
-        after,
-        through,
-        narrowed.headlines,
-        after,
-        through,
-      )
 }

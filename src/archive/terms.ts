@@ -9,8 +9,8 @@ import { presets } from '../core/presets.ts'
 
 /** Most values of one field that the index is asked for: beyond it a scan is faster (FTS5 tries each word a row). */
 const VALUES_LIMIT = 64
-/** Most trigrams of a headline search; more narrow no further. */
-const TRIGRAMS_LIMIT = 16
+/** Most trigrams of a headline search, spread over the text; each costs a walk, and more narrow little further. */
+const TRIGRAMS_LIMIT = 6
 
 type Place = 'issuer' | 'related' | 'fca' | 'native' | 'kind'
 
@@ -109,7 +109,8 @@ function trigramsOf(text: string): string[] {
   if (!text.isWellFormed() || text.includes('\0')) return []
   const characters = Array.from(text)
   const runs = characters.slice(2).map((_, index) => characters.slice(index, index + 3).join(''))
-  return [...new Set(runs)].slice(0, TRIGRAMS_LIMIT)
+  const step = Math.ceil(runs.length / TRIGRAMS_LIMIT)
+  return [...new Set(runs.filter((_, index) => index % step === 0))]
 }
 
 function quoted(text: string): string {

@@ -105,7 +105,7 @@ describe('a filtered read', () => {
         )
         archive.close()
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     )
   })
 
