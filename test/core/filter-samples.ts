@@ -36,32 +36,36 @@ function listOf<const T>(members: readonly T[]): fc.Arbitrary<T[]> {
   return fc.uniqueArray(fc.constantFrom(...members), { minLength: 1, maxLength: 3 })
 }
 
-const plainFilter: fc.Arbitrary<PlainFilter> = fc
-  .record(
-    {
-      isins: listOf(isins),
-      symbols: listOf(symbols),
-      leis: listOf(leis),
-      match: fc.constantFrom(...matchModes),
-      fcaCategories: listOf(fcaCodes),
-      nativeCategories: listOf(nativeCodes),
-      importance: listOf(importances),
-      q: fc.constantFrom('re', 'offer', 'net asset', '– holding', 'és'),
-      hasSymbol: fc.boolean(),
-      types: listOf(['published', 'amended', 'gap'] as const),
-      preset: fc.constantFrom(...presetNames),
-    },
-    { requiredKeys: [] },
-  )
-  .map(thinned)
-
-/** At most three of the fields, so that a random filter still matches something. */
-function thinned(filter: PlainFilter): PlainFilter {
-  return Object.fromEntries(Object.entries(filter).slice(0, 3))
+const fields = {
+  isins: listOf(isins),
+  symbols: listOf(symbols),
+  leis: listOf(leis),
+  fcaCategories: listOf(fcaCodes),
+  nativeCategories: listOf(nativeCodes),
+  importance: listOf(importances),
+  q: fc.constantFrom('re', 'offer', 'net asset', '– holding', 'és'),
+  hasSymbol: fc.boolean(),
+  types: listOf(['published', 'amended', 'gap'] as const),
+  preset: fc.constantFrom(...presetNames),
 }
+
+/** One to three fields, so that a random filter still matches something; never one that the parser refuses. */
+const plainFilter: fc.Arbitrary<PlainFilter> = fc
+  .tuple(fc.record(fields), fc.subarray(Object.keys(fields), { minLength: 1, maxLength: 3 }))
+  .map(
+    ([all, names]): PlainFilter =>
+      Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))),
+  )
+  .chain((filter) => {
+    if (!(filter.isins ?? filter.symbols ?? filter.leis)) return fc.constant(filter)
+    return fc.constantFrom(...matchModes, undefined).map((match) => (match ? { ...filter, match } : filter))
+  })
+  .filter(({ hasSymbol, symbols: wanted, match }) => hasSymbol !== false || !wanted || match === 'related')
 
 /** Filters of every shape: plain ones, with `exclude`, with `filters`, and the empty one. */
 export const someFilter: fc.Arbitrary<Filter> = fc.oneof(
+  fc.constant({}),
+  plainFilter,
   plainFilter,
   fc
     .tuple(
