@@ -1,0 +1,88 @@
+/** The public listener over a store in memory: routes of api and feed on a real socket, with a clock of the test's. */
+import { disclosuresRoute } from '../../src/api/disclosures-route.ts'
+import type { Reader } from '../../src/archive/reader.ts'
+import { createFeed, type Feed } from '../../src/feed/feed.ts'
+import { createApp } from '../../src/http/app.ts'
+import { adminAuthenticate } from '../../src/http/auth.ts'
+import { type Listener, listen } from '../../src/http/listener.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { createMetrics, type Metrics } from '../../src/obs/metrics.ts'
+import { type KeptLine, keepingLogger } from './keeping-logger.ts'
+import { createManualClock, type ManualClock } from './manual-clock.ts'
+import { createStore, type Store } from './store.ts'
+
+const TOKEN = 'token of this test'
+
+export interface ApiServer {
+  store: Store
+  clock: ManualClock
+  feed: Feed
+  metrics: Metrics
+  lines: KeptLine[]
+  listener: Listener
+  url: string
+  auth: Record<string, string>
+  /** Aborts long polls and streams as a stopping node does. */
+  stop(): void
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Starts it over a store of `count` events from `first` on. `reader` = another reader than the store's own. */
+export async function startApi(
+  options: {
+    count?: number
+    first?: number
+    maxClients?: number
+    stallMs?: number
+    reader?: (store: Store) => Reader
+  } = {},
+): Promise<ApiServer> {
+  const { count = 0, first = 1, maxClients = 100, stallMs } = options
+  const clock = createManualClock()
+  const store = createStore(clock, count, first)
+  const reader = options.reader?.(store) ?? store.reader
+  const metrics = createMetrics({ version: '0' })
+  const { logger, lines } = keepingLogger()
+  const stopping = new AbortController()
+  const feed = createFeed({
+    reader,
+    clock,
+    chance: () => 0.5,
+    metrics,
+    logger,
+    maxClients,
+    ...(stallMs === undefined ? {} : { stallMs }),
+  })
+  const app = createApp({
+    routes: [disclosuresRoute({ reader, clock, stopping: stopping.signal }), feed.route],
+    authenticate: adminAuthenticate(TOKEN),
+    corsOrigins: [],
+    logger,
+  })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  const stop = (): void => {
+    stopping.abort()
+    feed.stop()
+  }
+  return {
+    store,
+    clock,
+    feed,
+    metrics,
+    lines,
+    listener,
+    url: listener.url,
+    auth: { authorization: `Bearer ${TOKEN}` },
+    stop,
+    async [Symbol.asyncDispose]() {
+      stop()
+      await listener.close(0)
+      store.archive.close()
+    },
+  }
+}
+
+/** Resolves when the condition holds; asked again after every turn of the event loop. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+}
