@@ -3,7 +3,7 @@
  * back. Owns the waits. Refuses to know what the request was for.
  */
 import { backoffMs } from '../core/backoff.ts'
-import { judge429 } from '../governor/judge.ts'
+import { hintsAtQuota, judge429 } from '../governor/judge.ts'
 import { quotaAt } from '../governor/ledger.ts'
 import type { Failure, Timing } from '../upstream/outcome.ts'
 import { retryAfterMs } from '../upstream/retry-after.ts'
@@ -27,9 +27,12 @@ export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: numbe
   if (failure.kind === 'too_many') {
     state.tooManyInARow += 1
     const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+    const askedMs = retryAfterMs(failure.retryAfter, failure.serverMs ?? nowMs)
+    state.hintsInARow = hintsAtQuota(askedMs) ? state.hintsInARow + 1 : 0
     const evidence = {
-      retryAfterMs: retryAfterMs(failure.retryAfter, failure.serverMs ?? nowMs),
+      retryAfterMs: askedMs,
       inARow: state.tooManyInARow,
+      hintsInARow: state.hintsInARow,
       quota,
       nowMs,
     }
@@ -64,6 +67,7 @@ export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: numbe
 export function unblock(turn: Turn): void {
   turn.state.failuresInARow = 0
   turn.state.tooManyInARow = 0
+  turn.state.hintsInARow = 0
   turn.state.blockedUntilMs = 0
   turn.state.upstream = 'ok'
 }

@@ -106,6 +106,8 @@ export interface IngestState {
   lastGoodPollMs: number | null
   failuresInARow: number
   tooManyInARow: number
+  /** Of the 429s in a row, those that hint at the weekly quota. */
+  hintsInARow: number
   /** Cursors that polls have answered, newest last. */
   usedCursors: string[]
   /** Polls in a row that announced more and brought nothing unknown. */
@@ -223,6 +225,7 @@ export function initialState(): IngestState {
     lastGoodPollMs: null,
     failuresInARow: 0,
     tooManyInARow: 0,
+    hintsInARow: 0,
     usedCursors: [],
     knownOverflows: 0,
     refunds: [],

@@ -26,8 +26,17 @@ const campaign = (turn: Turn): void => {
 }
 
 const claim = (turn: Turn): void => {
-  const { lastGoodPollMs, upstream, usedCursors, blockedUntilMs, failuresInARow, tooManyInARow } = turn.state
-  const kept = { lastGoodPollMs, upstream, usedCursors, blockedUntilMs, failuresInARow, tooManyInARow }
+  const { lastGoodPollMs, upstream, usedCursors, blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow } =
+    turn.state
+  const kept = {
+    lastGoodPollMs,
+    upstream,
+    usedCursors,
+    blockedUntilMs,
+    failuresInARow,
+    tooManyInARow,
+    hintsInARow,
+  }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }
   turn.actions.push({ type: 'abandon' }, { type: 'claim' })
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { judge429 } from '../../src/governor/judge.ts'
+import { hintsAtQuota, judge429 } from '../../src/governor/judge.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -11,16 +11,17 @@ const middle = (): number => 0.5
 interface Case {
   retryAfterMs?: number | null
   inARow?: number
+  hintsInARow?: number
   remaining?: number
   resetInMs?: number
 }
 
 function judge(
-  { retryAfterMs = null, inARow = 1, remaining = 100, resetInMs = 48 * HOUR_MS }: Case,
+  { retryAfterMs = null, inARow = 1, hintsInARow = 0, remaining = 100, resetInMs = 48 * HOUR_MS }: Case,
   chance = middle,
 ) {
   const quota = { limit: 1000, used: 1000 - remaining, remaining, resetMs: NOW_MS + resetInMs }
-  return judge429({ retryAfterMs, inARow, quota, nowMs: NOW_MS }, chance)
+  return judge429({ retryAfterMs, inARow, hintsInARow, quota, nowMs: NOW_MS }, chance)
 }
 
 test('with units left and nothing said, it is the throttle, and the waits double from a second', () => {
@@ -35,12 +36,17 @@ test('a throttle waits for Retry-After where that is longer', () => {
 
 test('a Retry-After beyond two minutes is not believed at once: two short waits, then it is the quota', () => {
   expect(judge({ retryAfterMs: 2 * MINUTE_MS })).toEqual({ kind: 'throttle', waitMs: 2 * MINUTE_MS })
-  const hinted = [1, 2, 3].map((inARow) => judge({ retryAfterMs: HOUR_MS, inARow }))
+  const hinted = [1, 2, 3].map((inARow) => judge({ retryAfterMs: HOUR_MS, inARow, hintsInARow: inARow }))
   expect(hinted).toEqual([
     { kind: 'throttle', waitMs: 1000 },
     { kind: 'throttle', waitMs: 2000 },
     { kind: 'quota', waitMs: MINUTE_MS },
   ])
+})
+
+test('a Retry-After beyond a week hints at nothing, nor does one below two minutes', () => {
+  const hints = [null, 0, 2 * MINUTE_MS, 2 * MINUTE_MS + 1, 7 * 24 * HOUR_MS, 7 * 24 * HOUR_MS + 1, 1e18].map(hintsAtQuota)
+  expect(hints).toEqual([false, false, false, true, true, false, false])
 })
 
 test('the quota is spent when our own count says so, or after a long row', () => {

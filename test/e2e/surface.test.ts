@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { bearer, eventually, getJson, pullAll } from '../support/api-client.ts'
+import {
+  ADMIN_TOKEN,
+  type BridgeProcess,
+  bridgeEnv,
+  runToEnd,
+  startBridge,
+  temporaryDirectory,
+} from '../support/bridge-process.ts'
+
+describe('bridge run', () => {
+  const directory = temporaryDirectory()
+  let sandbox: Sandbox
+  let bridge: BridgeProcess
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({ scenario: 'demo', plan: 'ultimate', weeklyQuota: 1_000_000 }, { clock: systemClock })
+    const env = bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'ultimate', BRIDGE_BACKFILL: 'PT1H' })
+    bridge = await startBridge(env)
+    await eventually(
+      () => getJson<{ log: { latest: number } }>(`${bridge.ready.http}/v1/status`),
+      (status) => status.log.latest > 100,
+    )
+  })
+
+  afterAll(async () => {
+    await bridge.stop()
+    await sandbox.close()
+    directory[Symbol.dispose]()
+  })
+
+  it('writes one ready line to stdout and nothing else', () => {
+    expect(bridge.stdout().trim().split('\n')).toEqual([JSON.stringify(bridge.ready)])
+    expect(bridge.ready).toMatchObject({ roles: ['poller', 'feed', 'api'], log: 'embedded' })
+  })
+
+  it('answers every wrong request with a problem that names the fix', async () => {
+    const wrong: [string, RequestInit, number, string][] = [
+      ['/v1/disclosures', { headers: {} }, 401, 'unauthorised'],
+      ['/v1/disclosures', { headers: { authorization: 'Bearer wrong-token-0123456789' } }, 401, 'unauthorised'],
+      ['/v1/disclosures?limit=0', {}, 400, 'parameter_invalid'],
+      ['/v1/disclosures?limt=5', {}, 400, 'parameter_invalid'],
+      ['/v1/disclosures?after=rubbish', {}, 400, 'cursor_invalid'],
+      ['/v1/disclosures?isins=short', {}, 400, 'filter_invalid'],
+      ['/v1/disclosures?preset=no-rutine', {}, 400, 'filter_invalid'],
+      ['/v1/disclosures', { method: 'POST' }, 405, 'method_not_allowed'],
+      ['/v1/disclosure', {}, 404, 'not_found'],
+      ['/v1/events?since=yesterday', {}, 400, 'parameter_invalid'],
+    ]
+    for (const [path, init, status, code] of wrong) {
+      const response = await fetch(`${bridge.ready.http}${path}`, { headers: bearer, ...init })
+      const problem = (await response.json()) as { status: number; code: string; detail: string; title: string }
+      expect([path, response.status, problem.code]).toEqual([path, status, code])
+      expect(response.headers.get('content-type')).toContain('application/problem+json')
+      expect(problem.detail.length).toBeGreaterThan(5)
+    }
+  })
+
+  it('refuses a body above 64 KB', async () => {
+    const response = await fetch(`${bridge.ready.http}/v1/disclosures`, {
+      method: 'POST',
+      headers: bearer,
+      body: 'x'.repeat(100_000),
+    }).catch(() => null)
+    expect(response === null ? 413 : response.status).toBeOneOf([405, 413])
+  })
+
+  it('serves the state as the contract shapes it', async () => {
+    const status = await getJson<Record<string, unknown>>(`${bridge.ready.http}/v1/status`)
+    expect(Object.keys(status)).toEqual([
+      'leader',
+      'upstream',
+      'quota',
+      'log',
+      'copy',
+      'completeness',
+      'gaps',
+      'roles',
+    ])
+    expect(status).toMatchObject({ leader: { self: true }, upstream: { state: 'ok' }, log: { kind: 'embedded' } })
+  })
+
+  it('is alive and ready on the ops listener, and measures itself there', async () => {
+    expect((await fetch(`${bridge.ready.ops}/healthz`)).status).toBe(200)
+    expect((await fetch(`${bridge.ready.ops}/readyz`)).status).toBe(200)
+    const text = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
+    expect(text).toMatch(/bridge_poll_requests_total\{purpose="poll",result="new"\} [1-9]/)
+    expect(text).toMatch(/bridge_leader 1/)
+  })
+
+  it('gives each event in the shape of the contract, and a filter only what it matches', async () => {
+    const events = await pullAll(bridge.ready.http)
+    const [first] = events
+    expect(first).toMatchObject({ specversion: '1.0', source: '/disclosures/sources/rns', sequence: '00000000000000000001' })
+    expect(first?.id).toBe(first?.data.guid)
+    const codes = (event: { data: Record<string, unknown> }) =>
+      (event.data.category as { kind: string; code: string }[]).filter(({ kind }) => kind === 'FCA').map(({ code }) => code)
+    const code = events.flatMap(codes)[0] ?? ''
+    const matching = await pullAll(bridge.ready.http, `&fcaCategories=${code}`)
+    expect(matching.length).toBeGreaterThan(0)
+    expect(matching.every((event) => codes(event).includes(code))).toBe(true)
+  })
+
+  it('refuses a second process on its data directory, naming the first', async () => {
+    const second = await runToEnd(['run'], bridgeEnv(sandbox, directory.path))
+    expect(second.code).toBe(1)
+    expect(second.stderr).toContain(`process ${bridge.pid}`)
+  })
+
+  it('logs no secret', () => {
+    expect(bridge.stderr()).not.toContain(ADMIN_TOKEN)
+    expect(bridge.stderr()).not.toContain(sandbox.key)
+  })
+})
+
+describe('the command line', () => {
+  it('says what is wrong with settings, all at once, and ends with 3', async () => {
+    const run = await runToEnd(['run'], { BRIDGE_UPSTREAM_PLAN: 'golden', BRIDGE_UPSTREM_KEY: 'x' })
+    expect(run.code).toBe(3)
+    for (const part of ['BRIDGE_UPSTREAM_PLAN', 'did you mean "BRIDGE_UPSTREAM_KEY"', 'BRIDGE_ADMIN_TOKEN']) {
+      expect(run.stderr).toContain(part)
+    }
+    expect(run.stdout).toBe('')
+  })
+
+  it('ends with 2 on a command that does not exist, with the near match', async () => {
+    const run = await runToEnd(['rum'], {})
+    expect([run.code, run.stderr.split('\n')[0]]).toEqual([2, 'bridge: there is no command "rum" – did you mean "run"?'])
+  })
+
+  it('refuses a backfill that the quota does not pay for, with the arithmetic, and ends with 3', async () => {
+    using directory = temporaryDirectory()
+    const sandbox = await startSandbox({ scenario: 'quiet', plan: 'free' }, { clock: systemClock })
+    const env = bridgeEnv(sandbox, directory.path, { BRIDGE_BACKFILL: 'P60D', BRIDGE_UPSTREAM_WEEKLY_QUOTA: '350' })
+    const run = await runToEnd(['run'], env)
+    await sandbox.close()
+    expect(run.code).toBe(3)
+    expect(run.stderr).toMatch(/would cost about \d+ of the 350 requests a week/)
+  })
+
+  it('runs on the Node of the house, whatever the machine has', () => {
+    const { stdout } = spawnSync('npx', ['--no-install', 'bridge', '--version'], { encoding: 'utf8' })
+    expect(process.version).toMatch(/^v24\./)
+    expect(stdout.trim()).toBe('0.1.0')
+  })
+})
