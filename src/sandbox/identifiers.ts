@@ -4,9 +4,8 @@
  */
 import type { SeededChance } from '../core/chance.ts'
 
-const DIGITS = '0123456789'
-const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-const ALPHANUMERIC = [...DIGITS, ...LETTERS]
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+const ALPHANUMERIC = [...'0123456789', ...LETTERS]
 
 /** A 20-character LEI: 18 drawn characters and two check digits. */
 export function drawLei(chance: SeededChance): string {
@@ -33,21 +32,27 @@ export function isIsin(text: string): boolean {
 
 /** A listing mnemonic of that many letters. */
 export function drawSymbol(chance: SeededChance, length: number): string {
-  return drawText(chance, [...LETTERS], length)
+  return drawText(chance, LETTERS, length)
 }
 
 function drawText(chance: SeededChance, characters: readonly string[], length: number): string {
-  return Array.from({ length }, () => chance.pick(characters)).join('')
+  let text = ''
+  while (text.length < length) text += chance.pick(characters)
+  return text
 }
 
 /** Letters as the numbers 10 to 35, digits as they are. */
 function digitsOf(text: string): string {
-  return [...text].map((character) => ALPHANUMERIC.indexOf(character)).join('')
+  let digits = ''
+  for (const character of text) digits += Number.parseInt(character, 36)
+  return digits
 }
 
 function luhnSum(digits: string): number {
-  return [...digits].toReversed().reduce((sum, digit, place) => {
-    const value = Number(digit) * (place % 2 === 1 ? 2 : 1)
-    return sum + (value > 9 ? value - 9 : value)
-  }, 0)
+  let sum = 0
+  for (let index = digits.length - 1, doubled = false; index >= 0; index--, doubled = !doubled) {
+    const value = Number(digits[index]) * (doubled ? 2 : 1)
+    sum += value > 9 ? value - 9 : value
+  }
+  return sum
 }

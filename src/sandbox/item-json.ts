@@ -37,10 +37,12 @@ export function itemJson(
   const other = pickPopular(chance, market.issuers.companies)
   const text = headline(draft, chance, other)
   const named = chance.yes(draft.category.by === 'holder' ? HOLDER_RELATED_SHARE : RELATED_SHARE)
-  const document = `${DOCUMENTS}/rns/${isoSeconds(draft.timeMs).slice(0, 10)}/${draft.rnsId}`
+  const published = isoSeconds(draft.timeMs)
+  const document = `${DOCUMENTS}/rns/${published.slice(0, 10)}/${draft.rnsId}/${slug(text)}`
   return JSON.stringify({
     rnsId: draft.rnsId,
-    timestamp: isoSeconds(amendment?.restampMs ?? draft.timeMs),
+    timestamp:
+      amendment === null || amendment.restampMs === null ? published : isoSeconds(amendment.restampMs),
     source: 'RNS',
     guid: draft.guid,
     version: 1,
@@ -49,10 +51,10 @@ export function itemJson(
     headline: amendment === null ? text : `${text.slice(0, LONGEST_HEADLINE - 4)} (${amendment.revision})`,
     category: categories(draft, market.nativeKind),
     publication: [
-      { mime: 'text/html', url: `${document}/${slug(text)}.html` },
-      { mime: 'application/pdf', url: `${document}/${slug(text)}.pdf` },
+      { mime: 'text/html', url: `${document}.html` },
+      { mime: 'application/pdf', url: `${document}.pdf` },
     ],
-    derivatives: { semanticHtml: { url: `${document}/${slug(text)}.semantic.html` } },
+    derivatives: { semanticHtml: { url: `${document}.semantic.html` } },
     ...(draft.replacesGuid === null ? {} : { replaces: { guid: draft.replacesGuid, version: 1 } }),
   })
 }
@@ -99,7 +101,7 @@ function headline(draft: Draft, chance: SeededChance, other: Issuer): string {
     other: other.name,
     month: chance.pick(months),
     place: chance.pick(places),
-    year: isoSeconds(draft.timeMs).slice(0, 4),
+    year: String(new Date(draft.timeMs).getUTCFullYear()),
     n: String(chance.between(2, 240)),
   }
   const template = chance.pick(draft.category.headlines)

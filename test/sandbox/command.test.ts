@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest'
+import { runSandboxCommand } from '../../src/cli/sandbox.ts'
+import { isBridgeError } from '../../src/errors.ts'
+import { scenarios } from '../../src/sandbox/scenarios.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+/** Runs the command; resolves with its first line, its end and the way to stop it. */
+function run(args: string[]) {
+  const lines: string[] = []
+  const firstLine = Promise.withResolvers<string>()
+  const stop = new AbortController()
+  const ended = runSandboxCommand(args, {
+    stdout: (line) => {
+      lines.push(line)
+      firstLine.resolve(line)
+    },
+    clock: createManualClock(),
+    signal: stop.signal,
+  })
+  return {
+    lines,
+    firstLine: Promise.race([
+      firstLine.promise,
+      ended.then(
+        () => '',
+        () => '',
+      ),
+    ]),
+    ended,
+    stop: () => stop.abort(),
+  }
+}
+
+test('prints its ready line, serves until it is stopped, and frees its ports', async () => {
+  const { firstLine, ended, stop, lines } = run([
+    '--scenario',
+    'quiet',
+    '--key',
+    'k1',
+    '--plan=free',
+    '--seed',
+    '3',
+  ])
+  const ready = JSON.parse(await firstLine)
+  expect(ready).toEqual({
+    ready: true,
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v2$/),
+    admin: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    key: 'k1',
+  })
+  const ask = (): Promise<Response> =>
+    fetch(`${ready.url}/disclosures/sources/rns/items`, { headers: { 'x-api-key': 'k1' } })
+  expect((await ask()).status).toBe(200)
+  expect(await (await fetch(`${ready.admin}/scenario`)).json()).toMatchObject({
+    seed: 3,
+    plan: 'free',
+    limits: { weeklyQuota: 350, ratePerSecond: 1, burst: 2 },
+  })
+  stop()
+  await ended
+  await expect(ask()).rejects.toThrow()
+  expect(lines).toHaveLength(1)
+})
+
+test('flags override the figures of the plan and the speed', async () => {
+  const flags = [
+    '--weekly-quota',
+    '7',
+    '--rate',
+    '2.5',
+    '--burst',
+    '4',
+    '--speed',
+    '0.5',
+    '--scenario',
+    'late',
+  ]
+  const { firstLine, ended, stop } = run(flags)
+  const { admin } = JSON.parse(await firstLine)
+  expect(await (await fetch(`${admin}/scenario`)).json()).toMatchObject({
+    name: 'late',
+    speed: 0.5,
+    limits: { weeklyQuota: 7, ratePerSecond: 2.5, burst: 4 },
+  })
+  stop()
+  await ended
+})
+
+test('lists every scenario with its meaning, and ends', async () => {
+  const { lines, ended } = run(['--list'])
+  await ended
+  expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(scenarios))
+  const asJson = run(['--list', '--json'])
+  await asJson.ended
+  expect(JSON.parse(asJson.lines[0] ?? '')).toHaveLength(lines.length)
+})
+
+test('help names every flag', async () => {
+  const { lines, ended } = run(['--help'])
+  await ended
+  for (const flag of [
+    'port',
+    'admin-port',
+    'scenario',
+    'plan',
+    'key',
+    'seed',
+    'speed',
+    'list',
+    'weekly-quota',
+    'rate',
+  ])
+    expect(lines[0]).toContain(`--${flag}`)
+})
+
+test.each([
+  [['--scenaro', 'quiet'], 'there is no flag --scenaro – did you mean "scenario"?'],
+  [['--scenario', 'mornin'], 'did you mean "morning"?'],
+  [['--plan', 'advance'], 'did you mean "advanced"?'],
+  [['--port', 'http'], '--port must be a whole number from 0 to 65535, got "http"'],
+  [['--port', '70000'], '--port must be a whole number'],
+  [['--speed', '0'], '--speed must be a number'],
+  [['--seed', '1.5'], '--seed must be a whole number'],
+  [['--burst', '0'], '--burst must be a whole number from 1'],
+  [['--key', 'with blank'], '--key must be printable characters'],
+  [['--key='], '--key must be printable characters'],
+  [['extra'], 'extra'],
+  [['--port'], 'port'],
+])('refuses %j as wrong usage', async (args, message) => {
+  const refused = run(args).ended.catch((error: unknown) => error)
+  const error = await refused
+  expect(isBridgeError(error, 'usage')).toBe(true)
+  expect(String(error)).toContain(message)
+})
+
+test('says which flag to change where a port is taken', async () => {
+  const first = run(['--scenario', 'quiet'])
+  const { admin } = JSON.parse(await first.firstLine)
+  const second = await run(['--admin-port', new URL(admin).port, '--scenario', 'quiet']).ended.catch(
+    (error) => error,
+  )
+  expect(second).toMatchObject({ code: 'failed', hint: expect.stringContaining('--admin-port') })
+  first.stop()
+  await first.ended
+})

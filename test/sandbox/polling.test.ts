@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { guids, openSandbox, type Reply, type TestSandbox, walk } from './sandbox-client.ts'
+
+/** Polls with `sinceCursor` alone while the market runs; every guid it saw. */
+async function poll({ list, clock }: TestSandbox, times: number, everyMs: number, pageSize: number) {
+  const seen = new Set<string>()
+  let overflows = 0
+  let cursor = String((await list({ pageSize: 1 })).body.meta.paging.latestCursor)
+  for (let time = 0; time < times; time++) {
+    clock.advance(everyMs)
+    const reply: Reply = await list({ sinceCursor: cursor, pageSize })
+    for (const guid of guids(reply)) seen.add(guid)
+    if (reply.body.meta.paging.hasMore === true) overflows += 1
+    cursor = String(reply.body.meta.paging.latestCursor)
+  }
+  return { seen, overflows }
+}
+
+test('the late item of a morning is skipped by polling that loses nothing else, and found by reading again', async () => {
+  const opened = await openSandbox({ scenario: 'morning-short', plan: 'ultimate', seed: 4 })
+  const { seen, overflows } = await poll(opened, 100, 500, 200)
+  expect(overflows).toBe(0)
+  const missed = opened.sandbox.truth().items.filter(({ guid }) => !seen.has(guid))
+  expect(missed.map(({ timestamp, insertedAt }) => [timestamp, insertedAt.slice(11, 19)])).toEqual([
+    ['2026-02-03T07:00:04Z', '07:00:11'],
+  ])
+  const again = await walk(opened.list, {
+    pageSize: 200,
+    dateFrom: '2026-02-03T07:00',
+    dateTo: '2026-02-03T07:00',
+  })
+  expect(again).toContain(missed[0]?.guid)
+  expect(again).toHaveLength(265)
+})
+
+test('a burst larger than a page overflows a poll: the newest page comes, the rest is left out for good', async () => {
+  const opened = await openSandbox({ scenario: 'morning-short', plan: 'lite' })
+  const { seen, overflows } = await poll(opened, 50, 2_000, 50)
+  expect(overflows).toBeGreaterThan(3)
+  expect(seen.size).toBeLessThan(700)
+  expect(await walk(opened.list, { pageSize: 50, dateFrom: '2026-02-03' })).toHaveLength(760)
+})
+
+test('an amended item comes again to a poller only when its timestamp moved', async () => {
+  for (const [scenario, contents] of [
+    ['amended', 60],
+    ['amended-in-place', 30],
+  ] as const) {
+    const { list, clock } = await openSandbox({ scenario })
+    const texts = new Set<string>()
+    let cursor = String((await list({ pageSize: 1 })).body.meta.paging.latestCursor)
+    for (let time = 0; time < 90; time++) {
+      clock.advance(1_000)
+      const { body } = await list({ sinceCursor: cursor })
+      for (const item of body.data) texts.add(JSON.stringify(item))
+      cursor = String(body.meta.paging.latestCursor)
+    }
+    expect(texts.size).toBe(contents)
+  }
+})
+
+test('unreadable items come among the others, and cost the poller none of them', async () => {
+  const opened = await openSandbox({ scenario: 'malformed' })
+  const seen: unknown[] = []
+  let cursor = String((await opened.list({ pageSize: 1 })).body.meta.paging.latestCursor)
+  for (let time = 0; time < 70; time++) {
+    opened.clock.advance(1_000)
+    const { body } = await opened.list({ sinceCursor: cursor })
+    seen.push(...body.data)
+    cursor = String(body.meta.paging.latestCursor)
+  }
+  const { items, malformed } = opened.sandbox.truth()
+  const texts = seen.map((item) => JSON.stringify(item))
+  for (const { raw } of malformed) expect(texts).toContain(raw)
+  const seenGuids = seen.map((item) => (item as { guid?: unknown } | null)?.guid)
+  for (const { guid } of items) expect(seenGuids).toContain(guid)
+  expect(seen).toHaveLength(50)
+})
+
+test('an item is found by its identifiers until it vanishes', async () => {
+  const { sandbox, get, clock } = await openSandbox({ scenario: 'vanish' })
+  clock.advance(10_000)
+  const { guid } = sandbox.truth().items[0] ?? { guid: '' }
+  const rnsDateId = `2026-02-03.${guid.split(':')[4]}`
+  const statuses = async () =>
+    Promise.all(
+      [guid, rnsDateId].map(async (id) => (await get(`/disclosures/sources/rns/items/${id}`)).status),
+    )
+  expect(await statuses()).toEqual([200, 200])
+  clock.advance(60_000)
+  expect(await statuses()).toEqual([404, 404])
+})
