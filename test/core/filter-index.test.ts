@@ -57,17 +57,16 @@ describe('the index', () => {
     const index = createFilterIndex<number>()
     let asked = 0
     for (let id = 0; id < 5000; id++) {
-      const filter: Filter = {
-        symbols: [`S${id}`],
-        get q() {
+      index.add(id, { q: 'results' })
+      index.add(id, {
+        get symbols() {
           asked += 1
-          return 'results'
+          return [`S${id}`]
         },
-      }
-      index.add(id, {})
-      index.add(id, filter)
+      })
     }
+    asked = 0
     expect(index.match(factsOf({ issuer: { symbol: 'S77' } }))).toEqual([77])
-    expect(asked).toBeLessThanOrEqual(2)
+    expect(asked).toBe(1)
   })
 })

@@ -1,0 +1,221 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Disclosure } from '../../src/core/disclosure.ts'
+import { contentHash, issuerKey, readDisclosure } from '../../src/core/disclosure.ts'
+
+const GUID = 'urn:newsml:example.com:20260701:1234A:1'
+
+/** An item as upstream sends it; `changes` replace members. */
+function item(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    rnsId: '1234A',
+    timestamp: '2026-07-01T06:00:01Z',
+    source: 'RNS',
+    guid: GUID,
+    version: 1,
+    issuer: {
+      name: 'Vodafone Group Plc',
+      lei: '213800TB53ELEUKM7Q61',
+      instrument: { isin: 'GB00BH4HKS39', symbol: { mnemonic: 'VOD' } },
+    },
+    related: [{ name: 'BlackRock', lei: '529900UBPRVKYP1UWH08' }],
+    headline: 'Final Results',
+    category: [
+      { kind: 'Native', code: 'RE', name: 'Results' },
+      { kind: 'FCA', code: 'FR', name: 'Final Results', importance: 'high' },
+    ],
+    publication: [],
+    replaces: { guid: 'urn:newsml:example.com:20260630:9999Z:1', version: 1 },
+    ...changes,
+  }
+}
+
+function disclosureOf(value: unknown): Disclosure {
+  const read = readDisclosure(value)
+  if (!read.ok) throw new Error(read.reason)
+  return read.disclosure
+}
+
+describe('a whole item', () => {
+  test('gives its identity, time, parties, categories and what it replaces', () => {
+    expect(disclosureOf(item())).toEqual({
+      guid: GUID,
+      timestamp: '2026-07-01T06:00:01Z',
+      timeMs: Date.parse('2026-07-01T06:00:01Z'),
+      headline: 'Final Results',
+      issuer: {
+        name: 'Vodafone Group Plc',
+        lei: '213800TB53ELEUKM7Q61',
+        isin: 'GB00BH4HKS39',
+        symbol: 'VOD',
+      },
+      related: [{ name: 'BlackRock', lei: '529900UBPRVKYP1UWH08', isin: null, symbol: null }],
+      categories: [
+        { kind: 'Native', code: 'RE', importance: null },
+        { kind: 'FCA', code: 'FR', importance: 'high' },
+      ],
+      replacesGuid: 'urn:newsml:example.com:20260630:9999Z:1',
+    })
+  })
+})
+
+describe('live data that breaks the published schema is taken', () => {
+  test.each<[string, Record<string, unknown>, Partial<Disclosure>]>([
+    [
+      'kind RNS',
+      { category: [{ kind: 'RNS', code: 'X1' }] },
+      { categories: [{ kind: 'RNS', code: 'X1', importance: null }] },
+    ],
+    ['version null', { version: null }, { guid: GUID }],
+    [
+      'no instrument',
+      { issuer: { name: 'A plc' } },
+      { issuer: { name: 'A plc', lei: null, isin: null, symbol: null } },
+    ],
+    [
+      'no symbol',
+      { issuer: { instrument: { isin: 'GB00BH4HKS39' } } },
+      { issuer: { name: null, lei: null, isin: 'GB00BH4HKS39', symbol: null } },
+    ],
+    ['no issuer', { issuer: null }, { issuer: { name: null, lei: null, isin: null, symbol: null } }],
+    [
+      'unknown importance',
+      { category: [{ kind: 'FCA', code: 'ADM', importance: 'colossal' }] },
+      { categories: [{ kind: 'FCA', code: 'ADM', importance: 'colossal' }] },
+    ],
+    ['a category without code', { category: [{ kind: 'FCA' }, null, 7] }, { categories: [] }],
+    ['category that is no list', { category: { kind: 'FCA', code: 'FR' } }, { categories: [] }],
+    ['related that is no list', { related: 'none' }, { related: [] }],
+    ['no headline', { headline: undefined }, { headline: '' }],
+    ['blanks at the end of a headline', { headline: 'Final Results  ' }, { headline: 'Final Results  ' }],
+    ['replaces without guid', { replaces: { version: 1 } }, { replacesGuid: null }],
+    ['replaces null', { replaces: null }, { replacesGuid: null }],
+    ['blanks around an identifier', { guid: ` ${GUID} ` }, { guid: GUID }],
+    [
+      'identifiers of wrong types',
+      { issuer: { name: 7, lei: [], instrument: { isin: {}, symbol: { mnemonic: true } } } },
+      { issuer: { name: null, lei: null, isin: null, symbol: null } },
+    ],
+    ['unknown fields', { mood: { a: [1, { b: null }] } }, { guid: GUID }],
+    ['no decimals', { timestamp: '2026-07-01T06:00:01Z' }, { timeMs: Date.parse('2026-07-01T06:00:01Z') }],
+    [
+      'nine decimals',
+      { timestamp: '2026-07-01T06:00:01.987654321Z' },
+      { timestamp: '2026-07-01T06:00:01.987654321Z', timeMs: Date.parse('2026-07-01T06:00:01.987Z') },
+    ],
+    ['half a character in the headline', { headline: 'a\ud800b' }, { headline: 'a\ufffdb' }],
+    ['NUL in the headline', { headline: 'a\0b' }, { headline: 'a\ufffdb' }],
+  ])('%s', (_, changes, expected) => {
+    expect(disclosureOf(item(changes))).toMatchObject(expected)
+  })
+
+  test('names of the prototype are fields like any other', () => {
+    const text = JSON.stringify(item()).replace(
+      '"rnsId"',
+      '"__proto__":{"guid":"forged"},"constructor":1,"rnsId"',
+    )
+    expect(disclosureOf(JSON.parse(text)).guid).toBe(GUID)
+    expect(
+      readDisclosure(JSON.parse('{"__proto__":{"guid":"x","timestamp":"2026-07-01T06:00:01Z"}}')).ok,
+    ).toBe(false)
+  })
+})
+
+describe('an item without identity or time is refused with its reason, and its guid where there is one', () => {
+  test.each<[unknown, string, string | null]>([
+    [null, 'not an object', null],
+    ['item', 'not an object', null],
+    [[item()], 'not an object', null],
+    [item({ guid: undefined }), 'no guid', null],
+    [item({ guid: '  ' }), 'no guid', null],
+    [item({ guid: 12 }), 'no guid', null],
+    [item({ guid: 'x'.repeat(513) }), 'no guid', null],
+    [item({ timestamp: null }), 'no timestamp', GUID],
+    [item({ timestamp: 1_782_885_601_000 }), 'no timestamp', GUID],
+    [item({ timestamp: 'soon' }), 'unreadable timestamp', GUID],
+    [item({ timestamp: '2026-02-30T06:00:00Z' }), 'unreadable timestamp', GUID],
+  ])('%#', (value, reason, guid) => {
+    expect(readDisclosure(value)).toEqual({ ok: false, reason, guid })
+  })
+
+  test('nesting of 10,000 is a reason too, and never a stack overflow', () => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const deep = JSON.parse(`${open.repeat(10_000)}1${close.repeat(10_000)}`)
+      expect(readDisclosure(item({ mood: deep }))).toEqual({
+        ok: false,
+        reason: 'nested deeper than 64 levels',
+        guid: GUID,
+      })
+      expect(readDisclosure(deep).ok).toBe(false)
+    }
+  })
+
+  test('whatever JSON comes, there is an answer', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(...Object.keys(item())), (value, name) => {
+        readDisclosure(value)
+        const read = readDisclosure(item({ [name]: value }))
+        if (name !== 'guid' && name !== 'timestamp') expect(read.ok).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('the issuer key', () => {
+  test('is the LEI, else the ISIN, else the symbol, else the name in lower case', () => {
+    const issuer = { name: 'Vodafone Group Plc', lei: 'L', isin: 'I', symbol: 'S' }
+    expect(issuerKey(issuer)).toBe('L')
+    expect(issuerKey({ ...issuer, lei: null })).toBe('I')
+    expect(issuerKey({ ...issuer, lei: null, isin: null })).toBe('S')
+    expect(issuerKey({ ...issuer, lei: null, isin: null, symbol: null })).toBe('vodafone group plc')
+    expect(issuerKey({ name: null, lei: null, isin: null, symbol: null })).toBe('unknown')
+  })
+})
+
+describe('the content hash', () => {
+  /** The same value with the members of every object in reverse order. */
+  function reversed(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(reversed)
+    if (value === null || typeof value !== 'object') return value
+    const members = Object.entries(value).map(
+      ([name, member]) => `${JSON.stringify(name)}:${JSON.stringify(reversed(member))}`,
+    )
+    return JSON.parse(`{${members.reverse().join(',')}}`)
+  }
+
+  test('does not depend on the order of members', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(contentHash(reversed(value))).toBe(contentHash(value))
+      }),
+    )
+    expect(contentHash(reversed(item()))).toBe(contentHash(item()))
+  })
+
+  test('is equal exactly where the content is', () => {
+    const small = fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.parse(JSON.stringify(value)))
+    fc.assert(
+      fc.property(small, small, (left, right) => {
+        expect(contentHash(left) === contentHash(right)).toBe(isDeepStrictEqual(left, right))
+      }),
+    )
+    const variants = [
+      item(),
+      item({ headline: 'Final Results ' }),
+      item({ headline: null }),
+      item({ related: [] }),
+      item({ category: [...(item().category as unknown[])].reverse() }),
+      item({ version: '1' }),
+      JSON.parse(JSON.stringify(item()).replace('"rnsId"', '"__proto__":{},"rnsId"')),
+    ]
+    expect(new Set(variants.map(contentHash)).size).toBe(variants.length)
+  })
+
+  test('has 32 hex digits', () => {
+    expect(contentHash(item())).toMatch(/^[0-9a-f]{32}$/)
+  })
+})

@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { didYouMean, nearMatch } from '../../src/core/near.ts'
+
+const fields = ['isins', 'symbols', 'fcaCategories', 'q', 'hasSymbol']
+
+test.each([
+  ['isin', 'isins'],
+  ['SYMBOL', 'symbols'],
+  ['symbsol', 'symbols'],
+  ['fcaCategory', 'fcaCategories'],
+  ['hassymbol', 'hasSymbol'],
+])('%s is near %s', (name, meant) => {
+  expect(nearMatch(name, fields)).toBe(meant)
+  expect(didYouMean(name, fields)).toBe(` – did you mean "${meant}"?`)
+})
+
+test.each(['', 'a', 'colour', 'headline', 'i'.repeat(65), 'q'.repeat(1_000_000)])(
+  '%.20s is near nothing',
+  (name) => {
+    expect(nearMatch(name, fields)).toBeNull()
+    expect(didYouMean(name, fields)).toBe('')
+  },
+)
+
+test('the nearest candidate wins, the first of equals', () => {
+  expect(nearMatch('cat', ['cart', 'cats', 'cat '])).toBe('cart')
+  expect(nearMatch('carts', ['cats', 'carts'])).toBe('carts')
+})
+
+test('one slip in a name of four characters or more always leads back to it', () => {
+  const word = fc.stringMatching(/^[a-z]{4,20}$/)
+  fc.assert(
+    fc.property(word, fc.nat(), fc.constantFrom('', 'z', 'zz'), (name, seed, slip) => {
+      const place = seed % name.length
+      const typed = name.slice(0, place) + slip + name.slice(place + 1)
+      expect(nearMatch(typed, [name])).toBe(name)
+    }),
+  )
+})
