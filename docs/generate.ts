@@ -1,0 +1,159 @@
+/**
+ * `npm run docs`: the pages that follow from the code. Owns their text around the tables. Refuses to be the source of
+ * any name: settings, metrics, routes and problem codes come from where the program takes them.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { disclosuresRoute } from '../src/api/disclosures-route.ts'
+import { statusRoute } from '../src/api/status-route.ts'
+import { openArchive } from '../src/archive/archive.ts'
+import { createReader } from '../src/archive/reader.ts'
+import { createTail } from '../src/archive/tail.ts'
+import { createFeed } from '../src/feed/feed.ts'
+import { MAX_BODY_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
+import { opsPaths } from '../src/http/ops.ts'
+import { problemCodes } from '../src/http/problem.ts'
+import type { Route } from '../src/http/route.ts'
+import { systemClock } from '../src/lifecycle/clock.ts'
+import { createLogger } from '../src/obs/logger.ts'
+import { createMetrics } from '../src/obs/metrics.ts'
+import { fileNames } from '../src/settings/environment.ts'
+import { docOf, settingNames } from '../src/settings/schema.ts'
+import { VERSION } from '../src/version.ts'
+
+const GENERATED = '<!-- Made by `npm run docs` from the code. Do not edit. -->'
+
+/** Every generated page: file name to text. */
+export function generatedPages(): Record<string, string> {
+  return {
+    'configuration.md': configurationPage(),
+    'metrics.md': metricsPage(),
+    'http.md': httpPage(),
+  }
+}
+
+function configurationPage(): string {
+  const rows = settingNames.map((name) => {
+    const doc = docOf(name)
+    const fallback = doc.default === null ? (doc.shown ?? '–') : `\`${doc.default}\``
+    const secret = fileNames.has(`${name}_FILE`) ? ' Secret: also as `_FILE`.' : ''
+    const later = doc.waitsFor === undefined ? '' : ` *No effect yet: waits for ${doc.waitsFor}.*`
+    return [`\`${name}\``, fallback, `${doc.meaning}${secret}${later}`]
+  })
+  return page(
+    'Settings',
+    'Settings come from the environment, and from a file `.env` in the working directory where there is one; the',
+    'environment wins. An empty value counts as absent. An unknown name that begins with `BRIDGE_` stops the start and',
+    'is answered with the near match; everything wrong is listed at once, with exit code 3.',
+    '',
+    'A secret may stand in a file: `NAME_FILE` gives its path. Give one of the two. Secrets are never shown or logged.',
+    '',
+    'Durations are ISO 8601 (`PT30S`, `P1D`, `P1Y`); a month counts as 30 days, a year as 365.',
+    '',
+    ...table(['Name', 'Default', 'Meaning'], rows),
+  )
+}
+
+function metricsPage(): string {
+  const { docs } = createMetrics({ version: VERSION })
+  const rows = docs.map(({ name, type, help, labels }) => {
+    const sets = Object.entries(labels).map(([label, values]) =>
+      name === 'bridge_build_info' ? `\`${label}\`` : `\`${label}\`: ${values.join(', ')}`,
+    )
+    return [`\`${name}\``, type, help, sets.join('; ') || '–']
+  })
+  return page(
+    'Metrics',
+    'On the ops listener at `/metrics`, as Prometheus text. Labels are closed sets and every series is there at zero',
+    "from the start. Node's own metrics (`process_*`, `nodejs_*`) come with them. Figures of one client or one gap are",
+    'in the API and the log, not in labels.',
+    '',
+    ...table(['Name', 'Type', 'Meaning', 'Labels'], rows),
+  )
+}
+
+function httpPage(): string {
+  const problems = Object.entries(problemCodes).map(([code, [status, title, remedy]]) => [
+    `\`${code}\``,
+    String(status),
+    title,
+    remedy,
+  ])
+  return page(
+    'HTTP API',
+    'Send `Authorization: Bearer <token>` with every request; `BRIDGE_ADMIN_TOKEN` is the first token. How to read,',
+    'resume and handle gaps: [streams.md](streams.md). Every path takes GET and HEAD.',
+    '',
+    ...documentedRoutes().flatMap(routeSection),
+    '## Errors',
+    'Errors are `application/problem+json`: `type`, `title`, `status`, `detail`, `code`, and `errors` (`field`,',
+    '`message`) where fields can be named. `code` is one of:',
+    '',
+    ...table(['Code', 'Status', 'Title', 'What to do'], problems),
+    '',
+    '## Limits',
+    `An address has at most ${MAX_URL_BYTES} bytes, headers 16 KB, a body ${MAX_BODY_BYTES / 1024} KB; headers must`,
+    'arrive within 10 s, the whole request within 30 s. Browsers may call from the origins in `BRIDGE_CORS_ORIGINS`.',
+    '',
+    '## Ops listener',
+    'Its own host and port, no token; on loopback unless set otherwise.',
+    '',
+    ...table(
+      ['Path', 'Answer'],
+      Object.entries(opsPaths).map(([path, answer]) => [`\`GET ${path}\``, answer]),
+    ),
+  )
+}
+
+function routeSection(route: Route): string[] {
+  const parameters = Object.entries(route.parameters).map(([name, meaning]) => [`\`${name}\``, meaning])
+  return [
+    `## \`${route.method} ${route.path}\``,
+    `${route.summary} Scope \`${route.scope}\`.`,
+    '',
+    ...(parameters.length === 0
+      ? []
+      : [
+          ...table(
+            ['Parameter', 'Meaning'],
+            [...parameters, ['filter fields', 'See [filters.md](filters.md).']],
+          ),
+          '',
+        ]),
+  ]
+}
+
+/** The routes of all roles, over an empty store. */
+function documentedRoutes(): Route[] {
+  const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
+  const reader = createReader(archive, createTail(0), systemClock)
+  const feed = createFeed({
+    reader,
+    clock: systemClock,
+    chance: () => 0,
+    metrics: createMetrics({ version: VERSION }),
+    logger: createLogger({ level: 'silent', secrets: [] }),
+    maxClients: 0,
+  })
+  const status = statusRoute(() => {
+    throw new Error('the docs ask for no status')
+  })
+  const pull = disclosuresRoute({ reader, clock: systemClock, stopping: new AbortController().signal })
+  archive.close()
+  return [pull, feed.route, status]
+}
+
+function page(title: string, ...lines: string[]): string {
+  return `${[`# ${title}`, GENERATED, '', ...lines].join('\n').trimEnd()}\n`
+}
+
+function table(head: string[], rows: string[][]): string[] {
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)]
+}
+
+if (import.meta.main) {
+  for (const [name, text] of Object.entries(generatedPages())) {
+    writeFileSync(join(import.meta.dirname, name), text)
+  }
+}
