@@ -9,9 +9,9 @@ import type { Failure, Timing } from '../upstream/outcome.ts'
 import { retryAfterMs } from '../upstream/retry-after.ts'
 import type { PollResult, Turn } from './state.ts'
 
-/** Waits after failures that upstream may get over by itself: 1, 2, 4 … s, up to the poll interval (at least 15 s). */
+/** Waits after failures that upstream may get over by itself: 1, 2, 4 … s, up to the poll interval (at least 5 s). */
 const TROUBLE = { baseMs: 1000, factor: 2, jitter: 0.1 }
-const LONGEST_TROUBLE_MS = 15_000
+const LONGEST_TROUBLE_MS = 5_000
 /** Waits after a refused key: somebody has to act. */
 const UNAUTHORISED = { baseMs: 10_000, factor: 2, maxMs: 15 * 60_000, jitter: 0.1 }
 
@@ -21,7 +21,7 @@ export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: numbe
   const request = state.request
   if (request === null) throw new Error('a failure without a request')
   if (!failure.sent) state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: request.purpose }]
-  state.failuresInARow += 1
+  if (failure.kind !== 'too_many') state.failuresInARow += 1
   let result: PollResult
   let waitMs: number
   if (failure.kind === 'too_many') {

@@ -104,6 +104,7 @@ export interface IngestState {
   upstream: UpstreamHealth
   /** Our clock, ms since 1970; null before the first. */
   lastGoodPollMs: number | null
+  /** Failures without a good answer between them, 429s apart. */
   failuresInARow: number
   tooManyInARow: number
   /** Of the 429s in a row, those that hint at the weekly quota. */
