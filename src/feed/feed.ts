@@ -13,6 +13,7 @@ import type { Call, Route } from '../http/route.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics, StreamCloseCode } from '../obs/metrics.ts'
+import { capacityFor, openFilesLimit } from './capacity.ts'
 import { runSession, type SessionEnd, type SessionStart } from './session.ts'
 import { responseSink } from './sink.ts'
 
@@ -25,6 +26,7 @@ export interface FeedOptions {
     'streamClients' | 'streamEventsSent' | 'streamSendLatency' | 'streamCloses' | 'streamSlowClients'
   >
   logger: Logger
+  /** Most streams wished for; lowered, with a warning, where fewer files may be open. */
   maxClients: number
   /** Time in which a client must take some byte of what is written; 30 s unless a test says otherwise. */
   stallMs?: number
@@ -52,7 +54,9 @@ const CLOSE_CODES: Record<SessionEnd, StreamCloseCode> = {
 /** The role's route and its stop. */
 export function createFeed(options: FeedOptions): Feed {
   const stopping = new AbortController()
-  const { metrics, maxClients } = options
+  const { metrics, logger } = options
+  const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
+  if (warning !== null) logger.warn('feed.capacity_lowered', { maxClients, warning })
   let clients = 0
 
   const handle = async (call: Call): Promise<void> => {

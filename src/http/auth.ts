@@ -19,7 +19,7 @@ export interface Caller {
 export type Authenticate = (token: string) => Promise<Caller | null>
 
 const CHALLENGE = 'Bearer realm="disclosure-bridge"'
-const BEARER = /^Bearer +(.+)$/i
+const BEARER = /^Bearer +(\S.*)$/i
 
 /** Knows one token: the administrator's, with tenant `default` and every scope. Compared in constant time. */
 export function adminAuthenticate(adminToken: string): Authenticate {

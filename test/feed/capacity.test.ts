@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { capacityFor, parseOpenFiles } from '../../src/feed/capacity.ts'
+
+test('streams are as many as wished for where enough files may be opened, or nobody knows', () => {
+  expect(capacityFor(10_000, 11_000)).toEqual({ maxClients: 10_000, warning: null })
+  expect(capacityFor(10_000, null)).toEqual({ maxClients: 10_000, warning: null })
+})
+
+test('streams are fewer where the limit of open files is lower, with the remedy', () => {
+  const { maxClients, warning } = capacityFor(10_000, 10_999)
+  expect(maxClients).toBe(9999)
+  expect(warning).toMatch(/11000 \(ulimit -n, LimitNOFILE\).*BRIDGE_STREAM_MAX_CLIENTS/)
+  expect(capacityFor(10_000, 256).maxClients).toBe(1)
+})
+
+test('the limit is the soft one; an unlimited or missing one is unknown', () => {
+  const head = 'Limit                     Soft Limit           Hard Limit           Units     \n'
+  expect(
+    parseOpenFiles(`${head}Max open files            1024                 524288               files     \n`),
+  ).toBe(1024)
+  expect(
+    parseOpenFiles(`${head}Max open files            unlimited            unlimited            files     \n`),
+  ).toBeNull()
+  expect(parseOpenFiles('')).toBeNull()
+})
