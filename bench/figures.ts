@@ -32,7 +32,9 @@ export function formatFigure({ name, unit, values, goal, baseline }: Figure): st
     parts.push(`goal ${word} ${show(bound)}: ${met ? 'met' : 'MISSED'}`)
   }
   if (baseline !== undefined) {
-    parts.push(`${(middle / median(baseline.values)).toFixed(2)} of ${baseline.name} (${show(median(baseline.values))})`)
+    parts.push(
+      `${(middle / median(baseline.values)).toFixed(2)} of ${baseline.name} (${show(median(baseline.values))})`,
+    )
   }
   return parts.join('  ')
 }

@@ -3,11 +3,11 @@
  * processes of their own, started as an operator would.
  */
 import { readFileSync } from 'node:fs'
+import { systemClock } from '../src/lifecycle/clock.ts'
 import { openLog } from '../src/log/open.ts'
-import { eventAt } from '../test/support/store.ts'
 import { eventually, getJson } from '../test/support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../test/support/bridge-process.ts'
-import { systemClock } from '../src/lifecycle/clock.ts'
+import { eventAt } from '../test/support/store.ts'
 import type { Figure } from './figures.ts'
 
 const EVENTS = 500_000
@@ -27,7 +27,15 @@ export async function startFigures(): Promise<Figure[]> {
     empty.push(await secondsToReady(fresh.path))
   }
   const baseline = { name: 'the start with an empty log', values: empty }
-  return [{ name: 'start to ready, 500,000 events on disk', unit: 's', values: seconds, goal: { atMost: 1.5 }, baseline }]
+  return [
+    {
+      name: 'start to ready, 500,000 events on disk',
+      unit: 's',
+      values: seconds,
+      goal: { atMost: 1.5 },
+      baseline,
+    },
+  ]
 }
 
 async function fill(path: string): Promise<void> {

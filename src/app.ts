@@ -47,7 +47,10 @@ export interface App {
 }
 
 /** Starts everything up to open listeners; the roles begin with `runUntil`. Leaves nothing open when it rejects. */
-export async function startApp(settings: Settings, { clock, chance }: { clock: Clock; chance: Chance }): Promise<App> {
+export async function startApp(
+  settings: Settings,
+  { clock, chance }: { clock: Clock; chance: Chance },
+): Promise<App> {
   const stack = createReleaseStack()
   try {
     return await buildApp(settings, clock, chance, stack)
@@ -66,7 +69,9 @@ async function buildApp(
   const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
   const metrics = createMetrics({ version: VERSION })
   const calendar = createCalendar(
-    settings.calendarFile === null ? undefined : parseCalendarOverrides(readFileSync(settings.calendarFile, 'utf8')),
+    settings.calendarFile === null
+      ? undefined
+      : parseCalendarOverrides(readFileSync(settings.calendarFile, 'utf8')),
   )
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
   logger.info('settings.read', { settings: settings.summary })
@@ -88,7 +93,17 @@ async function buildApp(
   }
   const ingest =
     settings.roles.includes('poller') && settings.upstream !== null
-      ? createIngest({ ...settings, upstream: settings.upstream, calendar, log, copy, clock, chance, logger, metrics })
+      ? createIngest({
+          ...settings,
+          upstream: settings.upstream,
+          calendar,
+          log,
+          copy,
+          clock,
+          chance,
+          logger,
+          metrics,
+        })
       : null
   if (ingest !== null) {
     stack.push('the upstream client', () => ingest.close())
@@ -121,12 +136,15 @@ async function buildApp(
     copy: () => follower.lag.events === 0,
     draining: () => !stopping.signal.aborted,
   }
-  const opsListener = await listen(createOpsApp({ checks, metrics: freshMetrics(metrics, follower, clock), logger }), {
-    ...settings.ops,
-    setting: 'BRIDGE_OPS_PORT',
-    clock,
-    logger,
-  })
+  const opsListener = await listen(
+    createOpsApp({ checks, metrics: freshMetrics(metrics, follower, clock), logger }),
+    {
+      ...settings.ops,
+      setting: 'BRIDGE_OPS_PORT',
+      clock,
+      logger,
+    },
+  )
   stack.push('the ops listener', () => opsListener.close(0))
   const ready = readyLine(settings, publicListener, opsListener)
   logger.info('process.ready', { ...ready, version: VERSION })
@@ -153,7 +171,13 @@ async function buildApp(
 }
 
 function readyLine(settings: Settings, publicListener: Listener, opsListener: Listener): ReadyLine {
-  return { ready: true, http: publicListener.url, ops: opsListener.url, roles: settings.roles, log: 'embedded' }
+  return {
+    ready: true,
+    http: publicListener.url,
+    ops: opsListener.url,
+    roles: settings.roles,
+    log: 'embedded',
+  }
 }
 
 /** The metrics with the follower's lag as it is at the scrape. */

@@ -67,7 +67,13 @@ function quotaOf(ingest: Ingest, nowMs: number) {
   const { config, poller } = ingest
   const quota = quotaAt(poller.state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
   const { limit, used, remaining, resetMs } = quota
-  return { limit, used, remaining, reset: isoMillis(resetMs), forecast: ingest.forecast(quota, config, nowMs) }
+  return {
+    limit,
+    used,
+    remaining,
+    reset: isoMillis(resetMs),
+    forecast: ingest.forecast(quota, config, nowMs),
+  }
 }
 
 function timeOrNull(ms: number | null): string | null {

@@ -26,7 +26,10 @@ export async function demoCommand(args: string[], context: CommandContext): Prom
   takeNoArguments('demo', args)
   const { clock, signal, env } = context
   const dataDir = mkdtempSync(join(tmpdir(), 'bridge-demo-'))
-  const sandbox = await startSandbox({ scenario: 'demo', plan: 'advanced', weeklyQuota: DEMO_WEEKLY_QUOTA }, { clock })
+  const sandbox = await startSandbox(
+    { scenario: 'demo', plan: 'advanced', weeklyQuota: DEMO_WEEKLY_QUOTA },
+    { clock },
+  )
   try {
     const settings = loadSettings({ ...demoEnvironment(sandbox, dataDir), ...bridgeNames(env) }, noFile)
     const app = await startApp(settings, { clock, chance: systemChance })
@@ -87,7 +90,11 @@ function welcome(app: App, sandbox: Sandbox, token: string): string[] {
   ]
 }
 
-async function showLive(app: App, sandbox: Sandbox, { clock, signal, stderr }: CommandContext): Promise<void> {
+async function showLive(
+  app: App,
+  sandbox: Sandbox,
+  { clock, signal, stderr }: CommandContext,
+): Promise<void> {
   const terminal = process.stderr.isTTY === true
   let before = 0
   for (let look = 0; !signal.aborted; look++) {

@@ -46,9 +46,13 @@ export async function main(argv: string[], env: Record<string, string | undefine
     }
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
     if (command === undefined) {
-      throw new BridgeError('usage', `there is no command "${name}"${didYouMean(name, Object.keys(commands))}`, {
-        hint: 'bridge --help lists the commands.',
-      })
+      throw new BridgeError(
+        'usage',
+        `there is no command "${name}"${didYouMean(name, Object.keys(commands))}`,
+        {
+          hint: 'bridge --help lists the commands.',
+        },
+      )
     }
     const run = await command.load()
     await withStopSignal((signal) => run(args, { env, stdout, stderr, clock: systemClock, signal }))
@@ -74,7 +78,8 @@ function help(): string {
 
 /** What a person needs to know of an error: what, each wrong field, what to do. A fault of ours shows its stack. */
 function explain(error: unknown): string[] {
-  if (!(error instanceof BridgeError)) return [error instanceof Error ? (error.stack ?? error.message) : String(error)]
+  if (!(error instanceof BridgeError))
+    return [error instanceof Error ? (error.stack ?? error.message) : String(error)]
   const lines = [`bridge: ${error.message}`]
   for (const { field, message } of error.errors) lines.push(`  ${field} ${message}`)
   if (error.cause !== undefined) lines.push(`  because: ${messageOf(error.cause)}`)

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { startApp } from '../app.ts'
 import { systemChance } from '../lifecycle/clock.ts'
 import { loadSettings } from '../settings/settings.ts'
-import type { CommandContext } from './context.ts'
 import { takeNoArguments } from './arguments.ts'
+import type { CommandContext } from './context.ts'
 
 /** Runs until the signal aborts. Rejects with what stopped it, wrong settings included. */
 export async function runCommand(args: string[], context: CommandContext): Promise<void> {

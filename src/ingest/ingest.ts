@@ -61,7 +61,12 @@ export function createIngest(parts: IngestParts): Ingest {
     businessDays: (fromMs, toMs) => parts.calendar.businessDaysBetween(fromMs, toMs),
     chance,
   }
-  const transport = createTransport({ url: upstream.url, key: upstream.key, timeoutMs: REQUEST_TIMEOUT_MS, clock })
+  const transport = createTransport({
+    url: upstream.url,
+    key: upstream.key,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+    clock,
+  })
   const client = createUpstreamClient(transport, () => clock.now())
   const poller = createPoller({
     log: parts.log,

@@ -15,7 +15,11 @@ export interface Observer {
   /** An answer came, before it was judged. */
   answered(answer: Answer): void
   /** A commit became durable. */
-  committed(queued: QueuedCommit, events: readonly Committed[], timing: { startMs: number; nowMs: number }): void
+  committed(
+    queued: QueuedCommit,
+    events: readonly Committed[],
+    timing: { startMs: number; nowMs: number },
+  ): void
   /** A commit ended without being known to be durable. */
   commitBroke(code: 'unknown' | 'fenced', durationMs: number): void
   /** This process leads from now on, or no longer. */

@@ -26,8 +26,15 @@ const campaign = (turn: Turn): void => {
 }
 
 const claim = (turn: Turn): void => {
-  const { lastGoodPollMs, upstream, usedCursors, blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow } =
-    turn.state
+  const {
+    lastGoodPollMs,
+    upstream,
+    usedCursors,
+    blockedUntilMs,
+    failuresInARow,
+    tooManyInARow,
+    hintsInARow,
+  } = turn.state
   const kept = {
     lastGoodPollMs,
     upstream,

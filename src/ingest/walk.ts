@@ -132,7 +132,12 @@ function finishWalk(turn: Turn, walk: Walk): void {
   const without = head.openGaps.filter((gap) => gap.id !== walk.gapId)
   const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected }
   if (closing !== undefined && isPartOf(walk, closing)) {
-    const further = { ...closing, found: closing.found + walk.held.length, doneToMs: walk.toMs ?? 0, attempts: 0 }
+    const further = {
+      ...closing,
+      found: closing.found + walk.held.length,
+      doneToMs: walk.toMs ?? 0,
+      attempts: 0,
+    }
     const openGaps = head.openGaps.map((gap) => (gap.id === closing.id ? further : gap))
     publish(turn, { ...common, last: { openGaps } })
   } else if (closing !== undefined) {

@@ -31,7 +31,11 @@ describe('resuming by cursor', () => {
     const resume = resumeAt(reader, other, eventAt(9000).timeMs)
     if (resume.kind !== 'from' || resume.notice === null) throw new Error('no notice')
     expect(resume.after).toBe(5000 - 3600 - 1)
-    const notice = JSON.parse(resume.notice.json.toString()) as { type: string; data: { cause: string }; cursor: string }
+    const notice = JSON.parse(resume.notice.json.toString()) as {
+      type: string
+      data: { cause: string }
+      cursor: string
+    }
     expect(notice.type).toBe('bridge.gap.opened.v1')
     expect(notice.data.cause).toBe('epoch')
     expect(resumeAt(reader, notice.cursor, 0)).toMatchObject({ after: resume.after, notice: null })

@@ -32,7 +32,10 @@ export async function killRun(seed: number, kills: number): Promise<KillRun> {
   const chance = seededChance(seed)
   using directory = temporaryDirectory()
   const quota = 1_000_000
-  const sandbox = await startSandbox({ scenario: 'flood', plan: 'advanced', weeklyQuota: quota, seed }, { clock: systemClock })
+  const sandbox = await startSandbox(
+    { scenario: 'flood', plan: 'advanced', weeklyQuota: quota, seed },
+    { clock: systemClock },
+  )
   try {
     const env = bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'advanced' })
     for (let kill = 0; kill < kills; kill++) {
@@ -84,6 +87,8 @@ function isWhole(truth: Parameters<typeof compare>[0], events: ApiEvent[]): bool
 export async function killRuns(seeds: number): Promise<{ runs: KillRun[]; failed: string[] }> {
   const runs: KillRun[] = []
   for (let seed = 1; seed <= seeds; seed++) runs.push(await killRun(seed, 20))
-  const failed = runs.filter((run) => run.missing + run.twice + run.holes + run.refused > 0 || run.unitsByLedger < run.unitsByUpstream)
+  const failed = runs.filter(
+    (run) => run.missing + run.twice + run.holes + run.refused > 0 || run.unitsByLedger < run.unitsByUpstream,
+  )
   return { runs, failed: failed.map((run) => `seed ${run.seed}`) }
 }

@@ -5,8 +5,8 @@
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
 import { isGap } from '../../src/core/event.ts'
-import { killRuns } from './kills.ts'
 import { burst, World } from '../support/ingest-world.ts'
+import { killRuns } from './kills.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

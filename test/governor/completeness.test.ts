@@ -4,7 +4,9 @@ import { completenessOf } from '../../src/governor/completeness.ts'
 
 describe('completeness', () => {
   it('promises sweeps only where the share for walks pays for every morning of a week', () => {
-    const promised = Object.fromEntries(planNames.map((name: PlanName) => [name, completenessOf(plans[name])]))
+    const promised = Object.fromEntries(
+      planNames.map((name: PlanName) => [name, completenessOf(plans[name])]),
+    )
     expect(promised).toEqual({
       free: 'polls+fills',
       lite: '+sweeps',

@@ -45,7 +45,9 @@ test('a Retry-After beyond two minutes is not believed at once: two short waits,
 })
 
 test('a Retry-After beyond a week hints at nothing, nor does one below two minutes', () => {
-  const hints = [null, 0, 2 * MINUTE_MS, 2 * MINUTE_MS + 1, 7 * 24 * HOUR_MS, 7 * 24 * HOUR_MS + 1, 1e18].map(hintsAtQuota)
+  const hints = [null, 0, 2 * MINUTE_MS, 2 * MINUTE_MS + 1, 7 * 24 * HOUR_MS, 7 * 24 * HOUR_MS + 1, 1e18].map(
+    hintsAtQuota,
+  )
   expect(hints).toEqual([false, false, false, true, true, false, false])
 })
 

@@ -59,7 +59,13 @@ describe('the poller', () => {
   }
 
   it('finds the item that came in behind the cursor by the sweep after the burst', () => {
-    const world = new World({ ...plan, pageSize: 200, seed: 2, startMs: SEVEN - 10 * SECOND, items: morning() })
+    const world = new World({
+      ...plan,
+      pageSize: 200,
+      seed: 2,
+      startMs: SEVEN - 10 * SECOND,
+      items: morning(),
+    })
     world.run(SEVEN + 2 * MINUTE)
     expect(world.requests.some((request) => request.purpose === 'sweep')).toBe(true)
     expect(world.missing()).toEqual([])
@@ -81,7 +87,14 @@ describe('the poller', () => {
 
   it('publishes a fill of more than 1,000 items as a chain behind an announced gap', () => {
     const items = burst('flood', SEVEN + SECOND, 60 * SECOND, 2500)
-    const world = new World({ ...plan, pageSize: 200, weeklyQuota: 6_000, seed: 4, startMs: SEVEN - 60 * SECOND, items })
+    const world = new World({
+      ...plan,
+      pageSize: 200,
+      weeklyQuota: 6_000,
+      seed: 4,
+      startMs: SEVEN - 60 * SECOND,
+      items,
+    })
     world.run(SEVEN + 30 * MINUTE)
     expect(world.missing()).toEqual([])
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
@@ -119,14 +132,28 @@ describe('the poller', () => {
   })
 
   it('refuses a backfill that would cost more than half of the quota, with the arithmetic', () => {
-    const world = new World({ ...plan, pageSize: 50, weeklyQuota: 350, backfillMs: 30 * 24 * HOUR, seed: 7, startMs: SEVEN, items: morning() })
+    const world = new World({
+      ...plan,
+      pageSize: 50,
+      weeklyQuota: 350,
+      backfillMs: 30 * 24 * HOUR,
+      seed: 7,
+      startMs: SEVEN,
+      items: morning(),
+    })
     world.run(SEVEN + MINUTE)
     expect(world.halted).toContain('1170 of the 350 requests')
   })
 
   it('opens a gap when its cursor is refused after a stop, and fills it', () => {
     const items = [...burst('a', SEVEN, HOUR, 300), ...burst('b', SEVEN + 2 * HOUR, HOUR, 300)]
-    const world = new World({ ...plan, seed: 8, startMs: SEVEN - MINUTE, items, cursorsRefusedAtMs: SEVEN + 90 * MINUTE })
+    const world = new World({
+      ...plan,
+      seed: 8,
+      startMs: SEVEN - MINUTE,
+      items,
+      cursorsRefusedAtMs: SEVEN + 90 * MINUTE,
+    })
     world.run(SEVEN + 4 * HOUR)
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
     expect(world.missing()).toEqual([])
@@ -147,7 +174,9 @@ describe('the poller', () => {
     world.run(SEVEN + 71 * HOUR)
     world.start()
     world.run(SEVEN + 72 * HOUR)
-    const walks = world.reports.filter((report) => report.event === 'walk.done' && report.fields.kind === 'fill')
+    const walks = world.reports.filter(
+      (report) => report.event === 'walk.done' && report.fields.kind === 'fill',
+    )
     expect(walks).toEqual([])
     expect(world.reports.filter((report) => report.fields.kind === 'gap').length).toBe(3)
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
@@ -176,7 +205,9 @@ describe('the poller', () => {
     if (bad !== undefined) bad.malformed = true
     const world = new World({ ...plan, seed: 10, startMs: SEVEN - 10 * SECOND, items })
     world.run(SEVEN + 15 * MINUTE)
-    expect(world.store.rejected.map((item) => [item.guid, item.reason])).toEqual([['a-00050', 'no timestamp']])
+    expect(world.store.rejected.map((item) => [item.guid, item.reason])).toEqual([
+      ['a-00050', 'no timestamp'],
+    ])
     expect(world.store.events.length).toBe(items.length - 1)
   })
 
