@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { generatedPages } from '../docs/generate.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { VERSION } from '../src/version.ts'
 import {
@@ -37,6 +38,12 @@ test('every relative link leads somewhere', () => {
 
 test('every npm script that a page names exists', () => {
   expect(unknownScripts(pages, Object.keys(manifest.scripts))).toEqual([])
+})
+
+test('the generated pages are what `npm run docs` would write', () => {
+  for (const [name, text] of Object.entries(generatedPages())) {
+    expect(page(`docs/${name}`).text, `run npm run docs: ${name}`).toBe(text)
+  }
 })
 
 test('every setting that the source names is in the docs', () => {

@@ -21,6 +21,7 @@ const LARGEST_SPAN = 2 ** 40
 const QUICK_MS = 4
 const SLOW_MS = 15
 
+/** Oldest first or newest first. */
 export type Direction = 'ASC' | 'DESC'
 
 /** Every candidate with `after` < sequence ≤ `through`, in `direction`. */
