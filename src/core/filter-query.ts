@@ -8,24 +8,24 @@ import type { Filter } from './filter.ts'
 import { plainFieldNames } from './filter-fields.ts'
 import { filterError, parseFilter } from './filter-parse.ts'
 
-/** Every query parameter that belongs to a filter, so that callers can tell their own apart. */
-export const FILTER_PARAMETERS: readonly string[] = [...plainFieldNames, 'filter']
+/** Fields that have no query-string form; each gets a refusal that says where it belongs. */
+const jsonOnly: readonly string[] = ['exclude', 'filters']
+
+/** Every query parameter that `parseFilterQuery` has a say in, so that callers can tell their own apart. */
+export const FILTER_PARAMETERS: readonly string[] = [...plainFieldNames, 'filter', ...jsonOnly]
 
 const singleFields: readonly string[] = ['match', 'q', 'hasSymbol', 'preset']
 const flags: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /**
- * Reads the filter among query parameters; other parameters are left alone. Call it before refusing unknown
- * parameters: it knows better what to say of `exclude` and `filters`.
+ * Reads the filter among query parameters; other parameters are left alone.
  * @returns null where no parameter belongs to a filter
  * @throws BridgeError `filter_invalid` as `parseFilter`
  */
 export function parseFilterQuery(params: URLSearchParams): Filter | null {
-  const nesting = ['exclude', 'filters'].filter((name) => params.has(name))
-  if (nesting.length > 0) {
-    refuseAll(nesting, 'exists only inside filter=<JSON>')
-  }
   const names = FILTER_PARAMETERS.filter((name) => params.has(name))
+  const misplaced = names.filter((name) => jsonOnly.includes(name))
+  if (misplaced.length > 0) refuseAll(misplaced, 'exists only inside filter=<JSON>')
   if (names.length === 0) return null
   if (!names.includes('filter')) return parseFilter(jsonForm(names, params))
   const others = names.filter((name) => name !== 'filter')

@@ -23,6 +23,11 @@ test.each(['', 'a', 'colour', 'headline', 'i'.repeat(65), 'q'.repeat(1_000_000)]
   },
 )
 
+test('a name longer than 64 characters is not compared, so that a huge one costs nothing', () => {
+  expect(nearMatch('a'.repeat(64), ['a'.repeat(65)])).toBe('a'.repeat(65))
+  expect(nearMatch('a'.repeat(65), ['a'.repeat(66)])).toBeNull()
+})
+
 test('the nearest candidate wins, the first of equals', () => {
   expect(nearMatch('cat', ['cart', 'cats', 'cat '])).toBe('cart')
   expect(nearMatch('carts', ['cats', 'carts'])).toBe('carts')
