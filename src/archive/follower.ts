@@ -11,7 +11,7 @@ import { eventsBetween } from './query.ts'
 import type { Tail } from './tail.ts'
 
 /** Events handled between two turns of the event loop. */
-const SLICE = 500
+const SLICE = 250
 
 /** How far this copy is behind what it has heard of. */
 export interface Lag {
