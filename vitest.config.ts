@@ -12,6 +12,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...slow],
           testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -20,6 +21,9 @@ export default defineConfig({
           include: slow.map((folder) => `${folder}/*.test.ts`),
           testTimeout: 120_000,
           hookTimeout: 60_000,
+          // These wait for bursts and time limits most of the time: more of them than cores run at once.
+          maxWorkers: 6,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -72,9 +72,10 @@ it('goes on through every fault of the upstream: truth = log + open gaps + rejec
     const filled = gapEvents.filter((event) => event.type === 'bridge.gap.filled.v1')
     expect(opened.some((event) => event.data.cause === 'cursor_refused')).toBe(true)
     expect(filled.map((event) => event.data.id).sort()).toEqual(opened.map((event) => event.data.id).sort())
-    const metrics = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
-    expect(metrics).toMatch(/bridge_items_total\{disposition="rejected"\} 3/)
-    expect(metrics).toMatch(/bridge_gaps_open 0/)
+    await eventually(
+      async () => (await fetch(`${bridge.ready.ops}/metrics`)).text(),
+      (text) => text.includes('bridge_items_total{disposition="rejected"} 3') && text.includes('bridge_gaps_open 0'),
+    )
     expect((await status()).quota.used).toBeGreaterThanOrEqual(sandbox.usage().units)
     expect(await bridge.stop()).toBe(0)
   } finally {

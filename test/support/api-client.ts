@@ -68,7 +68,10 @@ export async function readSse(
         text = text.slice(end + 2)
         const message = { event: 'message', id: lastId, data: '' }
         for (const line of block.split('\n')) {
-          const [name, value] = [line.split(':', 1)[0] ?? '', line.slice(line.indexOf(':') + 1).replace(/^ /, '')]
+          const [name, value] = [
+            line.split(':', 1)[0] ?? '',
+            line.slice(line.indexOf(':') + 1).replace(/^ /, ''),
+          ]
           if (name === 'event') message.event = value
           if (name === 'id') message.id = lastId = value
           if (name === 'data') message.data += value
@@ -91,7 +94,8 @@ export async function eventually<T>(
   for (;;) {
     const answer = await ask()
     if (holds(answer)) return answer
-    if (Date.now() > deadline) throw new Error(`did not happen in ${timeoutMs} ms; last: ${JSON.stringify(answer)?.slice(0, 2000)}`)
+    if (Date.now() > deadline)
+      throw new Error(`did not happen in ${timeoutMs} ms; last: ${JSON.stringify(answer)?.slice(0, 2000)}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

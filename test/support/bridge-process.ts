@@ -77,7 +77,9 @@ export async function startBridge(env: Record<string, string>, args = ['run']): 
       const line = output.stdout.split('\n').find((text) => text.startsWith('{"ready":true'))
       if (line !== undefined) done(JSON.parse(line) as Ready)
     })
-    ended.then((code) => fail(new Error(`ended with ${code} before it was ready\n${output.stdout}\n${output.stderr}`)))
+    ended.then((code) =>
+      fail(new Error(`ended with ${code} before it was ready\n${output.stdout}\n${output.stderr}`)),
+    )
   })
   return {
     child,

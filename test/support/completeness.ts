@@ -30,7 +30,9 @@ export function compare(truth: readonly TruthItem[], events: readonly ApiEvent[]
   return {
     missing: truth.map((item) => `${item.guid} ${item.contentHash}`).filter((key) => !seen.has(key)),
     twice: [...seen].filter(([, times]) => times > 1).map(([key]) => key),
-    holes: events.filter((event, index) => Number(event.sequence) !== index + 1).map((event) => event.sequence),
+    holes: events
+      .filter((event, index) => Number(event.sequence) !== index + 1)
+      .map((event) => event.sequence),
     gaps: events.filter((event) => event.type.startsWith('bridge.gap.')),
   }
 }
@@ -43,7 +45,10 @@ export function expectComplete(truth: readonly TruthItem[], events: readonly Api
   for (const event of events) {
     if (event.type.startsWith('bridge.')) continue
     const timeMs = Date.parse(event.time)
-    expect({ id: event.id, late: event.late }).toEqual({ id: event.id, late: timeMs < latestMs ? 'true' : undefined })
+    expect({ id: event.id, late: event.late }).toEqual({
+      id: event.id,
+      late: timeMs < latestMs ? 'true' : undefined,
+    })
     latestMs = Math.max(latestMs, timeMs)
   }
 }

@@ -5,9 +5,9 @@
  */
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { isoSeconds } from '../../src/core/dates.ts'
+import { contentHash } from '../../src/core/disclosure.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import { isGap } from '../../src/core/event.ts'
-import { contentHash } from '../../src/core/disclosure.ts'
 import { completenessOf } from '../../src/governor/completeness.ts'
 import { fixedPacing } from '../../src/governor/pacing.ts'
 import { readItems, type Standing } from '../../src/ingest/read-page.ts'
@@ -15,8 +15,8 @@ import {
   type Action,
   type Answer,
   type IngestConfig,
-  initialState,
   type Input,
+  initialState,
   type QueuedCommit,
 } from '../../src/ingest/state.ts'
 import { step } from '../../src/ingest/step.ts'
@@ -169,7 +169,9 @@ export class World {
     return this.options.items.filter((item) => {
       const text = textOf(item)
       if (item.visibleMs > this.nowMs || held.has(text) || rejected.has(text)) return false
-      return !this.openGaps.some((gap) => Date.parse(gap.from) <= item.timeMs && item.timeMs <= Date.parse(gap.to))
+      return !this.openGaps.some(
+        (gap) => Date.parse(gap.from) <= item.timeMs && item.timeMs <= Date.parse(gap.to),
+      )
     })
   }
 
@@ -217,7 +219,8 @@ export class World {
     } else if (action.type === 'claim') {
       this.life++
       this.during(10, () => this.feed({ type: 'claimed', writer: this.writerState(), nowMs: this.nowMs }))
-    } else if (action.type === 'await-copy') this.during(1, () => this.feed({ type: 'copied', nowMs: this.nowMs }))
+    } else if (action.type === 'await-copy')
+      this.during(1, () => this.feed({ type: 'copied', nowMs: this.nowMs }))
     else if (action.type === 'wake') {
       const number = ++this.wakeNumber
       this.during(action.atMs - this.nowMs, () => {
@@ -243,7 +246,12 @@ export class World {
     const startedMs = this.nowMs
     this.during(this.chance.between(5, 120), () => {
       if (number !== this.requestNumber) return
-      const timing = { startedMs, endedMs: this.nowMs, serverMs: this.nowMs - (this.nowMs % 1000), sent: true }
+      const timing = {
+        startedMs,
+        endedMs: this.nowMs,
+        serverMs: this.nowMs - (this.nowMs % 1000),
+        sent: true,
+      }
       const answer: Answer = { ...timing, ...this.answerTo(query) }
       this.feed({ type: 'answered', answer, spentMs, ledger: this.writerState().ledger, nowMs: this.nowMs })
     })
@@ -258,7 +266,11 @@ export class World {
   private answerTo(query: ListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
     if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
     const refusedAt = this.options.cursorsRefusedAtMs ?? Number.POSITIVE_INFINITY
-    if (query.sinceCursor !== undefined && this.nowMs >= refusedAt && Number(query.sinceCursor.split('@')[1]) < refusedAt) {
+    if (
+      query.sinceCursor !== undefined &&
+      this.nowMs >= refusedAt &&
+      Number(query.sinceCursor.split('@')[1]) < refusedAt
+    ) {
       return { kind: 'refused', status: 400, message: 'cursor expired' }
     }
     const page = this.page(query)
@@ -333,7 +345,13 @@ function keyIn(cursor: string): string {
 
 function textOf(item: WorldItem): string {
   const time = item.malformed ? {} : { timestamp: isoSeconds(item.timeMs) }
-  return JSON.stringify({ guid: item.guid, ...time, headline: item.content, issuer: { name: 'A' }, category: [] })
+  return JSON.stringify({
+    guid: item.guid,
+    ...time,
+    headline: item.content,
+    issuer: { name: 'A' },
+    category: [],
+  })
 }
 
 /** A morning: `count` items in each of the given bursts, with an even trickle between them. */

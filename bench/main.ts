@@ -1,0 +1,36 @@
+/**
+ * `npm run bench`: every figure of the issue with its goal, and a baseline from the same run where there is one.
+ * `npm run bench -- store` or `-- process` runs a part. Owns the choice of parts.
+ */
+import { rmSync } from 'node:fs'
+import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
+import { type Figure, formatFigure } from './figures.ts'
+import { demoFigures, startFigures } from './process.ts'
+
+/** The embedded store with 500,000 events in it. */
+async function storeFigures(): Promise<Figure[]> {
+  const store = fillStore()
+  try {
+    return [...(await benchAppend(store)), ...(await benchReplay(store)), ...(await benchQueries(store))]
+  } finally {
+    store.archive.close()
+    rmSync(store.folder, { recursive: true, force: true })
+  }
+}
+
+const parts: Record<string, () => Promise<Figure[]>> = {
+  store: storeFigures,
+  process: async () => [...(await startFigures()), ...(await demoFigures())],
+}
+
+const [wanted = 'all'] = process.argv.slice(2)
+const chosen = wanted === 'all' ? Object.keys(parts) : [wanted]
+for (const name of chosen) {
+  const part = parts[name]
+  if (part === undefined) {
+    process.stderr.write(`there is no part "${name}"; parts: ${Object.keys(parts).join(', ')}, all\n`)
+    process.exitCode = 2
+    break
+  }
+  for (const figure of await part()) process.stdout.write(`${formatFigure(figure)}\n`)
+}
