@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { guids, openSandbox, type Reply, type TestSandbox, walk } from './sandbox-client.ts'
+import { guids, item, openSandbox, type Reply, type TestSandbox, walk } from './sandbox-client.ts'
 
 /** Polls with `sinceCursor` alone while the market runs; every guid it saw. */
 async function poll({ list, clock }: TestSandbox, times: number, everyMs: number, pageSize: number) {
@@ -52,7 +52,7 @@ test('an amended item comes again to a poller only when its timestamp moved', as
     for (let time = 0; time < 90; time++) {
       clock.advance(1_000)
       const { body } = await list({ sinceCursor: cursor })
-      for (const item of body.data) texts.add(JSON.stringify(item))
+      for (const one of body.data) texts.add(JSON.stringify(one))
       cursor = String(body.meta.paging.latestCursor)
     }
     expect(texts.size).toBe(contents)
@@ -70,11 +70,19 @@ test('unreadable items come among the others, and cost the poller none of them',
     cursor = String(body.meta.paging.latestCursor)
   }
   const { items, malformed } = opened.sandbox.truth()
-  const texts = seen.map((item) => JSON.stringify(item))
+  const texts = seen.map((one) => JSON.stringify(one))
   for (const { raw } of malformed) expect(texts).toContain(raw)
-  const seenGuids = seen.map((item) => (item as { guid?: unknown } | null)?.guid)
+  const seenGuids = seen.map((one) => (one as { guid?: unknown } | null)?.guid)
   for (const { guid } of items) expect(seenGuids).toContain(guid)
   expect(seen).toHaveLength(50)
+})
+
+test('a cursor taken from an unreadable item skips nothing of the same second', async () => {
+  const { sandbox, list } = await openSandbox({ backlog: 0 })
+  sandbox.publish([item('urn:x:1', '2026-02-03T11:00:00Z'), { headline: 'no guid' }])
+  const sinceCursor = String((await list()).body.meta.paging.latestCursor)
+  sandbox.publish([item('urn:x:2', '2026-02-03T11:00:00Z')])
+  expect(guids(await list({ sinceCursor }))).toEqual(['urn:x:2'])
 })
 
 test('an item is found by its identifiers until it vanishes', async () => {

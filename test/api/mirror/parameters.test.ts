@@ -141,6 +141,24 @@ describe('the default range', () => {
     expect(guids(await list('dateFrom=2025&dateTo=2025'))).toEqual(['old', 'older'])
   })
 
+  test('moves with the clock, and a walk outlives that', async () => {
+    let nowMs = NOW_MS
+    const { publish, list } = await openMirror({ now: () => nowMs })
+    publish(items)
+    const first = await list('pageSize=1')
+    nowMs += 60_000
+    expect(guids(await list(`pageSize=1&pageCursor=${first.body.meta.paging.nextCursor}`))).toEqual(['b'])
+  })
+
+  test('and both given bounds include their own moment', async () => {
+    const { publish, list } = await openMirror()
+    publish(items)
+    expect(guids(await list('dateFrom=2026-02-02T07:00:00Z&dateTo=2026-02-03T07:00:00Z'))).toEqual(['a', 'b'])
+    expect(guids(await list('dateFrom=2026-02-02T07:00:01Z&dateTo=2026-02-03T06:59:59Z'))).toEqual([])
+    expect(guids(await list('dateFrom=2026-02-02T07:00&dateTo=2026-02-02T07:00'))).toEqual(['b'])
+    expect(guids(await list('dateFrom=2026-02-03&dateTo=2026-02-01'))).toEqual([])
+  })
+
   test('is not applied with an instrument or listing filter that the plan has', async () => {
     const { publish, list } = await openMirror()
     publish(items)
