@@ -56,7 +56,11 @@ it('goes on through every fault of the upstream: truth = log + open gaps + rejec
       )
       await eventually(status, ({ upstream }) => upstream.state === 'ok', 30_000)
     }
-    const malformed = [{ headline: 'no guid' }, { guid: 'urn:newsml:example:bad:1', timestamp: 'yesterday' }, 17]
+    const malformed = [
+      { headline: 'no guid' },
+      { guid: 'urn:newsml:example:bad:1', timestamp: 'yesterday' },
+      17,
+    ]
     await post('items', { items: malformed })
     const events = await eventually(
       () => pullAll(bridge.ready.http),
@@ -74,7 +78,8 @@ it('goes on through every fault of the upstream: truth = log + open gaps + rejec
     expect(filled.map((event) => event.data.id).sort()).toEqual(opened.map((event) => event.data.id).sort())
     await eventually(
       async () => (await fetch(`${bridge.ready.ops}/metrics`)).text(),
-      (text) => text.includes('bridge_items_total{disposition="rejected"} 3') && text.includes('bridge_gaps_open 0'),
+      (text) =>
+        text.includes('bridge_items_total{disposition="rejected"} 3') && text.includes('bridge_gaps_open 0'),
     )
     expect((await status()).quota.used).toBeGreaterThanOrEqual(sandbox.usage().units)
     expect(await bridge.stop()).toBe(0)

@@ -53,7 +53,11 @@ describe.concurrent('a burst that is larger than a page', () => {
       expectComplete(truth, pulled)
       expectComplete(truth, streamed)
       expect(compare(truth, pulled).gaps).toEqual([])
-      expect({ throttled: usage.throttled, quotaRefused: usage.quotaRefused, violations: usage.violations }).toEqual({
+      expect({
+        throttled: usage.throttled,
+        quotaRefused: usage.quotaRefused,
+        violations: usage.violations,
+      }).toEqual({
         throttled: 0,
         quotaRefused: 0,
         violations: 0,

@@ -18,8 +18,14 @@ describe('bridge run', () => {
   let bridge: BridgeProcess
 
   beforeAll(async () => {
-    sandbox = await startSandbox({ scenario: 'demo', plan: 'ultimate', weeklyQuota: 1_000_000 }, { clock: systemClock })
-    const env = bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'ultimate', BRIDGE_BACKFILL: 'PT1H' })
+    sandbox = await startSandbox(
+      { scenario: 'demo', plan: 'ultimate', weeklyQuota: 1_000_000 },
+      { clock: systemClock },
+    )
+    const env = bridgeEnv(sandbox, directory.path, {
+      BRIDGE_UPSTREAM_PLAN: 'ultimate',
+      BRIDGE_BACKFILL: 'PT1H',
+    })
     bridge = await startBridge(env)
     await eventually(
       () => getJson<{ log: { latest: number } }>(`${bridge.ready.http}/v1/status`),
@@ -41,7 +47,12 @@ describe('bridge run', () => {
   it('answers every wrong request with a problem that names the fix', async () => {
     const wrong: [string, RequestInit, number, string][] = [
       ['/v1/disclosures', { headers: {} }, 401, 'unauthorised'],
-      ['/v1/disclosures', { headers: { authorization: 'Bearer wrong-token-0123456789' } }, 401, 'unauthorised'],
+      [
+        '/v1/disclosures',
+        { headers: { authorization: 'Bearer wrong-token-0123456789' } },
+        401,
+        'unauthorised',
+      ],
       ['/v1/disclosures?limit=0', {}, 400, 'parameter_invalid'],
       ['/v1/disclosures?limt=5', {}, 400, 'parameter_invalid'],
       ['/v1/disclosures?after=rubbish', {}, 400, 'cursor_invalid'],
@@ -53,7 +64,12 @@ describe('bridge run', () => {
     ]
     for (const [path, init, status, code] of wrong) {
       const response = await fetch(`${bridge.ready.http}${path}`, { headers: bearer, ...init })
-      const problem = (await response.json()) as { status: number; code: string; detail: string; title: string }
+      const problem = (await response.json()) as {
+        status: number
+        code: string
+        detail: string
+        title: string
+      }
       expect([path, response.status, problem.code]).toEqual([path, status, code])
       expect(response.headers.get('content-type')).toContain('application/problem+json')
       expect(problem.detail.length).toBeGreaterThan(5)
@@ -81,7 +97,11 @@ describe('bridge run', () => {
       'gaps',
       'roles',
     ])
-    expect(status).toMatchObject({ leader: { self: true }, upstream: { state: 'ok' }, log: { kind: 'embedded' } })
+    expect(status).toMatchObject({
+      leader: { self: true },
+      upstream: { state: 'ok' },
+      log: { kind: 'embedded' },
+    })
   })
 
   it('is alive and ready on the ops listener, and measures itself there', async () => {
@@ -95,10 +115,16 @@ describe('bridge run', () => {
   it('gives each event in the shape of the contract, and a filter only what it matches', async () => {
     const events = await pullAll(bridge.ready.http)
     const [first] = events
-    expect(first).toMatchObject({ specversion: '1.0', source: '/disclosures/sources/rns', sequence: '00000000000000000001' })
+    expect(first).toMatchObject({
+      specversion: '1.0',
+      source: '/disclosures/sources/rns',
+      sequence: '00000000000000000001',
+    })
     expect(first?.id).toBe(first?.data.guid)
     const codes = (event: { data: Record<string, unknown> }) =>
-      (event.data.category as { kind: string; code: string }[]).filter(({ kind }) => kind === 'FCA').map(({ code }) => code)
+      (event.data.category as { kind: string; code: string }[])
+        .filter(({ kind }) => kind === 'FCA')
+        .map(({ code }) => code)
     const code = events.flatMap(codes)[0] ?? ''
     const matching = await pullAll(bridge.ready.http, `&fcaCategories=${code}`)
     expect(matching.length).toBeGreaterThan(0)
@@ -129,13 +155,19 @@ describe('the command line', () => {
 
   it('ends with 2 on a command that does not exist, with the near match', async () => {
     const run = await runToEnd(['rum'], {})
-    expect([run.code, run.stderr.split('\n')[0]]).toEqual([2, 'bridge: there is no command "rum" – did you mean "run"?'])
+    expect([run.code, run.stderr.split('\n')[0]]).toEqual([
+      2,
+      'bridge: there is no command "rum" – did you mean "run"?',
+    ])
   })
 
   it('refuses a backfill that the quota does not pay for, with the arithmetic, and ends with 3', async () => {
     using directory = temporaryDirectory()
     const sandbox = await startSandbox({ scenario: 'quiet', plan: 'free' }, { clock: systemClock })
-    const env = bridgeEnv(sandbox, directory.path, { BRIDGE_BACKFILL: 'P60D', BRIDGE_UPSTREAM_WEEKLY_QUOTA: '350' })
+    const env = bridgeEnv(sandbox, directory.path, {
+      BRIDGE_BACKFILL: 'P60D',
+      BRIDGE_UPSTREAM_WEEKLY_QUOTA: '350',
+    })
     const run = await runToEnd(['run'], env)
     await sandbox.close()
     expect(run.code).toBe(3)
