@@ -26,24 +26,10 @@ const campaign = (turn: Turn): void => {
 }
 
 const claim = (turn: Turn): void => {
-  const {
-    lastGoodPollMs,
-    upstream,
-    usedCursors,
-    blockedUntilMs,
-    failuresInARow,
-    tooManyInARow,
-    hintsInARow,
-  } = turn.state
-  const kept = {
-    lastGoodPollMs,
-    upstream,
-    usedCursors,
-    blockedUntilMs,
-    failuresInARow,
-    tooManyInARow,
-    hintsInARow,
-  }
+  const { head, ledger, lastGoodPollMs, upstream, usedCursors } = turn.state
+  const { blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow } = turn.state
+  const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, usedCursors }
+  const kept = { ...asFarAsKnown, blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }
   turn.actions.push({ type: 'abandon' }, { type: 'claim' })
 }
