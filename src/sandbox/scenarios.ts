@@ -148,19 +148,21 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     },
   },
   demo: {
-    meaning: 'both bursts within half a minute, then an item every five seconds; usual days follow',
+    meaning: 'both bursts within half a minute, an item every five seconds until 08:00, then usual days',
     start: '06:59:57',
-    backlog: 300,
+    backlog: 60,
     skips: [quietBetweenBursts],
     goesOn: true,
     firstDay: (market) => {
-      const steady = even(stretch('07:10:13', '18:30:00'), 8_150)
-      return publications(draftDay(market, FIRST_DAY, [...burstSeconds(market), ...steady]))
+      const steady = even(stretch('07:10:13', '07:59:58'), 598)
+      const later = usualDay(USUAL_DAY_ITEMS, chanceOf(market, FIRST_DAY)).filter(
+        (at) => at >= secondOfDay('08:00'),
+      )
+      return publications(draftDay(market, FIRST_DAY, [...burstSeconds(market), ...steady, ...later]))
     },
   },
 }
 
-/** The name of a scenario. */
 /**
  * The scenario of that name.
  * @throws BridgeError `usage` with the near match
