@@ -9,6 +9,8 @@ import { quotaAt, spentOn } from './ledger.ts'
 const WEEK_MS = 7 * 24 * 3_600_000
 /** Of the weekly quota, kept for fills and sweeps. On the advanced plan 140 requests a business day; a morning takes about 40. */
 export const WALK_SHARE = 0.2
+/** Of the weekly quota, the most that a backfill may take. */
+const BACKFILL_SHARE = 0.5
 /** Polling faster than this gains nothing that a reader would notice. */
 const SHORTEST_INTERVAL_MS = 1000
 
@@ -29,6 +31,8 @@ export interface Pacing {
   pollIntervalMs(): number
   /** True when one more request of a fill or sweep can be paid without taking it from the polls. */
   mayWalk(ledger: Ledger, nowMs: number): boolean
+  /** True when one more request of the backfill can be paid: at most half of a week's quota goes there. */
+  mayBackfill(ledger: Ledger, nowMs: number): boolean
   /** True when any request can be paid. */
   mayRequest(ledger: Ledger, nowMs: number): boolean
 }
@@ -45,6 +49,8 @@ export function fixedPacing(plan: PlanFigures): Pacing {
   return {
     pollIntervalMs: () => intervalMs,
     mayRequest,
+    mayBackfill: (ledger, nowMs) =>
+      mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < plan.weeklyQuota * BACKFILL_SHARE,
     mayWalk: (ledger, nowMs) =>
       mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < plan.weeklyQuota * WALK_SHARE,
   }

@@ -2,6 +2,7 @@
  * The poll: what to ask, and what its answer means. Owns the cursor: taking the first one, moving it, noticing that it
  * goes in circles or was refused. Refuses to walk pages.
  */
+import { quotaAt } from '../governor/ledger.ts'
 import type { Commit, PendingSweep } from '../log/log.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import { blockAfter, unblock } from './failure.ts'
@@ -22,17 +23,28 @@ const LONGEST_SWEEP_MS = 30 * 60_000
 /** Cursors remembered to notice a circle. */
 const CURSORS_KEPT = 500
 const DAY_MS = 24 * 3_600_000
+/** A `Date` further from our clock than ten years is rubbish; a sandbox's market may well run in another year. */
+const LARGEST_SKEW_MS = 3653 * DAY_MS
+/** Bounds in the future cost nothing, items behind a bound that is too early would be lost. */
+const COVER_MARGIN_MS = 60_000
+/** New cursors refused in a row before polling goes on by date: the service takes none of its own. */
+const REFUSALS = 2
 /** Items of a business day on this wire: 1,900, the sandbox's and the usual day's figure. */
 const ITEMS_A_DAY = 1900
 
-/** Sends the request that polling needs now: with the cursor, for a cursor, or by date while there is none. */
+/**
+ * Sends the request that polling needs now: with the cursor; for a cursor; while upstream gives none, by date from the
+ * newest item held, and before the first item without any date, so that no clock is believed.
+ */
 export function poll(turn: Turn): void {
   const { head, cursorRefused } = turn.state
   const { pageSize } = turn.config
   const query: ListQuery = { pageSize }
   if (!cursorRefused) {
     if (head.cursor !== null) query.sinceCursor = head.cursor
-    else if (head.lastCleanPollMs !== null) query.fromMs = head.lastCleanPollMs - FILL_MARGIN_MS
+    else if (head.lastCleanPollMs !== null && head.latestTimeMs > 0) {
+      query.fromMs = Math.min(head.lastCleanPollMs, head.latestTimeMs) - FILL_MARGIN_MS
+    }
   }
   const purpose = cursorRefused ? 'probe' : 'poll'
   turn.state.request = { purpose, query }
@@ -53,7 +65,7 @@ export function answerPoll(turn: Turn, query: ListQuery, answer: Answer, spentMs
     return
   }
   const page = answer.value
-  const startMs = (answer.serverMs ?? answer.endedMs) - (answer.endedMs - answer.startedMs)
+  const startMs = upstreamNow(answer) - Math.max(0, answer.endedMs - answer.startedMs)
   const circle = circleIn(turn, query, page)
   if (circle !== null) {
     blockAfter(turn, { ...answer, kind: 'invalid', reason: circle }, spentMs)
@@ -63,12 +75,15 @@ export function answerPoll(turn: Turn, query: ListQuery, answer: Answer, spentMs
   }
   unblock(turn)
   turn.state.lastGoodPollMs = turn.nowMs
+  // A poll may take longer than the interval: whatever else waits gets its turn before the next one.
+  turn.state.nextPollMs = Math.max(turn.state.nextPollMs, turn.nowMs + 1)
   turn.state.request = null
   const purpose = turn.state.cursorRefused ? 'probe' : 'poll'
   turn.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
-  if (turn.state.cursorRefused) takeNewCursor(turn, page, startMs)
-  else if (turn.state.head.lastCleanPollMs === null) takeFirstCursor(turn, page, startMs)
-  else takeItems(turn, query, page, startMs)
+  const upToMs = coveredTo(answer, page)
+  if (turn.state.cursorRefused) takeNewCursor(turn, page, startMs, upToMs)
+  else if (turn.state.head.lastCleanPollMs === null) takeFirstCursor(turn, page, startMs, upToMs)
+  else takeItems(turn, query, page, startMs, upToMs)
   turn.actions.push({
     type: 'report',
     level: page.warnings.length > 0 ? 'warn' : 'info',
@@ -92,13 +107,14 @@ export function answerPoll(turn: Turn, query: ListQuery, answer: Answer, spentMs
  */
 function circleIn(turn: Turn, query: ListQuery, page: ReadPage): string | null {
   const { latestCursor } = page
-  if (query.sinceCursor === undefined || latestCursor === null) return null
+  if (query.sinceCursor === undefined) return null
   if (page.fresh.length > 0) {
     turn.state.knownOverflows = 0
     return null
   }
   turn.state.knownOverflows = page.hasMore === true ? turn.state.knownOverflows + 1 : 0
   if (turn.state.knownOverflows > 1) return 'more is announced again, but every item is known'
+  if (latestCursor === null) return null
   const moved = latestCursor !== query.sinceCursor
   if (moved && turn.state.usedCursors.includes(latestCursor))
     return 'the answer goes back to a cursor already used'
@@ -109,10 +125,9 @@ function circleIn(turn: Turn, query: ListQuery, page: ReadPage): string | null {
 }
 
 /** The very first answer: its cursor is where polling starts; the backfill reads what lies before it. */
-function takeFirstCursor(turn: Turn, page: ReadPage, startMs: number): void {
+function takeFirstCursor(turn: Turn, page: ReadPage, startMs: number, untilMs: number): void {
   const { backfillMs } = turn.config
-  const untilMs = startMs + 1000
-  const backfill = backfillMs > 0 ? { doneToMs: untilMs - backfillMs, untilMs } : null
+  const backfill = backfillMs > 0 ? { doneToMs: startMs - backfillMs, untilMs } : null
   if (backfill !== null && !canPayBackfill(turn, backfill.doneToMs, untilMs)) return
   remember(turn, page.latestCursor)
   enqueue(turn, 'poll', {
@@ -123,15 +138,16 @@ function takeFirstCursor(turn: Turn, page: ReadPage, startMs: number): void {
 
 /** Refuses a backfill that would cost more than half of the quota left, with the arithmetic. */
 function canPayBackfill(turn: Turn, fromMs: number, untilMs: number): boolean {
-  const { pageSize, businessDays, weeklyQuota, pacing } = turn.config
+  const { pageSize, businessDays, weeklyQuota, quotaReset } = turn.config
+  const { remaining } = quotaAt(turn.state.ledger, weeklyQuota, quotaReset, turn.nowMs)
   const days = Math.ceil((untilMs - fromMs) / DAY_MS)
   const busy = businessDays(fromMs, untilMs)
   const units = busy * Math.ceil(ITEMS_A_DAY / pageSize) + days
-  if (units <= weeklyQuota / 2 && pacing.mayRequest(turn.state.ledger, turn.nowMs)) return true
+  if (units <= remaining / 2) return true
   turn.actions.push({
     type: 'halt',
     message:
-      `the backfill would cost about ${units} of the ${weeklyQuota} requests a week: ${busy} business days × ` +
+      `the backfill would cost about ${units} of the ${remaining} requests left of this week's ${weeklyQuota}: ${busy} business days × ` +
       `${Math.ceil(ITEMS_A_DAY / pageSize)} pages of ${pageSize} + ${days} days; at most half may be used`,
     hint: 'Set BRIDGE_BACKFILL to a shorter time, or BRIDGE_UPSTREAM_WEEKLY_QUOTA and BRIDGE_UPSTREAM_PLAN to what your key has.',
   })
@@ -139,17 +155,19 @@ function canPayBackfill(turn: Turn, fromMs: number, untilMs: number): boolean {
 }
 
 /** After a refused cursor: polling goes on from a new one; everything since the last clean poll is a gap. */
-function takeNewCursor(turn: Turn, page: ReadPage, startMs: number): void {
+function takeNewCursor(turn: Turn, page: ReadPage, startMs: number, upToMs: number): void {
   const { head } = turn.state
   turn.state.cursorRefused = false
-  remember(turn, page.latestCursor)
-  const fromMs = (head.lastCleanPollMs ?? startMs) - FILL_MARGIN_MS
-  const gap = newGap(turn, 'cursor_refused', fromMs, startMs + 1000)
+  turn.state.refusedInARow += 1
+  const cursor = turn.state.refusedInARow > REFUSALS ? null : page.latestCursor
+  remember(turn, cursor)
+  const fromMs = Math.min(head.lastCleanPollMs ?? startMs, startMs) - FILL_MARGIN_MS
+  const gap = newGap(turn, 'cursor_refused', fromMs, upToMs)
   publish(turn, {
     purpose: 'probe',
     items: [],
     opening: gap,
-    first: { cursor: page.latestCursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },
+    first: { cursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },
   })
   turn.actions.push({
     type: 'report',
@@ -159,8 +177,9 @@ function takeNewCursor(turn: Turn, page: ReadPage, startMs: number): void {
   })
 }
 
-function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number): void {
+function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number, upToMs: number): void {
   const { head } = turn.state
+  if (query.sinceCursor !== undefined) turn.state.refusedInARow = 0
   const lastCleanMs = head.lastCleanPollMs ?? startMs
   const cursor = page.latestCursor ?? head.cursor
   const held = addHeld({ held: [], latest: new Map() }, page.fresh).held
@@ -171,8 +190,10 @@ function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number
     remember(turn, cursor)
     startWalk(turn, {
       kind: 'fill',
-      fromMs: lastCleanMs - FILL_MARGIN_MS,
+      fromMs: fillStart(turn, page, lastCleanMs) - FILL_MARGIN_MS,
       toMs: null,
+      upToMs,
+      mustMeet: page.guids,
       held,
       rejected: page.rejected,
       cause: overflowCause(startMs - lastCleanMs, turn.config.pacing.pollIntervalMs()),
@@ -187,9 +208,32 @@ function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number
   } else turn.state.head = { ...head, lastCleanPollMs: startMs }
 }
 
+/**
+ * Where a fill has to begin, before the margin: no clock alone is believed. What is newer than the last published item
+ * or than the oldest item of the overflowing page is not known, so the earliest of the three counts.
+ */
+function fillStart(turn: Turn, page: ReadPage, lastCleanMs: number): number {
+  const { latestTimeMs } = turn.state.head
+  const publishedMs = latestTimeMs === 0 ? lastCleanMs : latestTimeMs
+  const earliestMs = Math.min(lastCleanMs, publishedMs, ...page.times)
+  return Math.max(earliestMs, lastCleanMs - DAY_MS)
+}
+
+/** Upstream's present, by its `Date` where that can be believed, else by our clock; ms since 1970. */
+function upstreamNow({ serverMs, endedMs }: Answer): number {
+  return serverMs !== null && Math.abs(serverMs - endedMs) <= LARGEST_SKEW_MS ? serverMs : endedMs
+}
+
+/** Up to where the cursor of this answer covers: the end of the request and its newest item, with a margin. */
+function coveredTo(answer: Answer, page: ReadPage): number {
+  return (
+    page.times.reduce((newest, timeMs) => Math.max(newest, timeMs), upstreamNow(answer)) + COVER_MARGIN_MS
+  )
+}
+
 /** True when the answer left new items out. Polling by date sees it in a next page behind items that are new. */
 function overflows(turn: Turn, query: ListQuery, page: ReadPage): boolean {
-  if (query.sinceCursor !== undefined) return page.hasMore ?? page.guids.length >= turn.config.pageSize
+  if (query.sinceCursor !== undefined) return page.hasMore ?? page.count >= turn.config.pageSize
   return page.fresh.length > 0 && page.nextCursor !== null
 }
 

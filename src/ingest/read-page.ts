@@ -12,6 +12,9 @@ import type { HeldItem, ReadPage } from './state.ts'
 /** A broker refuses batches above 1 MiB; an item is at most half of that. */
 const LARGEST_ITEM_BYTES = 512 * 1024
 
+/** Such a guid could not be told from the event id of another guid's revision. */
+const LIKE_A_REVISION = /#\d+$/
+
 /** The latest published revision of a guid. */
 export interface Standing {
   revision: number
@@ -45,7 +48,9 @@ export function readItems(
   }
   const { nextCursor, latestCursor, hasMore, warnings } = page
   const duplicates = held.length - fresh.length
-  return { fresh, guids, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
+  const times = held.map((item) => item.disclosure.timeMs)
+  const count = page.items.length
+  return { fresh, guids, times, count, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
 }
 
 function holdItem({ text, value }: RawItem, nowMs: number): HeldItem | RejectedItem {
@@ -53,6 +58,9 @@ function holdItem({ text, value }: RawItem, nowMs: number): HeldItem | RejectedI
   const read = readDisclosure(value)
   if (!read.ok) return { raw: text, reason: read.reason, guid: read.guid, recordedtime }
   const { disclosure } = read
+  if (LIKE_A_REVISION.test(disclosure.guid)) {
+    return { raw: text, reason: 'the guid ends like a revision', guid: disclosure.guid, recordedtime }
+  }
   if (Buffer.byteLength(text) > LARGEST_ITEM_BYTES) {
     return {
       raw: text,

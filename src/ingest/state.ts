@@ -45,6 +45,10 @@ export interface ReadPage {
   fresh: HeldItem[]
   /** guids of every readable item of the page. */
   guids: string[]
+  /** Upstream times of every readable item, in the same order, ms since 1970. */
+  times: number[]
+  /** Items on the page, unreadable ones too. */
+  count: number
   duplicates: number
   rejected: RejectedItem[]
   nextCursor: string | null | undefined
@@ -77,6 +81,10 @@ export interface Walk {
   /** Items published by this walk so far. */
   published: number
   startedMs: number
+  /** Everything up to here is covered by the cursor of the poll that a fill follows; ms since 1970, upstream's clock. */
+  upToMs: number
+  /** guids of that poll: a fill that meets none of them has not walked where it should. */
+  mustMeet: readonly string[]
   /** The gap it works on; null while none is open. */
   gapId: string | null
   cause: GapCause
@@ -101,6 +109,8 @@ export interface IngestState {
   /** The poll's cursor was refused: the next request asks for a new one. */
   cursorRefused: boolean
   backfillRetryMs: number
+  /** Tries of the backfill in a row that came to nothing. */
+  backfillFailures: number
   upstream: UpstreamHealth
   /** Our clock, ms since 1970; null before the first. */
   lastGoodPollMs: number | null
@@ -109,6 +119,12 @@ export interface IngestState {
   tooManyInARow: number
   /** Of the 429s in a row, those that hint at the weekly quota. */
   hintsInARow: number
+  /** Commits and spends in a row that broke the writer. */
+  brokenInARow: number
+  /** Polls in a row whose cursor was refused although it was new. */
+  refusedInARow: number
+  /** Our clock at the last input: a clock that was set back shows. */
+  lastSeenMs: number
   /** Cursors that polls have answered, newest last. */
   usedCursors: string[]
   /** Polls in a row that announced more and brought nothing unknown. */
@@ -222,11 +238,15 @@ export function initialState(): IngestState {
     blockedUntilMs: 0,
     cursorRefused: false,
     backfillRetryMs: 0,
+    backfillFailures: 0,
     upstream: 'waiting',
     lastGoodPollMs: null,
     failuresInARow: 0,
     tooManyInARow: 0,
     hintsInARow: 0,
+    brokenInARow: 0,
+    refusedInARow: 0,
+    lastSeenMs: 0,
     usedCursors: [],
     knownOverflows: 0,
     refunds: [],

@@ -2,11 +2,17 @@
  * The poller's state machine: `step(state, input) → {state, actions}`, pure, with every state × input cell written
  * down. Owns the table. The work inside the cells is in `poll.ts`, `walk.ts` and `jobs.ts`; `poller.ts` acts.
  */
+import { backoffMs } from '../core/backoff.ts'
 import { flushQueue, nextJob } from './jobs.ts'
 import { answerPoll } from './poll.ts'
 import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
 import { initialState } from './state.ts'
 import { answerWalk, wakeWalk } from './walk.ts'
+
+/** Waits after the log did not take a write: a second, doubling up to five minutes. Polls cost units all the same. */
+const BROKEN = { baseMs: 1000, factor: 2, maxMs: 5 * 60_000, jitter: 0.1 }
+/** Clocks are corrected by less all the time. */
+const SMALLEST_STEP_BACK_MS = 1000
 
 type Of<T extends InputType> = Extract<Input, { type: T }>
 type Cell<T extends InputType> = (turn: Turn, input: Of<T>) => void
@@ -26,9 +32,9 @@ const campaign = (turn: Turn): void => {
 }
 
 const claim = (turn: Turn): void => {
-  const { head, ledger, lastGoodPollMs, upstream, usedCursors } = turn.state
+  const { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow } = turn.state
   const { blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow } = turn.state
-  const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, usedCursors }
+  const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }
   turn.actions.push({ type: 'abandon' }, { type: 'claim' })
@@ -48,7 +54,13 @@ const beginPolling = (turn: Turn): void => {
 }
 
 /** The writer is dead; what happened is read by the next claim. A fenced one steps down. */
-const breakDown: Cell<'broke'> = (turn, { code }) => (code === 'fenced' ? campaign(turn) : claim(turn))
+const breakDown: Cell<'broke'> = (turn, { code }) => {
+  if (code === 'fenced') return campaign(turn)
+  claim(turn)
+  turn.state.brokenInARow += 1
+  const waitMs = backoffMs(turn.state.brokenInARow, BROKEN, turn.config.chance)
+  turn.state.blockedUntilMs = Math.max(turn.state.blockedUntilMs, turn.nowMs + waitMs)
+}
 
 const release = (turn: Turn): void => {
   turn.state.name = 'releasing'
@@ -68,6 +80,7 @@ const answer: Cell<'answered'> = (turn, input) => {
 const settle: Cell<'committed'> = (turn, { writer }) => {
   turn.state.queue = turn.state.queue.slice(1)
   turn.state.committing = false
+  turn.state.brokenInARow = 0
   turn.state.ledger = writer.ledger
   turn.state.head = { ...turn.state.head, sequence: writer.head.sequence }
   goOn(turn)
@@ -133,13 +146,36 @@ export const transitions: Record<StateName, Row> = {
   },
 }
 
+/**
+ * A copy of the state for this moment. When our clock was set back, every moment that it waits for moves along: an
+ * hour's correction must not cost an hour without a poll.
+ */
+function atTime(state: IngestState, nowMs: number): IngestState {
+  const backMs = Math.max(0, state.lastSeenMs - nowMs)
+  if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
+  const { head, walk } = state
+  return {
+    ...state,
+    lastSeenMs: nowMs,
+    nextPollMs: state.nextPollMs - backMs,
+    blockedUntilMs: state.blockedUntilMs - backMs,
+    backfillRetryMs: state.backfillRetryMs - backMs,
+    walk: walk === null ? null : { ...walk, startedMs: walk.startedMs - backMs },
+    head: {
+      ...head,
+      openGaps: head.openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),
+      sweep: head.sweep === null ? null : { ...head.sweep, dueAtMs: head.sweep.dueAtMs - backMs },
+    },
+  }
+}
+
 /** The next state and what to do. Pure: the same arguments give the same answer, given the same draws of chance. */
 export function step(
   state: IngestState,
   input: Input,
   config: IngestConfig,
 ): { state: IngestState; actions: Action[] } {
-  const turn: Turn = { state: { ...state }, actions: [], config, nowMs: input.nowMs }
+  const turn: Turn = { state: atTime(state, input.nowMs), actions: [], config, nowMs: input.nowMs }
   const cell = transitions[state.name][input.type] as Cell<InputType>
   cell(turn, input)
   return { state: turn.state, actions: turn.actions }

@@ -5,18 +5,18 @@
  */
 import { isoMillis, parseTimestamp } from '../core/dates.ts'
 import type { GapCause } from '../core/event.ts'
-import type { OpenGap, PendingSweep } from '../log/log.ts'
+import type { OpenGap } from '../log/log.ts'
 import { COMMIT_LIMIT } from '../log/log.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { addHeld, latestOf } from './held.ts'
 import { gapOf, needsChain, newGap, publish } from './publish.ts'
-import type { Answer, HeldItem, ReadPage, Turn, Walk } from './state.ts'
+import type { Answer, ReadPage, Turn, Walk } from './state.ts'
 import { HOLD_MS } from './state.ts'
 
 /** Requests of one walk that may fail in a row before it is given up for now. */
 const PATIENCE = 5
-/** Full pages in a row with nothing of the range asked for: the date filter is being ignored. */
+/** Pages in a row with nothing of the range asked for: the date filter is being ignored, or the walk has no end. */
 const STRAY_PAGES = 3
 /** A gap is tried again after 30 s, 1 min, 2 min … up to an hour. */
 const GAP_RETRY_MS = 30_000
@@ -24,6 +24,11 @@ const LONGEST_GAP_RETRY_MS = 3_600_000
 /** A gap that could not be filled in two weeks is given up: two full quotas did not pay for it. */
 const GIVE_UP_MS = 14 * 24 * 3_600_000
 const SWEEP_RETRY_MS = 60_000
+/** Tries of a day of the backfill before the rest of it becomes a gap. */
+const BACKFILL_ATTEMPTS = 5
+/** After so many tries a gap is only tried once a day: it must not eat what the next morning needs. */
+const GAP_ATTEMPTS = 8
+const SELDOM_MS = 24 * 3_600_000
 const SWEEP_ATTEMPTS = 3
 
 const UNPAID = 'the quota kept for fills and sweeps is spent'
@@ -34,7 +39,7 @@ const STATE_OF = { fill: 'filling', gap: 'filling', sweep: 'sweeping', backfill:
 export function startWalk(
   turn: Turn,
   given: Pick<Walk, 'kind' | 'fromMs' | 'toMs'> &
-    Partial<Pick<Walk, 'held' | 'rejected' | 'gapId' | 'cause' | 'firstHead'>>,
+    Partial<Pick<Walk, 'held' | 'rejected' | 'gapId' | 'cause' | 'firstHead' | 'upToMs' | 'mustMeet'>>,
 ): void {
   const { kind } = given
   turn.state.walk = {
@@ -50,6 +55,8 @@ export function startWalk(
     rejected: [],
     published: 0,
     startedMs: turn.nowMs,
+    upToMs: given.toMs ?? turn.nowMs,
+    mustMeet: [],
     gapId: null,
     cause: 'overflow',
     firstHead: null,
@@ -88,7 +95,7 @@ export function answerWalk(turn: Turn, walk: Walk, answer: Answer, spentMs: numb
   turn.state.request = null
   const grown = withPage(walk, page)
   turn.state.walk = grown
-  if (page.nextCursor === null) return finishWalk(turn, grown)
+  if (page.nextCursor === null) return endOfWalk(turn, grown)
   const trouble = troubleWith(walk, grown, page)
   if (trouble !== null) return abandonWalk(turn, grown, trouble)
   const next = { ...grown, pageCursor: page.nextCursor ?? null, failures: 0 }
@@ -98,12 +105,15 @@ export function answerWalk(turn: Turn, walk: Walk, answer: Answer, spentMs: numb
 }
 
 function withPage(walk: Walk, page: ReadPage): Walk {
-  const inRange = page.fresh.filter((item) => isInRange(walk, item))
-  const stray = page.fresh.length > 0 && inRange.length === 0 && page.duplicates === 0
+  const inRange = page.fresh.filter((item) => isInRange(walk, item.disclosure.timeMs))
+  const stray = !page.times.some((timeMs) => isInRange(walk, timeMs))
   return {
     ...walk,
     ...addHeld(walk, inRange),
-    rejected: [...walk.rejected, ...page.rejected],
+    rejected: [
+      ...walk.rejected,
+      ...page.rejected.filter((item) => !walk.rejected.some(({ raw }) => raw === item.raw)),
+    ],
     guids: new Set([...walk.guids, ...page.guids]),
     pages: walk.pages + 1,
     strayPages: stray ? walk.strayPages + 1 : 0,
@@ -112,8 +122,8 @@ function withPage(walk: Walk, page: ReadPage): Walk {
 }
 
 /** Upstream's whole seconds and our widened bounds may differ by a second on either side. */
-function isInRange({ fromMs, toMs }: Walk, { disclosure }: HeldItem): boolean {
-  return disclosure.timeMs >= fromMs - 1000 && (toMs === null || disclosure.timeMs <= toMs + 2000)
+function isInRange({ fromMs, toMs }: Walk, timeMs: number): boolean {
+  return timeMs >= fromMs - 1000 && (toMs === null || timeMs <= toMs + 2000)
 }
 
 /** Why this walk cannot go on, or null. */
@@ -122,8 +132,15 @@ function troubleWith(before: Walk, after: Walk, page: ReadPage): string | null {
     return 'the answer does not say how the walk goes on'
   if (after.seenCursors.includes(page.nextCursor)) return 'the page cursor goes in circles'
   if (page.guids.length > 0 && after.guids.size === before.guids.size) return 'the page repeats'
-  if (after.strayPages >= STRAY_PAGES) return 'the date filter is being ignored'
+  if (after.strayPages >= STRAY_PAGES) return 'the pages hold nothing of the range asked for'
   return null
+}
+
+/** A fill that met no item of the poll it follows was led astray: it is not done. */
+function endOfWalk(turn: Turn, walk: Walk): void {
+  const astray = walk.mustMeet.length > 0 && !walk.mustMeet.some((guid) => walk.guids.has(guid))
+  if (astray) return abandonWalk(turn, walk, 'the walk did not meet the poll that it fills')
+  finishWalk(turn, walk)
 }
 
 function finishWalk(turn: Turn, walk: Walk): void {
@@ -148,7 +165,7 @@ function finishWalk(turn: Turn, walk: Walk): void {
       last: { openGaps: without },
     })
   } else if (walk.kind === 'fill' && needsChain(walk.held)) {
-    const gap = newGap(turn, walk.cause, walk.fromMs, fillEndMs(turn, walk))
+    const gap = newGap(turn, walk.cause, walk.fromMs, walk.upToMs)
     publish(turn, {
       ...common,
       opening: gap,
@@ -161,6 +178,7 @@ function finishWalk(turn: Turn, walk: Walk): void {
     const untilMs = backfill?.untilMs ?? 0
     const doneToMs = walk.toMs ?? untilMs
     const next = backfill === null || doneToMs >= untilMs ? null : { doneToMs, untilMs }
+    turn.state.backfillFailures = 0
     publish(turn, { ...common, last: { backfill: next } })
   } else if (walk.kind === 'sweep') publish(turn, { ...common, last: { sweep: null } })
   else publish(turn, { ...common, first: walk.firstHead ?? {} })
@@ -181,25 +199,67 @@ function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY
     if (walk.gapId === null) publishUnfinished(turn, walk, turn.nowMs + retryMs)
     else postponeGap(turn, walk, retryMs)
   } else if (kind === 'sweep') {
-    publish(turn, { purpose, items, rejected, last: { sweep: sweepLater(turn, head.sweep) } })
+    postponeSweep(turn, walk)
   } else {
-    turn.state.backfillRetryMs = turn.nowMs + SWEEP_RETRY_MS
+    postponeBackfill(turn, walk, retryMs)
     turn.actions.push({ type: 'wake', atMs: turn.state.nextPollMs })
   }
   reportWalk(turn, turn.state.walk ?? walk, reason)
   endWalk(turn, walk)
 }
 
-/** The same sweep a little later, or none after too many tries. */
-function sweepLater(turn: Turn, sweep: PendingSweep | null): PendingSweep | null {
-  if (sweep === null || sweep.attempts + 1 >= SWEEP_ATTEMPTS) return null
-  return { ...sweep, attempts: sweep.attempts + 1, dueAtMs: turn.nowMs + SWEEP_RETRY_MS }
+/**
+ * The same day of the backfill later: after 30 s, 1 min, 2 min … up to an hour. After too many tries what is left of
+ * it becomes an open gap: it shows, and is paid for as gaps are.
+ */
+function postponeBackfill(turn: Turn, walk: Walk, retryMs: number): void {
+  const { purpose, held: items, rejected } = walk
+  const { backfill, openGaps } = turn.state.head
+  turn.state.backfillFailures += 1
+  const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (turn.state.backfillFailures - 1))
+  turn.state.backfillRetryMs = turn.nowMs + waitMs
+  if (backfill === null || turn.state.backfillFailures < BACKFILL_ATTEMPTS) {
+    if (items.length + rejected.length > 0) publish(turn, { purpose, items, rejected })
+    return
+  }
+  turn.state.backfillFailures = 0
+  const opening = {
+    ...newGap(turn, 'outage', backfill.doneToMs, backfill.untilMs),
+    retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS,
+  }
+  publish(turn, {
+    purpose,
+    items,
+    rejected,
+    opening,
+    first: { backfill: null, openGaps: [...openGaps, opening] },
+  })
+}
+
+/** The same sweep a little later; after too many tries, or where it is not paid for, its stretch is an open gap. */
+function postponeSweep(turn: Turn, walk: Walk): void {
+  const { purpose, held: items, rejected } = walk
+  const { sweep, openGaps } = turn.state.head
+  if (sweep !== null && sweep.attempts + 1 < SWEEP_ATTEMPTS) {
+    const later = { ...sweep, attempts: sweep.attempts + 1, dueAtMs: turn.nowMs + SWEEP_RETRY_MS }
+    publish(turn, { purpose, items, rejected, last: { sweep: later } })
+    return
+  }
+  const gap = newGap(turn, 'outage', walk.fromMs, walk.startedMs)
+  const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
+  publish(turn, {
+    purpose,
+    items,
+    rejected,
+    opening,
+    first: { sweep: null, openGaps: [...openGaps, opening] },
+  })
 }
 
 /** The fill is not done in time, or cannot go on: what is known goes out behind an announced gap; the cursor moves. */
 function publishUnfinished(turn: Turn, walk: Walk, retryAtMs: number): void {
   const { head } = turn.state
-  const gap = { ...newGap(turn, walk.cause, walk.fromMs, fillEndMs(turn, walk)), retryAtMs }
+  const gap = { ...newGap(turn, walk.cause, walk.fromMs, walk.upToMs), retryAtMs }
   publish(turn, {
     purpose: walk.purpose,
     items: walk.held,
@@ -236,8 +296,9 @@ function postponeGap(turn: Turn, walk: Walk, retryMs: number): void {
     const closing = { gap: closed(turn, gap, walk.held.length), as: 'given_up' as const }
     return publish(turn, { ...common, closing, last: { openGaps: others } })
   }
-  const attempts = gap.attempts + 1
-  const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (attempts - 1))
+  const attempts = walk.pages + walk.failures === 0 ? gap.attempts : gap.attempts + 1
+  const longestMs = attempts > GAP_ATTEMPTS ? SELDOM_MS : LONGEST_GAP_RETRY_MS
+  const waitMs = Math.min(longestMs, retryMs * 2 ** Math.max(0, attempts - 1))
   const later = { ...gap, attempts, found: gap.found + walk.held.length, retryAtMs: turn.nowMs + waitMs }
   publish(turn, {
     ...common,
@@ -249,15 +310,10 @@ function closed(turn: Turn, gap: OpenGap, found: number) {
   return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(turn.nowMs) }
 }
 
-/** A fill has no upper bound; its gap ends where the poll that overflowed began. */
-function fillEndMs(turn: Turn, walk: Walk): number {
-  return walk.toMs ?? walk.firstHead?.lastCleanPollMs ?? turn.nowMs
-}
-
 function endWalk(turn: Turn, walk: Walk): void {
   turn.state.walk = null
   turn.state.name = 'polling'
-  if (walk.kind !== 'backfill') {
+  if (walk.kind === 'fill') {
     turn.state.nextPollMs = Math.max(turn.state.nextPollMs, turn.nowMs + turn.config.breathMs)
   }
 }
@@ -287,7 +343,7 @@ function askPage(turn: Turn, walk: Walk): void {
   const { pacing, pageSize } = turn.config
   const { ledger } = turn.state
   const paid =
-    walk.kind === 'backfill' ? pacing.mayRequest(ledger, turn.nowMs) : pacing.mayWalk(ledger, turn.nowMs)
+    walk.kind === 'backfill' ? pacing.mayBackfill(ledger, turn.nowMs) : pacing.mayWalk(ledger, turn.nowMs)
   if (!paid) return abandonWalk(turn, walk, UNPAID, LONGEST_GAP_RETRY_MS)
   const query: ListQuery = {
     pageSize,

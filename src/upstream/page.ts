@@ -49,8 +49,13 @@ export function readPage(body: string): { ok: true; page: Page } | { ok: false; 
   return { ok: true, page }
 }
 
+/** A warning as text, whatever it is; one too deep to be written is only said to be there. */
 function warningText(warning: unknown): string {
-  return (typeof warning === 'string' ? warning : JSON.stringify(warning)).slice(0, LONGEST_WARNING)
+  try {
+    return (typeof warning === 'string' ? warning : JSON.stringify(warning)).slice(0, LONGEST_WARNING)
+  } catch {
+    return 'a warning that cannot be written'
+  }
 }
 
 function cursorText(value: unknown): string | undefined {

@@ -171,7 +171,7 @@ describe('the command line', () => {
     const run = await runToEnd(['run'], env)
     await sandbox.close()
     expect(run.code).toBe(3)
-    expect(run.stderr).toMatch(/would cost about \d+ of the 350 requests a week/)
+    expect(run.stderr).toMatch(/would cost about \d+ of the 349 requests left of this week's 350/)
   })
 
   it('runs on the Node of the house, whatever the machine has', () => {

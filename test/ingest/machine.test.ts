@@ -142,7 +142,7 @@ describe('the poller', () => {
       items: morning(),
     })
     world.run(SEVEN + MINUTE)
-    expect(world.halted).toContain('1170 of the 350 requests')
+    expect(world.halted).toContain("1209 of the 349 requests left of this week's 350")
   })
 
   it('opens a gap when its cursor is refused after a stop, and fills it', () => {

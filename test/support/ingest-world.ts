@@ -24,6 +24,7 @@ import type { Head, Ledger, Purpose, RejectedItem } from '../../src/log/log.ts'
 import { COMMIT_LIMIT } from '../../src/log/log.ts'
 import type { ListQuery } from '../../src/upstream/client.ts'
 import type { Failure } from '../../src/upstream/outcome.ts'
+import type { Page } from '../../src/upstream/page.ts'
 
 export interface WorldItem {
   guid: string
@@ -50,6 +51,20 @@ export interface WorldOptions {
   crashes?: number
   /** Faults stop at this moment, so that the world can come to rest. */
   faultsUntilMs?: number
+  /** How long an answer takes, ms; default 5 to 120. */
+  latencyMs?: readonly [low: number, high: number]
+  /** Upstream's `Date` minus the true time, ms; null = it sends none. Default 0. */
+  dateOffMs?: number | null
+  /** Our clock minus the true time, ms. May be changed while the world runs. */
+  clockOffMs?: number
+  /** Poll cursors are the same whenever they are given; else each is new. */
+  stableCursors?: boolean
+  /** Every poll cursor is refused, new ones too. */
+  alwaysRefuse?: boolean
+  /** Changes answers as a strange upstream would. */
+  strange?: (page: Page, query: ListQuery, requests: number) => Page
+  /** Commits that surely fail. */
+  refuseCommit?: (queued: QueuedCommit) => boolean
   /** Once, at this moment, upstream forgets every cursor given before. */
   cursorsRefusedAtMs?: number
 }
@@ -84,7 +99,7 @@ export class World {
   readonly reports: { event: string; fields: Record<string, unknown> }[] = []
   halted: string | null = null
   nowMs: number
-  private readonly options: WorldOptions
+  readonly options: WorldOptions
   private readonly chance: SeededChance
   private readonly config: IngestConfig
   private readonly agenda: Scheduled[] = []
@@ -207,7 +222,7 @@ export class World {
   }
 
   private feed(input: Input): void {
-    const turn = step(this.state, input, this.config)
+    const turn = step(this.state, { ...input, nowMs: this.ourMs }, this.config)
     this.state = turn.state
     for (const action of turn.actions) this.perform(action)
   }
@@ -223,7 +238,7 @@ export class World {
       this.during(1, () => this.feed({ type: 'copied', nowMs: this.nowMs }))
     else if (action.type === 'wake') {
       const number = ++this.wakeNumber
-      this.during(action.atMs - this.nowMs, () => {
+      this.during(action.atMs - this.ourMs, () => {
         if (number === this.wakeNumber) this.feed({ type: 'woke', nowMs: this.nowMs })
       })
     } else if (action.type === 'abandon') this.requestNumber++
@@ -238,20 +253,18 @@ export class World {
   }
 
   private send(purpose: Purpose, query: ListQuery): void {
-    const spentMs = this.nowMs
+    const spentMs = this.ourMs
     this.spend(purpose, 1)
     this.store.head = { ...this.store.head, lastSpendMs: spentMs }
     this.requests.push({ atMs: spentMs, purpose, query })
     const number = ++this.requestNumber
-    const startedMs = this.nowMs
-    this.during(this.chance.between(5, 120), () => {
+    const startedMs = this.ourMs
+    const [low, high] = this.options.latencyMs ?? [5, 120]
+    this.during(this.chance.between(low, high), () => {
       if (number !== this.requestNumber) return
-      const timing = {
-        startedMs,
-        endedMs: this.nowMs,
-        serverMs: this.nowMs - (this.nowMs % 1000),
-        sent: true,
-      }
+      const { dateOffMs = 0 } = this.options
+      const serverMs = dateOffMs === null ? null : this.nowMs - (this.nowMs % 1000) + dateOffMs
+      const timing = { startedMs, endedMs: this.ourMs, serverMs, sent: true }
       const answer: Answer = { ...timing, ...this.answerTo(query) }
       this.feed({ type: 'answered', answer, spentMs, ledger: this.writerState().ledger, nowMs: this.nowMs })
     })
@@ -273,14 +286,15 @@ export class World {
     ) {
       return { kind: 'refused', status: 400, message: 'cursor expired' }
     }
-    const page = this.page(query)
+    const page = this.options.strange?.(this.answer(query), query, this.requests.length) ?? this.answer(query)
     const standings = (guids: string[]) =>
       new Map(guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const]).filter(hasStanding))
     const isRejected = (text: string) => this.store.rejected.some((item) => item.raw === text)
-    return { kind: 'ok', value: readItems(page, standings, isRejected, this.nowMs) }
+    return { kind: 'ok', value: readItems(page, standings, isRejected, this.ourMs) }
   }
 
-  private page(query: ListQuery) {
+  /** The page as an honest upstream would give it now. */
+  answer(query: ListQuery): Page {
     const { sinceCursor, pageCursor, pageSize } = query
     const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
     const inRange = this.newestFirst.filter(
@@ -298,15 +312,25 @@ export class World {
     return {
       items: chosen.map(({ item }) => ({ text: textOf(item), value: JSON.parse(textOf(item)) as unknown })),
       nextCursor: sinceCursor === undefined ? (more && last !== undefined ? last.key : null) : undefined,
-      latestCursor: newest === undefined ? (sinceCursor ?? null) : `${newest.key}@${this.nowMs}`,
+      latestCursor: newest === undefined ? (sinceCursor ?? null) : this.cursorAt(newest.key),
       hasMore: sinceCursor === undefined ? undefined : more,
       warnings: [],
     }
   }
 
+  private cursorAt(key: string): string {
+    return this.options.stableCursors ? `${key}@0` : `${key}@${this.nowMs}`
+  }
+
+  /** The time on the clock of the machine that the poller runs on. */
+  private get ourMs(): number {
+    return this.nowMs + (this.options.clockOffMs ?? 0)
+  }
+
   private commit({ purpose, commit }: QueuedCommit): void {
-    const lost = this.happens(this.options.unknowns)
-    const applied = !lost || this.chance.yes(0.5)
+    const refused = this.options.refuseCommit?.({ purpose, commit }) === true
+    const lost = refused || this.happens(this.options.unknowns)
+    const applied = !refused && (!lost || this.chance.yes(0.5))
     this.during(this.chance.between(1, 20), () => {
       if (applied) this.apply(commit, purpose)
       if (lost) this.feed({ type: 'broke', code: 'unknown', nowMs: this.nowMs })
