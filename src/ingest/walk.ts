@@ -193,8 +193,7 @@ function isPartOf(walk: Walk, gap: OpenGap): boolean {
 
 /** Gives the walk up for now: what is held is published, what is missing stays owed in the head. */
 function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY_MS): void {
-  const { head } = turn.state
-  const { kind, purpose, held: items, rejected } = walk
+  const { kind } = walk
   if (kind === 'fill' || kind === 'gap') {
     if (walk.gapId === null) publishUnfinished(turn, walk, turn.nowMs + retryMs)
     else postponeGap(turn, walk, retryMs)
