@@ -134,7 +134,7 @@ async function buildApp(
   const checks = {
     log: () => ingest?.poller.state.name !== 'claiming',
     copy: () => follower.lag.events === 0,
-    draining: () => !stopping.signal.aborted,
+    running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(
     createOpsApp({ checks, metrics: freshMetrics(metrics, follower, clock), logger }),

@@ -49,7 +49,10 @@ export async function main(argv: string[], env: Record<string, string | undefine
   const stderr = (line: string): void => void process.stderr.write(`${line}\n`)
   try {
     const [name, ...args] = argv
-    if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    if (name === undefined) {
+      throw new BridgeError('usage', 'which command?', { hint: help() })
+    }
+    if (name === 'help' || name === '--help' || name === '-h') {
       stdout(help())
       return 0
     }

@@ -6,7 +6,7 @@ import { BridgeError } from '../errors.ts'
 
 const SECOND_MS = 1000
 const TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(Z|z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(Z|z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/
 const PARTIAL = /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2}))?)?)?$/
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
 
@@ -33,7 +33,7 @@ function utcMs(
 }
 
 /**
- * Reads an upstream timestamp: date and time with 0 to 9 decimals and a zone. Decimals below a millisecond are cut.
+ * Reads an upstream timestamp: date and time with 0 to 9 decimals and a zone; without one it is UTC. Decimals below a millisecond are cut.
  * @returns milliseconds since 1970, or null when the text is no such moment
  */
 export function parseTimestamp(text: string): number | null {

@@ -23,12 +23,15 @@ export type EventType =
   | typeof GAP_FILLED
   | typeof GAP_GIVEN_UP
 
+/** What CloudEvents takes for a time. */
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
+
 /** An event before the log gave it its place. */
 export interface NewEvent {
   id: string
   source: string
   type: EventType
-  /** Upstream `timestamp` as it came; for a gap, when its state changed. */
+  /** Upstream `timestamp` as it came where it is RFC 3339, else the same moment so; for a gap, when its state changed. */
   time: string
   timeMs: number
   subject: string
@@ -82,7 +85,7 @@ export function disclosureEvent(
     id: held.revision === 1 ? disclosure.guid : `${disclosure.guid}#${held.revision}`,
     source: '/disclosures/sources/rns',
     type: held.revision === 1 ? PUBLISHED : AMENDED,
-    time: disclosure.timestamp,
+    time: RFC_3339.test(disclosure.timestamp) ? disclosure.timestamp : isoMillis(disclosure.timeMs),
     timeMs: disclosure.timeMs,
     subject: issuerKey(disclosure.issuer),
     recordedtime: isoMillis(held.recordedMs),

@@ -22,7 +22,8 @@ export interface Standing {
 }
 
 /**
- * Reads a page. `standings` gives the latest published revision of each guid it is asked for; `isRejected` whether
+ * Reads a page, which upstream sends newest first: of two contents of one guid the upper one is the later revision.
+ * `standings` gives the latest published revision of each guid it is asked for; `isRejected` whether
  * this unreadable text is already kept.
  */
 export function readItems(
@@ -39,12 +40,15 @@ export function readItems(
     else if (!isRejected(read.raw) && !rejected.some((other) => other.raw === read.raw)) rejected.push(read)
   }
   const guids = held.map((item) => item.disclosure.guid)
-  const known = standings(guids)
+  const latest = new Map(standings(guids))
   const fresh: HeldItem[] = []
-  for (const item of held) {
-    const standing = known.get(item.disclosure.guid)
-    if (standing === undefined) fresh.push(item)
-    else if (standing.hash !== item.hash) fresh.push({ ...item, revision: standing.revision + 1 })
+  for (const item of held.toReversed()) {
+    const { guid } = item.disclosure
+    const standing = latest.get(guid)
+    if (standing?.hash === item.hash) continue
+    const revision = (standing?.revision ?? 0) + 1
+    latest.set(guid, { revision, hash: item.hash })
+    fresh.push({ ...item, revision })
   }
   const { nextCursor, latestCursor, hasMore, warnings } = page
   const duplicates = held.length - fresh.length

@@ -41,7 +41,7 @@ export interface HeldItem {
 
 /** A page after the shell compared it with what is already published. */
 export interface ReadPage {
-  /** Revisions that are not published yet, in upstream's order. */
+  /** Revisions that are not published yet, the oldest of the page first. */
   fresh: HeldItem[]
   /** guids of every readable item of the page. */
   guids: string[]

@@ -129,3 +129,9 @@ describe('the event of a gap', () => {
     expect([PUBLISHED, AMENDED].some(isGap)).toBe(false)
   })
 })
+
+test('a time that CloudEvents would refuse is the same moment in RFC 3339', () => {
+  const odd = { ...disclosure, timestamp: '2026-07-01 06:00:01' }
+  expect(disclosureEvent(odd, held).time).toBe('2026-07-01T06:00:01.123Z')
+  expect(disclosureEvent(disclosure, held).time).toBe(disclosure.timestamp)
+})

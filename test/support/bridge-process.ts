@@ -96,11 +96,14 @@ export async function startBridge(env: Record<string, string>, args = ['run']): 
 
 function spawnBridge(args: string[], env: Record<string, string>): ChildProcess {
   const { PATH = '', HOME = '' } = process.env
-  return spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     env: { PATH, HOME, ...env },
     cwd: env.BRIDGE_DATA_DIR ?? tmpdir(),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // A test that fails half way leaves no process behind.
+  process.once('exit', () => child.kill('SIGKILL'))
+  return child
 }
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {
