@@ -8,6 +8,7 @@ import type { QuotaReset } from '../governor/ledger.ts'
 import type { Pacing } from '../governor/pacing.ts'
 import type { Chance } from '../lifecycle/clock.ts'
 import type { Commit, Head, Ledger, Purpose, Refund, RejectedItem, WriterState } from '../log/log.ts'
+import { unusedState } from '../log/state.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import type { Outcome } from '../upstream/outcome.ts'
 
@@ -212,24 +213,15 @@ export const HOLD_MS = 2000
 /** A fill starts this long before the last clean poll: insertion order is not time order. */
 export const FILL_MARGIN_MS = 15 * 60_000
 
-const NO_HEAD: Head = {
-  epoch: '',
-  sequence: 0,
-  cursor: null,
-  latestTimeMs: 0,
-  lastCleanPollMs: null,
-  lastSpendMs: null,
-  openGaps: [],
-  backfill: null,
-  sweep: null,
-}
+/** What a log that was never used says; no request is made before a claim has replaced it. */
+const NOTHING_YET = unusedState('')
 
 /** The state before anything happened. */
 export function initialState(): IngestState {
   return {
     name: 'standby',
-    head: NO_HEAD,
-    ledger: new Map(),
+    head: NOTHING_YET.head,
+    ledger: NOTHING_YET.ledger,
     queue: [],
     committing: false,
     request: null,
