@@ -102,7 +102,9 @@ function spawnBridge(args: string[], env: Record<string, string>): ChildProcess 
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   // A test that fails half way leaves no process behind.
-  process.once('exit', () => child.kill('SIGKILL'))
+  const end = (): void => void child.kill('SIGKILL')
+  process.once('exit', end)
+  child.once('close', () => process.off('exit', end))
   return child
 }
 
