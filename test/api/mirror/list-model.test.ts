@@ -119,8 +119,11 @@ function naiveList(items: Item[], asked: Query): string[] {
     (listed.category as { kind: string; code: string }[]).some(
       (tag) => tag.kind === kind && codes.includes(tag.code),
     )
-  const from = asked.dateFrom === undefined ? -Infinity : Date.parse(PERIODS[asked.dateFrom]?.[0] ?? '')
   const to = asked.dateTo === undefined ? Infinity : Date.parse(PERIODS[asked.dateTo]?.[1] ?? '')
+  // Without `dateFrom` thirty days before `dateTo`, but for an instrument its whole history. Now is close to every item.
+  const ofInstrument = asked.isins !== undefined || asked.symbols !== undefined
+  const defaultFrom = ofInstrument || to === Infinity ? -Infinity : to - 30 * 86_400_000
+  const from = asked.dateFrom === undefined ? defaultFrom : Date.parse(PERIODS[asked.dateFrom]?.[0] ?? '')
   return items
     .filter(
       (listed) =>
