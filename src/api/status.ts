@@ -1,19 +1,18 @@
 /**
  * The shape of `GET /v1/status` (contract §6). Owns nothing else: whoever composes the product fills it.
  */
+import type { Phase } from '../core/calendar.ts'
 import type { Gap } from '../core/event.ts'
+import type { Completeness } from '../governor/completeness.ts'
 
 /** What the upstream last did: `waiting` before the first request, and on a node that does not poll. */
 export type UpstreamState = 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'failing' | 'waiting'
-
-/** Where the London day stands. */
-export type DayPhase = 'closed' | 'pre' | 'burst' | 'open' | 'late'
 
 /** The whole state of this node, as far as an outsider may see it. Times are ISO 8601. */
 export interface Status {
   /** Who polls; `id` and `since` are null while nobody does. */
   leader: { id: string | null; since: string | null; self: boolean }
-  upstream: { state: UpstreamState; lastGoodPoll: string | null; phase: DayPhase }
+  upstream: { state: UpstreamState; lastGoodPoll: string | null; phase: Phase }
   /** In units. `reset` = when units come back; `forecast` = planned use over what is left. */
   quota: {
     limit: number | null
@@ -25,7 +24,7 @@ export interface Status {
   log: { kind: 'kafka' | 'embedded' | 'memory'; epoch: string | null; oldest: number; latest: number }
   copy: { sequence: number; lagEvents: number; lagSeconds: number }
   /** What the plan pays for: polls with their fills, sweeps too, the whole day too. */
-  completeness: 'polls+fills' | '+sweeps' | '+day'
+  completeness: Completeness
   /** Gaps that are open. */
   gaps: readonly Gap[]
   roles: readonly string[]

@@ -5,9 +5,10 @@
 import { backoffMs } from '../core/backoff.ts'
 import { hintsAtQuota, judge429 } from '../governor/judge.ts'
 import { quotaAt } from '../governor/ledger.ts'
+import type { PollResult } from '../obs/metrics.ts'
 import type { Failure, Timing } from '../upstream/outcome.ts'
 import { retryAfterMs } from '../upstream/retry-after.ts'
-import type { PollResult, Turn } from './state.ts'
+import type { Turn } from './state.ts'
 
 /** Waits after failures that upstream may get over by itself: 1, 2, 4 … s, up to the poll interval (at least 5 s). */
 const TROUBLE = { baseMs: 1000, factor: 2, jitter: 0.1 }

@@ -5,8 +5,8 @@ import type { Committed } from '../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../core/event.ts'
 import { type Quota, quotaAt } from '../governor/ledger.ts'
 import type { Purpose } from '../log/log.ts'
-import type { Metrics } from '../obs/metrics.ts'
-import type { Answer, IngestConfig, IngestState, PollResult, QueuedCommit } from './state.ts'
+import type { Metrics, PollResult } from '../obs/metrics.ts'
+import type { Answer, IngestConfig, IngestState, QueuedCommit } from './state.ts'
 
 /** Told by the poller as things happen; never throws. */
 export interface Observer {

@@ -9,6 +9,7 @@ import type { Pacing } from '../governor/pacing.ts'
 import type { Chance } from '../lifecycle/clock.ts'
 import type { Commit, Head, Ledger, Purpose, Refund, RejectedItem, WriterState } from '../log/log.ts'
 import { unusedState } from '../log/state.ts'
+import type { PollResult } from '../obs/metrics.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import type { Outcome } from '../upstream/outcome.ts'
 
@@ -187,18 +188,6 @@ export type Action =
   | { type: 'report'; level: 'info' | 'warn' | 'error'; event: string; fields: Record<string, unknown> }
   /** Ends the process: what is asked for cannot be done. */
   | { type: 'halt'; message: string; hint: string }
-
-/** The label set of `bridge_poll_requests_total{result}`. */
-export type PollResult =
-  | 'new'
-  | 'empty'
-  | 'throttled'
-  | 'quota'
-  | 'client_error'
-  | 'server_error'
-  | 'timeout'
-  | 'network'
-  | 'invalid'
 
 /** One call of `step`: a draft of the next state and the actions so far. Handlers replace fields, never mutate inside. */
 export interface Turn {

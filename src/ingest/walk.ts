@@ -5,7 +5,7 @@
  */
 import { isoMillis, parseTimestamp } from '../core/dates.ts'
 import type { GapCause } from '../core/event.ts'
-import type { OpenGap } from '../log/log.ts'
+import type { Commit, OpenGap } from '../log/log.ts'
 import { COMMIT_LIMIT } from '../log/log.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import { blockAfter, unblock } from './failure.ts'
@@ -213,7 +213,7 @@ function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY
  */
 function postponeBackfill(turn: Turn, walk: Walk, retryMs: number): void {
   const { purpose, held: items, rejected } = walk
-  const { backfill, openGaps } = turn.state.head
+  const { backfill } = turn.state.head
   turn.state.backfillFailures += 1
   const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (turn.state.backfillFailures - 1))
   turn.state.backfillRetryMs = turn.nowMs + waitMs
@@ -222,23 +222,15 @@ function postponeBackfill(turn: Turn, walk: Walk, retryMs: number): void {
     return
   }
   turn.state.backfillFailures = 0
-  const opening = {
-    ...newGap(turn, 'outage', backfill.doneToMs, backfill.untilMs),
-    retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS,
-  }
-  publish(turn, {
-    purpose,
-    items,
-    rejected,
-    opening,
-    first: { backfill: null, openGaps: [...openGaps, opening] },
-  })
+  const gap = newGap(turn, 'outage', backfill.doneToMs, backfill.untilMs)
+  const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
+  publishBehindGap(turn, walk, opening, { backfill: null })
 }
 
 /** The same sweep a little later; after too many tries, or where it is not paid for, its stretch is an open gap. */
 function postponeSweep(turn: Turn, walk: Walk): void {
   const { purpose, held: items, rejected } = walk
-  const { sweep, openGaps } = turn.state.head
+  const { sweep } = turn.state.head
   if (sweep !== null && sweep.attempts + 1 < SWEEP_ATTEMPTS) {
     const later = { ...sweep, attempts: sweep.attempts + 1, dueAtMs: turn.nowMs + SWEEP_RETRY_MS }
     publish(turn, { purpose, items, rejected, last: { sweep: later } })
@@ -246,26 +238,13 @@ function postponeSweep(turn: Turn, walk: Walk): void {
   }
   const gap = newGap(turn, 'outage', walk.fromMs, walk.startedMs)
   const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
-  publish(turn, {
-    purpose,
-    items,
-    rejected,
-    opening,
-    first: { sweep: null, openGaps: [...openGaps, opening] },
-  })
+  publishBehindGap(turn, walk, opening, { sweep: null })
 }
 
 /** The fill is not done in time, or cannot go on: what is known goes out behind an announced gap; the cursor moves. */
 function publishUnfinished(turn: Turn, walk: Walk, retryAtMs: number): void {
-  const { head } = turn.state
   const gap = { ...newGap(turn, walk.cause, walk.fromMs, walk.upToMs), retryAtMs }
-  publish(turn, {
-    purpose: walk.purpose,
-    items: walk.held,
-    rejected: walk.rejected,
-    opening: gap,
-    first: { ...walk.firstHead, openGaps: [...head.openGaps, gap] },
-  })
+  publishBehindGap(turn, walk, gap, walk.firstHead ?? {})
   turn.state.walk = {
     ...walk,
     gapId: gap.id,
@@ -274,6 +253,13 @@ function publishUnfinished(turn: Turn, walk: Walk, retryAtMs: number): void {
     published: walk.held.length,
     firstHead: null,
   }
+}
+
+/** Publishes what the walk holds behind a gap that opens over the rest; `head` changes with the same commit. */
+function publishBehindGap(turn: Turn, walk: Walk, opening: OpenGap, head: NonNullable<Commit['head']>): void {
+  const { purpose, held: items, rejected } = walk
+  const openGaps = [...turn.state.head.openGaps, opening]
+  publish(turn, { purpose, items, rejected, opening, first: { ...head, openGaps } })
 }
 
 /** Items of a walk under an open gap that have grown to a full commit. */

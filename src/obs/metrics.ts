@@ -19,6 +19,9 @@ export const pollResults = [
   'invalid',
 ] as const
 
+/** One of them. */
+export type PollResult = (typeof pollResults)[number]
+
 /** What became of an item. `late` counts beside `new` or `amended`. */
 export const dispositions = ['new', 'amended', 'duplicate', 'late', 'rejected'] as const
 
