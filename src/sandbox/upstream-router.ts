@@ -3,6 +3,8 @@
  * the real service would see is answered by `api/mirror`.
  */
 import express, { type Express, type Request, type Response } from 'express'
+import { itemRoutes } from '../api/mirror/item-routes.ts'
+import type { ItemStore } from '../api/mirror/item-store.ts'
 import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
 import type { PlanName } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -33,8 +35,6 @@ export function upstreamApp(options: UpstreamOptions): Express {
   const hasKey = (request: Request): boolean => request.get('x-api-key') === options.key
   const mirror = {
     authenticate: (request: Request) => (hasKey(request) ? { plan: options.plan } : null),
-    now: market.nowMs,
-    nativeWord: options.nativeWord,
     onRefused: usage.refused,
     deliver(response: Response, body: string) {
       const fault = spoiling.get(response)
@@ -42,8 +42,10 @@ export function upstreamApp(options: UpstreamOptions): Express {
       else sendSpoilt(fault, response, body, { params: queryOf(response.req), clock })
     },
   }
-  const filtering = mirrorRouter({ ...mirror, store: market.shelf })
-  const ignoringFilters = mirrorRouter({ ...mirror, store: withoutFilters(market.shelf) })
+  const routesOver = (store: ItemStore) =>
+    itemRoutes({ store, now: market.nowMs, nativeWord: options.nativeWord })
+  const filtering = mirrorRouter({ ...mirror, routes: routesOver(market.shelf) })
+  const ignoringFilters = mirrorRouter({ ...mirror, routes: routesOver(withoutFilters(market.shelf)) })
 
   const app = express()
   app.disable('x-powered-by')

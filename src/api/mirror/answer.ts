@@ -13,6 +13,8 @@ export interface Answer {
   body: string
   /** Why it was refused; null where it was not. */
   violation: Violation | null
+  /** Value of the Retry-After header; without it there is none. */
+  retryAfterSeconds?: number
 }
 
 /** Length of a date-and-number identifier, `yyyy-mm-dd.<rnsId>` (specification §4.2). */
@@ -25,6 +27,7 @@ export function refusedAnswer(refusal: Refusal): Answer {
     status: refusal.status,
     body: errorBody(refusal.message, refusal.hint),
     violation: refusal.violation,
+    ...(refusal.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: refusal.retryAfterSeconds }),
   }
 }
 

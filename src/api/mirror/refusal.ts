@@ -11,8 +11,10 @@ export const violations = [
   'cursor_refused',
   'parameter_invalid',
   'unauthorised',
+  'plan_required',
   'not_found',
   'method_not_allowed',
+  'unavailable',
 ] as const
 
 /** The rule that a refused request broke. */
@@ -20,10 +22,12 @@ export type Violation = (typeof violations)[number]
 
 /** One refused request. */
 export interface Refusal {
-  status: 400 | 401 | 404 | 405
+  status: 400 | 401 | 403 | 404 | 405 | 503
   violation: Violation
   message: string
   hint: string | null
+  /** Of a 503: when to try again. */
+  retryAfterSeconds?: number
 }
 
 /** An invalid parameter or cursor. */

@@ -1,28 +1,17 @@
 /**
- * The upstream API as an Express router: authentication, routes, methods, error bodies. Owns the HTTP side only; whoever
- * mounts it gives the base path, the item store and the meaning of a key.
+ * The upstream API as an Express router: keys, methods, error bodies. Owns the HTTP side only; whoever mounts it gives
+ * the base path, the routes and the meaning of a key.
  */
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
-import type { PlanName } from '../../core/plans.ts'
-import { type Answer, itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
-import type { ItemStore } from './item-store.ts'
-import { type ListContext, readListQuery } from './list-query.ts'
+import { type Answer, refusedAnswer } from './answer.ts'
+import { ITEMS } from './item-routes.ts'
 import { errorBody, type Violation } from './refusal.ts'
-
-/** Who asks, as far as the API cares. */
-export interface Caller {
-  plan: PlanName
-}
+import type { Caller, MirrorRequest, MirrorRoute } from './route.ts'
 
 export interface MirrorOptions {
-  store: ItemStore
+  routes: readonly MirrorRoute[]
   /** The caller behind a request, or null where its key is missing or wrong. */
   authenticate: (request: Request) => Caller | null | Promise<Caller | null>
-  /** The server's present moment, ms since 1970. */
-  now: () => number
-  nativeWord?: string
-  unknownParameters?: ListContext['unknownParameters']
-  channel?: ListContext['channel']
   /** Sends a finished body whose status and headers are set; the sandbox's faults spoil it here. Default: as it is. */
   deliver?: (response: Response, body: string) => void
   /** Told about every refused request. */
@@ -31,42 +20,29 @@ export interface MirrorOptions {
   onFault?: (error: unknown) => void
 }
 
-const ITEMS = '/disclosures/sources/rns/items'
-
-/** Routes of specification §4.1 and §4.2. Anything else under the mount point answers 404. */
+/** Serves the routes; anything else under the mount point answers 404. */
 export function mirrorRouter(options: MirrorOptions): Router {
   const router = express.Router({ caseSensitive: true })
   const deliver = options.deliver ?? ((response, body) => void response.end(body))
   const send = (response: Response, answer: Answer): void => {
     if (answer.violation !== null) options.onRefused?.(answer.violation)
+    if (answer.retryAfterSeconds !== undefined) response.set('retry-after', String(answer.retryAfterSeconds))
     deliver(response.status(answer.status).type('application/json'), answer.body)
   }
-  /** Answers for a caller with a valid key, and refuses everybody else. */
-  const forCaller =
-    (answerFor: (request: Request, caller: Caller) => Promise<Answer>) =>
-    async (request: Request, response: Response): Promise<void> => {
-      const caller = await options.authenticate(request)
-      send(response, caller === null ? refusedAnswer(unauthorised) : await answerFor(request, caller))
-    }
-
-  const list = forCaller(async (request, caller) => {
-    const query = readListQuery(queryOf(request), {
-      plan: caller.plan,
-      nowMs: options.now(),
-      nativeWord: options.nativeWord ?? 'native',
-      unknownParameters: options.unknownParameters ?? 'ignore',
-      channel: options.channel ?? 'serve',
-    })
-    return query.ok ? listAnswer(options.store, query.value) : refusedAnswer(query.refusal)
-  })
-  const item = forCaller((request) => itemAnswer(options.store, String(request.params.identifier)))
-  const wrongMethod = (_request: Request, response: Response): void => {
-    response.set('allow', 'GET, HEAD')
-    send(response, refusedAnswer(methodNotAllowed))
+  const answerTo = async (route: MirrorRoute, request: Request): Promise<Answer> => {
+    if (route.key === 'none') return route.answer(mirrorRequest(request))
+    const caller = await options.authenticate(request)
+    return caller === null ? refusedAnswer(unauthorised) : route.answer(mirrorRequest(request), caller)
   }
-
-  router.route(ITEMS).get(list).all(wrongMethod)
-  router.route(`${ITEMS}/:identifier`).get(item).all(wrongMethod)
+  for (const route of options.routes) {
+    router
+      .route(route.path)
+      .get(async (request, response) => send(response, await answerTo(route, request)))
+      .all((_request, response) => {
+        response.set('allow', 'GET, HEAD')
+        send(response, refusedAnswer(methodNotAllowed))
+      })
+  }
   router.use((_request, response) => send(response, refusedAnswer(noSuchPath)))
   router.use(errorAnswers(options))
   return router
@@ -76,6 +52,14 @@ export function mirrorRouter(options: MirrorOptions): Router {
 export function queryOf(request: { originalUrl: string }): URLSearchParams {
   const start = request.originalUrl.indexOf('?')
   return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
+}
+
+function mirrorRequest(request: Request): MirrorRequest {
+  return {
+    target: request.url,
+    params: queryOf(request),
+    segment: (name) => String(request.params[name]),
+  }
 }
 
 /** A path that cannot be decoded is the caller's, answered 400; everything else is ours, answered 500. */

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { onTestFinished } from 'vitest'
+import { type ItemRoutesOptions, itemRoutes } from '../../../src/api/mirror/item-routes.ts'
 import { type MirrorOptions, mirrorRouter } from '../../../src/api/mirror/router.ts'
 import { readDisclosure } from '../../../src/core/disclosure.ts'
 import { createShelf } from '../../../src/sandbox/shelf.ts'
@@ -22,24 +23,23 @@ export interface MirrorServer {
 export const NOW_MS = Date.parse('2026-02-03T12:00:00Z')
 
 /** Opens a server that closes when the test ends; every caller is of plan `enterprise` unless told otherwise. */
-export async function openMirror(options: Partial<MirrorOptions> = {}): Promise<MirrorServer> {
+export async function openMirror(
+  options: Partial<MirrorOptions & ItemRoutesOptions> = {},
+): Promise<MirrorServer> {
   let shelf = createShelf()
   const app = express()
-  app.use(
-    '/v2',
-    mirrorRouter({
-      store: {
-        pageBefore: (...asked) => shelf.pageBefore(...asked),
-        newestSince: (...asked) => shelf.newestSince(...asked),
-        pageAt: (...asked) => shelf.pageAt(...asked),
-        byGuid: (guid) => shelf.byGuid(guid),
-        byRnsDateId: (rnsDateId) => shelf.byRnsDateId(rnsDateId),
-      },
-      authenticate: () => ({ plan: 'enterprise' }),
-      now: () => NOW_MS,
-      ...options,
-    }),
-  )
+  const routes = itemRoutes({
+    store: {
+      pageBefore: (...asked) => shelf.pageBefore(...asked),
+      newestSince: (...asked) => shelf.newestSince(...asked),
+      pageAt: (...asked) => shelf.pageAt(...asked),
+      byGuid: (guid) => shelf.byGuid(guid),
+      byRnsDateId: (rnsDateId) => shelf.byRnsDateId(rnsDateId),
+    },
+    now: () => NOW_MS,
+    ...options,
+  })
+  app.use('/v2', mirrorRouter({ authenticate: () => ({ plan: 'enterprise' }), routes, ...options }))
   const server = createServer(app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

@@ -1,0 +1,45 @@
+/**
+ * The disclosure items of the upstream API: the list and the single item (specification §4.1, §4.2). Owns how a request
+ * becomes a query of the item store. Refuses HTTP.
+ */
+import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
+import type { ItemStore } from './item-store.ts'
+import { type ListContext, readListQuery } from './list-query.ts'
+import type { MirrorRoute } from './route.ts'
+
+/** What the list may depend on besides its parameters. */
+export interface ItemRoutesOptions {
+  store: ItemStore
+  /** The server's present moment, ms since 1970. */
+  now: () => number
+  /** Word in the place of `native` in parameter names; default `native`. */
+  nativeWord?: string
+  /** Default `ignore`. */
+  unknownParameters?: ListContext['unknownParameters']
+  /** Default `serve`. */
+  channel?: ListContext['channel']
+}
+
+/** Path of the list below the base address. */
+export const ITEMS = '/disclosures/sources/rns/items'
+
+/** The list and the single item over a store. */
+export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
+  const { store, now, nativeWord = 'native', unknownParameters = 'ignore', channel = 'serve' } = options
+  return [
+    {
+      path: ITEMS,
+      key: 'required',
+      answer({ params }, { plan }) {
+        const context = { plan, nowMs: now(), nativeWord, unknownParameters, channel }
+        const query = readListQuery(params, context)
+        return query.ok ? listAnswer(store, query.value) : refusedAnswer(query.refusal)
+      },
+    },
+    {
+      path: `${ITEMS}/:identifier`,
+      key: 'required',
+      answer: (request) => itemAnswer(store, request.segment('identifier')),
+    },
+  ]
+}

@@ -1,0 +1,31 @@
+/**
+ * What the mirror serves: routes of the upstream API as data. Owns the shape, so that keys, methods and error bodies are
+ * the same for every resource. Refuses to dispatch: `router.ts` does.
+ */
+import type { PlanName } from '../../core/plans.ts'
+import type { Answer } from './answer.ts'
+
+/** Who asks, as far as the API cares. */
+export interface Caller {
+  plan: PlanName
+}
+
+/** One GET request below the base address. */
+export interface MirrorRequest {
+  /** Path below the base address and query, as they were sent. */
+  target: string
+  /** The query string as it was sent; repeated names stay repeated. */
+  params: URLSearchParams
+  /** The path segment in the place of `:name`, decoded. */
+  segment(name: string): string
+}
+
+/** One path of the API. */
+export type MirrorRoute = {
+  /** Below the base address, with `:name` in the place of a variable segment. */
+  path: string
+} & (
+  | { key: 'required'; answer(request: MirrorRequest, caller: Caller): Answer | Promise<Answer> }
+  /** Open to everybody; a key is not looked at. */
+  | { key: 'none'; answer(request: MirrorRequest): Answer | Promise<Answer> }
+)
