@@ -4,7 +4,8 @@
  */
 import { isBridgeError } from '../../errors.ts'
 import type { ItemStore, StoredItem } from './item-store.ts'
-import type { ListQuery, Paging } from './list-query.ts'
+import type { ListQuery } from './list-query.ts'
+import { classicPaging, type Paging, pollingPaging } from './paging.ts'
 import { badRequest, errorBody, type Refusal, type Violation } from './refusal.ts'
 
 /** An HTTP answer whose body is JSON text. */
@@ -60,20 +61,18 @@ async function pageAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
   const { selection, pageSize, paging } = query
   if (paging.mode === 'since') {
     const { items, more } = await store.newestSince(selection, paging.sinceCursor, pageSize)
-    const latestCursor = items[0]?.cursor ?? paging.sinceCursor
-    return okAnswer(query, items, { pageSize, latestCursor, count: items.length, hasMore: more })
+    const { sinceCursor } = paging
+    const newestCursor = items[0]?.cursor
+    return okAnswer(
+      query,
+      items,
+      pollingPaging({ pageSize, sinceCursor, newestCursor, count: items.length, hasMore: more }),
+    )
   }
   if (paging.mode === 'number') {
     const { pageNumber } = paging
     const { items, total } = await store.pageAt(selection, (pageNumber - 1) * pageSize, pageSize)
-    const pageTotal = Math.ceil(total / pageSize)
-    return okAnswer(query, items, {
-      pageSize,
-      pageNumber,
-      pageTotal,
-      itemTotal: total,
-      ...latestOf(items),
-    })
+    return okAnswer(query, items, classicPaging({ pageSize, pageNumber, itemTotal: total }, items[0]?.cursor))
   }
   const before = paging.pageCursor === null ? null : openPageCursor(paging.pageCursor, query.fingerprint)
   if (before !== null && 'refusal' in before) return refusedAnswer(before.refusal)
@@ -83,11 +82,19 @@ async function pageAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
   return okAnswer(query, items, { pageSize, nextCursor, ...latestOf(items) })
 }
 
-function okAnswer(query: ListQuery, items: readonly StoredItem[], paging: object): Answer {
-  const data = items.map((item) => item.raw).join(',')
-  const warnings = query.warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(query.warnings)}`
+/** A page of a list: JSON texts of its items, `meta.paging`, and the warnings where there are any. */
+export function listPage(texts: readonly string[], paging: object, warnings: readonly string[]): Answer {
+  const told = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`
   const meta = JSON.stringify({ paging })
-  return { status: 200, body: `{"data":[${data}],"meta":${meta}${warnings}}`, violation: null }
+  return { status: 200, body: `{"data":[${texts.join(',')}],"meta":${meta}${told}}`, violation: null }
+}
+
+function okAnswer(query: ListQuery, items: readonly StoredItem[], paging: object): Answer {
+  return listPage(
+    items.map((item) => item.raw),
+    paging,
+    query.warnings,
+  )
 }
 
 /** `latestCursor`: of the newest item in this response, absent where there is none. */

@@ -3,21 +3,16 @@
  * Owns every rule about parameters. Refuses to read items, and to look inside a cursor.
  */
 import { crc32 } from 'node:zlib'
-import { type DateBound, parseDateBound } from '../../core/dates.ts'
 import { didYouMean } from '../../core/near.ts'
 import type { PlanName } from '../../core/plans.ts'
-import { BridgeError } from '../../errors.ts'
 import { channels, matches, type Selection } from './item-store.ts'
-import { type Read, read, readEnum, readInteger, readList, readText, unreadable } from './parameters.ts'
-import { type EntitledFilter, largestPage, missingPlan, planForPage } from './plans.ts'
-import { badRequest, type Refusal } from './refusal.ts'
+import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
+import { type Read, read, readDate, readEnum, readList, readText, unreadable } from './parameters.ts'
+import { type EntitledFilter, missingPlan } from './plans.ts'
 
 const DAY_MS = 86_400_000
 /** How far back the list reads without `dateFrom` (specification §4.1.1). */
 const DEFAULT_RANGE_MS = 30 * DAY_MS
-const DEFAULT_PAGE_SIZE = 50
-const LARGEST_PAGE_SIZE = 200
-const LAST_PAGE_NUMBER = 1_000_000_000
 
 /** What the server knows besides the query. */
 export interface ListContext {
@@ -32,12 +27,6 @@ export interface ListContext {
   channel: 'serve' | 'ignore'
 }
 
-/** Which of the three modes of specification §4.1.2, and where it stands. */
-export type Paging =
-  | { mode: 'cursor'; pageCursor: string | null }
-  | { mode: 'number'; pageNumber: number }
-  | { mode: 'since'; sinceCursor: string }
-
 export interface ListQuery {
   selection: Selection
   pageSize: number
@@ -51,7 +40,7 @@ export interface ListQuery {
 export function readListQuery(params: URLSearchParams, context: ListContext): Read<ListQuery> {
   const paging = readPaging(params)
   if (!paging.ok) return paging
-  const pageSize = readPageSize(params, context.plan)
+  const pageSize = withinPlan(readPageSize(params), context.plan)
   if (!pageSize.ok) return pageSize
   const selected = readSelection(params, context)
   if (!selected.ok) return selected
@@ -61,40 +50,6 @@ export function readListQuery(params: URLSearchParams, context: ListContext): Re
     paging: paging.value,
     warnings: [...selected.value.warnings, ...unknownWarnings(params, context)],
   })
-}
-
-function readPaging(params: URLSearchParams): Read<Paging> {
-  const used = ['pageCursor', 'pageNumber', 'sinceCursor'].filter((name) => params.has(name))
-  if (used.length > 1) {
-    const refusal: Refusal = badRequest(
-      'two_paging_modes',
-      `${used.join(' and ')} exclude each other`,
-      'Send one of pageCursor, pageNumber and sinceCursor.',
-    )
-    return { ok: false, refusal }
-  }
-  const sinceCursor = readText(params, 'sinceCursor')
-  if (!sinceCursor.ok) return sinceCursor
-  if (sinceCursor.value !== null) return read({ mode: 'since', sinceCursor: sinceCursor.value })
-  const pageNumber = readInteger(params, 'pageNumber', { low: 1, high: LAST_PAGE_NUMBER })
-  if (!pageNumber.ok) return pageNumber
-  if (pageNumber.value !== null) return read({ mode: 'number', pageNumber: pageNumber.value })
-  const pageCursor = readText(params, 'pageCursor')
-  return pageCursor.ok ? read({ mode: 'cursor', pageCursor: pageCursor.value }) : pageCursor
-}
-
-function readPageSize(params: URLSearchParams, plan: PlanName): Read<number> {
-  const pageSize = readInteger(params, 'pageSize', { low: 1, high: LARGEST_PAGE_SIZE })
-  if (!pageSize.ok) return pageSize
-  const size = pageSize.value ?? DEFAULT_PAGE_SIZE
-  const ceiling = largestPage(plan)
-  if (size <= ceiling) return read(size)
-  const refusal = badRequest(
-    'page_size_above_plan',
-    `pageSize ${size} is above the ceiling of the plan "${plan}", which is ${ceiling}`,
-    `Send pageSize=${ceiling} or less, or use the plan "${planForPage(size)}".`,
-  )
-  return { ok: false, refusal }
 }
 
 function readSelection(
@@ -140,17 +95,6 @@ function fingerprintOf(asked: Selection): string {
     Array.isArray(value) ? value.toSorted() : value,
   ])
   return crc32(JSON.stringify(ordered.sort())).toString(16).padStart(8, '0')
-}
-
-function readDate(params: URLSearchParams, name: string): Read<DateBound | null> {
-  const text = readText(params, name)
-  if (!text.ok || text.value === null) return text as Read<null>
-  try {
-    return read(parseDateBound(text.value))
-  } catch (error) {
-    if (error instanceof BridgeError) return unreadable(`${name}: ${error.message}`, error.hint ?? null)
-    throw error
-  }
 }
 
 type Lists = Pick<Selection, 'isins' | 'symbols' | 'fcaCategories' | 'nativeCategories'>

@@ -1,8 +1,10 @@
 /**
  * Query parameters as text, read by name: the two forms of a list (plural with commas, singular repeated), single
- * values, enums and whole numbers. Owns these forms. Refuses to know which parameters exist.
+ * values, enums, whole numbers and dates. Owns these forms. Refuses to know which parameters exist.
  */
+import { type DateBound, parseDateBound } from '../../core/dates.ts'
 import { didYouMean } from '../../core/near.ts'
+import { BridgeError } from '../../errors.ts'
 import { badRequest, type Refusal } from './refusal.ts'
 
 /** A value, or why it cannot be one. */
@@ -55,6 +57,18 @@ export function readEnum<T extends string>(
     `${name} cannot be "${shown(text.value)}"${near}`,
     `${name} is one of ${members.join(', ')}.`,
   )
+}
+
+/** A date in one of the five forms of specification §4.1.3; null where it is not given. */
+export function readDate(params: URLSearchParams, name: string): Read<DateBound | null> {
+  const text = readText(params, name)
+  if (!text.ok || text.value === null) return text as Read<null>
+  try {
+    return read(parseDateBound(text.value))
+  } catch (error) {
+    if (error instanceof BridgeError) return unreadable(`${name}: ${error.message}`, error.hint ?? null)
+    throw error
+  }
 }
 
 /** A list in either form, with the warning that both were sent; null where it is not given. */

@@ -1,0 +1,81 @@
+/**
+ * Paging of the upstream API (specification §2.12, §4.1.2): which mode is asked for, how large a page, and the members of
+ * `meta.paging` in the classic and the polling shape. Owns these for every list of the API. Refuses to look inside a cursor.
+ */
+import type { PlanName } from '../../core/plans.ts'
+import { type Read, read, readInteger, readText } from './parameters.ts'
+import { largestPage, planForPage } from './plans.ts'
+import { badRequest, type Refusal } from './refusal.ts'
+
+const DEFAULT_PAGE_SIZE = 50
+const LARGEST_PAGE_SIZE = 200
+const LAST_PAGE_NUMBER = 1_000_000_000
+
+/** Which of the three modes of specification §4.1.2, and where it stands. */
+export type Paging =
+  | { mode: 'cursor'; pageCursor: string | null }
+  | { mode: 'number'; pageNumber: number }
+  | { mode: 'since'; sinceCursor: string }
+
+/** The one mode that a request uses; more than one is refused. */
+export function readPaging(params: URLSearchParams): Read<Paging> {
+  const used = ['pageCursor', 'pageNumber', 'sinceCursor'].filter((name) => params.has(name))
+  if (used.length > 1) {
+    const refusal: Refusal = badRequest(
+      'two_paging_modes',
+      `${used.join(' and ')} exclude each other`,
+      'Send one of pageCursor, pageNumber and sinceCursor.',
+    )
+    return { ok: false, refusal }
+  }
+  const sinceCursor = readText(params, 'sinceCursor')
+  if (!sinceCursor.ok) return sinceCursor
+  if (sinceCursor.value !== null) return read({ mode: 'since', sinceCursor: sinceCursor.value })
+  const pageNumber = readInteger(params, 'pageNumber', { low: 1, high: LAST_PAGE_NUMBER })
+  if (!pageNumber.ok) return pageNumber
+  if (pageNumber.value !== null) return read({ mode: 'number', pageNumber: pageNumber.value })
+  const pageCursor = readText(params, 'pageCursor')
+  return pageCursor.ok ? read({ mode: 'cursor', pageCursor: pageCursor.value }) : pageCursor
+}
+
+/** Items a page, by default 50. */
+export function readPageSize(params: URLSearchParams): Read<number> {
+  const pageSize = readInteger(params, 'pageSize', { low: 1, high: LARGEST_PAGE_SIZE })
+  return pageSize.ok ? read(pageSize.value ?? DEFAULT_PAGE_SIZE) : pageSize
+}
+
+/** The page size, refused where it is above the ceiling of the plan (specification §8). */
+export function withinPlan(pageSize: Read<number>, plan: PlanName): Read<number> {
+  const ceiling = largestPage(plan)
+  if (!pageSize.ok || pageSize.value <= ceiling) return pageSize
+  const size = pageSize.value
+  const refusal = badRequest(
+    'page_size_above_plan',
+    `pageSize ${size} is above the ceiling of the plan "${plan}", which is ${ceiling}`,
+    `Send pageSize=${ceiling} or less, or use the plan "${planForPage(size)}".`,
+  )
+  return { ok: false, refusal }
+}
+
+/** The classic shape; `latestCursor` is that of the newest item in the response, if it has one. */
+export function classicPaging(
+  page: { pageSize: number; pageNumber: number; itemTotal: number },
+  latestCursor: string | undefined,
+): object {
+  const { pageSize, pageNumber, itemTotal } = page
+  const pageTotal = Math.ceil(itemTotal / pageSize)
+  const totals = { pageSize, pageNumber, pageTotal, itemTotal }
+  return latestCursor === undefined ? totals : { ...totals, latestCursor }
+}
+
+/** The polling shape; without items its cursor is the one that was sent. */
+export function pollingPaging(page: {
+  pageSize: number
+  sinceCursor: string
+  newestCursor: string | undefined
+  count: number
+  hasMore: boolean
+}): object {
+  const { pageSize, sinceCursor, newestCursor, count, hasMore } = page
+  return { pageSize, latestCursor: newestCursor ?? sinceCursor, count, hasMore }
+}
