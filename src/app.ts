@@ -4,6 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { disclosuresRoute } from './api/disclosures-route.ts'
+import type { MirrorRoute } from './api/mirror/route.ts'
+import { bridgeMirror } from './api/mirror-router.ts'
 import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
 import { createFollower } from './archive/follower.ts'
@@ -12,7 +14,7 @@ import { createTail } from './archive/tail.ts'
 import { createCalendar } from './core/calendar.ts'
 import { parseCalendarOverrides } from './core/calendar-overrides.ts'
 import { createFeed } from './feed/feed.ts'
-import { createApp } from './http/app.ts'
+import { createApp, type Mount } from './http/app.ts'
 import { adminAuthenticate } from './http/auth.ts'
 import { type Listener, listen } from './http/listener.ts'
 import { createOpsApp } from './http/ops.ts'
@@ -112,9 +114,14 @@ async function buildApp(
 
   const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
   const stopping = new AbortController()
+  const authenticate = adminAuthenticate(settings.adminToken ?? '')
   const routes: Route[] = []
+  const mounts: Mount[] = []
   if (settings.roles.includes('api')) {
     routes.push(disclosuresRoute({ reader, clock, stopping: stopping.signal }), statusRoute(status))
+    /** What `/v2` serves, resource by resource. */
+    const mirrored: MirrorRoute[] = []
+    mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
   }
   const feed = settings.roles.includes('feed')
     ? createFeed({ reader, clock, chance, metrics, logger, maxClients: settings.streamMaxClients })
@@ -124,7 +131,8 @@ async function buildApp(
   const publicListener = await listen(
     createApp({
       routes,
-      authenticate: adminAuthenticate(settings.adminToken ?? ''),
+      mounts,
+      authenticate,
       corsOrigins: settings.corsOrigins,
       logger,
     }),

@@ -16,10 +16,18 @@ import { checkUrl, refuseBody } from './limits.ts'
 import { HttpProblem, problemBody, problemOf } from './problem.ts'
 import type { Route } from './route.ts'
 
+/**
+ * What answers below a prefix with its own rules, such as a mirror of another API. It comes before every check of the
+ * app: what is wrong with an address, a body or a key is its own to say.
+ */
+export interface Mount {
+  prefix: string
+  handler: RequestHandler
+}
+
 export interface AppOptions {
   routes: readonly Route[]
-  /** Anything else that answers below a prefix with its own rules, such as a mirror of another API. */
-  mounts?: readonly { prefix: string; handler: RequestHandler }[]
+  mounts?: readonly Mount[]
   authenticate: Authenticate
   /** Exact browser origins that may call. */
   corsOrigins: readonly string[]
@@ -27,15 +35,16 @@ export interface AppOptions {
 }
 
 /** Methods that a browser may use across origins, and headers that it may send and read. */
-const CORS_REQUEST_HEADERS = 'Authorization, Last-Event-ID, Content-Type'
+const CORS_REQUEST_HEADERS = 'Authorization, X-Api-Key, Last-Event-ID, Content-Type'
 const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate'
 const CORS_MAX_AGE_SECONDS = '600'
 
 /** The app. Give it to `listen`. */
 export function createApp(options: AppOptions): Express {
   const app = bareApp()
-  app.use(checkAddress, allowOrigins(options))
+  app.use(allowOrigins(options))
   for (const { prefix, handler } of options.mounts ?? []) app.use(prefix, handler)
+  app.use(checkAddress)
   for (const [path, methods] of methodsByPath(options.routes)) {
     for (const route of options.routes.filter((candidate) => candidate.path === path)) {
       app.get(path, callOf(route, options.authenticate))

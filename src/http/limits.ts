@@ -10,11 +10,16 @@ export const MAX_URL_BYTES = 4096
 /** Largest body, bytes, however it is sent. */
 export const MAX_BODY_BYTES = 64 * 1024
 
-/** @throws HttpProblem `url_too_long`, or `url_malformed` for broken percent-encoding, broken UTF-8 and NUL */
-export function checkUrl(url: string): void {
+/** @throws HttpProblem `url_too_long` */
+export function checkUrlLength(url: string): void {
   if (Buffer.byteLength(url) > MAX_URL_BYTES) {
     throw new HttpProblem('url_too_long', `the address is longer than ${MAX_URL_BYTES} bytes`)
   }
+}
+
+/** @throws HttpProblem `url_too_long`, or `url_malformed` for broken percent-encoding, broken UTF-8 and NUL */
+export function checkUrl(url: string): void {
+  checkUrlLength(url)
   let decoded: string
   try {
     decoded = decodeURIComponent(url)

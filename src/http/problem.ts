@@ -17,7 +17,7 @@ export const problemCodes = {
   url_malformed: [400, 'Malformed address', 'Percent-encode the address as UTF-8, without NUL.'],
   request_malformed: [400, 'Malformed request', 'Send well-formed HTTP/1.1.'],
   unauthorised: [401, 'Not authenticated', 'Send `Authorization: Bearer <token>` with a valid token.'],
-  forbidden: [403, 'Scope missing', 'Use a token that has the scope named in `detail`.'],
+  forbidden: [403, 'Scope missing', 'Use a token that has this scope.'],
   not_found: [404, 'Not found', 'Look at the path; docs/http.md lists all.'],
   method_not_allowed: [405, 'Method not allowed', 'Use a method of the header `Allow`.'],
   request_timeout: [408, 'Request too slow', 'Send the whole request within the time limit.'],

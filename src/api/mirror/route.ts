@@ -18,9 +18,11 @@ export interface MirrorRequest {
   params: URLSearchParams
   /** The path segment in the place of `:name`, decoded. */
   segment(name: string): string
+  /** Aborts when nobody waits for the answer any more. */
+  gone: AbortSignal
 }
 
-/** One path of the API. */
+/** One path of the API. Its answer may throw HttpProblem or BridgeError: they leave in upstream's error body. */
 export type MirrorRoute = {
   /** Below the base address, with `:name` in the place of a variable segment. */
   path: string

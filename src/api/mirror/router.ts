@@ -3,6 +3,7 @@
  * the base path, the routes and the meaning of a key.
  */
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
+import { type HttpProblem, problemCodes, problemOf } from '../../http/problem.ts'
 import { type Answer, refusedAnswer } from './answer.ts'
 import { ITEMS } from './item-routes.ts'
 import { errorBody, type Violation } from './refusal.ts'
@@ -10,14 +11,16 @@ import type { Caller, MirrorRequest, MirrorRoute } from './route.ts'
 
 export interface MirrorOptions {
   routes: readonly MirrorRoute[]
-  /** The caller behind a request, or null where its key is missing or wrong. */
+  /** Looks at a request before anything else does; throws HttpProblem to refuse it. */
+  check?: (request: Request) => void | Promise<void>
+  /** The caller behind a request, or null where its key is missing or wrong. May throw HttpProblem. */
   authenticate: (request: Request) => Caller | null | Promise<Caller | null>
   /** Sends a finished body whose status and headers are set; the sandbox's faults spoil it here. Default: as it is. */
   deliver?: (response: Response, body: string) => void
   /** Told about every refused request. */
   onRefused?: (violation: Violation) => void
   /** Told about a fault on our side; the caller sees a bare 500. */
-  onFault?: (error: unknown) => void
+  onFault?: (error: unknown, request: Request) => void
 }
 
 /** Serves the routes; anything else under the mount point answers 404. */
@@ -29,15 +32,21 @@ export function mirrorRouter(options: MirrorOptions): Router {
     if (answer.retryAfterSeconds !== undefined) response.set('retry-after', String(answer.retryAfterSeconds))
     deliver(response.status(answer.status).type('application/json'), answer.body)
   }
-  const answerTo = async (route: MirrorRoute, request: Request): Promise<Answer> => {
-    if (route.key === 'none') return route.answer(mirrorRequest(request))
+  const answerTo = async (route: MirrorRoute, request: Request, response: Response): Promise<Answer> => {
+    if (route.key === 'none') return route.answer(mirrorRequest(request, response))
     const caller = await options.authenticate(request)
-    return caller === null ? refusedAnswer(unauthorised) : route.answer(mirrorRequest(request), caller)
+    return caller === null
+      ? refusedAnswer(unauthorised)
+      : route.answer(mirrorRequest(request, response), caller)
   }
+  router.use(async (request, _response, next) => {
+    await options.check?.(request)
+    next()
+  })
   for (const route of options.routes) {
     router
       .route(route.path)
-      .get(async (request, response) => send(response, await answerTo(route, request)))
+      .get(async (request, response) => send(response, await answerTo(route, request, response)))
       .all((_request, response) => {
         response.set('allow', 'GET, HEAD')
         send(response, refusedAnswer(methodNotAllowed))
@@ -54,30 +63,47 @@ export function queryOf(request: { originalUrl: string }): URLSearchParams {
   return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
 }
 
-function mirrorRequest(request: Request): MirrorRequest {
+function mirrorRequest(request: Request, response: Response): MirrorRequest {
+  const gone = new AbortController()
+  response.on('close', () => gone.abort())
   return {
     target: request.url,
     params: queryOf(request),
     segment: (name) => String(request.params[name]),
+    gone: gone.signal,
   }
 }
 
-/** A path that cannot be decoded is the caller's, answered 400; everything else is ours, answered 500. */
+/**
+ * A path that cannot be decoded is the caller's, answered 400; what was thrown as a problem leaves as one; everything
+ * else is ours, answered 500.
+ */
 function errorAnswers(options: MirrorOptions): ErrorRequestHandler {
-  return (error: unknown, _request, response, next) => {
+  return (error: unknown, request, response, next) => {
     if (response.headersSent) {
       next(error)
       return
     }
-    const ours = !(error instanceof URIError)
-    if (ours) options.onFault?.(error)
-    else options.onRefused?.('parameter_invalid')
-    const body = ours ? errorBody('the server failed') : errorBody('the path cannot be decoded')
-    response
-      .status(ours ? 500 : 400)
-      .type('application/json')
-      .end(body)
+    const problem = problemOf(error)
+    response.type('application/json')
+    if (problem !== null) {
+      sendProblem(response, problem)
+    } else if (error instanceof URIError) {
+      options.onRefused?.('parameter_invalid')
+      response.status(400).end(errorBody('the path cannot be decoded', 'Percent-encode it as UTF-8.'))
+    } else {
+      options.onFault?.(error, request)
+      response.status(500).end(errorBody('the server failed'))
+    }
   }
+}
+
+function sendProblem(response: Response, problem: HttpProblem): void {
+  const [status, , remedy] = problemCodes[problem.code]
+  response
+    .status(status)
+    .set({ ...problem.parts.headers })
+    .end(errorBody(problem.message, remedy))
 }
 
 const unauthorised = {
