@@ -5,9 +5,11 @@
 import express, { type Express, type Request, type Response } from 'express'
 import { itemRoutes } from '../api/mirror/item-routes.ts'
 import type { ItemStore } from '../api/mirror/item-store.ts'
+import { referenceRoutes } from '../api/mirror/reference-routes.ts'
 import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
 import type { PlanName } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { createExchanges } from './exchanges.ts'
 import { answer, answerInPlace, isUncounted, sendSpoilt, tooManyRequests } from './fault-delivery.ts'
 import type { FaultSetting, Faults } from './faults.ts'
 import type { Limits } from './limits.ts'
@@ -42,8 +44,11 @@ export function upstreamApp(options: UpstreamOptions): Express {
       else sendSpoilt(fault, response, body, { params: queryOf(response.req), clock })
     },
   }
-  const routesOver = (store: ItemStore) =>
-    itemRoutes({ store, now: market.nowMs, nativeWord: options.nativeWord })
+  const references = referenceRoutes({ store: createExchanges() })
+  const routesOver = (store: ItemStore) => [
+    ...itemRoutes({ store, now: market.nowMs, nativeWord: options.nativeWord }),
+    ...references,
+  ]
   const filtering = mirrorRouter({ ...mirror, routes: routesOver(market.shelf) })
   const ignoringFilters = mirrorRouter({ ...mirror, routes: routesOver(withoutFilters(market.shelf)) })
 
@@ -53,7 +58,9 @@ export function upstreamApp(options: UpstreamOptions): Express {
     market.advance()
     usage.request()
     response.set('date', new Date(market.nowMs()).toUTCString())
-    const verdict = hasKey(request) ? limits.take(clock.now()) : 'ok'
+    /** References are open: a key that comes along is not looked at, so it pays nothing either. */
+    const takesUnit = hasKey(request) && !request.path.startsWith('/references/')
+    const verdict = takesUnit ? limits.take(clock.now()) : 'ok'
     if (verdict !== 'ok') {
       if (verdict === 'quota') usage.quotaRefused()
       else usage.throttled()
@@ -70,7 +77,7 @@ export function upstreamApp(options: UpstreamOptions): Express {
       return
     }
     usage.fault(fault.kind)
-    if (isUncounted(fault) && hasKey(request)) limits.giveBack()
+    if (isUncounted(fault) && takesUnit) limits.giveBack()
     if (answerInPlace(fault, request, response)) return
     if (fault.kind === 'ignore-filters') {
       ignoringFilters(request, response, next)

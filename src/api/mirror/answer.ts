@@ -1,10 +1,11 @@
 /**
- * Answers of the upstream API in its own shapes (specification §2.12, §4.1, §4.2). Owns the three paging shapes and the
- * page cursor. Refuses to re-encode items: their JSON text goes out as the store holds it.
+ * Answers of the upstream API in its own shapes (specification §2.12, §4.1, §4.2). Owns how a page of the store
+ * becomes an answer. Refuses to re-encode items: their JSON text goes out as the store holds it.
  */
 import { isBridgeError } from '../../errors.ts'
 import type { ItemStore, StoredItem } from './item-store.ts'
 import type { ListQuery } from './list-query.ts'
+import { openPageCursor, refusedPageCursor, sealPageCursor } from './page-cursor.ts'
 import { classicPaging, type Paging, pollingPaging } from './paging.ts'
 import { badRequest, errorBody, type Refusal, type Violation } from './refusal.ts'
 
@@ -20,7 +21,6 @@ export interface Answer {
 
 /** Length of a date-and-number identifier, `yyyy-mm-dd.<rnsId>` (specification §4.2). */
 const RNS_DATE_ID_LENGTH = 16
-const PAGE_CURSOR = /^p1([0-9a-f]{8})(.+)$/s
 
 /** The answer that a refusal is. */
 export function refusedAnswer(refusal: Refusal): Answer {
@@ -75,8 +75,8 @@ async function pageAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
     return okAnswer(query, items, classicPaging({ pageSize, pageNumber, itemTotal: total }, items[0]?.cursor))
   }
   const before = paging.pageCursor === null ? null : openPageCursor(paging.pageCursor, query.fingerprint)
-  if (before !== null && 'refusal' in before) return refusedAnswer(before.refusal)
-  const { items, more } = await store.pageBefore(selection, before?.cursor ?? null, pageSize)
+  if (before !== null && !before.ok) return refusedAnswer(before.refusal)
+  const { items, more } = await store.pageBefore(selection, before?.value ?? null, pageSize)
   const last = items.at(-1)
   const nextCursor = more && last !== undefined ? sealPageCursor(last.cursor, query.fingerprint) : null
   return okAnswer(query, items, { pageSize, nextCursor, ...latestOf(items) })
@@ -103,26 +103,6 @@ function latestOf(items: readonly StoredItem[]): { latestCursor?: string } {
   return newest === undefined ? {} : { latestCursor: newest.cursor }
 }
 
-/** A page cursor is the store's cursor of the last item given, sealed with the query it belongs to. */
-function sealPageCursor(cursor: string, fingerprint: string): string {
-  return Buffer.from(`p1${fingerprint}${cursor}`).toString('base64url')
-}
-
-function openPageCursor(text: string, fingerprint: string): { cursor: string } | { refusal: Refusal } {
-  const [, sealed, cursor] = PAGE_CURSOR.exec(Buffer.from(text, 'base64url').toString()) ?? []
-  if (sealed === undefined || cursor === undefined || sealPageCursor(cursor, sealed) !== text) {
-    return { refusal: refusedCursor({ mode: 'cursor', pageCursor: text }) }
-  }
-  if (sealed === fingerprint) return { cursor }
-  return {
-    refusal: badRequest(
-      'page_cursor_of_other_query',
-      'pageCursor belongs to a query with other filters',
-      'Send the filters of the first request with every page, or start the walk again without pageCursor.',
-    ),
-  }
-}
-
 function refusedCursor(paging: Paging): Refusal {
   return paging.mode === 'since'
     ? badRequest(
@@ -130,9 +110,5 @@ function refusedCursor(paging: Paging): Refusal {
         'sinceCursor is not a cursor of this service',
         'Take meta.paging.latestCursor of a list response; to start again, list without a cursor.',
       )
-    : badRequest(
-        'cursor_refused',
-        'pageCursor is not a cursor of this service',
-        'Take meta.paging.nextCursor of the page before; to start again, leave pageCursor out.',
-      )
+    : refusedPageCursor()
 }

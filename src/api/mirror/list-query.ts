@@ -3,11 +3,19 @@
  * Owns every rule about parameters. Refuses to read items, and to look inside a cursor.
  */
 import { crc32 } from 'node:zlib'
-import { didYouMean } from '../../core/near.ts'
 import type { PlanName } from '../../core/plans.ts'
 import { channels, matches, type Selection } from './item-store.ts'
 import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
-import { type Read, read, readDate, readEnum, readList, readText, unreadable } from './parameters.ts'
+import {
+  type Read,
+  read,
+  readDate,
+  readEnum,
+  readList,
+  readText,
+  unknownWarnings,
+  unreadable,
+} from './parameters.ts'
 import { type EntitledFilter, missingPlan } from './plans.ts'
 
 const DAY_MS = 86_400_000
@@ -44,11 +52,13 @@ export function readListQuery(params: URLSearchParams, context: ListContext): Re
   if (!pageSize.ok) return pageSize
   const selected = readSelection(params, context)
   if (!selected.ok) return selected
+  const unknown =
+    context.unknownParameters === 'warn' ? unknownWarnings(params, knownNames(context.nativeWord)) : []
   return read({
     ...selected.value,
     pageSize: pageSize.value,
     paging: paging.value,
-    warnings: [...selected.value.warnings, ...unknownWarnings(params, context)],
+    warnings: [...selected.value.warnings, ...unknown],
   })
 }
 
@@ -156,16 +166,11 @@ function ignoredByPlan(parameter: string, missing: PlanName): string {
   return `${parameter} was ignored: it needs the plan "${missing}" or above.`
 }
 
-function unknownWarnings(params: URLSearchParams, context: ListContext): string[] {
-  if (context.unknownParameters === 'ignore') return []
-  const known = [
+/** Every parameter of the list. */
+function knownNames(nativeWord: string): string[] {
+  return [
     ...['dateFrom', 'dateTo', 'match', 'q', 'hasSymbol', 'channel'],
     ...['pageSize', 'pageCursor', 'pageNumber', 'sinceCursor'],
-    ...listNames(context.nativeWord).flatMap(({ plural, singular }) => [plural, singular]),
+    ...listNames(nativeWord).flatMap(({ plural, singular }) => [plural, singular]),
   ]
-  const unknown = [...new Set(params.keys())].filter((name) => !known.includes(name))
-  return unknown.map((name) => {
-    const short = name.slice(0, 40)
-    return `${short} was ignored: there is no such parameter${didYouMean(short, known)}`
-  })
 }

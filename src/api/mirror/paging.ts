@@ -5,37 +5,49 @@
 import type { PlanName } from '../../core/plans.ts'
 import { type Read, read, readInteger, readText } from './parameters.ts'
 import { largestPage, planForPage } from './plans.ts'
-import { badRequest, type Refusal } from './refusal.ts'
+import { badRequest } from './refusal.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 const LARGEST_PAGE_SIZE = 200
 const LAST_PAGE_NUMBER = 1_000_000_000
 
+/** The two modes that read a list from its start: by cursor, the first page without one, or by number from 1. */
+export type Browsing = { mode: 'cursor'; pageCursor: string | null } | { mode: 'number'; pageNumber: number }
+
 /** Which of the three modes of specification §4.1.2, and where it stands. */
-export type Paging =
-  | { mode: 'cursor'; pageCursor: string | null }
-  | { mode: 'number'; pageNumber: number }
-  | { mode: 'since'; sinceCursor: string }
+export type Paging = Browsing | { mode: 'since'; sinceCursor: string }
 
 /** The one mode that a request uses; more than one is refused. */
 export function readPaging(params: URLSearchParams): Read<Paging> {
-  const used = ['pageCursor', 'pageNumber', 'sinceCursor'].filter((name) => params.has(name))
-  if (used.length > 1) {
-    const refusal: Refusal = badRequest(
-      'two_paging_modes',
-      `${used.join(' and ')} exclude each other`,
-      'Send one of pageCursor, pageNumber and sinceCursor.',
-    )
-    return { ok: false, refusal }
-  }
+  const single = readSingle(params, ['pageCursor', 'pageNumber', 'sinceCursor'])
+  if (!single.ok) return single
   const sinceCursor = readText(params, 'sinceCursor')
   if (!sinceCursor.ok) return sinceCursor
   if (sinceCursor.value !== null) return read({ mode: 'since', sinceCursor: sinceCursor.value })
+  return readBrowsing(params)
+}
+
+/** The same for a list that cannot be polled: `sinceCursor` is no parameter of it (specification §4.3). */
+export function readBrowsing(params: URLSearchParams): Read<Browsing> {
+  const single = readSingle(params, ['pageCursor', 'pageNumber'])
+  if (!single.ok) return single
   const pageNumber = readInteger(params, 'pageNumber', { low: 1, high: LAST_PAGE_NUMBER })
   if (!pageNumber.ok) return pageNumber
   if (pageNumber.value !== null) return read({ mode: 'number', pageNumber: pageNumber.value })
   const pageCursor = readText(params, 'pageCursor')
   return pageCursor.ok ? read({ mode: 'cursor', pageCursor: pageCursor.value }) : pageCursor
+}
+
+/** Refuses two of these parameters together. */
+function readSingle(params: URLSearchParams, names: readonly string[]): Read<null> {
+  const used = names.filter((name) => params.has(name))
+  if (used.length < 2) return read(null)
+  const refusal = badRequest(
+    'two_paging_modes',
+    `${used.join(' and ')} exclude each other`,
+    `Send one of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`,
+  )
+  return { ok: false, refusal }
 }
 
 /** Items a page, by default 50. */

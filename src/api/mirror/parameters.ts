@@ -1,6 +1,7 @@
 /**
  * Query parameters as text, read by name: the two forms of a list (plural with commas, singular repeated), single
- * values, enums, whole numbers and dates. Owns these forms. Refuses to know which parameters exist.
+ * values, enums, whole numbers and dates, and warnings about names that do not exist. Owns these forms. Refuses to know
+ * which parameters exist.
  */
 import { type DateBound, parseDateBound } from '../../core/dates.ts'
 import { didYouMean } from '../../core/near.ts'
@@ -92,6 +93,15 @@ export function readList(params: URLSearchParams, plural: string, singular: stri
   const both = usesPlural && params.has(singular)
   const warning = both ? `${singular} was ignored because ${plural} is present; use one form.` : null
   return read({ values, warning })
+}
+
+/** A warning for each parameter that does not exist, with the near match. */
+export function unknownWarnings(params: URLSearchParams, known: readonly string[]): string[] {
+  const unknown = [...new Set(params.keys())].filter((name) => !known.includes(name))
+  return unknown.map((name) => {
+    const short = name.slice(0, 40)
+    return `${short} was ignored: there is no such parameter${didYouMean(short, known)}`
+  })
 }
 
 function shown(text: string): string {

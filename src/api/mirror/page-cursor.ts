@@ -1,0 +1,37 @@
+/**
+ * The page cursor of the upstream API: a store's place, sealed with the query it belongs to. Owns its text and the
+ * refusal of any other. Refuses to know what a place is.
+ */
+import { type Read, read } from './parameters.ts'
+import { badRequest, type Refusal } from './refusal.ts'
+
+const PAGE_CURSOR = /^p1([0-9a-f]{8})(.+)$/s
+
+/** The opaque text for a place. `fingerprint`: eight hex digits, the same for the same filters, whatever page. */
+export function sealPageCursor(place: string, fingerprint: string): string {
+  return Buffer.from(`p1${fingerprint}${place}`).toString('base64url')
+}
+
+/** The place in a sealed text, where it belongs to this query. */
+export function openPageCursor(text: string, fingerprint: string): Read<string> {
+  const [, sealed, place] = PAGE_CURSOR.exec(Buffer.from(text, 'base64url').toString()) ?? []
+  if (sealed === undefined || place === undefined || sealPageCursor(place, sealed) !== text) {
+    return { ok: false, refusal: refusedPageCursor() }
+  }
+  if (sealed === fingerprint) return read(place)
+  const refusal = badRequest(
+    'page_cursor_of_other_query',
+    'pageCursor belongs to another query',
+    'Send the path and filters of the first request with every page, or start the walk again without pageCursor.',
+  )
+  return { ok: false, refusal }
+}
+
+/** The refusal of a text that is no page cursor of ours. */
+export function refusedPageCursor(): Refusal {
+  return badRequest(
+    'cursor_refused',
+    'pageCursor is not a cursor of this service',
+    'Take meta.paging.nextCursor of the page before; to start again, leave pageCursor out.',
+  )
+}

@@ -1,0 +1,100 @@
+/**
+ * Exchange references of the upstream API: the list in two paging modes and the single exchange (specification §4.3).
+ * Open to everybody. Owns how a request becomes a page of the store. Refuses HTTP.
+ */
+import { type Answer, listPage, refusedAnswer } from './answer.ts'
+import { openPageCursor, sealPageCursor } from './page-cursor.ts'
+import { classicPaging, readBrowsing, readPageSize } from './paging.ts'
+import { unknownWarnings } from './parameters.ts'
+import type { ReferenceExchange, ReferenceStore } from './reference-store.ts'
+import type { Refusal } from './refusal.ts'
+import type { MirrorRoute } from './route.ts'
+
+export interface ReferenceRoutesOptions {
+  store: ReferenceStore
+  /** Default `ignore`, as upstream does. */
+  unknownParameters?: 'ignore' | 'warn'
+}
+
+/** Path of the list below the base address. */
+export const EXCHANGES = '/references/exchanges'
+
+/** The seal of this list's page cursors; an item list's never fits, and the other way round. */
+const FINGERPRINT = 'e8c4a9e5'
+const PARAMETERS = ['pageSize', 'pageCursor', 'pageNumber']
+/** A bridge reads the list within seconds of its first good poll, the details one a second. */
+const RETRY_AFTER_SECONDS = 30
+
+/** The list and the single exchange over a store. */
+export function referenceRoutes({ store, unknownParameters }: ReferenceRoutesOptions): MirrorRoute[] {
+  return [
+    {
+      path: EXCHANGES,
+      key: 'none',
+      answer({ params }) {
+        const exchanges = store.exchanges()
+        if (exchanges === null) return refusedAnswer(notReadYet)
+        return listAnswer(
+          exchanges,
+          params,
+          unknownParameters === 'warn' ? unknownWarnings(params, PARAMETERS) : [],
+        )
+      },
+    },
+    {
+      path: `${EXCHANGES}/:mic`,
+      key: 'none',
+      answer(request) {
+        if (store.exchanges() === null) return refusedAnswer(notReadYet)
+        const { detail } = store.exchange(request.segment('mic')) ?? { detail: null }
+        if (detail === undefined) return refusedAnswer(notReadYet)
+        if (detail === null) return refusedAnswer(noSuchExchange)
+        return { status: 200, body: `{"data":${detail}}`, violation: null }
+      },
+    },
+  ]
+}
+
+/** A page cursor is the MIC of the last exchange given: a walk outlives exchanges that come and go. */
+function listAnswer(
+  exchanges: readonly ReferenceExchange[],
+  params: URLSearchParams,
+  warnings: readonly string[],
+): Answer {
+  const paging = readBrowsing(params)
+  if (!paging.ok) return refusedAnswer(paging.refusal)
+  const size = readPageSize(params)
+  if (!size.ok) return refusedAnswer(size.refusal)
+  const pageSize = size.value
+  const textsOf = (page: readonly ReferenceExchange[]): string[] => page.map(({ listed }) => listed)
+  if (paging.value.mode === 'number') {
+    const { pageNumber } = paging.value
+    const page = exchanges.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
+    const shape = classicPaging({ pageSize, pageNumber, itemTotal: exchanges.length }, undefined)
+    return listPage(textsOf(page), shape, warnings)
+  }
+  const { pageCursor } = paging.value
+  const after = pageCursor === null ? null : openPageCursor(pageCursor, FINGERPRINT)
+  if (after !== null && !after.ok) return refusedAnswer(after.refusal)
+  const left = after === null ? exchanges : exchanges.filter(({ mic }) => mic > after.value)
+  const page = left.slice(0, pageSize)
+  const last = page.at(-1)
+  const nextCursor =
+    left.length > pageSize && last !== undefined ? sealPageCursor(last.mic, FINGERPRINT) : null
+  return listPage(textsOf(page), { pageSize, nextCursor }, warnings)
+}
+
+const notReadYet: Refusal = {
+  status: 503,
+  violation: 'unavailable',
+  message: 'the exchange references have not been read from upstream yet',
+  hint: 'Try again after the seconds in Retry-After.',
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+}
+
+const noSuchExchange: Refusal = {
+  status: 404,
+  violation: 'not_found',
+  message: 'there is no exchange with this MIC',
+  hint: `Use an operating MIC in upper case, as ${EXCHANGES} lists them.`,
+}
