@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { disclosuresRoute } from '../src/api/disclosures-route.ts'
+import { filterTestRoute } from '../src/api/filter-test-route.ts'
 import { statusRoute } from '../src/api/status-route.ts'
 import { openArchive } from '../src/archive/archive.ts'
 import { createReader } from '../src/archive/reader.ts'
@@ -13,7 +14,7 @@ import { createFeed } from '../src/feed/feed.ts'
 import { MAX_BODY_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
 import { opsPaths } from '../src/http/ops.ts'
 import { problemCodes } from '../src/http/problem.ts'
-import type { Route } from '../src/http/route.ts'
+import type { Route, RouteBody } from '../src/http/route.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
@@ -82,7 +83,8 @@ function httpPage(): string {
   return page(
     'HTTP API',
     'Send `Authorization: Bearer <token>` with every request; `BRIDGE_ADMIN_TOKEN` is the first token. How to read,',
-    'resume and handle gaps: [streams.md](streams.md). Every path takes GET and HEAD.',
+    'resume and handle gaps: [streams.md](streams.md). A path with GET takes HEAD too; POST takes a JSON object with',
+    '`Content-Type: application/json`. Unknown parameters and members are refused with the near match.',
     '',
     ...documentedRoutes().flatMap(routeSection),
     '## Errors',
@@ -92,8 +94,9 @@ function httpPage(): string {
     ...table(['Code', 'Status', 'Title', 'What to do'], problems),
     '',
     '## Limits',
-    `An address has at most ${MAX_URL_BYTES} bytes, headers 16 KB, a body ${MAX_BODY_BYTES / 1024} KB; headers must`,
-    'arrive within 10 s, the whole request within 30 s. Browsers may call from the origins in `BRIDGE_CORS_ORIGINS`.',
+    `An address has at most ${MAX_URL_BYTES} bytes, headers 16 KB, a body ${MAX_BODY_BYTES / 1024} KB where its path`,
+    'says nothing else; headers must arrive within 10 s, the whole request within 30 s. Browsers may call from the',
+    'origins in `BRIDGE_CORS_ORIGINS`.',
     '',
     '## Ops listener',
     'Its own host and port, no token; on loopback unless set otherwise.',
@@ -103,6 +106,11 @@ function httpPage(): string {
       Object.entries(opsPaths).map(([path, answer]) => [`\`GET ${path}\``, answer]),
     ),
   )
+}
+
+function bodyTable({ members, maxBytes }: RouteBody): string[] {
+  const rows = Object.entries(members).map(([name, meaning]) => [`\`${name}\``, meaning])
+  return [`Body, at most ${maxBytes / 1024} KB:`, '', ...table(['Member', 'Meaning'], rows), '']
 }
 
 function routeSection(route: Route): string[] {
@@ -120,6 +128,7 @@ function routeSection(route: Route): string[] {
           ),
           '',
         ]),
+    ...(route.body === undefined ? [] : bodyTable(route.body)),
   ]
 }
 
@@ -140,7 +149,7 @@ function documentedRoutes(): Route[] {
   })
   const pull = disclosuresRoute({ reader, clock: systemClock, stopping: new AbortController().signal })
   archive.close()
-  return [pull, feed.route, status]
+  return [pull, feed.route, filterTestRoute(reader), status]
 }
 
 function page(title: string, ...lines: string[]): string {

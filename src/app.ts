@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { disclosuresRoute } from './api/disclosures-route.ts'
+import { filterTestRoute } from './api/filter-test-route.ts'
 import type { MirrorRoute } from './api/mirror/route.ts'
 import { bridgeMirror } from './api/mirror-router.ts'
 import type { Status } from './api/status.ts'
@@ -118,7 +119,11 @@ async function buildApp(
   const routes: Route[] = []
   const mounts: Mount[] = []
   if (settings.roles.includes('api')) {
-    routes.push(disclosuresRoute({ reader, clock, stopping: stopping.signal }), statusRoute(status))
+    routes.push(
+      disclosuresRoute({ reader, clock, stopping: stopping.signal }),
+      filterTestRoute(reader),
+      statusRoute(status),
+    )
     /** What `/v2` serves, resource by resource. */
     const mirrored: MirrorRoute[] = []
     mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })

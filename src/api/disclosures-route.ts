@@ -10,6 +10,7 @@ import { tooOld } from '../http/cursor-too-old.ts'
 import { openQuery } from '../http/parameters.ts'
 import { type Route, sendJson } from '../http/route.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
+import { eventList } from './event-list.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
@@ -104,11 +105,9 @@ async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<P
   }
 }
 
-const BEGIN = Buffer.from('{"data":[')
-const COMMA = Buffer.from(',')
+const BEGIN = Buffer.from('{"data":')
 
 function encodePage({ events, cursor, more }: Page): Buffer {
-  const pieces = events.flatMap((json, index) => (index === 0 ? [json] : [COMMA, json]))
-  const end = Buffer.from(`],"cursor":${JSON.stringify(cursor)},"more":${more}}`)
-  return Buffer.concat([BEGIN, ...pieces, end])
+  const end = Buffer.from(`,"cursor":${JSON.stringify(cursor)},"more":${more}}`)
+  return Buffer.concat([BEGIN, ...eventList(events), end])
 }

@@ -4,7 +4,8 @@
  */
 import type { Request, RequestHandler } from 'express'
 import type { Authenticate } from '../http/auth.ts'
-import { checkUrlLength, refuseBody } from '../http/limits.ts'
+import { refuseBody } from '../http/body.ts'
+import { checkUrlLength } from '../http/limits.ts'
 import { HttpProblem } from '../http/problem.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Caller, MirrorRoute } from './mirror/route.ts'

@@ -5,6 +5,9 @@
 /** Longest name that is compared; whatever is longer was no slip of the finger. */
 const LONGEST_NAME = 64
 
+/** What a wrong character costs, where one missing or too many costs 1: of two equals, fingers rather leave one out. */
+const WRONG_CHARACTER = 1.01
+
 /**
  * The candidate closest to `name` within a third of its length (at least two edits), or null. Case costs nothing;
  * a candidate that shares no character in place with it is not near.
@@ -35,7 +38,7 @@ function editDistance(from: string, to: string): number {
   for (let row = 1; row <= from.length; row++) {
     const current = [row]
     for (let column = 1; column <= to.length; column++) {
-      const same = from[row - 1] === to[column - 1] ? 0 : 1
+      const same = from[row - 1] === to[column - 1] ? 0 : WRONG_CHARACTER
       current.push(
         Math.min(
           (previous[column] ?? 0) + 1,

@@ -1,6 +1,7 @@
 /**
  * The Express app of a listener: routes, who may call them, error answers, headers for browsers. Owns the order in
- * which a request is judged: address, path, method, body, token, then the route. Refuses to know what routes do.
+ * which a request is judged: address, path, method, a body that should not be there, token, the route's own body, then
+ * the route. Refuses to know what routes do.
  */
 import express, {
   type ErrorRequestHandler,
@@ -12,7 +13,8 @@ import express, {
 import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type Authenticate, authorise } from './auth.ts'
-import { checkUrl, refuseBody } from './limits.ts'
+import { readJsonBody, refuseBody } from './body.ts'
+import { checkUrl } from './limits.ts'
 import { HttpProblem, problemBody, problemOf } from './problem.ts'
 import type { Route } from './route.ts'
 
@@ -34,7 +36,9 @@ export interface AppOptions {
   logger: Logger
 }
 
-/** Methods that a browser may use across origins, and headers that it may send and read. */
+/** Methods that a browser may use across origins below a mount. */
+const MOUNTED_METHODS = 'GET, HEAD'
+/** Headers that a browser may send and read. */
 const CORS_REQUEST_HEADERS = 'Authorization, X-Api-Key, Last-Event-ID, Content-Type'
 const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate'
 const CORS_MAX_AGE_SECONDS = '600'
@@ -47,7 +51,7 @@ export function createApp(options: AppOptions): Express {
   app.use(checkAddress)
   for (const [path, methods] of methodsByPath(options.routes)) {
     for (const route of options.routes.filter((candidate) => candidate.path === path)) {
-      app.get(path, callOf(route, options.authenticate))
+      app[route.method === 'GET' ? 'get' : 'post'](path, callOf(route, options.authenticate))
     }
     app.all(path, refuseMethod(methods))
   }
@@ -77,22 +81,31 @@ const checkAddress: RequestHandler = (request, _response, next) => {
   next()
 }
 
+/** The methods of each path as `Allow` lists them, OPTIONS left out. */
 function methodsByPath(routes: readonly Route[]): Map<string, string> {
-  return new Map(routes.map(({ path }) => [path, 'GET, HEAD, OPTIONS']))
+  const methods = new Map<string, string>()
+  for (const { path, method } of routes) {
+    const own = method === 'GET' ? 'GET, HEAD' : method
+    const others = methods.get(path)
+    methods.set(path, others === undefined ? own : `${others}, ${own}`)
+  }
+  return methods
 }
 
-/** A handler that checks body and token before the route gets its call. */
+/** A handler that checks body and token before the route gets its call. A stranger's body is never read. */
 function callOf(route: Route, authenticate: Authenticate): RequestHandler {
   return async (request, response) => {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
-    await refuseBody(request)
+    if (route.body === undefined) await refuseBody(request)
     const caller = await authorise(request.headers.authorization, route.scope, authenticate)
-    await route.handle({ request, response, url: request.originalUrl, caller, gone: gone.signal })
+    const body = route.body === undefined ? undefined : await readJsonBody(request, route.body.maxBytes)
+    await route.handle({ request, response, url: request.originalUrl, caller, body, gone: gone.signal })
   }
 }
 
-function refuseMethod(methods: string): RequestHandler {
+function refuseMethod(own: string): RequestHandler {
+  const methods = `${own}, OPTIONS`
   return (request, response) => {
     if (request.method === 'OPTIONS') {
       response.writeHead(204, { Allow: methods }).end()
@@ -114,7 +127,8 @@ export function notFound(paths: readonly string[]): RequestHandler {
 }
 
 /** CORS for exact origins: the headers on every answer, and the answer to a preflight. */
-function allowOrigins({ corsOrigins }: AppOptions): RequestHandler {
+function allowOrigins({ corsOrigins, routes }: AppOptions): RequestHandler {
+  const methods = methodsByPath(routes)
   return (request, response, next) => {
     if (corsOrigins.length === 0) return next()
     response.vary('Origin')
@@ -125,7 +139,7 @@ function allowOrigins({ corsOrigins }: AppOptions): RequestHandler {
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
       return next()
     }
-    response.setHeader('Access-Control-Allow-Methods', 'GET, HEAD')
+    response.setHeader('Access-Control-Allow-Methods', methods.get(request.path) ?? MOUNTED_METHODS)
     response.setHeader('Access-Control-Allow-Headers', CORS_REQUEST_HEADERS)
     response.setHeader('Access-Control-Max-Age', CORS_MAX_AGE_SECONDS)
     response.writeHead(204).end()

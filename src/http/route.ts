@@ -12,13 +12,22 @@ export interface Call {
   /** Path and query as they came, even where the app stands below another. */
   url: string
   caller: Caller
+  /** The JSON value of the body; undefined where the route takes none. */
+  body: unknown
   /** Aborts when the client has gone. */
   gone: AbortSignal
 }
 
-/** One method on one path. */
+/** A JSON body that a route takes. */
+export interface RouteBody {
+  maxBytes: number
+  /** Its members with their meanings, for the docs. */
+  members: Readonly<Record<string, string>>
+}
+
+/** One method on one path. A GET takes HEAD too, and no body. */
 export interface Route {
-  method: 'GET'
+  method: 'GET' | 'POST'
   /** Without parameters in it, e.g. `/v1/status`. */
   path: string
   scope: Scope
@@ -26,6 +35,8 @@ export interface Route {
   summary: string
   /** Query parameters with their meanings, for the docs and for clients that read them. */
   parameters: Readonly<Record<string, string>>
+  /** Absent: a request with a body is refused. */
+  body?: RouteBody
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */
   handle(call: Call): Promise<void>
 }

@@ -6,15 +6,21 @@ import type { Reader } from '../../src/archive/reader.ts'
 import { createReader } from '../../src/archive/reader.ts'
 import { createTail } from '../../src/archive/tail.ts'
 import { decodeCursor } from '../../src/core/cursor.ts'
-import { readDisclosure } from '../../src/core/disclosure.ts'
 import type { Committed } from '../../src/core/event.ts'
-import { isGap } from '../../src/core/event.ts'
 import type { Facts } from '../../src/core/facts.ts'
-import { disclosureFacts, GAP_FACTS } from '../../src/core/facts.ts'
 import type { Filter } from '../../src/core/filter.ts'
 import { matches } from '../../src/core/filter.ts'
 import { someFacts, someFilter } from '../core/filter-samples.ts'
-import { eventWith, inPlace, items, memoryArchive, never, readerOver, START_MS } from './samples.ts'
+import {
+  eventWith,
+  inPlace,
+  items,
+  memoryArchive,
+  never,
+  plainFacts,
+  readerOver,
+  START_MS,
+} from './samples.ts'
 
 const archives: Archive[] = []
 afterEach(() => {
@@ -25,14 +31,6 @@ function archiveOf(events: readonly Committed[]): Archive {
   const archive = memoryArchive(events)
   archives.push(archive)
   return archive
-}
-
-/** Facts as an event's own data give them, by the plain way. */
-function plainFacts(event: Committed): Facts {
-  const read = readDisclosure(JSON.parse(event.data))
-  if (isGap(event.type) || !read.ok) return GAP_FACTS
-  const kind = event.type === 'disclosure.published.v1' ? 'published' : 'amended'
-  return disclosureFacts(read.disclosure, kind, 'Native')
 }
 
 function expectedSequences(events: readonly Committed[], filter: Filter | null, after = 0): number[] {

@@ -10,8 +10,9 @@ import type { Tail } from '../../src/archive/tail.ts'
 import { createTail } from '../../src/archive/tail.ts'
 import { readDisclosure } from '../../src/core/disclosure.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
-import { disclosureEvent, GAP_OPENED, gapEvent } from '../../src/core/event.ts'
+import { disclosureEvent, GAP_OPENED, gapEvent, isGap } from '../../src/core/event.ts'
 import type { Facts, Identifiers } from '../../src/core/facts.ts'
+import { disclosureFacts, GAP_FACTS } from '../../src/core/facts.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 
 export const EPOCH = 'Epoch001'
@@ -62,6 +63,14 @@ function companyOf(identifiers: Identifiers): object {
   const { isin, symbol, lei } = identifiers
   const listing = symbol === undefined ? undefined : { mnemonic: symbol }
   return { name: 'A company', lei, instrument: { isin, symbol: listing } }
+}
+
+/** Facts as an event's own data give them, by the plain way. */
+export function plainFacts(event: Committed): Facts {
+  const read = readDisclosure(JSON.parse(event.data))
+  if (isGap(event.type) || !read.ok) return GAP_FACTS
+  const kind = event.type === 'disclosure.published.v1' ? 'published' : 'amended'
+  return disclosureFacts(read.disclosure, kind, 'Native')
 }
 
 export function memoryArchive(events: readonly Committed[] = []): Archive {

@@ -33,6 +33,12 @@ test('the nearest candidate wins, the first of equals', () => {
   expect(nearMatch('carts', ['cats', 'carts'])).toBe('carts')
 })
 
+test('of two candidates one slip away, the one whose letter is missing wins over the one with another letter', () => {
+  expect(nearMatch('sped', ['seed', 'speed'])).toBe('speed')
+  expect(nearMatch('sped', ['speed', 'seed'])).toBe('speed')
+  expect(nearMatch('roless', ['rolled', 'roles'])).toBe('roles')
+})
+
 test('one slip in a name of four characters or more always leads back to it', () => {
   const word = fc.stringMatching(/^[a-z]{4,20}$/)
   fc.assert(

@@ -1,0 +1,12 @@
+/**
+ * Events as a JSON list, from the bytes they are stored in. Owns the commas. Refuses to encode an event again.
+ */
+
+const BEGIN = Buffer.from('[')
+const COMMA = Buffer.from(',')
+const END = Buffer.from(']')
+
+/** The pieces of `[event,event,…]`: the bytes of each event are copied once, by whoever joins them into an answer. */
+export function eventList(events: readonly Buffer[]): Buffer[] {
+  return [BEGIN, ...events.flatMap((json, index) => (index === 0 ? [json] : [COMMA, json])), END]
+}

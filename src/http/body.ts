@@ -1,0 +1,105 @@
+/**
+ * The body of a request: read to its end within a limit where a route takes one, refused where none does. Owns bytes,
+ * media type and JSON. Refuses to know what the members mean: `members.ts` reads those.
+ */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { messageOf } from '../errors.ts'
+import { MAX_BODY_BYTES } from './limits.ts'
+import { HttpProblem } from './problem.ts'
+
+/** Characters of a parser's message that an answer repeats. */
+const LONGEST_REASON = 120
+
+/**
+ * Reads on to the end of a body that should not be there, at most to the limit; the rest is thrown away by the server.
+ * @throws HttpProblem `body_unexpected`, or `body_too_large` as soon as it is known to be
+ */
+export async function refuseBody(request: IncomingMessage): Promise<void> {
+  const bytes = await readBytes(request, MAX_BODY_BYTES)
+  if (bytes.length > 0) throw new HttpProblem('body_unexpected', 'this request takes no body')
+}
+
+/**
+ * The JSON value of a body of at most `maxBytes`.
+ * @throws HttpProblem `media_type_unsupported`, `body_too_large` as soon as it is known to be, `body_malformed`
+ */
+export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  checkMediaType(request.headers)
+  const bytes = await readBytes(request, maxBytes)
+  if (bytes.length === 0) throw malformed('there is none; this request takes a JSON object')
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw malformed('it is not UTF-8')
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw malformed(`it is not JSON: ${messageOf(error).slice(0, LONGEST_REASON)}`)
+  }
+}
+
+/** JSON is UTF-8 and comes as it is; a parameter that says otherwise is refused before anything is read. */
+function checkMediaType(headers: IncomingHttpHeaders): void {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';')
+  const foreign = parameters.map((parameter) => parameter.trim()).filter(isForeignCharset)
+  if (type.trim() !== 'application/json' || foreign.length > 0) {
+    throw unsupported('the body must come as Content-Type: application/json, in UTF-8')
+  }
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw unsupported('the body must come without Content-Encoding')
+  }
+}
+
+function isForeignCharset(parameter: string): boolean {
+  return parameter.startsWith('charset=') && !/^charset="?utf-8"?$/.test(parameter)
+}
+
+function unsupported(detail: string): HttpProblem {
+  return new HttpProblem('media_type_unsupported', detail)
+}
+
+function malformed(what: string): HttpProblem {
+  return new HttpProblem('body_malformed', `the body cannot be read: ${what}`)
+}
+
+/**
+ * The body's bytes, empty where there is none. Leaves the request open, so that an answer can still be sent.
+ * @throws HttpProblem `body_too_large`
+ */
+async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0)
+  const chunked = request.headers['transfer-encoding'] !== undefined
+  if (declared === 0 && !chunked) return Buffer.alloc(0)
+  if (declared > maxBytes) throw tooLarge(maxBytes)
+  const { chunks, bytes } = await collect(request, maxBytes)
+  if (bytes > maxBytes) throw tooLarge(maxBytes)
+  return Buffer.concat(chunks)
+}
+
+/** Chunks until the end of the body, at most one of them above the limit. */
+function collect(request: IncomingMessage, maxBytes: number): Promise<{ chunks: Buffer[]; bytes: number }> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const done = (): void => {
+      request.off('data', onData)
+      request.off('end', done)
+      request.off('close', done)
+      resolve({ chunks, bytes })
+    }
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length
+      if (bytes > maxBytes) done()
+      else chunks.push(chunk)
+    }
+    request.on('data', onData)
+    request.on('end', done)
+    request.on('close', done)
+  })
+}
+
+function tooLarge(maxBytes: number): HttpProblem {
+  return new HttpProblem('body_too_large', `the body is larger than ${maxBytes} bytes`)
+}

@@ -1,0 +1,59 @@
+/**
+ * The members of a JSON body, read strictly: unknown names and values out of range are refused, all at once. Owns the
+ * reading. Refuses to know what a member is for. Its sibling for query strings is `parameters.ts`.
+ */
+import { didYouMean } from '../core/near.ts'
+import type { FieldError } from '../errors.ts'
+import { HttpProblem } from './problem.ts'
+
+/** Longest name of an unknown member that an answer repeats, and most of them. */
+const LONGEST_NAME = 60
+const MOST_ERRORS = 20
+
+/** Reads values; what is wrong is kept until `check`, so that a client hears of everything at once. */
+export interface Members {
+  /** The value as it came; undefined, and noted as wrong, where it is absent. */
+  required(name: string): unknown
+  /** A whole number in the range, both ends included; `otherwise` where absent. */
+  integer(name: string, range: { low: number; high: number; otherwise: number }): number
+  /** @throws HttpProblem `body_invalid` naming every wrong member */
+  check(): void
+}
+
+/**
+ * Opens a parsed body. `known` = every name that may occur.
+ * @throws HttpProblem `body_invalid` where it is no object
+ */
+export function openMembers(body: unknown, known: readonly string[]): Members {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) {
+    throw new HttpProblem('body_invalid', `the body must be a JSON object with ${known.join(', ')}`)
+  }
+  const members = body as Readonly<Record<string, unknown>>
+  const errors: FieldError[] = Object.keys(members)
+    .filter((name) => !known.includes(name))
+    .slice(0, MOST_ERRORS)
+    .map((name) => ({
+      field: name.slice(0, LONGEST_NAME),
+      message: `is not a member of this body${didYouMean(name, known)}`,
+    }))
+  const read = (name: string): unknown => (Object.hasOwn(members, name) ? members[name] : undefined)
+  return {
+    required(name) {
+      const value = read(name)
+      if (value === undefined) errors.push({ field: name, message: 'is missing; it is required' })
+      return value
+    },
+    integer(name, { low, high, otherwise }) {
+      const value = read(name)
+      if (value === undefined) return otherwise
+      if (Number.isInteger(value) && Number(value) >= low && Number(value) <= high) return Number(value)
+      errors.push({ field: name, message: `must be a whole number from ${low} to ${high}` })
+      return otherwise
+    },
+    check() {
+      if (errors.length === 0) return
+      const names = errors.map(({ field }) => field).join(', ')
+      throw new HttpProblem('body_invalid', `wrong: ${names}`, { errors })
+    },
+  }
+}

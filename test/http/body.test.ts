@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest'
+import { createApp } from '../../src/http/app.ts'
+import { adminAuthenticate } from '../../src/http/auth.ts'
+import { type Listener, listen } from '../../src/http/listener.ts'
+import { openMembers } from '../../src/http/members.ts'
+import { type HttpProblem, problemCodes } from '../../src/http/problem.ts'
+import { type Route, sendJson } from '../../src/http/route.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { raw } from './raw.ts'
+
+const TOKEN = 'a token of the tests'
+const ORIGIN = 'https://desk.example'
+const MAX_BYTES = 100_000
+
+const echo: Route = {
+  method: 'POST',
+  path: '/v1/echo',
+  scope: 'events:read',
+  summary: '',
+  parameters: {},
+  body: { maxBytes: MAX_BYTES, members: {} },
+  handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify({ body }))),
+}
+/** A route that takes no body, for both methods. */
+const bare = {
+  path: '/v1/both',
+  scope: 'events:read',
+  summary: '',
+  parameters: {},
+  handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify(`${body}`))),
+} as const satisfies Omit<Route, 'method'>
+const routes: Route[] = [echo, { ...bare, method: 'GET' }, { ...bare, method: 'POST' }]
+
+async function start(): Promise<Listener & AsyncDisposable> {
+  const { logger } = keepingLogger()
+  const app = createApp({ routes, authenticate: adminAuthenticate(TOKEN), corsOrigins: [ORIGIN], logger })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  return { ...listener, [Symbol.asyncDispose]: () => listener.close(0) }
+}
+
+const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+
+async function post(url: string, body: string | Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) {
+  const response = await fetch(url, { method: 'POST', headers: { ...headers, ...more }, body })
+  return { status: response.status, body: (await response.json()) as { code?: string; detail?: string } }
+}
+
+describe('a JSON body', () => {
+  test('reaches its route as a value, however large inside the limit and whatever the case of its type', async () => {
+    await using listener = await start()
+    const url = `${listener.url}/v1/echo`
+    expect((await post(url, '{"a": [1, "ü"]}')).body).toEqual({ body: { a: [1, 'ü'] } })
+    const long = 'x'.repeat(MAX_BYTES - 2)
+    expect((await post(url, JSON.stringify(long))).body).toEqual({ body: long })
+    const type = { 'content-type': 'Application/JSON; Charset="UTF-8"' }
+    expect((await post(url, 'null', type)).body).toEqual({ body: null })
+  })
+
+  test.each([
+    ['text/plain', '{}', {}],
+    ['', '{}', {}],
+    ['application/json; charset=latin1', '{}', {}],
+    ['application/json', '{}', { 'content-encoding': 'gzip' }],
+  ])('of type "%s" is refused with 415', async (type, body, more) => {
+    await using listener = await start()
+    const answer = await post(`${listener.url}/v1/echo`, body, { 'content-type': type, ...more })
+    expect([answer.status, answer.body.code]).toEqual([415, 'media_type_unsupported'])
+    expect(answer.body.detail).toContain(
+      type === 'application/json' ? 'Content-Encoding' : 'application/json',
+    )
+  })
+
+  test.each([
+    ['{"a":', 'not JSON'],
+    ['', 'there is none'],
+    [Uint8Array.of(0x22, 0xff, 0x22), 'not UTF-8'],
+    ['{} {}', 'not JSON'],
+  ])('that cannot be read is refused with 400', async (body, words) => {
+    await using listener = await start()
+    const answer = await post(`${listener.url}/v1/echo`, body)
+    expect([answer.status, answer.body.code]).toEqual([400, 'body_malformed'])
+    expect(answer.body.detail).toContain(words)
+  })
+
+  test('above the limit of its route is refused with 413 that names the limit, declared or not', async () => {
+    await using listener = await start()
+    const head = `POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
+    const declared = await raw(listener.port, `${head}Content-Length: ${MAX_BYTES + 1}\r\n\r\n`)
+    const chunks = `2000\r\n${'x'.repeat(8192)}\r\n`.repeat(13)
+    const endless = await raw(listener.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`)
+    for (const answer of [declared, endless]) {
+      expect(answer.status).toBe(413)
+      expect(JSON.parse(answer.body)).toMatchObject({
+        code: 'body_too_large',
+        detail: expect.stringContaining(String(MAX_BYTES)),
+      })
+    }
+  })
+
+  test('of a stranger is not looked at: the token comes first', async () => {
+    await using listener = await start()
+    const answer = await post(`${listener.url}/v1/echo`, 'rubbish', { authorization: 'Bearer no' })
+    expect([answer.status, answer.body.code]).toEqual([401, 'unauthorised'])
+  })
+
+  test('is refused by a POST that takes none', async () => {
+    await using listener = await start()
+    expect((await post(`${listener.url}/v1/both`, '{}')).body.code).toBe('body_unexpected')
+    expect(await post(`${listener.url}/v1/both`, '')).toEqual({ status: 200, body: 'undefined' })
+  })
+})
+
+describe('methods', () => {
+  test.each([
+    ['/v1/echo', 'GET', 'POST, OPTIONS'],
+    ['/v1/echo', 'HEAD', 'POST, OPTIONS'],
+    ['/v1/both', 'PUT', 'GET, HEAD, POST, OPTIONS'],
+  ])('of %s are named to %s with 405', async (path, method, allow) => {
+    await using listener = await start()
+    const { status, headers: answered } = await fetch(`${listener.url}${path}`, { method, headers })
+    expect([status, answered.get('allow')]).toEqual([405, allow])
+  })
+
+  test('are those of the path in Allow and for browsers', async () => {
+    await using listener = await start()
+    const preflight = { origin: ORIGIN, 'access-control-request-method': 'POST' }
+    const ask = (path: string, more: Record<string, string>): Promise<Response> =>
+      fetch(`${listener.url}${path}`, { method: 'OPTIONS', headers: more })
+    expect((await ask('/v1/echo', {})).headers.get('allow')).toBe('POST, OPTIONS')
+    const methods = 'access-control-allow-methods'
+    expect((await ask('/v1/echo', preflight)).headers.get(methods)).toBe('POST')
+    expect((await ask('/v1/both', preflight)).headers.get(methods)).toBe('GET, HEAD, POST')
+    expect((await ask('/v2/anything', preflight)).headers.get(methods)).toBe('GET, HEAD')
+  })
+})
+
+describe('members', () => {
+  const read = (body: unknown): HttpProblem | null => {
+    try {
+      const members = openMembers(body, ['filter', 'last'])
+      members.required('filter')
+      members.integer('last', { low: 1, high: 10, otherwise: 3 })
+      members.check()
+      return null
+    } catch (error) {
+      return error as HttpProblem
+    }
+  }
+
+  test('are refused all at once, unknown ones with the near match', () => {
+    expect(read({ fliter: {}, last: 11 })).toMatchObject({
+      code: 'body_invalid',
+      parts: {
+        errors: [
+          { field: 'fliter', message: 'is not a member of this body – did you mean "filter"?' },
+          { field: 'filter', message: 'is missing; it is required' },
+          { field: 'last', message: 'must be a whole number from 1 to 10' },
+        ],
+      },
+    })
+    expect(read({ filter: 0, last: 10 })).toBeNull()
+  })
+
+  test.each([[[]], [null], ['text'], [7]])('of %j are none', (body) => {
+    expect(read(body)).toMatchObject({
+      code: 'body_invalid',
+      message: expect.stringContaining('filter, last'),
+    })
+  })
+
+  test.each([['5'], [1.5], [null], [Number.MAX_VALUE]])('that should be a number: %j is none', (last) => {
+    expect(read({ filter: {}, last })?.code).toBe('body_invalid')
+  })
+
+  test('have codes that the list knows', () => {
+    for (const code of ['body_invalid', 'body_malformed', 'media_type_unsupported'])
+      expect(Object.keys(problemCodes)).toContain(code)
+  })
+})
