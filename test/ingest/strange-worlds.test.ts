@@ -210,4 +210,43 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     expect(world.store.events.filter((event) => isGap(event.type)).length).toBeLessThan(10)
     whole(world)
   })
+
+  it('holds everything when a walk comes oldest first: the specification shows no order', () => {
+    const world: World = new World({
+      ...plan,
+      pageSize: 50,
+      backfillMs: HOUR,
+      seed: 12,
+      startMs: SEVEN - MINUTE,
+      items: [...burst('before', SEVEN - 30 * MINUTE, 10 * MINUTE, 120), ...opening()],
+      strange: (page, query) => {
+        if (query.sinceCursor !== undefined) return page
+        const { pageCursor = '0', ...first } = query
+        const listed = world.answer({ ...first, pageSize: 10_000 }).items.reverse()
+        const next = Number(pageCursor) + query.pageSize
+        const items = listed.slice(Number(pageCursor), next)
+        return { ...page, items, nextCursor: next < listed.length ? String(next) : null }
+      },
+    })
+    world.run(SEVEN + HOUR)
+    whole(world)
+    expect(world.store.events.length).toBeGreaterThan(380)
+  })
+
+  it('an empty poll ends nothing: the cursor that comes back is polled with again', () => {
+    const world = new World({
+      ...plan,
+      stableCursors: true,
+      seed: 13,
+      startMs: SEVEN - MINUTE,
+      items: [...burst('a', SEVEN - 2 * MINUTE, SECOND, 1), ...burst('b', SEVEN + MINUTE, SECOND, 1)],
+      backfillMs: HOUR,
+    })
+    world.run(SEVEN + 5 * MINUTE)
+    whole(world)
+    const polled = world.requests.flatMap(({ query }) => query.sinceCursor ?? [])
+    const cursors = polled.filter((cursor, index) => cursor !== polled[index - 1])
+    expect(polled.length).toBeGreaterThan(100)
+    expect(cursors).toHaveLength(2)
+  })
 })
