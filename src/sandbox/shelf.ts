@@ -4,9 +4,11 @@
  * the widening of identifiers to issuers. Refuses to know revisions or clocks: the market does.
  */
 import { crc32 } from 'node:zlib'
-import type { ItemStore, Selection, StoredItem } from '../api/mirror/item-store.ts'
+import type { ItemStore, NewestPage, StoredItem } from '../api/mirror/item-store.ts'
+import { type Company, companyKey, spelling } from '../core/facts.ts'
+import type { InstrumentField, Selection } from '../core/selection.ts'
 import { BridgeError } from '../errors.ts'
-import { type ShelfFacts, type ShelfParty, selects } from './shelf-facts.ts'
+import { type ShelfFacts, shelfTest } from './shelf-facts.ts'
 
 /** One listed item: its place, its text, and what filters ask of it. */
 export interface Shelved {
@@ -51,16 +53,15 @@ export function createShelf(): Shelf {
     byGuid.delete(guid)
     if (held.rnsDateId !== null && byDateId.get(held.rnsDateId) === held) byDateId.delete(held.rnsDateId)
   }
-  const learn = (member: 'isin' | 'symbol', issuer: ShelfParty): void => {
-    const name = `${member}:${issuer[member]}`
-    const issuers = issuersOf.get(name) ?? new Set()
-    issuersOf.set(name, issuers.add(issuer.key))
+  const learn = (field: InstrumentField, issuer: Company): void => {
+    const identifier = spelling(issuer, field)
+    const key = companyKey(issuer)
+    if (identifier === undefined || key === null) return
+    const name = `${field}:${identifier}`
+    issuersOf.set(name, (issuersOf.get(name) ?? new Set()).add(key))
   }
   const wanted = (selection: Selection): ((item: Shelved) => boolean) => {
-    const test = selects(
-      selection,
-      (member, identifier) => issuersOf.get(`${member}:${identifier}`) ?? new Set(),
-    )
+    const test = shelfTest(selection, (field, identifier) => issuersOf.get(`${field}:${identifier}`) ?? [])
     return (item) => test(item.timeMs, item.facts)
   }
 
@@ -72,8 +73,8 @@ export function createShelf(): Shelf {
       }
       if (item.rnsDateId !== null) byDateId.set(item.rnsDateId, item)
       rising.splice(firstNotBefore(rising, item), 0, item)
-      learn('isin', item.facts.issuer)
-      learn('symbol', item.facts.issuer)
+      learn('isin', item.facts.facts.issuer)
+      learn('symbol', item.facts.facts.issuer)
     },
     remove,
     newest: () => rising.at(-1) ?? null,
@@ -81,9 +82,10 @@ export function createShelf(): Shelf {
     get size() {
       return rising.length
     },
-    pageBefore(selection, cursor, limit) {
-      const end = cursor === null ? rising.length : firstNotBefore(rising, readCursor(cursor))
-      return newestFirst(rising, { start: 0, end }, wanted(selection), limit)
+    pageBefore(selection, walk, limit) {
+      const end = walk === null ? rising.length : firstNotBefore(rising, readCursor(walk))
+      const { items, more } = newestFirst(rising, { start: 0, end }, wanted(selection), limit)
+      return { items, next: more ? (items.at(-1)?.cursor ?? null) : null }
     },
     newestSince(selection, cursor, limit) {
       const start = firstAfter(rising, readCursor(cursor))
@@ -101,9 +103,9 @@ export function createShelf(): Shelf {
 /** The same store for a service that answers 200 and ignores every filter. */
 export function withoutFilters(store: ItemStore): ItemStore {
   return {
-    pageBefore: (_selection, cursor, limit) => store.pageBefore(EVERYTHING, cursor, limit),
-    newestSince: (_selection, cursor, limit) => store.newestSince(EVERYTHING, cursor, limit),
-    pageAt: (_selection, offset, limit) => store.pageAt(EVERYTHING, offset, limit),
+    pageBefore: (_selection, ...asked) => store.pageBefore(EVERYTHING, ...asked),
+    newestSince: (_selection, ...asked) => store.newestSince(EVERYTHING, ...asked),
+    pageAt: (_selection, ...asked) => store.pageAt(EVERYTHING, ...asked),
     byGuid: (guid) => store.byGuid(guid),
     byRnsDateId: (rnsDateId) => store.byRnsDateId(rnsDateId),
   }
@@ -127,7 +129,7 @@ function newestFirst(
   range: { start: number; end: number },
   wants: (item: Shelved) => boolean,
   limit: number,
-): { items: StoredItem[]; more: boolean } {
+): NewestPage {
   const items: StoredItem[] = []
   for (let index = range.end - 1; index >= range.start; index--) {
     const item = rising[index]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Disclosure } from '../../src/core/disclosure.ts'
-import { disclosureFacts, GAP_FACTS } from '../../src/core/facts.ts'
+import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../../src/core/facts.ts'
 
 const disclosure: Disclosure = {
   guid: 'x',
@@ -26,8 +26,13 @@ const disclosure: Disclosure = {
 test('facts hold identifiers in upper case and the headline in lower case, so that filters find them', () => {
   expect(disclosureFacts(disclosure, 'amended', 'Acme')).toEqual({
     kind: 'amended',
-    issuer: { isin: 'GB00BH4HKS39', symbol: 'AAA', lei: '213800TB53ELEUKM7Q61' },
-    related: [{ symbol: 'BBB' }, {}],
+    issuer: {
+      isin: 'GB00BH4HKS39',
+      symbol: 'AAA',
+      lei: '213800TB53ELEUKM7Q61',
+      spelt: { isin: 'gb00bh4hks39', symbol: 'Aaa' },
+    },
+    related: [{ symbol: 'BBB', name: 'b plc' }, {}],
     fca: ['FR', 'ADM', 'HOL'],
     native: ['RE'],
     importance: ['high', 'colossal'],
@@ -50,4 +55,17 @@ test('a gap has no facts but its kind', () => {
     importance: [],
     headline: '',
   })
+})
+
+test('a company is known by its LEI, else its name, else what identifier it has', () => {
+  const { issuer, related } = disclosureFacts(disclosure, 'published', 'Native')
+  expect([issuer, ...related].map(companyKey)).toEqual(['lei 213800TB53ELEUKM7Q61', 'name b plc', null])
+  expect(companyKey({ isin: 'GB00BH4HKS39', symbol: 'AAA' })).toBe('isin GB00BH4HKS39')
+  expect(companyKey({ symbol: 'AAA' })).toBe('symbol AAA')
+})
+
+test('an identifier can be had as upstream spelt it', () => {
+  const { issuer, related } = disclosureFacts(disclosure, 'published', 'Native')
+  expect([spelling(issuer, 'isin'), spelling(issuer, 'symbol')]).toEqual(['gb00bh4hks39', 'Aaa'])
+  expect(related.map((company) => spelling(company, 'symbol'))).toEqual(['BBB', undefined])
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Selection } from '../../src/api/mirror/item-store.ts'
 import { contentHash } from '../../src/core/disclosure.ts'
+import type { Selection } from '../../src/core/selection.ts'
 import { isIsin, isLei } from '../../src/sandbox/identifiers.ts'
 import { createMarket, type Market } from '../../src/sandbox/market.ts'
 import { findScenario, scenarios } from '../../src/sandbox/scenarios.ts'
@@ -40,7 +40,7 @@ function open(name: string, options: { seed?: number; speed?: number; backlog?: 
 
 /** Raw texts of everything that is listed, newest first. */
 function listed(market: Market): string[] {
-  const page = market.shelf.pageBefore(everything, null, 1_000_000)
+  const page = market.shelf.pageBefore(everything, null, 1_000_000, new AbortController().signal)
   if (page instanceof Promise) throw new Error('the shelf answers at once')
   return page.items.map(({ raw }) => raw)
 }

@@ -33,9 +33,9 @@ export function refusedAnswer(refusal: Refusal): Answer {
 }
 
 /** One page of the list, in the shape of the mode that was asked for. A cursor that is not ours answers 400. */
-export async function listAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
+export async function listAnswer(store: ItemStore, query: ListQuery, gone: AbortSignal): Promise<Answer> {
   try {
-    return await pageAnswer(store, query)
+    return await pageAnswer(store, query, gone)
   } catch (error) {
     if (isBridgeError(error, 'cursor_invalid')) return refusedAnswer(refusedCursor(query.paging))
     throw error
@@ -57,10 +57,10 @@ export async function itemAnswer(store: ItemStore, identifier: string): Promise<
   })
 }
 
-async function pageAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
+async function pageAnswer(store: ItemStore, query: ListQuery, gone: AbortSignal): Promise<Answer> {
   const { selection, pageSize, paging } = query
   if (paging.mode === 'since') {
-    const { items, more } = await store.newestSince(selection, paging.sinceCursor, pageSize)
+    const { items, more } = await store.newestSince(selection, paging.sinceCursor, pageSize, gone)
     const { sinceCursor } = paging
     const newestCursor = items[0]?.cursor
     return okAnswer(
@@ -71,14 +71,13 @@ async function pageAnswer(store: ItemStore, query: ListQuery): Promise<Answer> {
   }
   if (paging.mode === 'number') {
     const { pageNumber } = paging
-    const { items, total } = await store.pageAt(selection, (pageNumber - 1) * pageSize, pageSize)
+    const { items, total } = await store.pageAt(selection, (pageNumber - 1) * pageSize, pageSize, gone)
     return okAnswer(query, items, classicPaging({ pageSize, pageNumber, itemTotal: total }, items[0]?.cursor))
   }
   const before = paging.pageCursor === null ? null : openPageCursor(paging.pageCursor, query.fingerprint)
   if (before !== null && !before.ok) return refusedAnswer(before.refusal)
-  const { items, more } = await store.pageBefore(selection, before?.value ?? null, pageSize)
-  const last = items.at(-1)
-  const nextCursor = more && last !== undefined ? sealPageCursor(last.cursor, query.fingerprint) : null
+  const { items, next } = await store.pageBefore(selection, before?.value ?? null, pageSize, gone)
+  const nextCursor = next === null ? null : sealPageCursor(next, query.fingerprint)
   return okAnswer(query, items, { pageSize, nextCursor, ...latestOf(items) })
 }
 

@@ -18,6 +18,8 @@ export interface ItemRoutesOptions {
   unknownParameters?: ListContext['unknownParameters']
   /** Default `serve`. */
   channel?: ListContext['channel']
+  /** Default `default`. */
+  pollRange?: ListContext['pollRange']
 }
 
 /** Path of the list below the base address. */
@@ -25,15 +27,16 @@ export const ITEMS = '/disclosures/sources/rns/items'
 
 /** The list and the single item over a store. */
 export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
-  const { store, now, nativeWord = 'native', unknownParameters = 'ignore', channel = 'serve' } = options
+  const { store, now, nativeWord = 'native', unknownParameters = 'ignore' } = options
+  const { channel = 'serve', pollRange = 'default' } = options
   return [
     {
       path: ITEMS,
       key: 'required',
-      answer({ params }, { plan }) {
-        const context = { plan, nowMs: now(), nativeWord, unknownParameters, channel }
+      answer({ params, gone }, { plan }) {
+        const context = { plan, nowMs: now(), nativeWord, unknownParameters, channel, pollRange }
         const query = readListQuery(params, context)
-        return query.ok ? listAnswer(store, query.value) : refusedAnswer(query.refusal)
+        return query.ok ? listAnswer(store, query.value, gone) : refusedAnswer(query.refusal)
       },
     },
     {

@@ -4,35 +4,7 @@
  * guid, the archive by sequence) together with cursor texts that nobody else reads.
  */
 
-/** How an instrument or listing filter reaches items (specification §4.1.4). */
-export const matches = ['issuer', 'related', 'exact'] as const
-export type Match = (typeof matches)[number]
-
-/** Distribution channels of specification §4.1.1. */
-export const channels = ['app', 'bot', 'internal', 'social', 'widget'] as const
-export type Channel = (typeof channels)[number]
-
-/**
- * Which items are asked for: AND across members, OR inside a list; null = not asked.
- * Lists are never empty. Codes and identifiers are compared as they are.
- */
-export interface Selection {
-  /** First moment, ms since 1970, included. */
-  fromMs: number | null
-  /** Last moment, ms since 1970, included. */
-  toMs: number | null
-  isins: readonly string[] | null
-  symbols: readonly string[] | null
-  /** Holds for `isins` and `symbols`. `issuer` widens each to every item of that issuer: same LEI, else same name. */
-  match: Match
-  fcaCategories: readonly string[] | null
-  nativeCategories: readonly string[] | null
-  /** Substring of the headline, compared without case. */
-  q: string | null
-  /** Only items whose issuer has a listing symbol. */
-  hasSymbol: boolean
-  channel: Channel | null
-}
+import type { Selection } from '../../core/selection.ts'
 
 /** One item as it leaves: its JSON text untouched, and its place in the store's order. */
 export interface StoredItem {
@@ -40,24 +12,51 @@ export interface StoredItem {
   raw: string
 }
 
-/** Newest first; `more` says that matching items were left out by the limit. */
-export interface StoredPage {
+/** One page of a walk, newest first. */
+export interface WalkPage {
+  items: StoredItem[]
+  /** Where the walk goes on; null where nothing that matches was left out. */
+  next: string | null
+}
+
+/** The newest of what was asked, newest first; `more` says that matching items were left out by the limit. */
+export interface NewestPage {
   items: StoredItem[]
   more: boolean
 }
 
-/** Any method may answer at once or later. A cursor that is not the store's own: BridgeError `cursor_invalid`. */
+/** A page of a numbered list, newest first, and how many items match in all. */
+export interface NumberedPage {
+  items: StoredItem[]
+  total: number
+}
+
+/**
+ * Any method may answer at once or later. A cursor that is not the store's own: BridgeError `cursor_invalid`. A store that
+ * takes its time may give up with whatever it has when `gone` aborts: nobody reads the answer.
+ */
 export interface ItemStore {
-  /** At most `limit` items strictly before the cursor (from the newest where it is null). */
-  pageBefore(selection: Selection, cursor: string | null, limit: number): StoredPage | Promise<StoredPage>
+  /** At most `limit` items from where a walk stands (`next` of the page before; null = from the newest). */
+  pageBefore(
+    selection: Selection,
+    walk: string | null,
+    limit: number,
+    gone: AbortSignal,
+  ): WalkPage | Promise<WalkPage>
   /** The newest `limit` of the items strictly after the cursor. */
-  newestSince(selection: Selection, cursor: string, limit: number): StoredPage | Promise<StoredPage>
-  /** `limit` items after leaving out the `offset` newest, and how many match in all. */
+  newestSince(
+    selection: Selection,
+    cursor: string,
+    limit: number,
+    gone: AbortSignal,
+  ): NewestPage | Promise<NewestPage>
+  /** `limit` items after leaving out the `offset` newest. */
   pageAt(
     selection: Selection,
     offset: number,
     limit: number,
-  ): { items: StoredItem[]; total: number } | Promise<{ items: StoredItem[]; total: number }>
+    gone: AbortSignal,
+  ): NumberedPage | Promise<NumberedPage>
   /** JSON text of the latest revision with that guid, or null. */
   byGuid(guid: string): string | null | Promise<string | null>
   /** JSON text of the latest revision of `yyyy-mm-dd.<rnsId>`, or null. */

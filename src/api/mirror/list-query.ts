@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib'
 import type { PlanName } from '../../core/plans.ts'
-import { channels, matches, type Selection } from './item-store.ts'
+import { channels, matches, type Selection } from '../../core/selection.ts'
 import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
 import {
   type Read,
@@ -33,6 +33,11 @@ export interface ListContext {
   unknownParameters: 'ignore' | 'warn'
   /** `ignore` = no item here carries a channel: the filter is left out with a warning. */
   channel: 'serve' | 'ignore'
+  /**
+   * What a poll without dates reads: the default range, as upstream does, or everything behind its cursor, where the
+   * order is not that of time and an old item may well be new.
+   */
+  pollRange: 'default' | 'whole'
 }
 
 export interface ListQuery {
@@ -50,7 +55,7 @@ export function readListQuery(params: URLSearchParams, context: ListContext): Re
   if (!paging.ok) return paging
   const pageSize = withinPlan(readPageSize(params), context.plan)
   if (!pageSize.ok) return pageSize
-  const selected = readSelection(params, context)
+  const selected = readSelection(params, paging.value, context)
   if (!selected.ok) return selected
   const unknown =
     context.unknownParameters === 'warn' ? unknownWarnings(params, knownNames(context.nativeWord)) : []
@@ -64,6 +69,7 @@ export function readListQuery(params: URLSearchParams, context: ListContext): Re
 
 function readSelection(
   params: URLSearchParams,
+  paging: Paging,
   context: ListContext,
 ): Read<{ selection: Selection; warnings: string[]; fingerprint: string }> {
   const warnings: string[] = []
@@ -83,7 +89,8 @@ function readSelection(
   if (!channel.ok) return channel
 
   const toMs = dateTo.value?.toMs ?? null
-  const wholeHistory = lists.value.isins !== null || lists.value.symbols !== null
+  const wholePoll = paging.mode === 'since' && context.pollRange === 'whole'
+  const wholeHistory = wholePoll || lists.value.isins !== null || lists.value.symbols !== null
   const defaultFromMs = wholeHistory ? null : (toMs ?? context.nowMs) - DEFAULT_RANGE_MS
   const selection: Selection = {
     fromMs: dateFrom.value?.fromMs ?? defaultFromMs,

@@ -241,6 +241,7 @@ test('reading a query never throws, whatever is sent', () => {
     nativeWord: 'native',
     unknownParameters: 'warn',
     channel: 'serve',
+    pollRange: 'default',
   } as const
   for (const text of [
     '%',

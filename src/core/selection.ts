@@ -1,0 +1,97 @@
+/**
+ * What the upstream's list asks for, and the one test of it (specification §4.1.4): for the sandbox's market and for the
+ * bridge's archive alike. Owns the meaning of `match`. Refuses to know parameters, an order, or where items are kept.
+ */
+import { type Company, companyKey, type Facts, spelling } from './facts.ts'
+
+/** How an instrument or listing filter reaches items. */
+export const matches = ['issuer', 'related', 'exact'] as const
+export type Match = (typeof matches)[number]
+
+/** Distribution channels of specification §4.1.1. */
+export const channels = ['app', 'bot', 'internal', 'social', 'widget'] as const
+export type Channel = (typeof channels)[number]
+
+/**
+ * Which items are asked for: AND across members, OR inside a list; null = not asked.
+ * Lists are never empty. Codes and identifiers are compared as they are.
+ */
+export interface Selection {
+  /** First moment, ms since 1970, included. */
+  fromMs: number | null
+  /** Last moment, ms since 1970, included. */
+  toMs: number | null
+  isins: readonly string[] | null
+  symbols: readonly string[] | null
+  /** Holds for `isins` and `symbols`. `issuer` widens each to every item of that issuer: same LEI, else same name. */
+  match: Match
+  fcaCategories: readonly string[] | null
+  nativeCategories: readonly string[] | null
+  /** Substring of the headline, compared without case. */
+  q: string | null
+  /** Only items whose issuer has a listing symbol. */
+  hasSymbol: boolean
+  channel: Channel | null
+}
+
+/** Identifiers of an instrument that a selection can name. */
+export type InstrumentField = 'isin' | 'symbol'
+
+/** The `companyKey` of every issuer that has ever published under an identifier, spelt like this. */
+export type PublishersUnder = (field: InstrumentField, identifier: string) => Iterable<string>
+
+/** True where `timeMs` lies in the asked range. */
+export function isInRange({ fromMs, toMs }: Selection, timeMs: number): boolean {
+  return (fromMs === null || timeMs >= fromMs) && (toMs === null || timeMs <= toMs)
+}
+
+/** The test of everything asked but the range and the channel, or null where nothing else is asked. */
+export function selects(
+  selection: Selection,
+  publishersUnder: PublishersUnder,
+): ((facts: Facts) => boolean) | null {
+  const { isins, symbols, fcaCategories, nativeCategories, q, hasSymbol } = selection
+  const tests = [
+    isins && instrumentTest(isins, 'isin', selection.match, publishersUnder),
+    symbols && instrumentTest(symbols, 'symbol', selection.match, publishersUnder),
+    fcaCategories && (({ fca }: Facts) => fca.some((code) => fcaCategories.includes(code))),
+    nativeCategories && (({ native }: Facts) => native.some((code) => nativeCategories.includes(code))),
+    q === null ? null : headlineTest(q),
+    hasSymbol ? ({ issuer }: Facts) => issuer.symbol !== undefined : null,
+  ].filter((test) => test !== null)
+  return tests.length === 0 ? null : (facts) => tests.every((test) => test(facts))
+}
+
+/** Keys of the issuers that identifiers are widened to; none where they are taken exactly. */
+export function widened(
+  identifiers: readonly string[],
+  field: InstrumentField,
+  match: Match,
+  publishersUnder: PublishersUnder,
+): Set<string> {
+  if (match === 'exact') return new Set()
+  return new Set(identifiers.flatMap((identifier) => [...publishersUnder(field, identifier)]))
+}
+
+function instrumentTest(
+  identifiers: readonly string[],
+  field: InstrumentField,
+  match: Match,
+  publishersUnder: PublishersUnder,
+): (facts: Facts) => boolean {
+  const named = new Set(identifiers)
+  const issuers = widened(identifiers, field, match, publishersUnder)
+  const isMeant = (company: Company): boolean => {
+    const identifier = spelling(company, field)
+    if (identifier !== undefined && named.has(identifier)) return true
+    const key = issuers.size === 0 ? null : companyKey(company)
+    return key !== null && issuers.has(key)
+  }
+  if (match !== 'related') return ({ issuer }) => isMeant(issuer)
+  return ({ issuer, related }) => isMeant(issuer) || related.some(isMeant)
+}
+
+function headlineTest(q: string): (facts: Facts) => boolean {
+  const part = q.toLowerCase()
+  return ({ headline }) => headline.includes(part)
+}
