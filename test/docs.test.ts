@@ -9,6 +9,7 @@ import { createMetrics } from '../src/obs/metrics.ts'
 import { VERSION } from '../src/version.ts'
 import {
   brokenLinks,
+  namesInTable,
   namesMissing,
   pagesOf,
   settingNames,
@@ -93,5 +94,6 @@ test('each rule sees a wrong page', () => {
   expect(testsMissing(rule, [{ path: 'test/x.ts', text: "it('holds', …)" }])).toEqual([
     'a.md: test/x.ts has no test "hold"',
   ])
+  expect(namesInTable('## A\n| `x`, `y` | `z` |\n## B\n| `w` | |\n', 'A')).toEqual(['x', 'y'])
   expect([...settingNames([{ path: 'a', text: 'BRIDGE_A BRIDGE_* BRIDGE_B_' }])]).toEqual(['BRIDGE_A'])
 })

@@ -13,6 +13,7 @@ export interface AdminOptions {
   market: Market
   faults: Faults
   usage: () => Usage
+  finished: () => boolean
   /** What runs, as `GET /scenario` tells it. */
   scenario: Readonly<Record<string, unknown>>
 }
@@ -24,14 +25,14 @@ const itemsBody = z.union([z.array(z.unknown()), z.strictObject({ items: z.array
 const clockBody = z.strictObject({ advanceMs: z.int().min(0).max(LONGEST_MOVE_MS) })
 
 /** The admin app. */
-export function adminApp({ market, faults, usage, scenario }: AdminOptions): Express {
+export function adminApp({ market, faults, usage, finished, scenario }: AdminOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.use(express.json({ limit: '32mb', type: () => true }))
   const scenarioNow = (): object => ({
     ...scenario,
     marketTime: new Date(market.nowMs()).toISOString(),
-    finished: market.finished(),
+    finished: finished(),
   })
 
   route(app, '/truth', { get: () => market.truth() })

@@ -7,12 +7,15 @@ import { type SeededChance, seededChance } from '../core/chance.ts'
 import { type MarketCategory, marketCategories, morningCodes } from './data/categories.ts'
 import { fundBurst, openBurst } from './day-shape.ts'
 import { type Issuer, type Issuers, pickPopular } from './issuers.ts'
+import type { ItemVariant } from './item-variants.ts'
 import { londonMidnightMs } from './london.ts'
 
 /** One announcement to be. Everything in its text follows from these fields. */
 export interface Draft {
-  /** Its timestamp, whole seconds, ms since 1970. */
+  /** Its timestamp, ms since 1970; whole seconds but for those with a `fraction`. */
   timeMs: number
+  /** Decimals of the seconds as they are written, 0 to 9 digits. */
+  fraction: string
   guid: string
   /** Four digits and a letter; does not rise with time. */
   rnsId: string
@@ -22,6 +25,8 @@ export interface Draft {
   seed: number
   /** guid of what it replaces, which nobody may ever have seen. */
   replacesGuid: string | null
+  /** How its item breaks the published schema; null = not at all. */
+  variant: ItemVariant | null
 }
 
 /** The made-up domain inside every guid of the sandbox. */
@@ -57,12 +62,14 @@ export function draftDay(
     const rnsId = rnsIdOf(daySeed, day, index)
     const draft: Draft = {
       timeMs: midnightMs + second * 1000,
+      fraction: '',
       guid: guidOf(day, rnsId),
       rnsId,
       category,
       issuer: pickIssuer(chance, market.issuers, { category, phase, firstFund, index }),
       seed,
       replacesGuid: null,
+      variant: null,
     }
     drafts.push(draft)
     if (category.by === 'company' && chance.yes(REPLACING_SHARE)) {
@@ -87,7 +94,30 @@ function replaceEarlier(draft: Draft, earlier: readonly Draft[], chance: SeededC
   if (candidates.length === 0) return
   const before = chance.pick(candidates)
   succeed(draft, before)
-  if (chance.yes(ORPHAN_SHARE)) draft.replacesGuid = guidOf(day, '0000Z')
+  if (chance.yes(ORPHAN_SHARE)) draft.replacesGuid = neverSeenGuid(day)
+}
+
+/** A guid of that day that no announcement bears. */
+export function neverSeenGuid(day: string): string {
+  return guidOf(day, '0000Z')
+}
+
+/** Gives `draft` another number of the day, and the guid that follows from it. */
+export function renumber(draft: Draft, day: string, rnsId: string): void {
+  draft.rnsId = rnsId
+  draft.guid = guidOf(day, rnsId)
+}
+
+/** Makes `draft` an announcement of one of the given codes, and of an issuer that publishes such. */
+export function recategorise(draft: Draft, issuers: Issuers, codes: readonly string[]): void {
+  const chance = seededChance(draft.seed ^ 0x2545f491)
+  draft.category = chance.pick(marketCategories.filter(({ code }) => codes.includes(code)))
+  draft.issuer = pickIssuer(chance, issuers, {
+    category: draft.category,
+    phase: 'rest',
+    firstFund: 0,
+    index: 0,
+  })
 }
 
 /** Turns `draft` into the correction of `before`: same issuer, same category, and a link to it. */

@@ -70,8 +70,11 @@ export interface FaultRequest {
 }
 
 export interface Faults {
-  /** Switches a fault on. Faults are tried in the order in which they were switched on. */
-  add(setting: FaultSetting): ActiveFault
+  /**
+   * Switches a fault on. Faults are tried in the order in which they were switched on. With `isOver` it stays, whatever
+   * its setting says, until that is true.
+   */
+  add(setting: FaultSetting, isOver?: () => boolean): ActiveFault
   /** Those that are still on. */
   list(): ActiveFault[]
   /** Switches one off, or all. Returns how many were on. */
@@ -82,17 +85,23 @@ export interface Faults {
 
 /** An empty switchboard. `forMs` runs on the given clock. */
 export function createFaults(clock: Clock): Faults {
-  let active: (ActiveFault & { untilMs: number })[] = []
+  let active: (ActiveFault & { isOver: () => boolean })[] = []
   let lastId = 0
   const forgetSpent = (): void => {
-    active = active.filter((fault) => fault.left !== 0 && clock.now() < fault.untilMs)
+    active = active.filter((fault) => fault.left !== 0 && !fault.isOver())
   }
   return {
-    add(setting) {
+    add(setting, isOver) {
       lastId += 1
       const untilMs = setting.forMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + setting.forMs
-      const left = setting.count ?? (setting.forMs === undefined ? 1 : null)
-      const fault = { id: lastId, setting, met: 0, left, untilMs }
+      const lasts = isOver !== undefined || setting.forMs !== undefined
+      const fault = {
+        id: lastId,
+        setting,
+        met: 0,
+        left: setting.count ?? (lasts ? null : 1),
+        isOver: isOver ?? (() => clock.now() >= untilMs),
+      }
       active.push(fault)
       return shown(fault)
     },

@@ -3,7 +3,8 @@
  * turns up. Owns when a draft becomes visible: in the order of the listings, unless a scenario moves it. Refuses to
  * publish: the market does.
  */
-import { type Draft, inOrder, succeed } from './draft.ts'
+import { type Draft, inOrder, recategorise, succeed } from './draft.ts'
+import type { Issuers } from './issuers.ts'
 import type { Amendment } from './item-json.ts'
 
 /** One change of the listings at a moment of the market's clock, ms since 1970. */
@@ -72,6 +73,16 @@ export function correctFirst(drafts: readonly Draft[], count: number): void {
     const before = drafts[index]
     if (before !== undefined) succeed(draft, before)
   })
+}
+
+/** The drafts as announcements of the given codes. Changes them. */
+export function recategorised(
+  { issuers }: { issuers: Issuers },
+  drafts: readonly Draft[],
+  codes: readonly string[],
+): readonly Draft[] {
+  for (const draft of drafts) recategorise(draft, issuers, codes)
+  return drafts
 }
 
 /** One unreadable item after every `every`-th publication, each kind in turn. */

@@ -8,6 +8,7 @@ import { nativeNames } from './data/categories.ts'
 import { months, places } from './data/names.ts'
 import type { Draft } from './draft.ts'
 import { type Issuer, type Issuers, pickPopular } from './issuers.ts'
+import { type CompanyJson, type ItemJson, itemVariants } from './item-variants.ts'
 
 /** Headlines stop here, as on the live service; one that is cut may end in a blank. */
 const LONGEST_HEADLINE = 50
@@ -37,9 +38,9 @@ export function itemJson(
   const other = pickPopular(chance, market.issuers.companies)
   const text = headline(draft, chance, other)
   const named = chance.yes(draft.category.by === 'holder' ? HOLDER_RELATED_SHARE : RELATED_SHARE)
-  const published = isoSeconds(draft.timeMs)
+  const published = timestamp(draft)
   const document = `${DOCUMENTS}/rns/${published.slice(0, 10)}/${draft.rnsId}/${slug(text)}`
-  return JSON.stringify({
+  const item = {
     rnsId: draft.rnsId,
     timestamp:
       amendment === null || amendment.restampMs === null ? published : isoSeconds(amendment.restampMs),
@@ -56,10 +57,16 @@ export function itemJson(
     ],
     derivatives: { semanticHtml: { url: `${document}.semantic.html` } },
     ...(draft.replacesGuid === null ? {} : { replaces: { guid: draft.replacesGuid, version: 1 } }),
-  })
+  }
+  return JSON.stringify(draft.variant === null ? item : itemVariants[draft.variant](item))
 }
 
-function company(issuer: Issuer, chance: SeededChance): object {
+function timestamp({ timeMs, fraction }: Draft): string {
+  const seconds = isoSeconds(timeMs)
+  return fraction === '' ? seconds : seconds.replace('Z', `.${fraction}Z`)
+}
+
+function company(issuer: Issuer, chance: SeededChance): CompanyJson {
   const [first, sibling] = issuer.instruments
   const instrument = sibling !== undefined && chance.yes(SIBLING_SHARE) ? sibling : first
   return {
@@ -76,7 +83,7 @@ function company(issuer: Issuer, chance: SeededChance): object {
   }
 }
 
-function categories({ category }: Draft, nativeKind: string): object[] {
+function categories({ category }: Draft, nativeKind: string): ItemJson['category'] {
   const { code, name, importance, native } = category
   return [
     { kind: nativeKind, code: native, name: nativeNames[native] ?? native },

@@ -1,11 +1,13 @@
 /**
- * Moments of the market's day: London seconds of a business day as milliseconds since 1970. Owns the zone
- * and the weekends of the sandbox's market. Refuses to know holidays: the synthetic market has none.
+ * Moments of the market's day: London seconds of a business day as milliseconds since 1970, and which day comes next.
+ * Owns the zone. Refuses to know holidays by itself: `core/holidays.ts` has the rules.
  */
+import { bankHolidays, halfDays, isWeekendDate } from '../core/holidays.ts'
+
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
-/** Second of the day of a time written `HH:MM` or `HH:MM:SS`. */
+/** Second of the day of a time written `HH:MM` or `HH:MM:SS`. Hours from 24 on belong to the days after. */
 export function secondOfDay(text: string): number {
   const [hour = 0, minute = 0, second = 0] = text.split(':').map(Number)
   return hour * 3600 + minute * 60 + second
@@ -23,10 +25,23 @@ export function londonMidnightMs(day: string): number {
   return asUtcMs - (Number(hour.format(asUtcMs + DAY_MS / 2)) - 12) * HOUR_MS
 }
 
+/** A time of `secondOfDay` on that day, ms since 1970. */
+export function londonMomentMs(day: string, time: string): number {
+  return londonMidnightMs(day) + secondOfDay(time) * 1000
+}
+
 /** The business day after `day` (`step` 1) or before it (`step` −1). */
 export function nextBusinessDay(day: string, step: 1 | -1): string {
-  const next = new Date(Date.parse(`${day}T00:00:00Z`) + step * DAY_MS)
-  const text = next.toISOString().slice(0, 10)
-  const weekend = next.getUTCDay() === 0 || next.getUTCDay() === 6
-  return weekend ? nextBusinessDay(text, step) : text
+  const next = new Date(Date.parse(`${day}T00:00:00Z`) + step * DAY_MS).toISOString().slice(0, 10)
+  const closed = isWeekendDate(next) || bankHolidays(yearOf(next)).has(next)
+  return closed ? nextBusinessDay(next, step) : next
+}
+
+/** True on days that end at 13:30. */
+export function isHalfDay(day: string): boolean {
+  return halfDays(yearOf(day)).has(day)
+}
+
+function yearOf(day: string): number {
+  return Number(day.slice(0, 4))
 }

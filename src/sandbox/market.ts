@@ -9,9 +9,9 @@ import type { Clock } from '../lifecycle/clock.ts'
 import type { Happening } from './happenings.ts'
 import { createIssuers } from './issuers.ts'
 import { itemJson } from './item-json.ts'
-import { londonMidnightMs, nextBusinessDay, secondOfDay } from './london.ts'
+import { londonMidnightMs, londonMomentMs, nextBusinessDay } from './london.ts'
 import { createMarketClock } from './market-clock.ts'
-import { FIRST_DAY, normalDay, type Scenario } from './scenarios.ts'
+import { normalDay, type Scenario } from './scenarios/scenario.ts'
 import { createShelf, type Shelf } from './shelf.ts'
 import { shelfFacts, UNREADABLE_FACTS } from './shelf-facts.ts'
 
@@ -89,10 +89,9 @@ export interface Market {
 export function createMarket(options: MarketOptions, clock: Clock): Market {
   const { scenario, nativeKind } = options
   const source = { seed: options.seed, issuers: createIssuers(options.seed), nativeKind }
-  const midnightMs = londonMidnightMs(FIRST_DAY)
-  const instant = (time: string): number => midnightMs + secondOfDay(time) * 1000
-  const startMs = instant(scenario.start)
-  const skips = scenario.skips.map(({ from, to }) => ({ fromMs: instant(from), toMs: instant(to) }))
+  const momentMs = (time: string): number => londonMomentMs(scenario.day, time)
+  const startMs = momentMs(scenario.start)
+  const skips = scenario.skips.map(({ from, to }) => ({ fromMs: momentMs(from), toMs: momentMs(to) }))
   const time = createMarketClock(clock, { startMs, speed: options.speed, skips })
   const shelf = createShelf()
   const items: TruthItem[] = []
@@ -147,8 +146,8 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
     }
   }
 
-  let day = FIRST_DAY
-  let waiting = inTime(scenario.firstDay(source))
+  let { day } = scenario
+  let waiting = inTime(scenario.firstDay(source, day))
   let done = 0
   const advance = (): void => {
     const nowMs = time.nowMs()
@@ -165,9 +164,8 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
     }
   }
 
-  const backlog = options.backlog ?? scenario.backlog
-  for (const happening of inTime(normalDay(source, nextBusinessDay(FIRST_DAY, -1), backlog)))
-    perform(happening)
+  const dayBefore = normalDay(source, nextBusinessDay(day, -1), options.backlog ?? scenario.backlog)
+  for (const happening of inTime([...scenario.earlier(source, day), ...dayBefore])) perform(happening)
   advance()
 
   return {

@@ -5,9 +5,11 @@
 import { type PlanName, plans } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { adminApp } from './admin-router.ts'
+import { scheduledFaults } from './fault-schedule.ts'
 import { createFaults, type Faults } from './faults.ts'
 import { createLimits } from './limits.ts'
 import { listenLocally } from './listener.ts'
+import { londonMomentMs } from './london.ts'
 import { createMarket, type Published, type Truth } from './market.ts'
 import { findScenario } from './scenarios.ts'
 import { upstreamApp } from './upstream-router.ts'
@@ -52,7 +54,7 @@ export interface Sandbox {
   publish(items: readonly unknown[]): Published
   /** Moves the market's clock forward. */
   moveForward(ms: number): void
-  /** True when the scenario has nothing more to publish. */
+  /** True when the scenario has nothing more to publish, nor to break. */
   finished(): boolean
   /** Cuts every connection and frees both ports. Callable twice. */
   close(): Promise<void>
@@ -74,13 +76,17 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
     burst: options.burst ?? plans[plan].burst,
   }
   const limits = createLimits(figures, clock.now())
-  const faults = createFaults(clock)
+  const faults = scheduledFaults(createFaults(clock), scenario.faults, {
+    momentMs: (time) => londonMomentMs(scenario.day, time),
+    nowMs: market.nowMs,
+  })
+  const finished = (): boolean => market.finished() && faults.finished()
   const count = createUsage()
   const usage = (): Usage => count.read(limits.unitsUsed(clock.now()))
 
   const upstream = upstreamApp({ market, limits, usage: count, faults, key, plan, nativeWord, clock })
   const described = { name: scenarioName, meaning: scenario.meaning, seed, speed, plan, limits: figures }
-  const admin = adminApp({ market, faults, usage, scenario: described })
+  const admin = adminApp({ market, faults, usage, finished, scenario: described })
   const publicListener = await listenLocally(upstream, options.port ?? 0, '--port')
   const adminListener = await listenLocally(admin, options.adminPort ?? 0, '--admin-port').catch(
     async (error: unknown) => {
@@ -98,7 +104,7 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
     usage,
     publish: market.publish,
     moveForward: market.moveForward,
-    finished: market.finished,
+    finished,
     async close() {
       await Promise.all([publicListener.close(), adminListener.close()])
     },

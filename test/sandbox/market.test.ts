@@ -1,53 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { contentHash } from '../../src/core/disclosure.ts'
-import type { Selection } from '../../src/core/selection.ts'
 import { isIsin, isLei } from '../../src/sandbox/identifiers.ts'
-import { createMarket, type Market } from '../../src/sandbox/market.ts'
+import type { Market } from '../../src/sandbox/market.ts'
 import { findScenario, scenarios } from '../../src/sandbox/scenarios.ts'
-import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
-
-interface FullItem {
-  rnsId: string
-  timestamp: string
-  guid: string
-  headline: string
-  issuer: { name: string; lei?: string; instrument?: { isin: string; symbol?: { mnemonic: string } } }
-  related?: unknown[]
-  category: { kind: string; code: string; importance?: string }[]
-  replaces?: { guid: string }
-}
-
-const everything: Selection = {
-  ...{ fromMs: null, toMs: null, isins: null, symbols: null, match: 'issuer', fcaCategories: null },
-  ...{ nativeCategories: null, q: null, hasSymbol: false, channel: null },
-}
-
-function open(name: string, options: { seed?: number; speed?: number; backlog?: number } = {}) {
-  const clock = createManualClock()
-  const market = createMarket(
-    {
-      scenario: findScenario(name),
-      seed: options.seed ?? 1,
-      speed: options.speed ?? 1,
-      backlog: options.backlog ?? null,
-      nativeKind: 'Native',
-    },
-    clock,
-  )
-  return { market, clock }
-}
-
-/** Raw texts of everything that is listed, newest first. */
-function listed(market: Market): string[] {
-  const page = market.shelf.pageBefore(everything, null, 1_000_000, new AbortController().signal)
-  if (page instanceof Promise) throw new Error('the shelf answers at once')
-  return page.items.map(({ raw }) => raw)
-}
-
-function second(text: string): string {
-  return text.slice(11, 19)
-}
+import { type FullItem, listed, openMarket as open, second, toTheEnd } from './market-view.ts'
 
 /** Seconds of the day with their counts of items that became visible then. */
 function inserted(market: Market, from: string, to: string): number {
@@ -56,8 +13,6 @@ function inserted(market: Market, from: string, to: string): number {
     return at >= from && at <= to
   }).length
 }
-
-const toTheEnd = (clock: ManualClock): void => clock.advance(12 * 3_600_000)
 
 describe('a usual day', () => {
   const { market, clock } = open('normal')

@@ -57,6 +57,15 @@ export function settingNames(files: TextFile[]): Set<string> {
   return new Set(files.flatMap(({ text }) => text.match(/\bBRIDGE_[A-Z0-9]+(?:_[A-Z0-9]+)*\b(?!_)/g) ?? []))
 }
 
+/** The code words in the first cells of the table under that heading, in their order. */
+export function namesInTable(page: string, heading: string): string[] {
+  const [, section = ''] = page.split(`## ${heading}\n`)
+  const rows = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'))
+  return rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  )
+}
+
 function quotes(text: string, title: string): boolean {
   return ["'", '"', '`'].some((quote) => text.includes(`${quote}${title}${quote}`))
 }

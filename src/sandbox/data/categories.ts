@@ -241,6 +241,17 @@ export const marketCategories: readonly MarketCategory[] = [
   category('OFB', 'Offer by (offeror)', 'high', 'AA', 5, 'company', 'Recommended Cash Offer for {other}'),
 ]
 
+/** The marker that closes a day; it is none of the market's announcements. */
+export const endOfDayCategory: MarketCategory = category(
+  'EOD',
+  'End of Day',
+  null,
+  'XX',
+  0,
+  'operator',
+  'End of Day Message',
+)
+
 function category(
   code: string,
   name: string,

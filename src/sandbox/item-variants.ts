@@ -1,0 +1,49 @@
+/**
+ * How live items break the published schema: each way by name, done to a well-formed item. Owns the ways. Refuses to
+ * choose which items have them: scenarios do.
+ */
+
+/** A company as `item-json.ts` writes it. */
+export interface CompanyJson {
+  name?: string
+  lei?: string
+  instrument?: { isin: string; symbol?: { mnemonic: string } }
+}
+
+/** The members of an item that a variant may touch; all others pass through. */
+export interface ItemJson {
+  version: number | null
+  issuer: CompanyJson
+  headline: string
+  category: { kind: string; code: string; name: string; description?: string; importance?: string }[]
+}
+
+/** Headlines end here on the live service. */
+const LONGEST_HEADLINE = 50
+
+/** Every way in which an item may be odd and still have identity and time. */
+export const itemVariants = {
+  'null-version': (item) => ({ ...item, version: null }),
+  'rns-kind': (item) => ({ ...item, category: [...item.category, { kind: 'RNS', code: 'RN', name: 'RNS' }] }),
+  'unknown-importance': (item) => ({
+    ...item,
+    category: item.category.map((tag) => (tag.kind === 'FCA' ? { ...tag, importance: 'critical' } : tag)),
+  }),
+  'no-symbol': (item) => ({
+    ...item,
+    issuer: {
+      ...item.issuer,
+      ...(item.issuer.instrument === undefined ? {} : { instrument: { isin: item.issuer.instrument.isin } }),
+    },
+  }),
+  'no-lei': ({ issuer: { lei: _, ...issuer }, ...item }) => ({ ...item, issuer }),
+  'no-instrument': ({ issuer: { instrument: _, ...issuer }, ...item }) => ({ ...item, issuer }),
+  'no-name': ({ issuer: { name: _, ...issuer }, ...item }) => ({ ...item, issuer }),
+  'blank-ended-headline': (item) => ({
+    ...item,
+    headline: `${item.headline.slice(0, LONGEST_HEADLINE - 2)}  `,
+  }),
+} as const satisfies Record<string, (item: ItemJson) => ItemJson>
+
+/** One of the ways. */
+export type ItemVariant = keyof typeof itemVariants

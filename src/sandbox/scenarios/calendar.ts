@@ -1,0 +1,72 @@
+/**
+ * Scenarios of days that are not like others: half days, bank holidays, summer time, the end of a day, months that turn.
+ * Owns data only.
+ */
+import { endOfDayCategory } from '../data/categories.ts'
+import { burst, even, fundBurst, openBurst } from '../day-shape.ts'
+import { type Draft, draftDay } from '../draft.ts'
+import { publications } from '../happenings.ts'
+import { nextBusinessDay, secondOfDay } from '../london.ts'
+import { chanceOf, evenDrafts, type MarketSeed, plain, type Scenario } from './scenario.ts'
+import { quietBetweenBursts } from './usual.ts'
+
+/** Special days, by name. */
+export const calendarScenarios = {
+  'summer-morning': {
+    ...plain,
+    meaning: 'both bursts (80 and 120 items) in July: 07:00 in London is 06:00Z',
+    day: '2026-07-07',
+    start: '06:59:55',
+    skips: [quietBetweenBursts],
+    firstDay: (market, day) => publications(draftDay(market, day, bursts(market, day, 80, 120))),
+  },
+  'half-day': {
+    ...plain,
+    meaning: 'Christmas Eve: small bursts, then the last two minutes; the end-of-day marker comes at 13:30',
+    day: '2026-12-24',
+    start: '06:59:55',
+    skips: [quietBetweenBursts, { from: '07:10:15', to: '13:28:00' }],
+    firstDay: (market, day) => {
+      const last = even({ first: secondOfDay('13:28:05'), last: secondOfDay('13:30:00') }, 16)
+      const drafts = draftDay(market, day, [...bursts(market, day, 30, 30), ...last])
+      return publications(endMarked(market, drafts))
+    },
+  },
+  'end-of-day': {
+    ...plain,
+    meaning: 'ten items in the last two minutes of a day, then its marker (code EOD) at 18:30',
+    start: '18:28:00',
+    firstDay: (market, day) =>
+      publications(
+        endMarked(market, evenDrafts(market, day, { from: '18:28:05', to: '18:30:00', items: 11 })),
+      ),
+  },
+  'bank-holiday': {
+    ...plain,
+    meaning: 'a Monday in May without any item; then 40 in the first burst of Tuesday',
+    day: '2026-05-04',
+    start: '09:00:00',
+    skips: [{ from: '09:00:20', to: '30:59:55' }],
+    firstDay: (market, day) => {
+      const tuesday = nextBusinessDay(day, 1)
+      return publications(draftDay(market, tuesday, bursts(market, tuesday, 40, 0)))
+    },
+  },
+} as const satisfies Record<string, Scenario>
+
+/** Seconds of so many items in the two bursts. */
+function bursts(market: MarketSeed, day: string, open: number, funds: number): number[] {
+  const chance = chanceOf(market, day)
+  return [...burst(openBurst, open, chance), ...burst(fundBurst, funds, chance)]
+}
+
+/** The drafts, the last of them turned into the market operator's message that the day is over. */
+function endMarked({ issuers }: MarketSeed, drafts: readonly Draft[]): readonly Draft[] {
+  const last = drafts.at(-1)
+  if (last !== undefined) {
+    last.category = endOfDayCategory
+    last.issuer = issuers.operator
+    last.replacesGuid = null
+  }
+  return drafts
+}

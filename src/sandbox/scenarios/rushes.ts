@@ -1,0 +1,86 @@
+/**
+ * Scenarios of hours in which much comes at once, or not when it is expected: bursts that slip or come in out of order,
+ * and the rushes of one kind of announcement. Owns data only.
+ */
+import { burst, type Stretch } from '../day-shape.ts'
+import { draftDay } from '../draft.ts'
+import { delayed, publications, recategorised } from '../happenings.ts'
+import { secondOfDay } from '../london.ts'
+import { chanceOf, evenDrafts, plain, type Scenario } from './scenario.ts'
+
+/** Forms that the rules on takeovers ask for by 15:30. */
+const panelForms = ['RET', 'FER', 'FEO', 'DCC', 'FEE']
+
+/** First items of the burst that comes in out of order, and how long after their timestamps they become visible. */
+const OVERTAKEN_ITEMS = 38
+const OVERTAKEN_DELAY_MS = 18_500
+
+/** Rushes, by name. */
+export const rushScenarios = {
+  'slipped-burst': {
+    ...plain,
+    meaning: '150 items: the 07:00 burst starts 1 to 5 s late and pauses until :12, :22 and :26',
+    start: '06:59:57',
+    firstDay: (market, day) => {
+      const chance = chanceOf(market, day)
+      const opening = stretch('07:00:01', '07:00:09')
+      const slipped = { ...opening, first: opening.first + chance.between(1, 5) }
+      return publications(
+        draftDay(market, day, [
+          ...burst(slipped, 90, chance),
+          ...burst(stretch('07:00:12', '07:00:13'), 20, chance),
+          ...burst(stretch('07:00:22', '07:00:23'), 20, chance),
+          ...burst(stretch('07:00:26', '07:00:28'), 20, chance),
+        ]),
+      )
+    },
+  },
+  'out-of-order-burst': {
+    ...plain,
+    meaning: '129 items at 07:00:04–40; the 38 stamped 07:00:04–06 become visible after one stamped 07:00:22',
+    start: '06:59:57',
+    firstDay: (market, day) => {
+      const chance = chanceOf(market, day)
+      const seconds = [
+        ...burst(stretch('07:00:04', '07:00:06'), OVERTAKEN_ITEMS, chance),
+        ...burst(stretch('07:00:07', '07:00:21'), 60, chance),
+        secondOfDay('07:00:22'),
+        ...burst(stretch('07:00:23', '07:00:40'), 30, chance),
+      ]
+      return delayed(
+        publications(draftDay(market, day, seconds)),
+        (index) => index < OVERTAKEN_ITEMS,
+        () => OVERTAKEN_DELAY_MS,
+      )
+    },
+  },
+  'panel-rush': {
+    ...plain,
+    meaning: '180 takeover forms in 90 s from 15:25 on, most about another company',
+    start: '15:24:50',
+    firstDay: (market, day) =>
+      publications(
+        recategorised(
+          market,
+          evenDrafts(market, day, { from: '15:25:00', to: '15:26:30', items: 180 }),
+          panelForms,
+        ),
+      ),
+  },
+  'tvr-flood': {
+    ...plain,
+    meaning: '300 Total Voting Rights in 90 s on the last business day of the month',
+    day: '2026-02-27',
+    start: '06:59:57',
+    firstDay: (market, day) =>
+      publications(
+        recategorised(market, evenDrafts(market, day, { from: '07:00:01', to: '07:01:30', items: 300 }), [
+          'TVR',
+        ]),
+      ),
+  },
+} as const satisfies Record<string, Scenario>
+
+function stretch(from: string, to: string): Stretch {
+  return { first: secondOfDay(from), last: secondOfDay(to) }
+}

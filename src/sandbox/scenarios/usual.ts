@@ -1,0 +1,92 @@
+/**
+ * Scenarios of usual days, their bursts and a flood: what the market does when nothing is wrong with it. Owns data only.
+ */
+import type { SeededChance } from '../../core/chance.ts'
+import { burst, even, fundBurst, openBurst, USUAL_DAY_ITEMS, usualDay } from '../day-shape.ts'
+import { draftDay } from '../draft.ts'
+import { delayed, type Happening, publications } from '../happenings.ts'
+import { secondOfDay } from '../london.ts'
+import { chanceOf, evenDrafts, type MarketSeed, normalDay, plain, type Scenario } from './scenario.ts'
+
+/** The late item of the mornings: stamped at this second of the burst, visible this long after it. */
+const SKIPPED_SECOND = 3
+const SKIPPED_DELAY_MS = 7_000
+
+/** What the short mornings step over. */
+export const quietBetweenBursts = Object.freeze({ from: '07:00:12', to: '07:09:52' })
+
+/** Usual days, by name. */
+export const usualScenarios = {
+  normal: {
+    ...plain,
+    meaning: 'usual days of 1,900 items from 06:59 on, both bursts; replaced items disappear',
+    start: '06:59:00',
+    backlog: USUAL_DAY_ITEMS,
+    goesOn: true,
+    firstDay: (market, day) => normalDay(market, day),
+  },
+  morning: {
+    ...plain,
+    meaning:
+      '265 items at 07:00:01–09, 495 at 07:10:01–10; one comes in late and lies before cursors already given',
+    start: '06:59:55',
+    backlog: 120,
+    firstDay: morning,
+  },
+  'morning-short': {
+    ...plain,
+    meaning:
+      'the same two bursts, but the clock steps over the quiet: the second begins 20 s after the first',
+    start: '06:59:55',
+    backlog: 120,
+    skips: [quietBetweenBursts],
+    firstDay: morning,
+  },
+  flood: {
+    ...plain,
+    meaning: '1,500 items in 60 s',
+    start: '06:59:57',
+    backlog: 60,
+    firstDay: (market, day) =>
+      publications(evenDrafts(market, day, { from: '07:00:01', to: '07:01:00', items: 1500 })),
+  },
+  quiet: {
+    ...plain,
+    meaning: 'six items in ten minutes',
+    start: '12:00:00',
+    firstDay: (market, day) =>
+      publications(evenDrafts(market, day, { from: '12:00:05', to: '12:10:00', items: 6 })),
+  },
+  demo: {
+    ...plain,
+    meaning: 'both bursts within half a minute, an item every five seconds until 08:00, then usual days',
+    start: '06:59:57',
+    backlog: 60,
+    skips: [quietBetweenBursts],
+    goesOn: true,
+    firstDay: (market, day) => {
+      const steady = even({ first: secondOfDay('07:10:13'), last: secondOfDay('07:59:58') }, 598)
+      const later = usualDay(USUAL_DAY_ITEMS, chanceOf(market, day)).filter(
+        (second) => second >= secondOfDay('08:00'),
+      )
+      return publications(
+        draftDay(market, day, [...burstSeconds(chanceOf(market, day)), ...steady, ...later]),
+      )
+    },
+  },
+} as const satisfies Record<string, Scenario>
+
+function morning(market: MarketSeed, day: string): Happening[] {
+  const published = publications(draftDay(market, day, burstSeconds(chanceOf(market, day))))
+  const firstMs = published[0]?.atMs ?? 0
+  const skipped = published.findIndex(({ atMs }) => atMs >= firstMs + SKIPPED_SECOND * 1000)
+  return delayed(
+    published,
+    (index) => index === skipped,
+    () => SKIPPED_DELAY_MS,
+  )
+}
+
+function burstSeconds(chance: SeededChance): number[] {
+  return [...burst(openBurst, 265, chance), ...burst(fundBurst, 495, chance)]
+}
