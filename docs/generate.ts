@@ -142,6 +142,9 @@ function documentedRoutes(): Route[] {
     chance: () => 0,
     metrics: createMetrics({ version: VERSION }),
     logger: createLogger({ level: 'silent', secrets: [] }),
+    authenticate: () => Promise.resolve(null),
+    corsOrigins: [],
+    upstream: () => ({ lastGoodPoll: null, phase: 'closed' }),
     maxClients: 0,
   })
   const status = statusRoute(() => {
@@ -149,7 +152,7 @@ function documentedRoutes(): Route[] {
   })
   const pull = disclosuresRoute({ reader, clock: systemClock, stopping: new AbortController().signal })
   archive.close()
-  return [pull, feed.route, filterTestRoute(reader), status]
+  return [pull, ...feed.routes, filterTestRoute(reader), status]
 }
 
 function page(title: string, ...lines: string[]): string {

@@ -28,7 +28,7 @@ import { openLog } from './log/open.ts'
 import { createLogger } from './obs/logger.ts'
 import { createMetrics } from './obs/metrics.ts'
 import type { Settings } from './settings/settings.ts'
-import { createStatus } from './status.ts'
+import { createStatus, createUpstreamStatus } from './status.ts'
 import { VERSION } from './version.ts'
 
 /** The ready line of contract §2. */
@@ -129,9 +129,19 @@ async function buildApp(
     mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
   }
   const feed = settings.roles.includes('feed')
-    ? createFeed({ reader, clock, chance, metrics, logger, maxClients: settings.streamMaxClients })
+    ? createFeed({
+        reader,
+        clock,
+        chance,
+        metrics,
+        logger,
+        authenticate,
+        corsOrigins: settings.corsOrigins,
+        upstream: createUpstreamStatus({ ingest, calendar, clock }),
+        maxClients: settings.streamMaxClients,
+      })
     : null
-  if (feed !== null) routes.push(feed.route)
+  if (feed !== null) routes.push(...feed.routes)
 
   const publicListener = await listen(
     createApp({
@@ -141,7 +151,13 @@ async function buildApp(
       corsOrigins: settings.corsOrigins,
       logger,
     }),
-    { ...settings.http, setting: 'BRIDGE_HTTP_PORT', clock, logger },
+    {
+      ...settings.http,
+      setting: 'BRIDGE_HTTP_PORT',
+      clock,
+      logger,
+      ...(feed === null ? {} : { upgrade: feed.upgrade }),
+    },
   )
   stack.push('the public listener', () => publicListener.close(settings.drainTimeoutMs))
   const checks = {

@@ -30,7 +30,8 @@ const NO_QUOTA = { limit: null, used: null, remaining: null, reset: null, foreca
 
 /** What `GET /v1/status` answers at the moment it is called. */
 export function createStatus(parts: StatusParts): () => Status {
-  const { reader, follower, ingest, calendar, clock } = parts
+  const { reader, follower, ingest, clock } = parts
+  const upstream = createUpstreamStatus(parts)
   const self = `${hostname()}:${process.pid}`
   return () => {
     const nowMs = clock.now()
@@ -39,11 +40,7 @@ export function createStatus(parts: StatusParts): () => Status {
     const sinceMs = poller?.leaderSinceMs ?? null
     return {
       leader: { id: sinceMs === null ? null : self, since: timeOrNull(sinceMs), self: sinceMs !== null },
-      upstream: {
-        state: state?.upstream ?? 'waiting',
-        lastGoodPoll: timeOrNull(state?.lastGoodPollMs ?? null),
-        phase: calendar.phase(nowMs),
-      },
+      upstream: upstream(),
       quota: ingest === null ? NO_QUOTA : quotaOf(ingest, nowMs),
       log: {
         kind: parts.log.kind,
@@ -59,6 +56,22 @@ export function createStatus(parts: StatusParts): () => Status {
       completeness: ingest?.completeness ?? 'polls+fills',
       gaps: (state?.head.openGaps ?? []).map(gapOf),
       roles: parts.roles,
+    }
+  }
+}
+
+/** The part that says how the upstream is, alone: heartbeats of streams ask for nothing more. */
+export function createUpstreamStatus({
+  ingest,
+  calendar,
+  clock,
+}: Pick<StatusParts, 'ingest' | 'calendar' | 'clock'>): () => Status['upstream'] {
+  return () => {
+    const state = ingest?.poller.state ?? null
+    return {
+      state: state?.upstream ?? 'waiting',
+      lastGoodPoll: timeOrNull(state?.lastGoodPollMs ?? null),
+      phase: calendar.phase(clock.now()),
     }
   }
 }

@@ -12,7 +12,7 @@ import type { Reader } from './reader.ts'
 /** A cursor of another epoch starts this long before its time: the new log may have got things in another order. */
 const EPOCH_MARGIN_MS = 3_600_000
 
-/** A gap event of this node, not of the log: what is missing between two epochs cannot be known. */
+/** A gap event of this node, not of the log: what is missing between two epochs, or is no longer kept, cannot be told. */
 export interface Notice {
   cursor: string
   /** One line of UTF-8 JSON in the shape of an event. */
@@ -41,9 +41,37 @@ export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
   return { kind: 'from', after, cursor: notice.cursor, notice }
 }
 
+/**
+ * Where reading resumes instead of a cursor that is too old: at the oldest event kept, behind a notice of what is
+ * missing (`cause` `retention`).
+ * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
+ */
+export function resumeAtOldest(
+  reader: Reader,
+  text: string,
+  nowMs: number,
+): { after: number; cursor: string; notice: Notice } {
+  const { sequence, timeMs } = decodeCursor(text)
+  const after = reader.oldest - 1
+  const notice = noticeOf(reader, after, nowMs, {
+    id: `retention-${reader.epoch ?? NO_EPOCH}-${sequence}`,
+    fromMs: timeMs,
+    cause: 'retention',
+  })
+  return { after, cursor: notice.cursor, notice }
+}
+
 function epochNotice(reader: Reader, cursor: Cursor, after: number, nowMs: number): Notice {
-  const epoch = reader.epoch ?? NO_EPOCH
-  const id = `epoch-${cursor.epoch}-${epoch}`
+  const id = `epoch-${cursor.epoch}-${reader.epoch ?? NO_EPOCH}`
+  return noticeOf(reader, after, nowMs, { id, fromMs: cursor.timeMs, cause: 'epoch' })
+}
+
+function noticeOf(
+  reader: Reader,
+  after: number,
+  nowMs: number,
+  { id, fromMs, cause }: { id: string; fromMs: number; cause: 'epoch' | 'retention' },
+): Notice {
   const now = isoMillis(nowMs)
   const resumed = reader.cursorAt(after)
   const event = {
@@ -54,19 +82,11 @@ function epochNotice(reader: Reader, cursor: Cursor, after: number, nowMs: numbe
     time: now,
     subject: `gap:${id}`,
     sequence: String(after).padStart(20, '0'),
-    epoch,
+    epoch: reader.epoch ?? NO_EPOCH,
     cursor: resumed,
     recordedtime: now,
     datacontenttype: 'application/json',
-    data: {
-      id,
-      from: isoMillis(cursor.timeMs),
-      to: now,
-      cause: 'epoch',
-      openedAt: now,
-      found: 0,
-      closedAt: null,
-    },
+    data: { id, from: isoMillis(fromMs), to: now, cause, openedAt: now, found: 0, closedAt: null },
   }
   return { cursor: resumed, json: Buffer.from(JSON.stringify(event)) }
 }

@@ -1,7 +1,9 @@
 /**
- * How many streams this process can hold: what is wished for, lowered to what its open files allow. Owns the arithmetic
- * and the reading of the limit. Refuses to raise it: the operator does.
+ * How many streams this process holds: what is wished for, lowered to what its open files allow; the places that both
+ * transports share, and those of one token. Owns the arithmetic and the counting. Refuses to raise the limit of open
+ * files: the operator does.
  */
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /** Files kept free for the log, other requests and the upstream. */
@@ -37,5 +39,62 @@ export function openFilesLimit(): number | null {
     return parseOpenFiles(readFileSync('/proc/self/limits', 'utf8'))
   } catch {
     return null
+  }
+}
+
+/** A bounded number of places. */
+export interface Places {
+  readonly limit: number
+  /** Takes one and returns what gives it back, callable twice; null when all are taken. */
+  take(): (() => void) | null
+}
+
+/** So many free places. */
+export function createPlaces(limit: number): Places {
+  let taken = 0
+  return {
+    limit,
+    take() {
+      if (taken >= limit) return null
+      taken += 1
+      return once(() => {
+        taken -= 1
+      })
+    },
+  }
+}
+
+/** Places counted by token. Keeps a digest of each token in use, never the token. */
+export interface TokenPlaces {
+  readonly limit: number
+  /** Takes a place of this token, or null when it has `limit` already. */
+  take(token: string): (() => void) | null
+}
+
+/** So many places for each token. */
+export function createTokenPlaces(limit: number): TokenPlaces {
+  const taken = new Map<string, number>()
+  return {
+    limit,
+    take(token) {
+      const key = createHash('sha256').update(token).digest('base64')
+      const before = taken.get(key) ?? 0
+      if (before >= limit) return null
+      taken.set(key, before + 1)
+      return once(() => {
+        const left = (taken.get(key) ?? 1) - 1
+        if (left > 0) taken.set(key, left)
+        else taken.delete(key)
+      })
+    },
+  }
+}
+
+function once(give: () => void): () => void {
+  let given = false
+  return () => {
+    if (given) return
+    given = true
+    give()
   }
 }

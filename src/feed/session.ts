@@ -1,22 +1,15 @@
 /**
  * One connected reader: a filter, a position and a sink. Owns the pull loop: read, write, wait for room, wait for more,
  * sign of life. A slow reader costs a position, not memory; it is closed only when it makes no progress at all or when
- * what it has not read yet is dropped. Refuses to know HTTP.
+ * what it has not read yet is dropped. Refuses to know transports: framing and sink are arguments.
  */
 import type { Reader } from '../archive/reader.ts'
 import { type Notice, resumeAt } from '../archive/resume.ts'
 import type { Filter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { sleep } from '../lifecycle/clock.ts'
+import type { Framing } from './framing.ts'
 import type { Sink } from './sink.ts'
-import {
-  eventFrame,
-  goingAwayFrame,
-  heartbeatFrame,
-  liveFrame,
-  noticeFrame,
-  RETRY_FRAME,
-} from './sse-frames.ts'
 
 /** Where a session begins. */
 export interface SessionStart {
@@ -31,6 +24,9 @@ export interface SessionOptions {
   reader: Reader
   filter: Filter | null
   start: SessionStart
+  framing: Framing
+  /** Whole frames that go out before anything else. */
+  opening: Buffer
   sink: Sink
   clock: Clock
   /** Aborts when the client has gone. */
@@ -41,6 +37,8 @@ export interface SessionOptions {
   reconnectInMs: number
   /** Told for each write of events: how many, and when they became readable; null while catching up. */
   onSent: (events: number, readableMs: number | null) => void
+  /** Told after each write: the resume point behind it. */
+  onCursor: (cursor: string) => void
   /** Told when a write meets a full socket, and when there is room again. */
   onSlow: (slow: boolean) => void
 }
@@ -49,21 +47,22 @@ export interface SessionOptions {
 export type SessionEnd = 'gone' | 'drained' | 'too_slow' | 'fell_behind'
 
 /** Silence after which a sign of life is sent. */
-const HEARTBEAT_MS = 15_000
+export const HEARTBEAT_MS = 15_000
 /** Most events in one write: about 500 KB, which bounds what a slow client holds of our memory. */
 const BATCH = 200
 const READ_BUDGET_MS = 1000
 
 /** Serves the client until it goes, stalls, falls behind, or the node stops. */
 export async function runSession(options: SessionOptions): Promise<SessionEnd> {
-  const { reader, filter, sink, clock, gone, stopping } = options
+  const { reader, filter, framing, sink, clock, gone, stopping } = options
   const ended = AbortSignal.any([gone, stopping])
   let { epoch } = reader
   let { after: position, cursor } = options.start
   let live = false
   let readableMs: number | null = null
   let writtenMs = clock.now()
-  let frames = [RETRY_FRAME, ...(options.start.notice === null ? [] : noticeFrame(options.start.notice))]
+  const { notice } = options.start
+  let frames = [options.opening, ...(notice === null ? [] : framing.notice(notice, writtenMs))]
 
   while (!ended.aborted) {
     if (reader.epoch !== epoch) {
@@ -72,7 +71,7 @@ export async function runSession(options: SessionOptions): Promise<SessionEnd> {
       if (resume.kind === 'too_old') return 'fell_behind'
       position = resume.after
       cursor = resume.cursor
-      if (resume.notice !== null) frames.push(...noticeFrame(resume.notice))
+      if (resume.notice !== null) frames.push(...framing.notice(resume.notice, clock.now()))
     }
     const read = await reader.read({
       after: position,
@@ -84,15 +83,16 @@ export async function runSession(options: SessionOptions): Promise<SessionEnd> {
     if (reader.oldest - 1 > position) return 'fell_behind'
     position = read.position
     if (position <= reader.latest) cursor = read.cursor
-    frames.push(...read.events.flatMap(eventFrame))
+    frames.push(...framing.events(read.events, clock.now()))
     const caughtUp = !read.more && position <= reader.latest
-    if (caughtUp && !live) frames.push(liveFrame(cursor))
+    if (caughtUp && !live) frames.push(...framing.live(cursor))
     else if (frames.length === 0 && clock.now() - writtenMs >= HEARTBEAT_MS)
-      frames.push(heartbeatFrame(cursor))
+      frames.push(...framing.heartbeat(cursor))
     if (frames.length > 0) {
       const taken = sink.write(Buffer.concat(frames))
       frames = []
       writtenMs = clock.now()
+      options.onCursor(cursor)
       if (read.events.length > 0) options.onSent(read.events.length, live ? readableMs : null)
       if (!taken && !(await roomFor(options, ended))) break
     }
@@ -103,7 +103,7 @@ export async function runSession(options: SessionOptions): Promise<SessionEnd> {
   }
   if (gone.aborted) return 'gone'
   if (!stopping.aborted) return 'too_slow'
-  sink.write(Buffer.concat([...frames, goingAwayFrame(options.reconnectInMs)]))
+  sink.write(Buffer.concat([...frames, ...framing.goingAway(options.reconnectInMs)]))
   return 'drained'
 }
 

@@ -37,13 +37,27 @@ export async function authorise(
   scope: Scope,
   authenticate: Authenticate,
 ): Promise<Caller> {
+  return await callerOf(bearerToken(header), scope, authenticate)
+}
+
+/**
+ * The token in an `Authorization` header.
+ * @throws HttpProblem `unauthorised` where there is none
+ */
+export function bearerToken(header: string | undefined): string {
   const token = BEARER.exec(header ?? '')?.[1]
-  if (token === undefined) {
-    const what =
-      header === undefined ? 'there is no Authorization header' : 'the Authorization header is no Bearer'
-    throw unauthorised(`${what}; send "Authorization: Bearer <token>"`, CHALLENGE)
-  }
-  const caller = await authenticate(token.trim())
+  if (token !== undefined) return token.trim()
+  const what =
+    header === undefined ? 'there is no Authorization header' : 'the Authorization header is no Bearer'
+  throw unauthorised(`${what}; send "Authorization: Bearer <token>"`, CHALLENGE)
+}
+
+/**
+ * The caller behind a token.
+ * @throws HttpProblem `unauthorised` where it is not valid, `forbidden` where it lacks the scope
+ */
+export async function callerOf(token: string, scope: Scope, authenticate: Authenticate): Promise<Caller> {
+  const caller = await authenticate(token)
   if (caller === null) throw unauthorised('this token is not valid', `${CHALLENGE}, error="invalid_token"`)
   if (!caller.scopes.includes(scope)) {
     throw new HttpProblem('forbidden', `this token does not have the scope ${scope}`, {

@@ -9,6 +9,7 @@ import { BridgeError, messageOf } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import { HttpProblem, type ProblemCode, problemBody, retryLater } from './problem.ts'
+import { endWithProblem, type Upgrade } from './upgrade.ts'
 
 export interface ListenOptions {
   host: string
@@ -21,6 +22,8 @@ export interface ListenOptions {
   /** Time for the headers and for the whole request; shorter in tests. */
   headersTimeoutMs?: number
   requestTimeoutMs?: number
+  /** Who takes connections over that leave HTTP; without it every upgrade is answered as an ordinary request. */
+  upgrade?: Upgrade
 }
 
 export interface Listener {
@@ -28,8 +31,8 @@ export interface Listener {
   readonly url: string
   readonly port: number
   /**
-   * Refuses new requests with 503, lets answers under way end for at most `budgetMs`, then closes every connection.
-   * Callable twice.
+   * Refuses new requests with 503, lets answers under way and connections that left HTTP end for at most `budgetMs`,
+   * then closes every connection. Callable twice.
    */
   close(budgetMs: number): Promise<void>
 }
@@ -47,16 +50,22 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   const headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
   /** Answers that have not been taken by their client yet. */
   const underWay = new Set<ServerResponse>()
+  /** Connections that left HTTP. */
+  const upgraded = new Set<Duplex>()
   const quiet = Promise.withResolvers<void>()
+  const checkQuiet = (): void => {
+    if (underWay.size === 0 && upgraded.size === 0) quiet.resolve()
+  }
   let closed: Promise<void> | null = null
   const closeAll = async (budgetMs: number): Promise<void> => {
-    if (underWay.size === 0) quiet.resolve()
+    checkQuiet()
     const cancel = options.clock.after(budgetMs, quiet.resolve)
     await quiet.promise
     cancel()
     await new Promise<void>((resolve) => {
       server.close(() => resolve())
       server.closeAllConnections()
+      for (const socket of upgraded) socket.destroy()
     })
   }
   const server = createServer(
@@ -66,18 +75,29 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
+      shouldUpgradeCallback: (request) => closed === null && options.upgrade?.accepts(request) === true,
     },
     (request, response) => {
       if (closed !== null) return refuseNew(response)
       underWay.add(response)
       response.on('close', () => {
         underWay.delete(response)
-        if (underWay.size === 0) quiet.resolve()
+        if (closed !== null) checkQuiet()
       })
       handler(request, response)
     },
   )
   server.on('clientError', answerClientError)
+  server.on('upgrade', (request, socket, head) => {
+    upgraded.add(socket)
+    // A connection that breaks is closed by itself; whoever takes it over listens to that.
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      upgraded.delete(socket)
+      if (closed !== null) checkQuiet()
+    })
+    options.upgrade?.take(request, socket, head)
+  })
   await open(server, options)
   server.on('error', (error) => options.logger.error('http.accept_failed', { error }))
   const { port } = server.address() as AddressInfo
@@ -134,13 +154,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
     return
   }
   const [code, detail] = refusals[error.code ?? ''] ?? MALFORMED
-  const problem = new HttpProblem(code, detail)
-  const body = problemBody(problem)
-  socket.end(
-    `HTTP/1.1 ${problem.status} Refused\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  )
+  endWithProblem(socket, new HttpProblem(code, detail))
 }
 
 const MALFORMED: [ProblemCode, string] = ['request_malformed', 'this is not well-formed HTTP/1.1']

@@ -35,11 +35,17 @@ export const commitOutcomes = ['committed', 'aborted', 'fenced', 'unknown'] as c
 export const transports = ['ws', 'sse'] as const
 
 /**
- * Why a stream ended: the close codes of contract §8 for either transport (on SSE they are only counted), `client`
- * where the client left by itself.
+ * Why a stream ended: the close codes of contract §8 for either transport (on SSE they are only counted), those of the
+ * WebSocket protocol itself, `client` where the client left by itself, `500` for a fault of ours on SSE.
  */
 export const streamCloseCodes = [
   'client',
+  '1002',
+  '1003',
+  '1007',
+  '1008',
+  '1009',
+  '1011',
   '4001',
   '4003',
   '4006',

@@ -226,7 +226,7 @@ export const settingsSchema = z.object({
   BRIDGE_STREAM_MAX_CLIENTS: setting(field.integerField(1, 1_000_000), {
     default: '10000',
     meaning:
-      'Most streams at once; one more is answered 503. Lowered, with a warning, where the process may open fewer files than this + 1,000.',
+      'Most streams at once, WebSocket and SSE together; one more is refused. Lowered, with a warning, where the process may open fewer files than this + 1,000.',
   }),
   BRIDGE_CORS_ORIGINS: setting(
     field.listField(field.isOrigin, 'an exact origin such as https://desk.example'),

@@ -6,6 +6,7 @@ import { encodeCursor } from '../../src/core/cursor.ts'
 import type { Filter } from '../../src/core/filter.ts'
 import { runSession } from '../../src/feed/session.ts'
 import type { Sink } from '../../src/feed/sink.ts'
+import { RETRY_FRAME, sseFraming } from '../../src/feed/sse-frames.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createStore, EPOCH, type Store } from '../support/store.ts'
 
@@ -65,12 +66,15 @@ function open(store: Store, options: { after: number; cursor?: string; filter?: 
       cursor: options.cursor ?? store.reader.cursorAt(options.after),
       notice: null,
     },
+    framing: sseFraming,
+    opening: RETRY_FRAME,
     sink,
     clock,
     gone: gone.signal,
     stopping: stopping.signal,
     reconnectInMs: 1234,
     onSent: () => {},
+    onCursor: () => {},
     onSlow: () => {},
   })
   return {

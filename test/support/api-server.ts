@@ -3,7 +3,7 @@ import { disclosuresRoute } from '../../src/api/disclosures-route.ts'
 import type { Reader } from '../../src/archive/reader.ts'
 import { createFeed, type Feed } from '../../src/feed/feed.ts'
 import { createApp } from '../../src/http/app.ts'
-import { adminAuthenticate } from '../../src/http/auth.ts'
+import { type Authenticate, adminAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { createMetrics, type Metrics } from '../../src/obs/metrics.ts'
@@ -11,7 +11,9 @@ import { type KeptLine, keepingLogger } from './keeping-logger.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { createStore, type Store } from './store.ts'
 
-const TOKEN = 'token of this test'
+export const TOKEN = 'token of this test'
+/** What the upstream of these tests says in heartbeats. */
+export const LAST_GOOD_POLL = '2026-06-01T05:59:59.000Z'
 
 export interface ApiServer {
   store: Store
@@ -35,9 +37,13 @@ export async function startApi(
     maxClients?: number
     stallMs?: number
     reader?: (store: Store) => Reader
+    authenticate?: Authenticate
+    corsOrigins?: string[]
+    maxPerToken?: number
   } = {},
 ): Promise<ApiServer> {
-  const { count = 0, first = 1, maxClients = 100, stallMs } = options
+  const { count = 0, first = 1, maxClients = 100, corsOrigins = [], ...limits } = options
+  const authenticate = options.authenticate ?? adminAuthenticate(TOKEN)
   const clock = createManualClock()
   const store = createStore(clock, count, first)
   const reader = options.reader?.(store) ?? store.reader
@@ -50,16 +56,27 @@ export async function startApi(
     chance: () => 0.5,
     metrics,
     logger,
+    authenticate,
+    corsOrigins,
+    upstream: () => ({ lastGoodPoll: LAST_GOOD_POLL, phase: 'open' }),
     maxClients,
-    ...(stallMs === undefined ? {} : { stallMs }),
+    ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
+    ...(limits.stallMs === undefined ? {} : { stallMs: limits.stallMs }),
   })
   const app = createApp({
-    routes: [disclosuresRoute({ reader, clock, stopping: stopping.signal }), feed.route],
-    authenticate: adminAuthenticate(TOKEN),
-    corsOrigins: [],
+    routes: [disclosuresRoute({ reader, clock, stopping: stopping.signal }), ...feed.routes],
+    authenticate,
+    corsOrigins,
     logger,
   })
-  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  const listener = await listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    setting: 'X',
+    clock: systemClock,
+    logger,
+    upgrade: feed.upgrade,
+  })
   const stop = (): void => {
     stopping.abort()
     feed.stop()

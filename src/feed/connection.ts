@@ -1,0 +1,347 @@
+/**
+ * One WebSocket from its upgrade to its close (contract §8): authentication, commands, the one subscription, the close
+ * code. Owns the order of messages and the bounds of one client: commands are done one by one and nothing more is read
+ * meanwhile, nor while the client does not take what is written. Refuses to read events: `session.ts` does.
+ */
+import type { Duplex } from 'node:stream'
+import type { RawData, WebSocket } from 'ws'
+import type { Authenticate } from '../http/auth.ts'
+import type { StreamCloseCode } from '../obs/metrics.ts'
+import { type Account, openAccount } from './account.ts'
+import type { TokenPlaces } from './capacity.ts'
+import { type CommandRate, createCommandRate, MAX_COMMANDS_A_SECOND } from './command-rate.ts'
+import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
+import type { StreamContext } from './context.ts'
+import { type Identity, identify } from './identity.ts'
+import { type KeepAlive, keepAlive } from './keep-alive.ts'
+import { type CloseCode, closeReason, errorNames, StreamRefusal } from './refusal.ts'
+import { HEARTBEAT_MS, runSession, type SessionEnd, type SessionStart } from './session.ts'
+import { type Outlet, outletSink, type Sink } from './sink.ts'
+import { startAt } from './start.ts'
+import type { MessageFraming, Subprotocol } from './ws-frames.ts'
+
+/** Largest message, bytes. */
+export const MAX_MESSAGE_BYTES = 256 * 1024
+/** Bytes that a client may send before it has authenticated, frame heads included. */
+export const MAX_BYTES_BEFORE_AUTH = 4 * 1024
+const AUTH_MS = 10_000
+
+export interface ConnectionOptions {
+  context: StreamContext
+  webSocket: WebSocket
+  /** What the WebSocket stands on. Whole frames are written to it directly: there is no compression to run into. */
+  socket: Duplex & Outlet
+  subprotocol: Subprotocol
+  framing: MessageFraming
+  authenticate: Authenticate
+  /** The `Authorization` header of the upgrade; undefined = the first frame authenticates. */
+  header: string | undefined
+  tokenPlaces: TokenPlaces
+  /** Called once the client has authenticated, and again when the connection is over. */
+  onAuthenticated: () => void
+  /** Called once, when the connection is over. */
+  onClosed: () => void
+}
+
+/** Serves the client until its connection is over. */
+export function serveConnection(options: ConnectionOptions): void {
+  new Connection(options).open()
+}
+
+class Connection {
+  readonly #options: ConnectionOptions
+  readonly #account: Account
+  readonly #sink: Sink
+  readonly #rate: CommandRate = createCommandRate()
+  readonly #keepAlive: KeepAlive
+  /** Aborts when closing has begun or the socket is gone: nothing is written from then on. */
+  readonly #ended = new AbortController()
+  #jobs: Promise<void> = Promise.resolve()
+  /** Reasons not to read from the client at the moment. */
+  #holds = 0
+  #waitsForRoom = false
+  #bytesBeforeAuth = 0
+  #cancelAuthTimer = (): void => {}
+  #identity: (Identity & { leave: () => void }) | null = null
+  #session: { replace: AbortController; done: Promise<void> } | null = null
+  #cursor: string | null = null
+  #code: StreamCloseCode = 'client'
+
+  constructor(options: ConnectionOptions) {
+    const { context, webSocket, socket } = options
+    this.#options = options
+    this.#account = openAccount(context, 'ws')
+    this.#sink = outletSink(socket, context.stallMs)
+    this.#keepAlive = keepAlive({
+      clock: context.clock,
+      chance: context.chance,
+      ping: (payload) => webSocket.ping(payload),
+      isHeld: () => this.#holds > 0,
+      onDead: () => this.#close(4201, 'no pong within 10 s'),
+    })
+  }
+
+  open(): void {
+    const { context, webSocket, socket, header, authenticate } = this.#options
+    webSocket.on('message', this.#onMessage)
+    webSocket.on('ping', this.#onPing)
+    webSocket.on('pong', this.#onPong)
+    webSocket.on('error', this.#onProtocolError)
+    webSocket.on('close', this.#onClosed)
+    context.stopping.addEventListener('abort', this.#onStop)
+    if (header !== undefined) {
+      this.#enqueue(async () => this.#admit(await identify({ header }, authenticate)))
+      return
+    }
+    socket.on('data', this.#countBytes)
+    this.#cancelAuthTimer = context.clock.after(AUTH_MS, () =>
+      this.#refuse(new StreamRefusal(404, 'no authentication within 10 s', 4001), null),
+    )
+  }
+
+  readonly #onMessage = (data: RawData, isBinary: boolean): void => {
+    if (!this.#countCommand()) return
+    if (isBinary) return this.#refuse(new StreamRefusal(400, 'messages are text frames only', 1003), null)
+    // One buffer: the library's default for a message.
+    const text = data as Buffer
+    if (text.length > MAX_MESSAGE_BYTES) return this.#refuse(tooLarge(MAX_MESSAGE_BYTES), null)
+    this.#enqueue(() => this.#perform(text.toString()))
+  }
+
+  readonly #onPing = (): void => {
+    this.#countCommand()
+  }
+
+  readonly #onPong = (payload: Buffer): void => {
+    if (!this.#keepAlive.onPong(payload.toString())) this.#countCommand()
+  }
+
+  /** The library has answered with the close code already. */
+  readonly #onProtocolError = (error: Error): void => {
+    if (this.#ended.signal.aborted) return
+    this.#code = protocolCode(error)
+    this.#ended.abort()
+  }
+
+  readonly #onClosed = (): void => {
+    const { context, onAuthenticated, onClosed } = this.#options
+    this.#ended.abort()
+    this.#cancelAuthTimer()
+    this.#keepAlive.stop()
+    context.stopping.removeEventListener('abort', this.#onStop)
+    this.#identity?.leave()
+    onAuthenticated()
+    onClosed()
+    this.#account.close(this.#code, this.#identity?.caller.tenant ?? null)
+  }
+
+  /** A session says goodbye itself, behind what it has read. */
+  readonly #onStop = (): void => {
+    if (this.#session !== null) return
+    const { context, framing } = this.#options
+    this.#write(Buffer.concat(framing.goingAway(context.reconnectInMs())))
+    this.#closeAfter('drained')
+  }
+
+  readonly #countBytes = (chunk: Buffer): void => {
+    this.#bytesBeforeAuth += chunk.length
+    if (this.#bytesBeforeAuth > MAX_BYTES_BEFORE_AUTH) this.#refuse(tooLarge(MAX_BYTES_BEFORE_AUTH), null)
+  }
+
+  #countCommand(): boolean {
+    if (this.#ended.signal.aborted) return false
+    if (this.#rate.take(this.#options.context.clock.now())) return true
+    const detail = `more than ${MAX_COMMANDS_A_SECOND} commands in a second`
+    this.#refuse(new StreamRefusal(429, detail, 4129), null)
+    return false
+  }
+
+  /** One job after the other; the client is not read from until they are done. */
+  #enqueue(job: () => Promise<void>): void {
+    this.#hold()
+    this.#jobs = this.#jobs.then(async () => {
+      try {
+        if (!this.#ended.signal.aborted) await job()
+      } catch (error) {
+        this.#refuse(error, null)
+      }
+      this.#letRead()
+    })
+  }
+
+  async #perform(text: string): Promise<void> {
+    let id: string | null = null
+    try {
+      const message = parseMessage(text)
+      id = idOf(message)
+      await this.#obey(readCommand(message))
+    } catch (error) {
+      this.#refuse(error, id)
+    }
+  }
+
+  async #obey(command: Command): Promise<void> {
+    if (command.action === 'auth') {
+      if (this.#identity !== null) throw new StreamRefusal(403, 'this connection is authenticated already')
+      return this.#admit(await identify(command, this.#options.authenticate))
+    }
+    if (this.#identity === null) {
+      throw new StreamRefusal(401, 'send {"action":"auth","token":"…"} first, or a bearer header')
+    }
+    if (command.action === 'subscribe') return await this.#subscribe(command)
+    this.#control('pong', command.id === null ? {} : { id: command.id })
+  }
+
+  #admit(identity: Identity): void {
+    const { context, socket, subprotocol, tokenPlaces, onAuthenticated } = this.#options
+    if (this.#ended.signal.aborted) return
+    const free = identity.caller.scopes.includes('admin')
+    const leave = free ? () => {} : tokenPlaces.take(identity.token)
+    if (leave === null) {
+      throw new StreamRefusal(406, `this token has ${tokenPlaces.limit} connections already`, 4006)
+    }
+    this.#identity = { ...identity, leave }
+    this.#cancelAuthTimer()
+    socket.off('data', this.#countBytes)
+    onAuthenticated()
+    const { epoch, oldest, latest } = context.reader
+    this.#control('authenticated', {})
+    this.#control('hello', { protocol: subprotocol, epoch, oldest, latest, heartbeatMs: HEARTBEAT_MS })
+  }
+
+  async #subscribe(command: Command & { action: 'subscribe' }): Promise<void> {
+    const { signal } = this.#ended
+    const start = await startAt(this.#options.context, command, signal)
+    if (start.kind === 'too_old') {
+      const detail = `what follows this cursor is no longer kept; oldest=${start.oldest}`
+      throw new StreamRefusal(410, detail, 4010)
+    }
+    // What the subscription before has written is taken first: replacing it never piles up.
+    if (!(await this.#sink.room(signal))) return
+    this.#session?.replace.abort()
+    await this.#session?.done
+    if (signal.aborted) return
+    const replace = new AbortController()
+    this.#session = { replace, done: this.#run(command, start.start, replace.signal) }
+  }
+
+  async #run(
+    { id, filter, from }: Command & { action: 'subscribe' },
+    start: SessionStart,
+    replaced: AbortSignal,
+  ): Promise<void> {
+    const { context, framing } = this.#options
+    this.#cursor = start.cursor
+    try {
+      const end = await runSession({
+        reader: context.reader,
+        filter,
+        start,
+        framing,
+        opening: Buffer.concat(
+          framing.control('subscribed', { id, filter: filter ?? {}, from: fromToJson(from) }),
+        ),
+        sink: { write: (frames) => this.#write(frames), room: (signal) => this.#sink.room(signal) },
+        clock: context.clock,
+        gone: AbortSignal.any([this.#ended.signal, replaced]),
+        stopping: context.stopping,
+        reconnectInMs: context.reconnectInMs(),
+        onSent: this.#account.onSent,
+        onCursor: (cursor) => {
+          this.#cursor = cursor
+        },
+        onSlow: this.#account.onSlow,
+      })
+      this.#closeAfter(end)
+    } catch (error) {
+      this.#refuse(error, id)
+    }
+  }
+
+  #closeAfter(end: SessionEnd): void {
+    switch (end) {
+      case 'gone':
+        return
+      case 'drained':
+        return this.#close(4200, 'this node stops; come back at once')
+      case 'too_slow':
+        return this.#close(4108, 'too slow: nothing was taken for too long')
+      case 'fell_behind':
+        return this.#close(4108, 'fell behind: what comes next is no longer kept')
+    }
+  }
+
+  #control(...message: Parameters<MessageFraming['control']>): void {
+    this.#write(Buffer.concat(this.#options.framing.control(...message)))
+  }
+
+  #write(frames: Buffer): boolean {
+    if (this.#ended.signal.aborted) return true
+    const taken = this.#sink.write(frames)
+    if (!taken && !this.#waitsForRoom) void this.#holdUntilRoom()
+    return taken
+  }
+
+  /** A client that does not read is not read from: its commands and their answers cannot pile up. */
+  async #holdUntilRoom(): Promise<void> {
+    this.#waitsForRoom = true
+    this.#hold()
+    const hasRoom = await this.#sink.room(this.#ended.signal)
+    this.#waitsForRoom = false
+    this.#letRead()
+    if (!hasRoom) this.#closeAfter('too_slow')
+  }
+
+  #hold(): void {
+    this.#holds += 1
+    if (!this.#ended.signal.aborted) this.#options.webSocket.pause()
+  }
+
+  #letRead(): void {
+    this.#holds -= 1
+    if (this.#holds === 0) this.#options.webSocket.resume()
+  }
+
+  #refuse(error: unknown, id: string | null): void {
+    const refusal = error instanceof StreamRefusal ? error : this.#fault(error)
+    const { number, message, closeCode } = refusal
+    const about = id === null ? {} : { id }
+    this.#control('error', { code: number, name: errorNames[number], detail: message, ...about })
+    if (closeCode !== null) this.#close(closeCode, message, closeCode === 4010 ? null : this.#cursor)
+  }
+
+  #fault(error: unknown): StreamRefusal {
+    this.#options.context.logger.error('stream.failed', { transport: 'ws', error })
+    return new StreamRefusal(500, 'something went wrong inside; come back later', 1011)
+  }
+
+  #close(code: CloseCode, what: string, cursor = this.#cursor): void {
+    if (this.#ended.signal.aborted) return
+    this.#code = `${code}`
+    this.#ended.abort()
+    const { webSocket } = this.#options
+    // The answer to the close has to be read, whatever held reading up.
+    webSocket.resume()
+    webSocket.close(code, closeReason(what, cursor))
+  }
+}
+
+function tooLarge(most: number): StreamRefusal {
+  const when = most === MAX_BYTES_BEFORE_AUTH ? ' before authentication' : ''
+  return new StreamRefusal(400, `more than ${most} bytes${when}`, 1009)
+}
+
+/** The code that the library closed with, by its error. */
+function protocolCode(error: Error & { code?: unknown }): StreamCloseCode {
+  switch (error.code) {
+    case 'WS_ERR_INVALID_UTF8':
+      return '1007'
+    case 'WS_ERR_TOO_MANY_BUFFERED_PARTS':
+      return '1008'
+    case 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH':
+    case 'WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH':
+      return '1009'
+    default:
+      return '1002'
+  }
+}

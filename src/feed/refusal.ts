@@ -1,0 +1,49 @@
+/**
+ * What a WebSocket client is told when something is wrong: the numbers of `error` messages, the codes that close, and
+ * the reason behind a code (contract §8). Owns these lists; docs/streams.md explains each. Refuses to send.
+ */
+
+/** Numbers of `error` messages with their names. */
+export const errorNames = {
+  400: 'syntax',
+  401: 'not_authenticated',
+  402: 'authentication_failed',
+  403: 'already_authenticated',
+  404: 'authentication_timeout',
+  406: 'connection_limit',
+  410: 'bad_cursor_or_filter',
+  429: 'too_many_commands',
+  500: 'internal',
+} as const
+export type ErrorNumber = keyof typeof errorNames
+
+/**
+ * Codes that this side closes with. 40xx: do not come back; 41xx: come back later; 42xx: come back at once; below 4000
+ * the protocol's own: 1003 for a binary message, 1009 for one that is too large, 1011 for a fault of ours.
+ */
+export const closeCodes = [1003, 1009, 1011, 4001, 4003, 4006, 4010, 4100, 4108, 4129, 4200, 4201] as const
+export type CloseCode = (typeof closeCodes)[number]
+
+/** Bytes of a close reason (RFC 6455 §5.5: 125 with the code). */
+const MOST_REASON_BYTES = 123
+
+/** Ends the handling of a message with an `error`, and the connection too where there is a code. */
+export class StreamRefusal extends Error {
+  readonly number: ErrorNumber
+  /** null = the connection stays open. */
+  readonly closeCode: CloseCode | null
+
+  constructor(number: ErrorNumber, detail: string, closeCode: CloseCode | null = null) {
+    super(detail)
+    this.name = 'StreamRefusal'
+    this.number = number
+    this.closeCode = closeCode
+  }
+}
+
+/** A close reason: what happened, and `cursor=<resume point>` where there is one; what happened is cut to fit. */
+export function closeReason(what: string, cursor: string | null): string {
+  const end = cursor === null ? '' : ` cursor=${cursor}`
+  const bytes = Buffer.from(what).subarray(0, MOST_REASON_BYTES - end.length)
+  return `${bytes.toString().replace(/\uFFFD+$/, '')}${end}`
+}

@@ -1,0 +1,113 @@
+/**
+ * `GET /v1/events`: server-sent events (contract §8). Owns the parameters and the HTTP answer. Refuses to decide what
+ * a stream sends: `session.ts` does.
+ */
+import type { Filter } from '../core/filter.ts'
+import { FILTER_PARAMETERS, parseFilterQuery } from '../core/filter-query.ts'
+import { tooOld } from '../http/cursor-too-old.ts'
+import { openQuery } from '../http/parameters.ts'
+import { retryLater } from '../http/problem.ts'
+import type { Call, Route } from '../http/route.ts'
+import type { StreamCloseCode } from '../obs/metrics.ts'
+import { openAccount } from './account.ts'
+import type { StreamContext } from './context.ts'
+import { runSession, type SessionEnd, type SessionStart } from './session.ts'
+import { outletSink } from './sink.ts'
+import { RETRY_FRAME, sseFraming } from './sse-frames.ts'
+import { type From, MAX_TAIL, startAt } from './start.ts'
+
+const CLOSE_CODES: Record<SessionEnd, StreamCloseCode> = {
+  gone: 'client',
+  drained: '4200',
+  too_slow: '4108',
+  fell_behind: '4108',
+}
+
+/** The route. */
+export function sseRoute(context: StreamContext): Route {
+  return {
+    method: 'GET',
+    path: '/v1/events',
+    scope: 'events:read',
+    summary: 'Server-sent events: `disclosure`, `gap`, `live`, `going_away`; the id of each is its cursor.',
+    parameters: {
+      after: 'Cursor to resume after; the header `Last-Event-ID` wins over it.',
+      since: 'Time: start at the lowest sequence whose event is at or after it; all later ones follow.',
+      tail: `Start with the last matching events, 1–${MAX_TAIL}.`,
+    },
+    handle: (call) => handle(context, call),
+  }
+}
+
+async function handle(context: StreamContext, call: Call): Promise<void> {
+  const { filter, from } = readParameters(call)
+  const { stopping, places, metrics } = context
+  if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
+  const leave = places.take()
+  if (leave === null) {
+    metrics.streamCloses.add({ transport: 'sse', code: '4100' })
+    throw retryLater('over_capacity', `this node serves ${places.limit} streams already`)
+  }
+  try {
+    const start = await startAt(context, { from, filter, onGap: 'refuse' }, call.gone)
+    if (start.kind === 'too_old') throw tooOld(start.oldest)
+    call.response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no',
+    })
+    if (call.request.method === 'HEAD') call.response.end()
+    else await serve(context, call, filter, start.start)
+  } finally {
+    leave()
+  }
+}
+
+function readParameters({ url, request }: Call): { filter: Filter | null; from: From } {
+  const query = openQuery(url, ['after', 'since', 'tail', ...FILTER_PARAMETERS])
+  const filter = parseFilterQuery(query.params)
+  const after = query.text('after')
+  const sinceMs = query.timeMs('since')
+  const tail = query.integer('tail', { low: 1, high: MAX_TAIL, otherwise: 0 })
+  const starts = ['after', 'since', 'tail'].filter((name) => query.params.has(name))
+  for (const name of starts.slice(1))
+    query.refuse(name, `does not go together with ${starts[0]}; give one of them`)
+  query.check()
+  const lastEventId = request.headers['last-event-id']
+  const cursor = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : after
+  if (cursor !== null) return { filter, from: { kind: 'after', cursor } }
+  if (sinceMs !== null) return { filter, from: { kind: 'since', timeMs: sinceMs } }
+  return { filter, from: tail > 0 ? { kind: 'tail', count: tail } : { kind: 'live' } }
+}
+
+async function serve(
+  context: StreamContext,
+  { response, caller, gone }: Call,
+  filter: Filter | null,
+  start: SessionStart,
+): Promise<void> {
+  const account = openAccount(context, 'sse')
+  let code: StreamCloseCode = '500'
+  try {
+    const end = await runSession({
+      reader: context.reader,
+      filter,
+      start,
+      framing: sseFraming,
+      opening: RETRY_FRAME,
+      sink: outletSink(response, context.stallMs),
+      clock: context.clock,
+      gone,
+      stopping: context.stopping,
+      reconnectInMs: context.reconnectInMs(),
+      onSent: account.onSent,
+      onCursor: () => {},
+      onSlow: account.onSlow,
+    })
+    code = CLOSE_CODES[end]
+    if (end === 'too_slow') response.destroy()
+    else response.end()
+  } finally {
+    account.close(code, caller.tenant)
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * `GET /v1/stream`: from an HTTP request to a WebSocket (contract §8). Owns the handshake: path, origin, query,
+ * subprotocol, the places there are. Refuses to speak the protocol: `connection.ts` does.
+ */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { Authenticate } from '../http/auth.ts'
+import { checkUrl } from '../http/limits.ts'
+import { openQuery } from '../http/parameters.ts'
+import { HttpProblem, problemOf, retryLater } from '../http/problem.ts'
+import type { Route } from '../http/route.ts'
+import { endWithProblem, type Upgrade } from '../http/upgrade.ts'
+import { createPlaces, type TokenPlaces } from './capacity.ts'
+import { MAX_MESSAGE_BYTES, serveConnection } from './connection.ts'
+import type { StreamContext } from './context.ts'
+import { closeReason } from './refusal.ts'
+import type { Outlet } from './sink.ts'
+import { messageFraming, type Subprotocol, subprotocols, type UpstreamSign } from './ws-frames.ts'
+
+export interface WebSocketOptions {
+  authenticate: Authenticate
+  /** Exact browser origins that may connect. */
+  corsOrigins: readonly string[]
+  /** What heartbeats tell of the upstream. */
+  upstream: () => UpstreamSign
+  tokenPlaces: TokenPlaces
+}
+
+const PATH = '/v1/stream'
+const VERSION = '13'
+/** Part of all places that connections may hold which have not authenticated yet. */
+const UNAUTHENTICATED_SHARE = 0.1
+/**
+ * Bounds inside the library. A message a little above ours still arrives, so that its sender hears why it is refused;
+ * pieces are bounded because each costs memory beyond its bytes. A peer that does not answer a close is cut off.
+ */
+const LIBRARY_LIMITS = {
+  maxPayload: MAX_MESSAGE_BYTES + 64 * 1024,
+  maxFragments: 1024,
+  maxBufferedChunks: 4096,
+  closeTimeout: 5000,
+}
+
+/** The path for clients without WebSocket, and what takes over the connections of those with it. */
+export function webSocketStream(
+  context: StreamContext,
+  options: WebSocketOptions,
+): { route: Route; upgrade: Upgrade } {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => chosen(offered) ?? false,
+    ...LIBRARY_LIMITS,
+  })
+  server.on('wsClientError', (error, socket) =>
+    endWithProblem(socket, new HttpProblem('request_malformed', error.message)),
+  )
+  const unauthenticated = createPlaces(Math.max(1, Math.floor(context.places.limit * UNAUTHENTICATED_SHARE)))
+
+  const accept = (webSocket: WebSocket, socket: Duplex, request: IncomingMessage): void => {
+    const header = request.headers.authorization
+    const leave = context.places.take()
+    const leaveUnauthenticated = header === undefined ? unauthenticated.take() : () => {}
+    if (leave === null || leaveUnauthenticated === null) {
+      leave?.()
+      refuseOverCapacity(context, webSocket)
+      return
+    }
+    const subprotocol = chosen([webSocket.protocol]) ?? subprotocols[0]
+    serveConnection({
+      context,
+      webSocket,
+      // An upgraded connection of node:http is a net.Socket, typed as less.
+      socket: socket as Duplex & Outlet,
+      subprotocol,
+      framing: messageFraming(subprotocol, {
+        clock: context.clock,
+        upstream: options.upstream,
+        connectionId: randomUUID(),
+      }),
+      authenticate: options.authenticate,
+      header,
+      tokenPlaces: options.tokenPlaces,
+      onAuthenticated: leaveUnauthenticated,
+      onClosed: leave,
+    })
+  }
+
+  return {
+    route: {
+      method: 'GET',
+      path: PATH,
+      scope: 'events:read',
+      summary:
+        'WebSocket, see [streams.md](streams.md#websocket); a request without upgrade is answered 426.',
+      parameters: {},
+      handle: async () => {
+        throw upgradeRequired('this path speaks WebSocket; GET /v1/events gives the same over plain HTTP')
+      },
+    },
+    upgrade: {
+      accepts: ({ method, headers, url = '' }) =>
+        method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === PATH,
+      take(request, socket, head) {
+        try {
+          judge(request, context, options)
+        } catch (error) {
+          endWithProblem(socket, problemOf(error) ?? new HttpProblem('internal', 'something went wrong'))
+          return
+        }
+        server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request))
+      },
+    },
+  }
+}
+
+/** @throws HttpProblem for what is wrong before there is a WebSocket */
+function judge(
+  { url = '', headers }: IncomingMessage,
+  { stopping }: StreamContext,
+  { corsOrigins }: WebSocketOptions,
+): void {
+  checkUrl(url)
+  if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
+  if (headers.origin !== undefined && !corsOrigins.includes(headers.origin)) {
+    throw new HttpProblem(
+      'origin_refused',
+      `pages of ${headers.origin.slice(0, 100)} may not connect; BRIDGE_CORS_ORIGINS lists who may`,
+    )
+  }
+  openQuery(url, []).check()
+  if (headers['sec-websocket-version'] !== VERSION) {
+    throw upgradeRequired(`this server speaks version ${VERSION} of the WebSocket protocol`)
+  }
+}
+
+function upgradeRequired(detail: string): HttpProblem {
+  return new HttpProblem('upgrade_required', detail, {
+    headers: { Upgrade: 'websocket', Connection: 'Upgrade', 'Sec-WebSocket-Version': VERSION },
+  })
+}
+
+/** The first subprotocol of the client's list that is known here. */
+function chosen(offered: Iterable<string>): Subprotocol | null {
+  for (const name of offered) {
+    const known = subprotocols.find((candidate) => candidate === name)
+    if (known !== undefined) return known
+  }
+  return null
+}
+
+function refuseOverCapacity({ places, metrics }: StreamContext, webSocket: WebSocket): void {
+  metrics.streamCloses.add({ transport: 'ws', code: '4100' })
+  // Whatever it sends meanwhile is of no interest, broken or not.
+  webSocket.on('error', () => {})
+  webSocket.close(
+    4100,
+    closeReason(`this node serves ${places.limit} streams already; come back later`, null),
+  )
+}

@@ -1,0 +1,30 @@
+/**
+ * The seam for connections that leave HTTP, and error answers on a bare socket. Owns what a listener needs of whoever
+ * takes such a connection over. Refuses to know which protocol that is.
+ */
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type HttpProblem, problemBody } from './problem.ts'
+
+/** Takes connections over. */
+export interface Upgrade {
+  /** Whether this request is to leave HTTP; every other one goes to the app, upgrade or not. Never throws. */
+  accepts(request: IncomingMessage): boolean
+  /** Takes over the connection of a request that it accepts. `head`: bytes that came behind the request. Never throws. */
+  take(request: IncomingMessage, socket: Duplex, head: Buffer): void
+}
+
+/** Answers a request that has no response object any more, or never had one, and ends its connection. */
+export function endWithProblem(socket: Duplex, problem: HttpProblem): void {
+  const body = problemBody(problem)
+  const headers = {
+    ...problem.parts.headers,
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? 'Refused'}`
+  socket.end(`${status}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
+}
