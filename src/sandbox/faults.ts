@@ -12,17 +12,28 @@ export const faultKinds = [
   'throttle-429',
   'quota-429',
   'status',
+  'revoke-key',
   'hang-before',
   'hang-inside',
   'drip',
   'truncate',
   'html-200',
+  'empty-body',
+  'no-content',
+  'redirect',
   'reset',
+  'reset-inside',
+  'wrong-length',
+  'broken-chunk',
+  'gzip-rubbish',
+  'gzip-cut',
   'refuse-cursor',
   'repeat-page',
   'stuck-cursor',
   'null-data',
+  'duplicate-items',
   'ignore-filters',
+  'warnings',
 ] as const
 
 /** One of the faults that can be asked for. */
@@ -45,6 +56,8 @@ const faultFields = z.strictObject({
   status: z.int().min(400).max(599).optional(),
   /** Of `drip`: real milliseconds between bytes; default 100. */
   intervalMs: z.int().min(1).optional(),
+  /** Of `ignore-filters` and `warnings`: the entry in `warnings`; only the second has one by default. */
+  warning: z.string().min(1).optional(),
 })
 
 /** A fault as it is switched on. */
@@ -67,6 +80,8 @@ export interface FaultRequest {
   params: URLSearchParams
   /** True for the list operation. */
   isList: boolean
+  /** True for every operation that is not open to everybody. */
+  needsKey: boolean
 }
 
 export interface Faults {
@@ -131,7 +146,8 @@ function shown({ id, setting, met, left }: ActiveFault): ActiveFault {
 }
 
 /** Faults of the list only meet requests that can show them. */
-function concerns({ kind, path }: FaultSetting, { url, params, isList }: FaultRequest): boolean {
+function concerns({ kind, path }: FaultSetting, request: FaultRequest): boolean {
+  const { url, params, isList, needsKey } = request
   if (path !== undefined && !url.includes(path)) return false
   switch (kind) {
     case 'refuse-cursor':
@@ -140,8 +156,12 @@ function concerns({ kind, path }: FaultSetting, { url, params, isList }: FaultRe
     case 'repeat-page':
       return isList && !params.has('sinceCursor') && !params.has('pageNumber')
     case 'null-data':
+    case 'duplicate-items':
     case 'ignore-filters':
+    case 'warnings':
       return isList
+    case 'revoke-key':
+      return needsKey
     default:
       return true
   }

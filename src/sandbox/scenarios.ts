@@ -6,6 +6,7 @@ import { didYouMean } from '../core/near.ts'
 import { BridgeError } from '../errors.ts'
 import { calendarScenarios } from './scenarios/calendar.ts'
 import { oddItemScenarios } from './scenarios/odd-items.ts'
+import { outageScenarios } from './scenarios/outages.ts'
 import { revisionScenarios } from './scenarios/revisions.ts'
 import { rushScenarios } from './scenarios/rushes.ts'
 import type { Scenario } from './scenarios/scenario.ts'
@@ -18,6 +19,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...calendarScenarios,
   ...revisionScenarios,
   ...oddItemScenarios,
+  ...outageScenarios,
 }
 
 /**

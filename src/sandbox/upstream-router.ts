@@ -10,11 +10,12 @@ import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
 import type { PlanName } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { createExchanges } from './exchanges.ts'
-import { answer, answerInPlace, isUncounted, sendSpoilt, tooManyRequests } from './fault-delivery.ts'
+import { answer, answerInPlace, isUncounted, tooManyRequests } from './fault-delivery.ts'
 import type { FaultSetting, Faults } from './faults.ts'
 import type { Limits } from './limits.ts'
 import type { Market } from './market.ts'
 import { withoutFilters } from './shelf.ts'
+import { sendSpoilt } from './spoilt-body.ts'
 import type { UsageCount } from './usage.ts'
 
 /** What the public side is put together from. */
@@ -59,7 +60,8 @@ export function upstreamApp(options: UpstreamOptions): Express {
     usage.request()
     response.set('date', new Date(market.nowMs()).toUTCString())
     /** References are open: a key that comes along is not looked at, so it pays nothing either. */
-    const takesUnit = hasKey(request) && !request.path.startsWith('/references/')
+    const needsKey = !request.path.startsWith('/references/')
+    const takesUnit = needsKey && hasKey(request)
     const verdict = takesUnit ? limits.take(clock.now()) : 'ok'
     if (verdict !== 'ok') {
       if (verdict === 'quota') usage.quotaRefused()
@@ -71,6 +73,7 @@ export function upstreamApp(options: UpstreamOptions): Express {
       url: request.originalUrl,
       params: queryOf(request),
       isList: request.path.endsWith('/items'),
+      needsKey,
     })
     if (fault === null) {
       filtering(request, response, next)
@@ -79,12 +82,9 @@ export function upstreamApp(options: UpstreamOptions): Express {
     usage.fault(fault.kind)
     if (isUncounted(fault) && takesUnit) limits.giveBack()
     if (answerInPlace(fault, request, response)) return
-    if (fault.kind === 'ignore-filters') {
-      ignoringFilters(request, response, next)
-      return
-    }
     spoiling.set(response, fault)
-    filtering(request, response, next)
+    if (fault.kind === 'ignore-filters') ignoringFilters(request, response, next)
+    else filtering(request, response, next)
   })
   return app
 }

@@ -5,7 +5,7 @@ import { londonMomentMs } from '../../src/sandbox/london.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
 const DAY = '2026-02-03'
-const request = { url: '/v2/x', params: new URLSearchParams(), isList: true }
+const request = { url: '/v2/x', params: new URLSearchParams(), isList: true, needsKey: true }
 
 /** A switchboard with a timetable, on a market clock that starts at ten. */
 function openSwitchboard(timetable: readonly ScheduledFault[]) {

@@ -1,44 +1,21 @@
-import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { faultKinds } from '../../src/sandbox/faults.ts'
-import { guids, item, openSandbox, type TestSandbox } from './sandbox-client.ts'
+import { watch, withItems } from './faulty-sandbox.ts'
+import { guids, openSandbox } from './sandbox-client.ts'
 
 const LIST = '/disclosures/sources/rns/items'
 
-/** Sandbox with ten items and a cursor before the newest three. */
-async function withItems(): Promise<TestSandbox & { cursor: string }> {
-  const opened = await openSandbox({ backlog: 0 })
-  const stamped = (index: number) => item(`urn:x:${index}`, `2026-02-03T11:00:0${index}Z`)
-  opened.sandbox.publish(Array.from({ length: 7 }, (_, index) => stamped(index)))
-  const cursor = String((await opened.list()).body.meta.paging.latestCursor)
-  opened.sandbox.publish([7, 8, 9].map(stamped))
-  return { ...opened, cursor }
-}
-
-/** A plain GET that reports how far an answer came: bytes seen, and how it ended. */
-function watch({ sandbox }: TestSandbox, options: { untilBytes?: number } = {}) {
-  const end = Promise.withResolvers<string>()
-  const some = Promise.withResolvers<void>()
-  let text = ''
-  const outgoing = request(`${sandbox.url}${LIST}`, { headers: { 'x-api-key': sandbox.key } }, (response) => {
-    response.setEncoding('utf8')
-    response.on('data', (chunk: string) => {
-      text += chunk
-      if (text.length >= (options.untilBytes ?? 1)) some.resolve()
-    })
-    response.on('end', () => end.resolve('complete'))
-    response.on('error', () => end.resolve('cut'))
-  })
-  outgoing.on('error', () => end.resolve('no answer'))
-  outgoing.end()
-  return { text: () => text, some: some.promise, ended: end.promise, leave: () => outgoing.destroy() }
-}
+/** Seconds, zero, negative, fractional, huge, text, empty, a date in the past and one in the future. */
+const retryAfterForms = [
+  ...['1', '0', '-1', '0.5', '1e9', '99999999999999999999', 'NaN', 'soon', ''],
+  ...['Wed, 21 Oct 2015 07:28:00 GMT', 'Tue, 03 Feb 2099 10:00:55 GMT'],
+]
 
 describe('a client meets each fault', () => {
   for (const kind of ['throttle-429', 'quota-429'] as const) {
     test(`${kind} with any Retry-After, or none, and the same body`, async () => {
       const { sandbox, list } = await withItems()
-      for (const retryAfter of ['1', '-1', '1e9', 'NaN', 'Wed, 21 Oct 2015 07:28:00 GMT', undefined]) {
+      for (const retryAfter of [...retryAfterForms, undefined]) {
         sandbox.faults.add({ kind, ...(retryAfter === undefined ? {} : { retryAfter }) })
         const { status, headers, body } = await list()
         expect([status, headers.get('retry-after'), body.error?.message]).toEqual([
@@ -173,12 +150,15 @@ describe('a client meets each fault', () => {
     expect([status, body.data, body.meta.paging.pageSize]).toEqual([200, null, 50])
   })
 
-  test('ignore-filters: 200 with the whole market', async () => {
+  test('ignore-filters: 200 with the whole market, and a warning only where there shall be one', async () => {
     const { sandbox, list } = await withItems()
     expect(guids(await list('isins=GB01'))).toEqual([])
     sandbox.faults.add({ kind: 'ignore-filters' })
     const { status, body } = await list('isins=GB01')
     expect([status, body.data.length, body.warnings]).toEqual([200, 10, undefined])
+    sandbox.faults.add({ kind: 'ignore-filters', warning: 'isins ignored' })
+    const warned = await list('isins=GB01')
+    expect([warned.body.data.length, warned.body.warnings]).toEqual([10, ['isins ignored']])
   })
 })
 

@@ -106,7 +106,8 @@ function sendProblem(response: Response, problem: HttpProblem): void {
     .end(errorBody(problem.message, remedy))
 }
 
-const unauthorised = {
+/** The refusal of a request without a valid key. */
+export const unauthorised = {
   status: 401,
   violation: 'unauthorised',
   message: 'the API key is missing or not valid',
