@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
+import { fundsOff } from './api/funds-off.ts'
+import { fundRoutes } from './api/mirror/fund-routes.ts'
 import type { MirrorRoute } from './api/mirror/route.ts'
 import { bridgeMirror } from './api/mirror-router.ts'
 import type { Status } from './api/status.ts'
@@ -125,7 +127,7 @@ async function buildApp(
       statusRoute(status),
     )
     /** What `/v2` serves, resource by resource. */
-    const mirrored: MirrorRoute[] = []
+    const mirrored: MirrorRoute[] = [...fundRoutes(fundsOff)]
     mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
   }
   const feed = settings.roles.includes('feed')

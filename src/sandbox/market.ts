@@ -7,7 +7,7 @@ import { isoMillis } from '../core/dates.ts'
 import { contentHash, readDisclosure } from '../core/disclosure.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Happening } from './happenings.ts'
-import { createIssuers } from './issuers.ts'
+import { createIssuers, type Issuers } from './issuers.ts'
 import { itemJson } from './item-json.ts'
 import { londonMidnightMs, londonMomentMs, nextBusinessDay } from './london.ts'
 import { createMarketClock } from './market-clock.ts'
@@ -71,6 +71,7 @@ export interface MarketOptions {
 
 export interface Market {
   readonly shelf: Shelf
+  readonly issuers: Issuers
   /** The market's present moment, ms since 1970. */
   nowMs(): number
   /** Publishes everything that is due. */
@@ -170,6 +171,7 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
 
   return {
     shelf,
+    issuers: source.issuers,
     nowMs: () => time.nowMs(),
     advance,
     publish(handed) {

@@ -7,6 +7,7 @@ import type { Clock } from '../lifecycle/clock.ts'
 import { adminApp } from './admin-router.ts'
 import { scheduledFaults } from './fault-schedule.ts'
 import { createFaults, type Faults } from './faults.ts'
+import { createFundData } from './funds/fund-data.ts'
 import { createLimits } from './limits.ts'
 import { listenLocally } from './listener.ts'
 import { londonMomentMs } from './london.ts'
@@ -84,7 +85,8 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
   const count = createUsage()
   const usage = (): Usage => count.read(limits.unitsUsed(clock.now()))
 
-  const upstream = upstreamApp({ market, limits, usage: count, faults, key, plan, nativeWord, clock })
+  const funds = createFundData({ seed, issuers: market.issuers, now: market.nowMs })
+  const upstream = upstreamApp({ market, funds, limits, usage: count, faults, key, plan, nativeWord, clock })
   const described = { name: scenarioName, meaning: scenario.meaning, seed, speed, plan, limits: figures }
   const admin = adminApp({ market, faults, usage, finished, scenario: described })
   const publicListener = await listenLocally(upstream, options.port ?? 0, '--port')

@@ -1,20 +1,17 @@
 /**
  * The sandbox's item store: what is listed at present, ordered by (timestamp, guid) as the live service seems to be, so
- * an item that comes in late with an older time lies before cursors already given. Owns that order, its cursor texts and
- * the widening of identifiers to issuers. Refuses to know revisions or clocks: the market does.
+ * an item that comes in late with an older time lies before cursors already given. Owns the widening of identifiers to
+ * issuers. Refuses to know revisions or clocks: the market does.
  */
-import { crc32 } from 'node:zlib'
 import type { ItemStore, NewestPage, StoredItem } from '../api/mirror/item-store.ts'
 import { type Company, companyKey, spelling } from '../core/facts.ts'
 import type { InstrumentField, Selection } from '../core/selection.ts'
-import { BridgeError } from '../errors.ts'
+import { comparePlaces, type Place, placeCursor, readPlaceCursor } from './place-cursor.ts'
 import { type ShelfFacts, shelfTest } from './shelf-facts.ts'
 
 /** One listed item: its place, its text, and what filters ask of it. */
-export interface Shelved {
-  /** Time part of the order, ms since 1970. */
-  timeMs: number
-  /** Second part of the order: the guid, or a stand-in where the item has none. */
+export interface Shelved extends Place {
+  /** The guid, or a stand-in where the item has none. */
   key: string
   guid: string | null
   /** `yyyy-mm-dd.<rnsId>`, or null. */
@@ -35,8 +32,6 @@ export interface Shelf extends ItemStore {
   find(guid: string): Shelved | null
   readonly size: number
 }
-
-type Place = Pick<Shelved, 'timeMs' | 'key'>
 
 /** An empty shelf. */
 export function createShelf(): Shelf {
@@ -83,12 +78,12 @@ export function createShelf(): Shelf {
       return rising.length
     },
     pageBefore(selection, walk, limit) {
-      const end = walk === null ? rising.length : firstNotBefore(rising, readCursor(walk))
+      const end = walk === null ? rising.length : firstNotBefore(rising, readPlaceCursor(walk))
       const { items, more } = newestFirst(rising, { start: 0, end }, wanted(selection), limit)
       return { items, next: more ? (items.at(-1)?.cursor ?? null) : null }
     },
     newestSince(selection, cursor, limit) {
-      const start = firstAfter(rising, readCursor(cursor))
+      const start = firstAfter(rising, readPlaceCursor(cursor))
       return newestFirst(rising, { start, end: rising.length }, wanted(selection), limit)
     },
     pageAt(selection, offset, limit) {
@@ -141,36 +136,15 @@ function newestFirst(
 }
 
 function stored(item: Shelved): StoredItem {
-  return { cursor: cursorOf(item), raw: item.raw }
-}
-
-/** Opaque text of a place: time, key and a checksum. */
-function cursorOf({ timeMs, key }: Place): string {
-  const place = `${timeMs}|${key}`
-  return Buffer.from(`${crc32(place).toString(36)}|${place}`).toString('base64url')
-}
-
-function readCursor(text: string): Place {
-  const [, checksum, place, time, key] =
-    /^([0-9a-z]+)\|((-?\d+)\|(.*))$/s.exec(Buffer.from(text, 'base64url').toString()) ?? []
-  if (place !== undefined && crc32(place).toString(36) === checksum) {
-    const read = { timeMs: Number(time), key: key ?? '' }
-    if (cursorOf(read) === text) return read
-  }
-  throw new BridgeError('cursor_invalid', 'this is not a cursor of the sandbox')
-}
-
-function compare(left: Place, right: Place): number {
-  if (left.timeMs !== right.timeMs) return left.timeMs - right.timeMs
-  return left.key < right.key ? -1 : left.key > right.key ? 1 : 0
+  return { cursor: placeCursor(item), raw: item.raw }
 }
 
 function firstNotBefore(rising: readonly Shelved[], place: Place): number {
-  return lowerBound(rising, (item) => compare(item, place) >= 0)
+  return lowerBound(rising, (item) => comparePlaces(item, place) >= 0)
 }
 
 function firstAfter(rising: readonly Shelved[], place: Place): number {
-  return lowerBound(rising, (item) => compare(item, place) > 0)
+  return lowerBound(rising, (item) => comparePlaces(item, place) > 0)
 }
 
 /** First index from which `holds` is true; `holds` must stay true once it is. */

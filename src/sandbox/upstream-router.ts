@@ -3,6 +3,8 @@
  * the real service would see is answered by `api/mirror`.
  */
 import express, { type Express, type Request, type Response } from 'express'
+import { fundRoutes } from '../api/mirror/fund-routes.ts'
+import type { FundSource } from '../api/mirror/fund-source.ts'
 import { itemRoutes } from '../api/mirror/item-routes.ts'
 import type { ItemStore } from '../api/mirror/item-store.ts'
 import { referenceRoutes } from '../api/mirror/reference-routes.ts'
@@ -21,6 +23,7 @@ import type { UsageCount } from './usage.ts'
 /** What the public side is put together from. */
 export interface UpstreamOptions {
   market: Market
+  funds: FundSource
   limits: Limits
   usage: UsageCount
   faults: Faults
@@ -49,6 +52,7 @@ export function upstreamApp(options: UpstreamOptions): Express {
   const routesOver = (store: ItemStore) => [
     ...itemRoutes({ store, now: market.nowMs, nativeWord: options.nativeWord }),
     ...references,
+    ...fundRoutes(options.funds),
   ]
   const filtering = mirrorRouter({ ...mirror, routes: routesOver(market.shelf) })
   const ignoringFilters = mirrorRouter({ ...mirror, routes: routesOver(withoutFilters(market.shelf)) })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { isIsin, isLei } from '../../src/core/check-digits.ts'
 import { contentHash } from '../../src/core/disclosure.ts'
-import { isIsin, isLei } from '../../src/sandbox/identifiers.ts'
 import type { Market } from '../../src/sandbox/market.ts'
 import { findScenario, scenarios } from '../../src/sandbox/scenarios.ts'
 import { type FullItem, listed, openMarket as open, second, toTheEnd } from './market-view.ts'

@@ -6,7 +6,7 @@ import { isBridgeError } from '../../errors.ts'
 import type { ItemStore, StoredItem } from './item-store.ts'
 import type { ListQuery } from './list-query.ts'
 import { openPageCursor, refusedPageCursor, sealPageCursor } from './page-cursor.ts'
-import { classicPaging, type Paging, pollingPaging } from './paging.ts'
+import { classicPaging, pollingPaging } from './paging.ts'
 import { badRequest, errorBody, type Refusal, type Violation } from './refusal.ts'
 
 /** An HTTP answer whose body is JSON text. */
@@ -37,7 +37,8 @@ export async function listAnswer(store: ItemStore, query: ListQuery, gone: Abort
   try {
     return await pageAnswer(store, query, gone)
   } catch (error) {
-    if (isBridgeError(error, 'cursor_invalid')) return refusedAnswer(refusedCursor(query.paging))
+    if (isBridgeError(error, 'cursor_invalid'))
+      return refusedAnswer(query.paging.mode === 'since' ? refusedSinceCursor() : refusedPageCursor())
     throw error
   }
 }
@@ -102,12 +103,11 @@ function latestOf(items: readonly StoredItem[]): { latestCursor?: string } {
   return newest === undefined ? {} : { latestCursor: newest.cursor }
 }
 
-function refusedCursor(paging: Paging): Refusal {
-  return paging.mode === 'since'
-    ? badRequest(
-        'cursor_refused',
-        'sinceCursor is not a cursor of this service',
-        'Take meta.paging.latestCursor of a list response; to start again, list without a cursor.',
-      )
-    : refusedPageCursor()
+/** The refusal of a `sinceCursor` that is no cursor of ours. */
+export function refusedSinceCursor(): Refusal {
+  return badRequest(
+    'cursor_refused',
+    'sinceCursor is not a cursor of this service',
+    'Take meta.paging.latestCursor of a list response; to start again, list without a cursor.',
+  )
 }

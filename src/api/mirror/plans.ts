@@ -33,3 +33,6 @@ export function planForPage(pageSize: number): PlanName | null {
   const names = Object.keys(plans) as PlanName[]
   return names.find((name) => plans[name].pageSize >= pageSize) ?? null
 }
+
+/** The smallest plan that has the fund and investor-relations paths (specification §4.4). */
+export const FUNDS_PLAN = 'advanced' satisfies PlanName

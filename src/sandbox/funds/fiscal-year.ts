@@ -1,0 +1,58 @@
+/**
+ * The fiscal calendar of an issuer: where its years end, which periods they fall into, when it reports on them. Owns these
+ * choices, by company, so that every share class has the same. Refuses to know what is reported.
+ */
+import type { Issuer } from '../issuers.ts'
+import { addDays, monthEnd, onBusinessDay } from './dates.ts'
+import type { ShareClasses } from './share-classes.ts'
+
+/** A stretch of whole months, both days included. */
+export interface Period {
+  from: string
+  to: string
+}
+
+/** Months (1 to 12) with which fiscal years end, as often as companies choose them. */
+const YEAR_ENDS = [12, 12, 12, 12, 3, 3, 6, 9]
+
+/** Days from the end of a period to the first and the latest day of a report on it. */
+const EARLIEST_REPORT_DAYS = 45
+const LATEST_REPORT_DAYS = 75
+/** A day that lies before every period. */
+const BEFORE_ALL = '2023-06-30'
+
+/** Month, 1 to 12, with which the fiscal years of this issuer end. */
+export function yearEndMonth(issuer: Issuer, chance: ShareClasses['chance']): number {
+  const [first] = issuer.instruments
+  return first === undefined ? 12 : chance(first, 'fiscal year').pick(YEAR_ENDS)
+}
+
+/** The periods of that many months (a divisor of 12) that fit the fiscal year, oldest first, without an end. */
+export function* fiscalPeriods(endMonth: number, months: number): Generator<Period & { endsYear: boolean }> {
+  let to = BEFORE_ALL
+  while ((monthOf(to) - endMonth + 12) % months !== 0) to = monthEnd(to, 1)
+  for (;;) {
+    const from = addDays(to, 1)
+    to = monthEnd(to, months)
+    yield { from, to, endsYear: monthOf(to) === endMonth }
+  }
+}
+
+/** The day on which an issuer reports on a period, and declares its dividends for it. */
+export function reportDate(issuer: Issuer, { to }: Period, chance: ShareClasses['chance']): string {
+  const [first] = issuer.instruments
+  const after =
+    first === undefined
+      ? LATEST_REPORT_DAYS
+      : chance(first, `report:${to}`).between(EARLIEST_REPORT_DAYS, LATEST_REPORT_DAYS)
+  return onBusinessDay(addDays(to, after))
+}
+
+/** The last day on which it may report on that period, by its own habit. */
+export function latestReportDate({ to }: Period): string {
+  return onBusinessDay(addDays(to, LATEST_REPORT_DAYS))
+}
+
+function monthOf(day: string): number {
+  return Number(day.slice(5, 7))
+}
