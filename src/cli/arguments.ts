@@ -1,17 +1,45 @@
-/** Reading of command-line arguments that several commands share. Refuses to know any command. */
-import { parseArgs } from 'node:util'
+/**
+ * Reading of command-line arguments that every command shares: flags with near matches, numbers, a plea for help.
+ * Refuses to know any command.
+ */
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { didYouMean } from '../core/near.ts'
 import { BridgeError, messageOf } from '../errors.ts'
+
+type Flags = NonNullable<ParseArgsConfig['options']>
+
+/** True where the arguments ask what the command does instead of asking it to do it. */
+export function asksForHelp(args: readonly string[]): boolean {
+  return args.includes('--help') || args.includes('-h')
+}
 
 /**
  * Refuses every argument of a command that takes none.
  * @throws BridgeError `usage`
  */
 export function takeNoArguments(command: string, args: string[]): void {
+  const [first] = args
+  if (first === undefined) return
+  throw new BridgeError('usage', `bridge ${command} takes no arguments, got "${first}"`, {
+    hint: 'Settings come from the environment: docs/configuration.md',
+  })
+}
+
+/**
+ * The values of a command's flags.
+ * @throws BridgeError `usage` for an unknown flag, with the near match, a missing value or a stray argument
+ */
+export function readFlags<const F extends Flags>(command: string, args: string[], flags: F) {
   try {
-    parseArgs({ args, options: {}, allowPositionals: false, strict: true })
+    return parseArgs({ args, options: flags, allowPositionals: false, strict: true }).values
   } catch (error) {
-    throw new BridgeError('usage', `bridge ${command} takes no arguments: ${messageOf(error)}`, {
-      hint: 'Settings come from the environment: docs/configuration.md',
-    })
+    const unknown = args.find((arg) => arg.startsWith('--') && !Object.hasOwn(flags, nameOf(arg)))
+    const near = unknown === undefined ? '' : didYouMean(nameOf(unknown), Object.keys(flags))
+    const message = unknown === undefined ? messageOf(error) : `there is no flag --${nameOf(unknown)}${near}`
+    throw new BridgeError('usage', message, { hint: `bridge ${command} --help lists the flags.` })
   }
+}
+
+function nameOf(arg: string): string {
+  return arg.slice(2).split('=')[0] ?? ''
 }

@@ -1,5 +1,5 @@
 /** What every command gets from the process it runs in. Owns only this shape. */
-import type { Clock } from '../lifecycle/clock.ts'
+import type { Chance, Clock } from '../lifecycle/clock.ts'
 
 export interface CommandContext {
   env: Record<string, string | undefined>
@@ -8,6 +8,11 @@ export interface CommandContext {
   /** Writes one line for a person. */
   stderr: (line: string) => void
   clock: Clock
+  chance: Chance
+  /** Whether lines of data may be coloured. */
+  colour: boolean
   /** Aborts when the process is asked to stop. */
   signal: AbortSignal
+  /** Aborts when nobody reads the output any more, as behind `| head`. */
+  outputGone: AbortSignal
 }

@@ -12,8 +12,13 @@ import { sleep, systemChance } from '../lifecycle/clock.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import { loadSettings } from '../settings/settings.ts'
-import { takeNoArguments } from './arguments.ts'
+import { asksForHelp, takeNoArguments } from './arguments.ts'
 import type { CommandContext } from './context.ts'
+
+const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/sandbox.md)
+
+It takes no flags and needs no settings; BRIDGE_* in the environment still count, a .env file does not.
+It prints addresses, a token and commands to try. Ctrl-C ends it and leaves nothing behind.`
 
 /** Enough for a poll every second, fills and sweeps included. */
 const DEMO_WEEKLY_QUOTA = 1_000_000
@@ -23,6 +28,10 @@ const LOOKS_A_LINE = 5
 
 /** Runs the demo until the signal aborts. */
 export async function demoCommand(args: string[], context: CommandContext): Promise<void> {
+  if (asksForHelp(args)) {
+    context.stdout(HELP)
+    return
+  }
   takeNoArguments('demo', args)
   const { clock, signal, env } = context
   const dataDir = mkdtempSync(join(tmpdir(), 'bridge-demo-'))
@@ -81,7 +90,7 @@ function welcome(app: App, sandbox: Sandbox, token: string): string[] {
     '',
     'Try, in another terminal:',
     '',
-    `  curl -sN ${header} '${http}/v1/events?importance=high%2B'`,
+    `  npx --no-install bridge tail --url ${http} --token ${token} --tail 10 --importance high+`,
     `  curl -s ${header} '${http}/v1/disclosures?limit=3'`,
     `  curl -s ${header} ${http}/v1/status`,
     '',

@@ -5,10 +5,11 @@
 import { setFlagsFromString } from 'node:v8'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
-import { systemClock } from '../lifecycle/clock.ts'
+import { systemChance, systemClock } from '../lifecycle/clock.ts'
 import { withStopSignal } from '../lifecycle/signals.ts'
 import { VERSION } from '../version.ts'
 import type { CommandContext } from './context.ts'
+import { wantsColour } from './terminal.ts'
 
 interface Command {
   /** One line for the help. */
@@ -32,6 +33,10 @@ const commands: Record<string, Command> = {
     does: 'the synthetic upstream alone; --list shows its scenarios',
     load: async () => (await import('./sandbox.ts')).runSandboxCommand,
   },
+  tail: {
+    does: "follow a running bridge's stream in the terminal",
+    load: async () => (await import('./tail.ts')).tailCommand,
+  },
 }
 
 /**
@@ -48,7 +53,7 @@ export async function main(argv: string[], env: Record<string, string | undefine
   const stdout = (line: string): void => void process.stdout.write(`${line}\n`)
   const stderr = (line: string): void => void process.stderr.write(`${line}\n`)
   try {
-    const [name, ...args] = argv
+    const [name, ...args] = argv[0] === 'help' && argv[1] !== undefined ? [argv[1], '--help'] : argv
     if (name === undefined) {
       throw new BridgeError('usage', 'which command?', { hint: help() })
     }
@@ -71,12 +76,36 @@ export async function main(argv: string[], env: Record<string, string | undefine
       )
     }
     const run = await command.load()
-    await withStopSignal((signal) => run(args, { env, stdout, stderr, clock: systemClock, signal }))
+    const context = {
+      env,
+      stdout,
+      stderr,
+      clock: systemClock,
+      chance: systemChance,
+      colour: wantsColour(env, process.stdout.isTTY === true),
+      outputGone: outputGone(),
+    }
+    await withStopSignal((signal) => run(args, { ...context, signal }))
     return 0
   } catch (error) {
     for (const line of explain(error)) stderr(line)
     return exitCodeFor(error)
   }
+}
+
+/**
+ * Aborts when a pipe of ours is closed at its other end: no fault, whoever read has seen enough. Whether a command ends
+ * with its output is its own to say; a bridge goes on.
+ */
+function outputGone(): AbortSignal {
+  const gone = new AbortController()
+  const onError = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') throw error
+    gone.abort()
+  }
+  process.stdout.on('error', onError)
+  process.stderr.on('error', onError)
+  return gone.signal
 }
 
 function help(): string {
@@ -87,6 +116,7 @@ function help(): string {
     '',
     ...names.map((name) => `  ${name.padEnd(width)}  ${commands[name]?.does}`),
     '',
+    'bridge <command> --help says more about one of them.',
     'Settings come from the environment (BRIDGE_*) and a .env file: docs/configuration.md',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 wrong settings, 4 upstream, 5 Kafka',
   ].join('\n')

@@ -2,13 +2,14 @@
  * `bridge sandbox`: the synthetic upstream alone. Owns its flags, the scenario list and the ready line (contract §1).
  * Refuses to know what the sandbox does.
  */
-import { type ParseArgsConfig, parseArgs } from 'node:util'
+import type { ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../core/near.ts'
 import { type PlanName, planNames } from '../core/plans.ts'
-import { BridgeError, messageOf } from '../errors.ts'
+import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts'
 import { scenarios } from '../sandbox/scenarios.ts'
+import { asksForHelp, readFlags } from './arguments.ts'
 
 /** What the command needs of the process. */
 export interface SandboxContext {
@@ -31,7 +32,6 @@ const flags = {
   burst: { type: 'string' },
   list: { type: 'boolean' },
   json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
 } as const satisfies ParseArgsConfig['options']
 
 type Flag = keyof typeof flags
@@ -56,11 +56,11 @@ const HELP = `bridge sandbox: a synthetic upstream (docs/sandbox.md)
  * @throws BridgeError `usage` for a wrong flag, `failed` where a port is taken
  */
 export async function runSandboxCommand(args: string[], context: SandboxContext): Promise<void> {
-  const values = readFlags(args)
-  if (values.help === true) {
+  if (asksForHelp(args)) {
     context.stdout(HELP)
     return
   }
+  const values = readFlags('sandbox', args, flags)
   if (values.list === true) {
     for (const line of scenarioList(values.json === true)) context.stdout(line)
     return
@@ -81,21 +81,6 @@ function scenarioList(asJson: boolean): string[] {
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-}
-
-function readFlags(args: string[]): Values {
-  try {
-    return parseArgs({ args, options: flags, allowPositionals: false, strict: true }).values
-  } catch (error) {
-    const unknown = args.find((arg) => arg.startsWith('--') && !Object.hasOwn(flags, nameOf(arg)))
-    const near = unknown === undefined ? '' : didYouMean(nameOf(unknown), Object.keys(flags))
-    const message = unknown === undefined ? messageOf(error) : `there is no flag --${nameOf(unknown)}${near}`
-    throw new BridgeError('usage', message, { hint: 'bridge sandbox --help lists the flags.', cause: error })
-  }
-}
-
-function nameOf(arg: string): string {
-  return arg.slice(2).split('=')[0] ?? ''
 }
 
 function sandboxOptions(values: Values): SandboxOptions {

@@ -62,6 +62,14 @@ export interface Settings {
   warnings: readonly string[]
 }
 
+/** Settings of which some may be wrong: everything that is, and what the rest amounts to. */
+export interface Examined {
+  /** Every wrong one at once; empty when the bridge can start with them. */
+  errors: readonly FieldError[]
+  /** As the right ones give them, with the default in the place of a wrong one: to look around with, not to run on. */
+  settings: Readonly<Settings>
+}
+
 /**
  * Reads every setting from the environment and a `.env` file beside it.
  * @throws BridgeError `settings` that lists everything wrong at once in `errors`
@@ -70,6 +78,19 @@ export function loadSettings(
   env: Readonly<Record<string, string | undefined>>,
   readFile: ReadFile,
 ): Readonly<Settings> {
+  const { settings, errors } = examineSettings(env, readFile)
+  if (errors.length > 0) throw settingsError(errors)
+  return settings
+}
+
+/**
+ * The same, for commands that go on although something is wrong.
+ * @throws BridgeError `settings` only when `.env` is there but cannot be read
+ */
+export function examineSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: ReadFile,
+): Examined {
   const found = collectTexts(env, readFile)
   const { values, errors } = readValues(found)
   const roles = readRoles(values.BRIDGE_ROLES ?? 'all', errors)
@@ -80,8 +101,7 @@ export function loadSettings(
       message: 'must be left out: this version has the embedded log only, Kafka comes later',
     })
   }
-  if (errors.length > 0) throw settingsError(errors)
-  return deepFreeze(groupSettings(values, roles, found))
+  return { errors, settings: deepFreeze(groupSettings(values, roles, found)) }
 }
 
 function readValues(found: Found): { values: SettingValues; errors: FieldError[] } {
@@ -93,14 +113,15 @@ function readValues(found: Found): { values: SettingValues; errors: FieldError[]
   }
   const result = settingsSchema.safeParse(texts)
   if (result.success) return { values: result.data, errors }
-  const wrong = new Set<string>()
   for (const issue of result.error.issues) {
-    const field = String(issue.path[0])
-    wrong.add(field)
-    errors.push({ field, message: issue.message })
+    const name = settingNames.find((candidate) => candidate === issue.path[0])
+    errors.push({ field: String(issue.path[0]), message: issue.message })
+    if (name === undefined) continue
+    const fallback = docOf(name).default
+    if (fallback === null) delete texts[name]
+    else texts[name] = fallback
   }
-  const rest = Object.fromEntries(Object.entries(texts).filter(([name]) => !wrong.has(name)))
-  return { values: settingsSchema.parse(rest), errors }
+  return { values: settingsSchema.parse(texts), errors }
 }
 
 function readRoles(text: string, errors: FieldError[]): RoleName[] {

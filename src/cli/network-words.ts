@@ -1,0 +1,53 @@
+/**
+ * Why a connection was not made or broke, in words with what to do. Owns the words. Refuses to decide what follows.
+ */
+
+/** What happened, and what a person can do about it. */
+export interface NetworkWords {
+  what: string
+  todo: string
+}
+
+const CERTIFICATE =
+  /^(CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_CA|CRL_|ERR_SSL_TLSV1_ALERT)/
+const WRONG_PROTOCOL = /^(ERR_SSL_|EPROTO)/
+
+const words: Readonly<Record<string, NetworkWords>> = {
+  ECONNREFUSED: { what: 'nothing listens there', todo: 'start it, or correct host and port' },
+  ENOTFOUND: { what: 'the host name is not known', todo: 'correct the host, or check the name service' },
+  EAI_AGAIN: { what: 'the name service does not answer', todo: 'check the network and its name service' },
+  ECONNRESET: {
+    what: 'the connection was cut',
+    todo: 'try again; look at proxies and at the log of the other side',
+  },
+  UND_ERR_SOCKET: {
+    what: 'the connection was cut',
+    todo: 'try again; look at proxies and at the log of the other side',
+  },
+  EHOSTUNREACH: { what: 'there is no way to that host', todo: 'check the network and firewalls' },
+  ENETUNREACH: { what: 'there is no way to that network', todo: 'check the network and firewalls' },
+  ETIMEDOUT: { what: 'it did not answer in time', todo: 'check the address, firewalls and proxies' },
+  UND_ERR_CONNECT_TIMEOUT: {
+    what: 'it did not answer in time',
+    todo: 'check the address, firewalls and proxies',
+  },
+}
+
+/** The words for an error code of the network, as `upstream/outcome.ts` finds it. */
+export function networkWords(code: string): NetworkWords {
+  const known = words[code]
+  if (known !== undefined) return known
+  if (CERTIFICATE.test(code)) {
+    return {
+      what: `its certificate is not trusted (${code})`,
+      todo: 'check the host name; for an authority of your own set NODE_EXTRA_CA_CERTS to its PEM file',
+    }
+  }
+  if (WRONG_PROTOCOL.test(code)) {
+    return { what: `it does not speak TLS as expected (${code})`, todo: 'check whether it is http or https' }
+  }
+  if (code.startsWith('HPE_')) {
+    return { what: `what answers is no HTTP (${code})`, todo: 'check host and port' }
+  }
+  return { what: `the connection failed (${code})`, todo: 'check the address and the network' }
+}

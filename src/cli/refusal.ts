@@ -1,0 +1,90 @@
+/**
+ * What a bridge's error answer means to the person at the terminal: which exit code, which words, what to do next.
+ * Owns that reading of problem answers. Refuses to decide whether to try again.
+ */
+import { BridgeError, type ErrorCode, type FieldError } from '../errors.ts'
+import type { Target } from './target.ts'
+import { harmless } from './terminal.ts'
+
+/** Most of an error answer that is looked at, characters. */
+const LONGEST_BODY = 64 * 1024
+const LONGEST_TEXT = 500
+const MOST_ERRORS = 20
+
+/** What is read of a problem answer; empty where it is none. */
+interface Problem {
+  code: string
+  detail: string
+  oldest: string | null
+  errors: FieldError[]
+}
+
+/** The error that ends a command whose request was answered with this status and body. */
+export function refusalOf(status: number, body: string, target: Target): BridgeError {
+  const problem = readProblem(body)
+  const said = problem.detail === '' ? '' : `: ${problem.detail}`
+  const refuse = (code: ErrorCode, message: string, hint: string): BridgeError =>
+    new BridgeError(code, message, { hint, errors: problem.errors })
+  switch (status) {
+    case 400:
+    case 414:
+      return refuse('usage', `the bridge refuses the request${said}`, 'bridge tail --help lists the flags.')
+    case 401:
+    case 403:
+      return refuse(
+        target.tokenIsFlag ? 'usage' : 'settings',
+        `${target.url} refuses the token${said}`,
+        tokenHint(target),
+      )
+    case 404:
+      return refuse(
+        'failed',
+        `${target.url} has no stream of events${said}`,
+        'Check --url; the bridge there must have the role feed in BRIDGE_ROLES.',
+      )
+    case 410:
+      return refuse(
+        'failed',
+        'what follows this cursor is no longer kept',
+        problem.oldest === null
+          ? 'Leave --after out to begin with what comes now.'
+          : `--after ${problem.oldest} begins with the oldest event kept; what lies before it is gone.`,
+      )
+    default:
+      return refuse(
+        'failed',
+        `${target.url} answers with status ${status}${said}`,
+        'Check --url, and the log of the bridge.',
+      )
+  }
+}
+
+function tokenHint({ tokenIsFlag }: Target): string {
+  const where = tokenIsFlag ? 'Give --token' : 'Set BRIDGE_ADMIN_TOKEN to, or give --token with,'
+  return `${where} the token that the bridge was started with; npm run demo prints its own.`
+}
+
+function readProblem(body: string): Problem {
+  let parsed: unknown = null
+  try {
+    parsed = JSON.parse(body.slice(0, LONGEST_BODY))
+  } catch {
+    // Whatever answered is no bridge; its status says enough.
+  }
+  const fields = (parsed !== null && typeof parsed === 'object' ? parsed : {}) as Record<string, unknown>
+  return {
+    code: text(fields.code),
+    detail: text(fields.detail),
+    oldest: text(fields.oldest) || null,
+    errors: (Array.isArray(fields.errors) ? fields.errors : []).slice(0, MOST_ERRORS).map(fieldError),
+  }
+}
+
+function fieldError(value: unknown): FieldError {
+  const { field, message } = (value ?? {}) as Record<string, unknown>
+  return { field: text(field), message: text(message) }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? harmless(value).slice(0, LONGEST_TEXT) : ''
+}

@@ -1,0 +1,114 @@
+/**
+ * `bridge tail`: a running bridge's stream in the terminal. Owns its flags and what goes to stdout and stderr. Refuses to
+ * judge a filter: the bridge does, and its words are passed on.
+ */
+import { readFileSync } from 'node:fs'
+import type { ParseArgsConfig } from 'node:util'
+import { plainFieldNames } from '../core/filter-fields.ts'
+import { asksForHelp, readFlags } from './arguments.ts'
+import type { CommandContext } from './context.ts'
+import { eventLine } from './event-line.ts'
+import { followStream } from './follow.ts'
+import type { SseMessage } from './sse-parser.ts'
+import { targetOf } from './target.ts'
+import { painter } from './terminal.ts'
+
+const repeated = { type: 'string', multiple: true } as const
+
+/** The filter's fields under their own names, and as flags are usually written. */
+const filterFlags: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
+  [...plainFieldNames, 'filter'].flatMap((name) => [
+    [name, repeated],
+    [kebabCase(name), repeated],
+  ]),
+)
+
+const startFlags = ['after', 'since', 'tail'] as const
+const flags = {
+  after: { type: 'string' },
+  since: { type: 'string' },
+  tail: { type: 'string' },
+  json: { type: 'boolean' },
+  url: { type: 'string' },
+  token: { type: 'string' },
+} as const
+
+const HELP = `bridge tail: follows the stream of a running bridge (docs/streams.md)
+
+Where to begin; without one of them with what comes from now on:
+  --after CURSOR        after that event
+  --since TIME          with the first event of that time or later, e.g. 2026-02-03T07:00Z
+  --tail N              with the last N that match, 1 to 1000
+
+What to show; fields and values of docs/filters.md, lists comma-separated or repeated:
+  --isins, --symbols, --leis, --match, --fcaCategories, --nativeCategories,
+  --importance, --q, --hasSymbol, --types, --preset
+  --filter JSON         the whole filter, with exclude and filters
+
+How:
+  --json                one event a line as JSON on stdout, for a pipe
+  --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
+  --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
+
+  bridge tail --tail 20 --preset no-routine
+  bridge tail --symbols VOD,BP. --fca-categories FR,IR --json | jq .data.headline`
+
+/** Follows until the signal aborts or nobody reads the output. Rejects with what trying again does not help. */
+export async function tailCommand(args: string[], context: CommandContext): Promise<void> {
+  if (asksForHelp(args)) {
+    context.stdout(HELP)
+    return
+  }
+  const values = readFlags('tail', args, { ...filterFlags, ...flags })
+  const { stdout, stderr, clock, chance, env } = context
+  const readFile = (path: string): string => readFileSync(path, 'utf8')
+  const paint = painter(context.colour)
+  const show = (message: SseMessage): void => {
+    if (message.event === 'live') stderr('caught up; what follows is new')
+    // Line ends in JSON stand between its parts only: without them the event is the same.
+    else if (values.json === true) stdout(message.data.replaceAll('\n', ' '))
+    else stdout(eventLine(message.data, paint))
+  }
+  const cursor = await followStream({
+    target: targetOf({ url: textOf(values.url), token: textOf(values.token) }, env, readFile),
+    filter: filterParameters(values),
+    start: startParameters(values),
+    clock,
+    chance,
+    signal: AbortSignal.any([context.signal, context.outputGone]),
+    onMessage: show,
+    say: stderr,
+  })
+  if (cursor !== null && !context.outputGone.aborted) stderr(`stopped; --after ${cursor} goes on from here`)
+}
+
+type Values = ReturnType<typeof readFlags>
+
+function filterParameters(values: Values): URLSearchParams {
+  const parameters = new URLSearchParams()
+  for (const name of [...plainFieldNames, 'filter']) {
+    for (const spelling of new Set([name, kebabCase(name)])) {
+      const given = values[spelling]
+      for (const text of Array.isArray(given) ? given : []) parameters.append(name, String(text))
+    }
+  }
+  return parameters
+}
+
+function startParameters(values: Values): URLSearchParams {
+  const parameters = new URLSearchParams()
+  for (const name of startFlags) {
+    const text = textOf(values[name])
+    if (text !== undefined) parameters.set(name, text)
+  }
+  return parameters
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** `fcaCategories` as `fca-categories`. */
+function kebabCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

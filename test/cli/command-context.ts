@@ -1,0 +1,36 @@
+/** The process around a command under test: what it wrote, and the way to stop it. */
+import type { CommandContext } from '../../src/cli/context.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+
+export interface TestContext {
+  context: CommandContext
+  stdout: string[]
+  stderr: string[]
+  stop(): void
+  /** What a closed pipe does. */
+  closeOutput(): void
+}
+
+/** A context on the machine's clock; chance is always 0, so nothing is waited for between two tries. */
+export function testContext(env: Record<string, string> = {}): TestContext {
+  const stop = new AbortController()
+  const gone = new AbortController()
+  const stdout: string[] = []
+  const stderr: string[] = []
+  return {
+    stdout,
+    stderr,
+    stop: () => stop.abort(),
+    closeOutput: () => gone.abort(),
+    context: {
+      env,
+      stdout: (line) => void stdout.push(line),
+      stderr: (line) => void stderr.push(line),
+      clock: systemClock,
+      chance: () => 0,
+      colour: false,
+      signal: stop.signal,
+      outputGone: gone.signal,
+    },
+  }
+}
