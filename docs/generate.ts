@@ -85,6 +85,7 @@ function httpPage(): string {
     'Send `Authorization: Bearer <token>` with every request; `BRIDGE_ADMIN_TOKEN` is the first token. How to read,',
     'resume and handle gaps: [streams.md](streams.md). A path with GET takes HEAD too; POST takes a JSON object with',
     '`Content-Type: application/json`. Unknown parameters and members are refused with the near match.',
+    'The upstream API below `/v2` has rules of its own: [mirror.md](mirror.md).',
     '',
     ...documentedRoutes().flatMap(routeSection),
     '## Errors',

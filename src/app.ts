@@ -3,6 +3,7 @@
  * file that knows everything. Refuses to decide anything about disclosures.
  */
 import { readFileSync } from 'node:fs'
+import { copiedItemRoutes } from './api/copied-items.ts'
 import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
 import { fundsOff } from './api/funds-off.ts'
@@ -12,6 +13,7 @@ import { bridgeMirror } from './api/mirror-router.ts'
 import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
 import { createFollower } from './archive/follower.ts'
+import { archiveItems } from './archive/items.ts'
 import { createReader, type Reader } from './archive/reader.ts'
 import { createTail } from './archive/tail.ts'
 import { createCalendar } from './core/calendar.ts'
@@ -82,7 +84,13 @@ async function buildApp(
   logger.info('settings.read', { settings: settings.summary })
 
   const nativeKind = settings.upstream?.nativeKind ?? 'Native'
-  const { log, archive, shared } = openLog({ kafkaBrokers: [], dataDir: settings.dataDir, nativeKind, clock })
+  const { log, archive, shared } = openLog({
+    kafkaBrokers: [],
+    dataDir: settings.dataDir,
+    nativeKind,
+    clock,
+    onUpgrade: ({ sequence, latest }) => logger.info('archive.upgrade', { sequence, latest }),
+  })
   stack.push('the log', () => log.close())
   const tail = createTail(archive.latest)
   const reader = createReader(archive, tail, clock)
@@ -127,7 +135,11 @@ async function buildApp(
       statusRoute(status),
     )
     /** What `/v2` serves, resource by resource. */
-    const mirrored: MirrorRoute[] = [...fundRoutes(fundsOff)]
+    const nativeWord = settings.upstream?.nativeWord ?? 'native'
+    const mirrored: MirrorRoute[] = [
+      ...copiedItemRoutes({ items: archiveItems(archive, clock), clock, nativeWord }),
+      ...fundRoutes(fundsOff),
+    ]
     mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
   }
   const feed = settings.roles.includes('feed')

@@ -10,6 +10,7 @@ import type { Database } from './db.ts'
 import { openDatabase } from './db.ts'
 import { insertEvent, readCommitted } from './record.ts'
 import { clearTables, ensureSchema } from './schema.ts'
+import { finishUpgrade, type UpgradeProgress } from './upgrade.ts'
 
 /** Stands for the epoch in a cursor that is made before the log has one. Such a cursor is before the first event. */
 export const NO_EPOCH = '00000000'
@@ -52,14 +53,23 @@ export interface Archive {
   close(): void
 }
 
-/**
- * Opens or makes the archive at `path` (or `:memory:`); never reads through it, however large. `nativeKind`: the kind
- * upstream writes for its own categories. `durable`: as `openDatabase`; a copy that can be rebuilt need not be.
- */
-export function openArchive(options: { path: string; nativeKind: string; durable: boolean }): Archive {
+export interface ArchiveOptions {
+  /** Of the file, or `:memory:`. */
+  path: string
+  /** The kind upstream writes for its own categories. */
+  nativeKind: string
+  /** As `openDatabase`; a copy that can be rebuilt need not be. */
+  durable: boolean
+  /** Told how far the upgrade of a file of an older version has come: it takes a minute for a million events. */
+  onUpgrade?: (progress: UpgradeProgress) => void
+}
+
+/** Opens or makes the archive. A file of this version is never read through, however large. */
+export function openArchive(options: ArchiveOptions): Archive {
   const db = openDatabase(options)
   try {
     ensureSchema(db)
+    finishUpgrade(db, options.nativeKind, options.onUpgrade)
     return archiveOver(db, options.nativeKind)
   } catch (error) {
     db.close()

@@ -89,7 +89,7 @@ function ask(db: Database, nowMs: () => number, asking: Asking, range: Range): B
       : { after: Math.max(range.after, range.through - asking.span), through: range.through }
   const { terms, headlines } = asking.narrowing
   const { rows, smallestSpan } = asking.bounds
-  const byTerms = found(db, 'terms', terms, direction, wide, rows)
+  const byTerms = terms === null ? [] : found(db, 'terms', terms, direction, wide, rows)
   const byHeadline = headlines === null ? [] : found(db, 'headlines', headlines, direction, wide, rows)
   const cutOff = [byTerms, byHeadline].filter((list) => list.length === rows)
   const edge = edgeOf(direction, wide, cutOff)

@@ -3,24 +3,24 @@
  * Refuses to know what is already there: `archive.ts` keeps the order.
  */
 import { parseTimestamp } from '../core/dates.ts'
-import { contentHash, readDisclosure } from '../core/disclosure.ts'
+import { contentHash, readDisclosure, rnsDateIdOf } from '../core/disclosure.ts'
 import type { Committed, EventType } from '../core/event.ts'
 import { encodeAttributes, isGap, PUBLISHED, revisionOf } from '../core/event.ts'
-import type { Facts } from '../core/facts.ts'
-import { disclosureFacts, GAP_FACTS } from '../core/facts.ts'
+import type { Company, Facts } from '../core/facts.ts'
+import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../core/facts.ts'
+import type { InstrumentField } from '../core/selection.ts'
 import { BridgeError } from '../errors.ts'
 import type { Database } from './db.ts'
 import { termsOf } from './terms.ts'
 
 interface Derived {
   facts: Facts
-  guid: string | null
-  revision: number | null
-  hash: string | null
+  /** null for a gap, whose time, kind and sequence are all there is. */
+  item: { guid: string; revision: number; hash: string; rnsDateId: string | null } | null
 }
 
 function derive(event: Committed, nativeKind: string): Derived {
-  if (isGap(event.type)) return { facts: GAP_FACTS, guid: null, revision: null, hash: null }
+  if (isGap(event.type)) return { facts: GAP_FACTS, item: null }
   const item: unknown = JSON.parse(event.data)
   const read = readDisclosure(item)
   if (!read.ok) {
@@ -28,12 +28,16 @@ function derive(event: Committed, nativeKind: string): Derived {
       hint: 'Report this as a fault of the program, with the event.',
     })
   }
+  const { guid } = read.disclosure
   const kind = event.type === PUBLISHED ? 'published' : 'amended'
   return {
     facts: disclosureFacts(read.disclosure, kind, nativeKind),
-    guid: read.disclosure.guid,
-    revision: revisionOf(event.id, read.disclosure.guid),
-    hash: contentHash(item),
+    item: {
+      guid,
+      revision: revisionOf(event.id, guid),
+      hash: contentHash(item),
+      rnsDateId: rnsDateIdOf(item),
+    },
   }
 }
 
@@ -42,25 +46,31 @@ function derive(event: Committed, nativeKind: string): Derived {
  * @throws BridgeError `log_damaged` when its data is no disclosure
  */
 export function insertEvent(db: Database, event: Committed, highMs: number, nativeKind: string): void {
-  const { facts, guid, revision, hash } = derive(event, nativeKind)
-  const { sequence, timeMs } = event
   db.prepare('INSERT INTO events(sequence, attributes, data) VALUES (?, ?, ?)').run(
-    sequence,
+    event.sequence,
     encodeAttributes(event),
     event.data,
   )
+  insertDerived(db, event, highMs, nativeKind)
+}
+
+/** Writes what one event, which is there already, is found by. As `insertEvent`. */
+export function insertDerived(db: Database, event: Committed, highMs: number, nativeKind: string): void {
+  const { facts, item } = derive(event, nativeKind)
+  const { sequence, timeMs } = event
   db.prepare(
-    `INSERT INTO facts(sequence, time_ms, recorded_ms, type, guid, revision, hash, facts)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO facts(sequence, time_ms, recorded_ms, type, guid, revision, hash, date_id, facts)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     sequence,
     timeMs,
     parseTimestamp(event.recordedtime) ?? timeMs,
     event.type,
-    guid,
-    revision,
-    hash,
-    guid === null ? null : JSON.stringify(facts),
+    item?.guid ?? null,
+    item?.revision ?? null,
+    item?.hash ?? null,
+    item?.rnsDateId ?? null,
+    item === null ? null : JSON.stringify(facts),
   )
   db.prepare('INSERT INTO terms(rowid, words) VALUES (?, ?)').run(sequence, termsOf(facts))
   if (facts.headline !== '') {
@@ -69,11 +79,39 @@ export function insertEvent(db: Database, event: Committed, highMs: number, nati
   if (timeMs > highMs) {
     db.prepare('INSERT INTO highs(time_ms, sequence) VALUES (?, ?)').run(timeMs, sequence)
   }
+  if (item === null) return
+  if (item.revision > 1) supersede(db, item, sequence)
+  db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, timeMs)
+  learnIssuer(db, facts.issuer)
+}
+
+function supersede(db: Database, item: { guid: string; revision: number }, sequence: number): void {
+  db.prepare(
+    `UPDATE items SET superseded_by = ? WHERE sequence = (
+       SELECT sequence FROM facts WHERE guid = ? AND revision < ? ORDER BY revision DESC LIMIT 1)`,
+  ).run(sequence, item.guid, item.revision)
+}
+
+function learnIssuer(db: Database, issuer: Company): void {
+  const company = companyKey(issuer)
+  if (company === null) return
+  const learn = db.prepare('INSERT OR IGNORE INTO issuers(identifier, company) VALUES (?, ?)')
+  for (const field of ['isin', 'symbol'] as const) {
+    const identifier = spelling(issuer, field)
+    if (identifier !== undefined) learn.run(`${field} ${identifier}`, company)
+  }
+}
+
+/** The `companyKey` of every issuer that has published under an identifier, as far as events are held. */
+export function publishersUnder(db: Database, field: InstrumentField, identifier: string): string[] {
+  return db
+    .prepare<{ company: string }>('SELECT company FROM issuers WHERE identifier = ?')
+    .all(`${field} ${identifier}`)
+    .map((row) => row.company)
 }
 
 interface CommittedRow {
   sequence: number
-  time_ms: number
   attributes: string
   data: string
 }
@@ -92,28 +130,49 @@ interface Attributes {
 
 /** Events of `epoch` with a sequence greater than `after`, at most `limit`, as they were committed. */
 export function readCommitted(db: Database, after: number, limit: number, epoch: string): Committed[] {
-  const rows = db
-    .prepare<CommittedRow>(
+  return db
+    .prepare<CommittedRow & { time_ms: number }>(
       `SELECT e.sequence, f.time_ms, e.attributes, e.data
        FROM events e CROSS JOIN facts f USING (sequence)
        WHERE e.sequence > ? ORDER BY e.sequence LIMIT ?`,
     )
     .all(after, limit)
-  return rows.map((row) => {
-    const attributes = JSON.parse(`${row.attributes}}`) as Attributes
-    return {
-      id: attributes.id,
-      source: attributes.source,
-      type: attributes.type,
-      time: attributes.time,
-      timeMs: row.time_ms,
-      subject: attributes.subject,
-      recordedtime: attributes.recordedtime,
-      late: attributes.late === 'true',
-      replacesid: attributes.replacesid ?? null,
-      data: row.data,
-      sequence: row.sequence,
-      epoch,
-    }
-  })
+    .map((row) => ({ ...committedOf(row, epoch), timeMs: row.time_ms }))
+}
+
+/**
+ * As `readCommitted`, from the events alone, for a store whose facts are not there.
+ * @throws BridgeError `log_damaged` for an event without a readable time
+ */
+export function readUnderived(db: Database, after: number, limit: number, epoch: string): Committed[] {
+  return db
+    .prepare<CommittedRow>(
+      'SELECT sequence, attributes, data FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
+    )
+    .all(after, limit)
+    .map((row) => {
+      const event = committedOf(row, epoch)
+      const timeMs = parseTimestamp(event.time)
+      if (timeMs !== null) return { ...event, timeMs }
+      throw new BridgeError('log_damaged', `event ${row.sequence} has no readable time`, {
+        hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+      })
+    })
+}
+
+function committedOf(row: CommittedRow, epoch: string): Omit<Committed, 'timeMs'> {
+  const attributes = JSON.parse(`${row.attributes}}`) as Attributes
+  return {
+    id: attributes.id,
+    source: attributes.source,
+    type: attributes.type,
+    time: attributes.time,
+    subject: attributes.subject,
+    recordedtime: attributes.recordedtime,
+    late: attributes.late === 'true',
+    replacesid: attributes.replacesid ?? null,
+    data: row.data,
+    sequence: row.sequence,
+    epoch,
+  }
 }

@@ -3,9 +3,10 @@
  * Refuses to decide a match: what it finds is a superset, and `matches` of core/filter.ts has the last word.
  */
 import { crc32 } from 'node:zlib'
-import type { Facts, Identifiers } from '../core/facts.ts'
+import type { Company, Facts, Identifiers } from '../core/facts.ts'
 import type { Filter, PlainFilter } from '../core/filter.ts'
 import { presets } from '../core/presets.ts'
+import { type InstrumentField, type PublishersUnder, type Selection, widened } from '../core/selection.ts'
 
 /** Most values of one field that the index is asked for: beyond it a scan is faster (FTS5 tries each word a row). */
 const VALUES_LIMIT = 64
@@ -14,10 +15,10 @@ const TRIGRAMS_LIMIT = 6
 
 type Place = 'issuer' | 'related' | 'fca' | 'native' | 'kind'
 
-/** FTS5 expressions; an event that the filter matches is found by one of them. */
+/** FTS5 expressions; an event that is asked for is found by one of them. */
 export interface Narrowing {
-  /** Over `terms`; finds every gap event too. */
-  terms: string
+  /** Over `terms`; for a filter it finds every gap event too. null where only a headline is searched. */
+  terms: string | null
   /** Over `headlines`; null where no headline is searched. */
   headlines: string | null
 }
@@ -48,6 +49,24 @@ export function narrowing(filter: Filter): Narrowing | null {
   }
   if (arms.length === 0) return null
   return { terms: terms.join(' OR '), headlines: headlines.length === 0 ? null : headlines.join(' OR ') }
+}
+
+/** What the indexes can do for a list of the upstream API, or null where only a scan answers it. */
+export function selectionNarrowing(selection: Selection, publishersUnder: PublishersUnder): Narrowing | null {
+  const instruments = groupsOf([
+    instrumentWords(selection, 'isin', selection.isins, publishersUnder),
+    instrumentWords(selection, 'symbol', selection.symbols, publishersUnder),
+  ])
+  const codes = groupsOf([
+    valueWords('fca', selection.fcaCategories ?? undefined),
+    valueWords('native', selection.nativeCategories ?? undefined),
+  ])
+  const trigrams = selection.q === null ? [] : trigramsOf(selection.q.toLowerCase())
+  if (instruments.length === 0 && trigrams.length > 0) {
+    return { terms: null, headlines: trigrams.map(quoted).join(' AND ') }
+  }
+  const groups = [...instruments, ...codes]
+  return groups.length === 0 ? null : { terms: groups.join(' AND '), headlines: null }
 }
 
 type Arm = { terms: string } | { headline: string }
@@ -83,6 +102,21 @@ function identifierWords(
   return values.flatMap((value) => places.map((place) => word(place, `${field} ${value}`)))
 }
 
+/** The instrument itself, and every company that it is widened to. */
+function instrumentWords(
+  { match }: Selection,
+  field: InstrumentField,
+  identifiers: readonly string[] | null,
+  publishersUnder: PublishersUnder,
+): string[] | undefined {
+  if (identifiers === null) return undefined
+  const companies = widened(identifiers, field, match, publishersUnder)
+  const values = [...identifiers.map((identifier) => `${field} ${identifier}`), ...companies]
+  if (values.length > VALUES_LIMIT) return undefined
+  const places: Place[] = match === 'related' ? ['issuer', 'related'] : ['issuer']
+  return values.flatMap((value) => places.map((place) => word(place, value)))
+}
+
 function valueWords(place: Place, values: readonly string[] | undefined): string[] | undefined {
   if (values === undefined || values.length > VALUES_LIMIT) return undefined
   return values.map((value) => word(place, value))
@@ -92,8 +126,8 @@ function groupsOf(lists: (string[] | undefined)[]): string[] {
   return lists.flatMap((words) => (words === undefined ? [] : `(${words.map(quoted).join(' OR ')})`))
 }
 
-function partyWords(place: 'issuer' | 'related', party: Identifiers): string[] {
-  return (['isin', 'symbol', 'lei'] as const).flatMap((field) => {
+function partyWords(place: 'issuer' | 'related', party: Company): string[] {
+  return (['isin', 'symbol', 'lei', 'name'] as const).flatMap((field) => {
     const value = party[field]
     return value === undefined ? [] : word(place, `${field} ${value}`)
   })

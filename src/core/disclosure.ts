@@ -73,6 +73,14 @@ export function readDisclosure(item: unknown): ReadDisclosure {
   return { ok: true, disclosure }
 }
 
+/** `yyyy-mm-dd.<rnsId>`, by which the single-item operation names an item too; null where the item has no rnsId. */
+export function rnsDateIdOf(item: unknown): string | null {
+  const { rnsId, timestamp } = fieldsOf(item) ?? {}
+  return typeof rnsId === 'string' && typeof timestamp === 'string'
+    ? `${timestamp.slice(0, 10)}.${rnsId}`
+    : null
+}
+
 /** The issuer key of contract §3: `lei`, else `isin`, else listing symbol, else the name in lower case. */
 export function issuerKey(issuer: Party): string {
   return issuer.lei ?? issuer.isin ?? issuer.symbol ?? issuer.name?.toLowerCase() ?? 'unknown'

@@ -2,6 +2,7 @@
  * Chooses the log. Owns that choice and nothing else: what runs behind the port is known only here.
  */
 import type { Archive } from '../archive/archive.ts'
+import type { UpgradeProgress } from '../archive/upgrade.ts'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Log } from './log.ts'
@@ -24,6 +25,8 @@ export function openLog(options: {
   /** The kind upstream writes for its own categories, e.g. `Native`. */
   nativeKind: string
   clock: Clock
+  /** Told how far the upgrade of a store that an older version wrote has come. */
+  onUpgrade?: (progress: UpgradeProgress) => void
 }): OpenedLog {
   if (options.kafkaBrokers.length > 0) {
     throw new BridgeError('settings', 'this version has no Kafka log yet', {

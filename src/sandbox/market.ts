@@ -4,7 +4,7 @@
  * calls `advance` first, so a virtual clock works as well as a real one.
  */
 import { isoMillis } from '../core/dates.ts'
-import { contentHash, readDisclosure } from '../core/disclosure.ts'
+import { contentHash, readDisclosure, rnsDateIdOf } from '../core/disclosure.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Happening } from './happenings.ts'
 import { createIssuers, type Issuers } from './issuers.ts'
@@ -124,7 +124,7 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
     else items.push(revised)
     latest.set(guid, revised)
     const facts = shelfFacts(read.disclosure, nativeKind)
-    shelf.put({ timeMs, key: guid, guid, rnsDateId: rnsDateIdOf(value, timestamp), raw, facts })
+    shelf.put({ timeMs, key: guid, guid, rnsDateId: rnsDateIdOf(value), raw, facts })
     return revision === 1 ? 'published' : 'amended'
   }
   const perform = (happening: Happening): void => {
@@ -201,9 +201,4 @@ function inTime(happenings: readonly Happening[]): Happening[] {
 function readReason(raw: string): string {
   const read = readDisclosure(JSON.parse(raw))
   return read.ok ? 'readable' : read.reason
-}
-
-function rnsDateIdOf(value: unknown, timestamp: string): string | null {
-  const rnsId = value !== null && typeof value === 'object' && 'rnsId' in value ? value.rnsId : null
-  return typeof rnsId === 'string' ? `${timestamp.slice(0, 10)}.${rnsId}` : null
 }

@@ -4,7 +4,7 @@
  */
 import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
 import type { ItemStore } from './item-store.ts'
-import { type ListContext, readListQuery } from './list-query.ts'
+import { type ListContext, type ListQuery, readListQuery } from './list-query.ts'
 import type { MirrorRoute } from './route.ts'
 
 /** What the list may depend on besides its parameters. */
@@ -20,6 +20,8 @@ export interface ItemRoutesOptions {
   channel?: ListContext['channel']
   /** Default `default`. */
   pollRange?: ListContext['pollRange']
+  /** Warnings about what the store cannot know of a query; default none. */
+  caveats?: (query: ListQuery) => string[]
 }
 
 /** Path of the list below the base address. */
@@ -36,7 +38,9 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
       answer({ params, gone }, { plan }) {
         const context = { plan, nowMs: now(), nativeWord, unknownParameters, channel, pollRange }
         const query = readListQuery(params, context)
-        return query.ok ? listAnswer(store, query.value, gone) : refusedAnswer(query.refusal)
+        if (!query.ok) return refusedAnswer(query.refusal)
+        const warnings = [...query.value.warnings, ...(options.caveats?.(query.value) ?? [])]
+        return listAnswer(store, { ...query.value, warnings }, gone)
       },
     },
     {

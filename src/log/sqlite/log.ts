@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import type { Archive } from '../../archive/archive.ts'
 import { openArchive } from '../../archive/archive.ts'
+import type { UpgradeProgress } from '../../archive/upgrade.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { newEpoch } from '../epoch.ts'
@@ -34,6 +35,7 @@ export interface SqliteLogOptions {
   nativeKind: string
   clock: Clock
   seam?: Seam
+  onUpgrade?: (progress: UpgradeProgress) => void
 }
 
 /**
@@ -45,7 +47,8 @@ export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: A
   let archive: Archive | null = null
   try {
     const path = join(options.dataDir, 'bridge.db')
-    archive = openArchive({ path, nativeKind: options.nativeKind, durable: true })
+    const { nativeKind, onUpgrade } = options
+    archive = openArchive({ path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) })
     ensureLogTables(archive.db)
     return { log: logOver(archive, unlock, options.seam), archive }
   } catch (error) {

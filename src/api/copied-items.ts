@@ -1,0 +1,43 @@
+/**
+ * The item routes of the bridge's own `/v2` (contract §6). Owns what differs from upstream's: unknown parameters and
+ * `channel` are warned about, a poll reads everything behind its cursor, and a list that asks for more than the copy can
+ * hold says so. Refuses to answer: `api/mirror` does.
+ */
+import type { ArchiveItems } from '../archive/items.ts'
+import { isoSeconds } from '../core/dates.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import { archiveItemStore } from './archive-items.ts'
+import { itemRoutes } from './mirror/item-routes.ts'
+import type { ListQuery } from './mirror/list-query.ts'
+import type { MirrorRoute } from './mirror/route.ts'
+
+/** The list and the single item over the copy. `nativeWord`: what stands for `native` in parameter names. */
+export function copiedItemRoutes(parts: {
+  items: ArchiveItems
+  clock: Clock
+  nativeWord: string
+}): MirrorRoute[] {
+  const { items, clock, nativeWord } = parts
+  return itemRoutes({
+    store: archiveItemStore(items),
+    now: () => clock.now(),
+    nativeWord,
+    unknownParameters: 'warn',
+    channel: 'ignore',
+    pollRange: 'whole',
+    caveats: (query) => copyCaveats(query, items.beginsMs()),
+  })
+}
+
+/**
+ * What is said to a list whose range begins before the copy does, at the time of its first item (`beginsMs`, ms since 1970;
+ * null = it holds none). A poll asks for what came after a cursor, and this copy has all of that.
+ */
+function copyCaveats({ selection, paging }: ListQuery, beginsMs: number | null): string[] {
+  if (paging.mode === 'since') return []
+  if (beginsMs === null) return ['This copy holds no items yet.']
+  if (selection.fromMs !== null && selection.fromMs >= beginsMs) return []
+  return [
+    `This copy begins at ${isoSeconds(beginsMs)}: what the asked range has before that is missing here; send dateFrom to ask for less.`,
+  ]
+}
