@@ -6,6 +6,12 @@ import { bankHolidays, halfDays, isWeekendDate } from '../core/holidays.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
+/** One for all: making it takes a hundred times as long as asking it. */
+const londonHour = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'Europe/London',
+  hour: '2-digit',
+  hourCycle: 'h23',
+})
 
 /** Second of the day of a time written `HH:MM` or `HH:MM:SS`. Hours from 24 on belong to the days after. */
 export function secondOfDay(text: string): number {
@@ -17,12 +23,7 @@ export function secondOfDay(text: string): number {
 export function londonMidnightMs(day: string): number {
   const asUtcMs = Date.parse(`${day}T00:00:00Z`)
   // The market is closed in the hour in which London changes its clocks, so the offset at noon holds.
-  const hour = new Intl.DateTimeFormat('en-GB', {
-    timeZone: 'Europe/London',
-    hour: '2-digit',
-    hourCycle: 'h23',
-  })
-  return asUtcMs - (Number(hour.format(asUtcMs + DAY_MS / 2)) - 12) * HOUR_MS
+  return asUtcMs - (Number(londonHour.format(asUtcMs + DAY_MS / 2)) - 12) * HOUR_MS
 }
 
 /** A time of `secondOfDay` on that day, ms since 1970. */

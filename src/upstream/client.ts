@@ -4,7 +4,7 @@
  */
 import { isoSeconds } from '../core/dates.ts'
 import type { Purpose } from '../log/log.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome, Timing } from './outcome.ts'
 import type { Page } from './page.ts'
 import { readPage } from './page.ts'
 import type { Transport } from './transport.ts'
@@ -40,18 +40,26 @@ export interface UpstreamClient {
 
 const ITEMS = '/disclosures/sources/rns/items'
 
-/** A client over that transport. `now` is our clock, ms since 1970. */
-export function createUpstreamClient(transport: Transport, now: () => number): UpstreamClient {
-  const send = async (
-    path: string,
-    purpose: Purpose,
-    gate: Gate,
-    signal: AbortSignal,
-  ): Promise<Outcome<string>> => {
+/** One GET with the key, below the base address, through every layer. Throws what the gate throws. */
+export type CountedSend = (
+  path: string,
+  purpose: Purpose,
+  gate: Gate,
+  signal: AbortSignal,
+) => Promise<Outcome<string>>
+
+/** The layers in their order: the unit durable, the throttle passed, the request sent. `now` is our clock. */
+export function countedSend(transport: Transport, now: () => number): CountedSend {
+  return async (path, purpose, gate, signal) => {
     await gate.spend(purpose, now())
     await gate.throttle(signal)
     return transport.get(path, signal)
   }
+}
+
+/** A client over that transport. `now` is our clock, ms since 1970. */
+export function createUpstreamClient(transport: Transport, now: () => number): UpstreamClient {
+  const send = countedSend(transport, now)
   return {
     async list(query, purpose, gate, signal) {
       const outcome = await send(`${ITEMS}?${listParameters(query)}`, purpose, gate, signal)
@@ -67,7 +75,8 @@ export function createUpstreamClient(transport: Transport, now: () => number): U
   }
 }
 
-function withoutValue({ startedMs, endedMs, serverMs, sent }: Outcome<unknown>) {
+/** When and whether a request was sent, without what came of it. */
+export function withoutValue({ startedMs, endedMs, serverMs, sent }: Timing): Timing {
   return { startedMs, endedMs, serverMs, sent }
 }
 
