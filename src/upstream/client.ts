@@ -19,12 +19,16 @@ export interface ListQuery {
   toMs?: number
 }
 
-/** What must happen before a request leaves. Both reject to stop it. */
-export interface Gate {
-  /** Resolves when one unit is durably counted for this request at `atMs`. */
-  spend(purpose: Purpose, atMs: number): Promise<void>
+/** What must happen before any request leaves. Rejects to stop it. */
+export interface Throttle {
   /** Resolves when the plan's throttle lets one request through. Last, so that a slow disk never bunches requests. */
   throttle(signal: AbortSignal): Promise<void>
+}
+
+/** What must happen before a request with the key leaves. Both reject to stop it. */
+export interface Gate extends Throttle {
+  /** Resolves when one unit is durably counted for this request at `atMs`. */
+  spend(purpose: Purpose, atMs: number): Promise<void>
 }
 
 export interface UpstreamClient {

@@ -1,5 +1,5 @@
 /**
- * Cuts the texts of the items out of a list answer, so that each travels on as it came: numbers keep their digits,
+ * Cuts the texts of the items out of an answer, so that each travels on as it came: numbers keep their digits,
  * escapes their spelling. Owns one walk over JSON that is already known to be valid. Refuses to judge items.
  */
 
@@ -9,17 +9,31 @@
  * as it does for JSON.parse.
  */
 export function splitItems(text: string): string[] {
-  let items: string[] = []
+  const data = findData(text)
+  return data === null ? [] : elementsOf(text, data.start)
+}
+
+/** The text of the top-level member `data`, on one line, whatever it is; null where there is none. Same conditions. */
+export function dataText(text: string): string | null {
+  const data = findData(text)
+  return data === null ? null : onOneLine(text.slice(data.start, data.end))
+}
+
+function findData(text: string): { start: number; end: number } | null {
+  let data: { start: number; end: number } | null = null
   let at = skipBlanks(text, text.indexOf('{') + 1)
   while (text[at] !== '}') {
     const nameEnd = skipString(text, at)
-    const isData = JSON.parse(text.slice(at, nameEnd)) === 'data'
-    const valueStart = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
-    const valueEnd = skipValue(text, valueStart)
-    if (isData) items = elementsOf(text, valueStart)
-    at = skipComma(text, valueEnd)
+    const start = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
+    const end = skipValue(text, start)
+    if (JSON.parse(text.slice(at, nameEnd)) === 'data') data = { start, end }
+    at = skipComma(text, end)
   }
-  return items
+  return data
+}
+
+function onOneLine(text: string): string {
+  return text.replace(/[\r\n]/g, ' ')
 }
 
 function elementsOf(text: string, arrayStart: number): string[] {
@@ -28,7 +42,7 @@ function elementsOf(text: string, arrayStart: number): string[] {
   let at = skipBlanks(text, arrayStart + 1)
   while (text[at] !== ']') {
     const end = skipValue(text, at)
-    elements.push(text.slice(at, end).replace(/[\r\n]/g, ' '))
+    elements.push(onOneLine(text.slice(at, end)))
     at = skipComma(text, end)
   }
   return elements

@@ -26,9 +26,9 @@ export interface Transport {
   /**
    * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
    * When `signal` aborts before the status is known, or inside a good answer, the outcome is `network` with the
-   * message `aborted`.
+   * message `aborted`. `keyless` leaves the key out, for what upstream serves to everybody.
    */
-  get(path: string, signal: AbortSignal): Promise<Outcome<string>>
+  get(path: string, signal: AbortSignal, options?: { keyless: boolean }): Promise<Outcome<string>>
   close(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
     connections: 4,
   })
   return {
-    async get(path, signal) {
+    async get(path, signal, { keyless } = { keyless: false }) {
       const startedMs = clock.now()
       if (signal.aborted) return { startedMs, endedMs: startedMs, serverMs: null, sent: false, ...ABORTED }
       const stop = new AbortController()
@@ -64,7 +64,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
       try {
         const response = await fetch(`${url}${path}`, {
           dispatcher: agent,
-          headers: { 'x-api-key': key, accept: 'application/json' },
+          headers: { accept: 'application/json', ...(keyless ? {} : { 'x-api-key': key }) },
           redirect: 'manual',
           signal: stop.signal,
         })

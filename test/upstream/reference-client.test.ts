@@ -1,0 +1,71 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createReferenceClient, type ReferenceClient } from '../../src/upstream/reference-client.ts'
+import { createTransport } from '../../src/upstream/transport.ts'
+import { openSandbox } from '../sandbox/sandbox-client.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { answers, type Script, startScriptedUpstream } from '../support/scripted-upstream.ts'
+
+const gate = { throttle: async () => {} }
+const never = new AbortController().signal
+
+function clientOf(url: string): ReferenceClient {
+  const transport = createTransport({ url, key: 'secret', timeoutMs: 30_000, clock: createManualClock() })
+  onTestFinished(() => transport.close())
+  return createReferenceClient(transport)
+}
+
+async function clientAgainst(script: Script) {
+  const server = await startScriptedUpstream(script)
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  return { server, client: clientOf(server.url) }
+}
+
+test('the key stays at home, with the list as with the single exchange', async () => {
+  const { server, client } = await clientAgainst(answers(200, '{"data":[]}'))
+  await client.exchanges({ pageSize: 50 }, gate, never)
+  await client.exchanges({ pageSize: 7, pageCursor: 'a+/=&b' }, gate, never)
+  await client.exchange('XLON', gate, never)
+  expect(server.requests.map(({ url }) => url)).toEqual([
+    '/v2/references/exchanges?pageSize=50',
+    '/v2/references/exchanges?pageSize=7&pageCursor=a%2B%2F%3D%26b',
+    '/v2/references/exchanges/XLON',
+  ])
+  for (const { headers, rawHeaders } of server.requests) {
+    expect(headers).not.toHaveProperty('x-api-key')
+    expect(rawHeaders.join()).not.toContain('secret')
+  }
+})
+
+test('the throttle is waited for before a request leaves; one that rejects sends nothing', async () => {
+  const { server, client } = await clientAgainst(answers(200, '{"data":[]}'))
+  const jammed = { throttle: () => Promise.reject(new Error('jammed')) }
+  await expect(client.exchanges({ pageSize: 1 }, jammed, never)).rejects.toThrow('jammed')
+  await expect(client.exchange('XLON', jammed, never)).rejects.toThrow('jammed')
+  expect(server.requests).toHaveLength(0)
+})
+
+test('a walk of the sandbox brings every exchange, each with its detail, for no unit', async () => {
+  const { sandbox } = await openSandbox()
+  const client = clientOf(sandbox.url)
+  const mics: string[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const query = { pageSize: 20, ...(cursor === undefined ? {} : { pageCursor: cursor }) }
+    const page = await client.exchanges(query, gate, never)
+    if (page.kind !== 'ok') throw new Error(page.kind)
+    mics.push(...page.value.exchanges.map(({ mic }) => mic))
+    cursor = page.value.nextCursor
+  }
+  expect(mics).toHaveLength(46)
+  const london = await client.exchange('XLON', gate, never)
+  expect(london).toMatchObject({ kind: 'ok', value: { city: 'LONDON', segments: { length: 4 } } })
+  expect(await client.exchange('XXXX', gate, never)).toMatchObject({ kind: 'refused', status: 404 })
+  expect(sandbox.usage()).toMatchObject({ units: 0, violations: 0 })
+})
+
+test('what is no exchange is invalid and keeps its times', async () => {
+  const { client } = await clientAgainst(answers(200, '{"data":{"mic":"XNYS"}}'))
+  const outcome = await client.exchange('XLON', gate, never)
+  expect(outcome).toMatchObject({ kind: 'invalid', reason: 'the answer is about XNYS', sent: true })
+  expect(outcome).not.toHaveProperty('value')
+  expect((await client.exchanges({ pageSize: 1 }, gate, never)).kind).toBe('invalid')
+})
