@@ -30,6 +30,7 @@ const flags = {
   'weekly-quota': { type: 'string' },
   rate: { type: 'string' },
   burst: { type: 'string' },
+  'documents-url': { type: 'string' },
   list: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const satisfies ParseArgsConfig['options']
@@ -49,6 +50,7 @@ const HELP = `bridge sandbox: a synthetic upstream (docs/sandbox.md)
   --weekly-quota N  instead of the plan's
   --rate X          requests a second, instead of the plan's
   --burst N         requests at once, instead of the plan's
+  --documents-url U what the addresses of documents begin with, default the sandbox's own
   --list            lists the scenarios and ends; with --json as JSON`
 
 /**
@@ -75,7 +77,8 @@ export async function runSandboxCommand(args: string[], context: SandboxContext)
 function scenarioList(asJson: boolean): string[] {
   const list = Object.entries(scenarios).map(([name, { meaning }]) => ({ name, meaning }))
   if (asJson) return [JSON.stringify(list)]
-  return list.map(({ name, meaning }) => `${name.padEnd(16)}  ${meaning}`)
+  const width = Math.max(...list.map(({ name }) => name.length))
+  return list.map(({ name, meaning }) => `${name.padEnd(width)}  ${meaning}`)
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -96,6 +99,7 @@ function sandboxOptions(values: Values): SandboxOptions {
     ...given('scenario', typeof values.scenario === 'string' ? values.scenario : undefined),
     ...given('key', readKey(values.key)),
     ...given('plan', plan),
+    ...given('documentsUrl', readUrl(values['documents-url'])),
     ...given('port', port),
     ...given('adminPort', adminPort),
     ...given('seed', seed),
@@ -125,6 +129,16 @@ function readKey(text: string | boolean | undefined): string | undefined {
   if (/^[\x21-\x7e]+$/.test(text)) return text
   throw new BridgeError('usage', '--key must be printable characters without blanks', {
     hint: 'It travels in the request header x-api-key.',
+  })
+}
+
+function readUrl(text: string | boolean | undefined): string | undefined {
+  if (typeof text !== 'string') return undefined
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '')
+    return url.href.replace(/\/$/, '')
+  throw new BridgeError('usage', `--documents-url must be an address, got "${text}"`, {
+    hint: 'It looks like http://localhost:8080/documents and has no query.',
   })
 }
 

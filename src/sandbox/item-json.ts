@@ -17,8 +17,6 @@ const RELATED_SHARE = 0.02
 const HOLDER_RELATED_SHARE = 0.9
 /** Part of the two-instrument issuers' announcements that are tagged with the sibling. */
 const SIBLING_SHARE = 0.3
-/** Made-up host of the documents; nothing is served there. */
-const DOCUMENTS = 'https://documents.sandbox.example'
 
 /** How one revision differs from the draft as first published. */
 export interface Amendment {
@@ -28,18 +26,23 @@ export interface Amendment {
   restampMs: number | null
 }
 
-/** Writes the announcement. `nativeKind` is the kind of the service's own categories, e.g. `Native`. */
-export function itemJson(
-  draft: Draft,
-  market: { issuers: Issuers; nativeKind: string },
-  amendment: Amendment | null = null,
-): string {
+/** What the text depends on besides the draft. */
+export interface ItemContext {
+  issuers: Issuers
+  /** Kind of the service's own categories, e.g. `Native`. */
+  nativeKind: string
+  /** What the addresses of documents begin with. */
+  documentsUrl: string
+}
+
+/** Writes the announcement. */
+export function itemJson(draft: Draft, market: ItemContext, amendment: Amendment | null = null): string {
   const chance = seededChance(draft.seed ^ 0x5f375a86)
   const other = pickPopular(chance, market.issuers.companies)
   const text = headline(draft, chance, other)
   const named = chance.yes(draft.category.by === 'holder' ? HOLDER_RELATED_SHARE : RELATED_SHARE)
   const published = timestamp(draft)
-  const document = `${DOCUMENTS}/rns/${published.slice(0, 10)}/${draft.rnsId}/${slug(text)}`
+  const document = `${market.documentsUrl}/rns/${published.slice(0, 10)}/${draft.rnsId}/${slug(text)}`
   const item = {
     rnsId: draft.rnsId,
     timestamp:

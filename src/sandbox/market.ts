@@ -67,6 +67,8 @@ export interface MarketOptions {
   backlog: number | null
   /** Kind of the service's own categories, e.g. `Native`. */
   nativeKind: string
+  /** What the addresses of documents in the items begin with. */
+  documentsUrl: string
 }
 
 export interface Market {
@@ -80,6 +82,8 @@ export interface Market {
   publish(items: readonly unknown[]): Published
   /** True when the scenario has nothing more to publish; never for one that goes on with usual days. */
   finished(): boolean
+  /** The item listed as `yyyy-mm-dd.<rnsId>`, and since when its content is visible (ms since 1970); null where there is none. */
+  listed(rnsDateId: string): { raw: string; visibleMs: number } | null
   /** Moves the market's clock forward. */
   moveForward(ms: number): void
   /** What has been published so far. */
@@ -88,8 +92,8 @@ export interface Market {
 
 /** A market whose clock starts now, with its backlog already published. */
 export function createMarket(options: MarketOptions, clock: Clock): Market {
-  const { scenario, nativeKind } = options
-  const source = { seed: options.seed, issuers: createIssuers(options.seed), nativeKind }
+  const { scenario, seed, nativeKind, documentsUrl } = options
+  const source = { seed, issuers: createIssuers(seed), nativeKind, documentsUrl }
   const momentMs = (time: string): number => londonMomentMs(scenario.day, time)
   const startMs = momentMs(scenario.start)
   const skips = scenario.skips.map(({ from, to }) => ({ fromMs: momentMs(from), toMs: momentMs(to) }))
@@ -183,6 +187,12 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
     finished() {
       advance()
       return !scenario.goesOn && done >= waiting.length
+    },
+    listed(rnsDateId) {
+      const item = shelf.findByDateId(rnsDateId)
+      const revision = item === null || item.guid === null ? undefined : latest.get(item.guid)
+      if (item === null || revision === undefined) return null
+      return { raw: item.raw, visibleMs: Date.parse(revision.insertedAt) }
     },
     moveForward: (ms) => time.advance(ms),
     truth() {

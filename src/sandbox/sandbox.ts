@@ -13,7 +13,7 @@ import { listenLocally } from './listener.ts'
 import { londonMomentMs } from './london.ts'
 import { createMarket, type Published, type Truth } from './market.ts'
 import { findScenario } from './scenarios.ts'
-import { upstreamApp } from './upstream-router.ts'
+import { DOCUMENTS_PATH, upstreamApp } from './upstream-router.ts'
 import { createUsage, type Usage } from './usage.ts'
 
 /** What a sandbox can be told; every field has a default. */
@@ -39,6 +39,11 @@ export interface SandboxOptions {
   backlog?: number
   /** Word in the place of `native` in parameter names and, capitalised, in the category kind. */
   nativeWord?: string
+  /**
+   * What the addresses of documents in the items begin with; default `<own address>/documents`, where they are served.
+   * It is part of the items' text: two sandboxes of one seed show the same content only where it is the same.
+   */
+  documentsUrl?: string
 }
 
 export interface Sandbox {
@@ -70,7 +75,14 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
   const scenarioName = options.scenario ?? 'normal'
   const scenario = findScenario(scenarioName)
   const nativeKind = `${nativeWord.charAt(0).toUpperCase()}${nativeWord.slice(1)}`
-  const market = createMarket({ scenario, seed, speed, backlog: options.backlog ?? null, nativeKind }, clock)
+  const adminListener = await listenLocally(options.adminPort ?? 0, '--admin-port')
+  const publicListener = await listenLocally(options.port ?? 0, '--port').catch(async (error: unknown) => {
+    await adminListener.close()
+    throw error
+  })
+  const documentsUrl = options.documentsUrl ?? `${publicListener.url}${DOCUMENTS_PATH}`
+  const backlog = options.backlog ?? null
+  const market = createMarket({ scenario, seed, speed, backlog, nativeKind, documentsUrl }, clock)
   const figures = {
     weeklyQuota: options.weeklyQuota ?? plans[plan].weeklyQuota,
     ratePerSecond: options.ratePerSecond ?? plans[plan].ratePerSecond,
@@ -86,16 +98,11 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
   const usage = (): Usage => count.read(limits.unitsUsed(clock.now()))
 
   const funds = createFundData({ seed, issuers: market.issuers, now: market.nowMs })
-  const upstream = upstreamApp({ market, funds, limits, usage: count, faults, key, plan, nativeWord, clock })
+  const { documentsAfterMs } = scenario
+  const served = { market, funds, limits, usage: count, faults, key, plan, nativeWord, clock }
+  publicListener.serve(upstreamApp({ ...served, documentsUrl, documentsAfterMs }))
   const described = { name: scenarioName, meaning: scenario.meaning, seed, speed, plan, limits: figures }
-  const admin = adminApp({ market, faults, usage, finished, scenario: described })
-  const publicListener = await listenLocally(upstream, options.port ?? 0, '--port')
-  const adminListener = await listenLocally(admin, options.adminPort ?? 0, '--admin-port').catch(
-    async (error: unknown) => {
-      await publicListener.close()
-      throw error
-    },
-  )
+  adminListener.serve(adminApp({ market, faults, usage, finished, scenario: described }))
   return {
     url: `${publicListener.url}/v2`,
     adminUrl: adminListener.url,

@@ -5,6 +5,7 @@
 import { didYouMean } from '../core/near.ts'
 import { BridgeError } from '../errors.ts'
 import { calendarScenarios } from './scenarios/calendar.ts'
+import { documentScenarios } from './scenarios/documents.ts'
 import { oddItemScenarios } from './scenarios/odd-items.ts'
 import { outageScenarios } from './scenarios/outages.ts'
 import { revisionScenarios } from './scenarios/revisions.ts'
@@ -20,6 +21,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...revisionScenarios,
   ...oddItemScenarios,
   ...outageScenarios,
+  ...documentScenarios,
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Shelf extends ItemStore {
   newest(): Shelved | null
   /** The listed item with that guid, or null. */
   find(guid: string): Shelved | null
+  /** The listed item with that `yyyy-mm-dd.<rnsId>`, or null. */
+  findByDateId(rnsDateId: string): Shelved | null
   readonly size: number
 }
 
@@ -74,6 +76,7 @@ export function createShelf(): Shelf {
     remove,
     newest: () => rising.at(-1) ?? null,
     find: (guid) => byGuid.get(guid) ?? null,
+    findByDateId: (rnsDateId) => byDateId.get(rnsDateId) ?? null,
     get size() {
       return rising.length
     },

@@ -11,6 +11,7 @@ import { referenceRoutes } from '../api/mirror/reference-routes.ts'
 import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
 import type { PlanName } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { documentsRouter } from './documents-router.ts'
 import { createExchanges } from './exchanges.ts'
 import { answer, answerInPlace, isUncounted, tooManyRequests } from './fault-delivery.ts'
 import type { FaultSetting, Faults } from './faults.ts'
@@ -19,6 +20,9 @@ import type { Market } from './market.ts'
 import { withoutFilters } from './shelf.ts'
 import { sendSpoilt } from './spoilt-body.ts'
 import type { UsageCount } from './usage.ts'
+
+/** Where documents lie below the address of the listener. */
+export const DOCUMENTS_PATH = '/documents'
 
 /** What the public side is put together from. */
 export interface UpstreamOptions {
@@ -31,9 +35,12 @@ export interface UpstreamOptions {
   plan: PlanName
   nativeWord: string
   clock: Clock
+  /** Documents: see `DocumentsOptions`. */
+  documentsUrl: string
+  documentsAfterMs: number
 }
 
-/** The app that serves `/v2`. */
+/** The app that serves `/v2` and, beside it, `/documents`. */
 export function upstreamApp(options: UpstreamOptions): Express {
   const { market, limits, usage, faults, clock } = options
   /** Faults that spoil the body of the answer under way. */
@@ -59,6 +66,8 @@ export function upstreamApp(options: UpstreamOptions): Express {
 
   const app = express()
   app.disable('x-powered-by')
+  const { documentsUrl, documentsAfterMs: readyAfterMs } = options
+  app.use(DOCUMENTS_PATH, documentsRouter({ market, documentsUrl, readyAfterMs }))
   app.use('/v2', (request, response, next) => {
     market.advance()
     usage.request()

@@ -124,6 +124,8 @@ test.each([
   [['--burst', '0'], '--burst must be a whole number from 1'],
   [['--key', 'with blank'], '--key must be printable characters'],
   [['--key='], '--key must be printable characters'],
+  [['--documents-url', 'sandbox:8080'], '--documents-url must be an address, got "sandbox:8080"'],
+  [['--documents-url', 'http://localhost/?a=1'], '--documents-url must be an address'],
   [['extra'], 'extra'],
   [['--port'], 'port'],
 ])('refuses %j as wrong usage', async (args, message) => {

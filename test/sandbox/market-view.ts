@@ -34,6 +34,7 @@ export function openMarket(
       speed: options.speed ?? 1,
       backlog: options.backlog ?? null,
       nativeKind: 'Native',
+      documentsUrl: 'https://documents.sandbox.example',
     },
     clock,
   )

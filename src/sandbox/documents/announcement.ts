@@ -1,0 +1,60 @@
+/**
+ * What the documents of an item say: title, a few facts, sections of sentences. Owns the wording, which follows from the
+ * item's JSON text and nothing else. Refuses to know a format.
+ */
+import { crc32 } from 'node:zlib'
+import { seededChance } from '../../core/chance.ts'
+import { readDisclosure } from '../../core/disclosure.ts'
+import { months, places } from '../data/names.ts'
+import { headings, sentences } from '../data/sentences.ts'
+
+/** An announcement in full, as far as the sandbox writes one. */
+export interface Announcement {
+  title: string
+  /** Label and value. */
+  facts: readonly (readonly [string, string])[]
+  sections: readonly { heading: string; paragraphs: readonly string[] }[]
+}
+
+const PARAGRAPHS_A_SECTION = 2
+const SENTENCES_A_PARAGRAPH = 3
+
+/** The announcement that an item stands for; null where the item cannot be read. */
+export function announcementOf(raw: string): Announcement | null {
+  const read = readDisclosure(JSON.parse(raw))
+  if (!read.ok) return null
+  const { guid, timestamp, headline, issuer, categories, replacesGuid } = read.disclosure
+  const chance = seededChance(crc32(guid))
+  const name = issuer.name ?? 'The issuer'
+  const values: Record<string, () => string> = {
+    name: () => name,
+    place: () => chance.pick(places),
+    month: () => chance.pick(months),
+    year: () => timestamp.slice(0, 4),
+    n: () => String(chance.between(2, 240)),
+  }
+  const sentence = (): string =>
+    chance.pick(sentences).replace(/\{(\w+)\}/g, (_, word: string) => values[word]?.() ?? '')
+  const paragraph = (): string => listOf(SENTENCES_A_PARAGRAPH, sentence).join(' ')
+  const facts = [
+    ['Company', issuer.name],
+    ['LEI', issuer.lei],
+    ['ISIN', issuer.isin],
+    ['Symbol', issuer.symbol],
+    ['Released', timestamp],
+    ['Categories', categories.map(({ code }) => code).join(', ')],
+    ['Replaces', replacesGuid],
+    ['Identifier', guid],
+  ] as const
+  return {
+    title: headline.trim(),
+    facts: facts.flatMap(([label, value]) =>
+      value === null || value === '' ? [] : [[label, value] as const],
+    ),
+    sections: headings.map((heading) => ({ heading, paragraphs: listOf(PARAGRAPHS_A_SECTION, paragraph) })),
+  }
+}
+
+function listOf(length: number, make: () => string): string[] {
+  return Array.from({ length }, make)
+}

@@ -1,0 +1,41 @@
+/**
+ * An announcement as HTML: the page that people read, with its styles and layout, and the semantic form, which holds the
+ * same text in bare structure: no attribute, no style, no element that only wraps another (specification §2.7).
+ */
+import type { Announcement } from './announcement.ts'
+
+/** The whole page. */
+export function htmlPage({ title, facts, sections }: Announcement): string {
+  const rows = facts.map(
+    ([label, value]) =>
+      `<tr><th class="label" scope="row"><span>${escaped(label)}</span></th><td class="value">${escaped(value)}</td></tr>`,
+  )
+  const parts = sections.map(
+    ({ heading, paragraphs }) =>
+      `<div class="section"><div class="inner"><h2 style="margin-top:2em">${escaped(heading)}</h2>` +
+      `${paragraphs.map((text) => `<p class="text"><span>${escaped(text)}</span></p>`).join('')}</div></div>`,
+  )
+  return [
+    '<!doctype html>',
+    '<html lang="en-GB"><head><meta charset="utf-8">',
+    '<style>body{font-family:serif}.label{text-align:left;padding-right:1em}.inner{max-width:40em}</style>',
+    `</head><body><div class="page"><div class="head"><h1 style="color:#123">${escaped(title)}</h1></div>`,
+    `<table class="facts" cellpadding="2"><tbody>${rows.join('')}</tbody></table>`,
+    `${parts.join('')}</div></body></html>`,
+  ].join('')
+}
+
+/** The same text in as few elements as its structure needs. */
+export function semanticHtml({ title, facts, sections }: Announcement): string {
+  const rows = facts.map(([label, value]) => `<tr><th>${escaped(label)}</th><td>${escaped(value)}</td></tr>`)
+  const parts = sections.map(
+    ({ heading, paragraphs }) =>
+      `<h2>${escaped(heading)}</h2>${paragraphs.map((text) => `<p>${escaped(text)}</p>`).join('')}`,
+  )
+  return `<article><h1>${escaped(title)}</h1><table>${rows.join('')}</table>${parts.join('')}</article>`
+}
+
+function escaped(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+  return text.replace(/[&<>"]/g, (character) => entities[character] ?? character)
+}
