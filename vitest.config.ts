@@ -20,6 +20,8 @@ export default defineConfig({
       {
         test: {
           name: 'whole',
+          // Starts nothing by itself: the Kafka broker of the run comes up when the first test asks for it.
+          globalSetup: 'test/support/kafka/keeper.ts',
           include: slow.map((folder) => `${folder}/*.test.ts`),
           testTimeout: 120_000,
           hookTimeout: 60_000,

@@ -1,0 +1,83 @@
+/**
+ * kafkajs as tests use it: quiet, quick to give up, one transaction, one committed read. Owns these few calls. Refuses
+ * to be a model for the product: what production must do is `src/log/kafka`.
+ */
+import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
+import { uniqueName } from './for-tests.ts'
+
+/** A client of those brokers. Without retries worth the name, so that a refusal is seen at once. */
+export function kafkaClient(brokers: readonly string[], options: Partial<KafkaConfig> = {}): Kafka {
+  return new Kafka({
+    clientId: uniqueName('test'),
+    brokers: [...brokers],
+    logLevel: logLevel.NOTHING,
+    connectionTimeout: 5_000,
+    retry: { retries: 5, initialRetryTime: 50, maxRetryTime: 1_000 },
+    ...options,
+  })
+}
+
+/** Makes a topic with one partition and resolves when it has a leader. Answers its name. */
+export async function createTopic(kafka: Kafka, replicationFactor = 1): Promise<string> {
+  const topic = uniqueName('topic')
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    // kafkajs's own waiting fails on a topic that is a moment old: poll instead.
+    await admin.createTopics({
+      topics: [{ topic, numPartitions: 1, replicationFactor }],
+      waitForLeaders: false,
+    })
+    while (!(await hasLeader(() => admin.fetchTopicMetadata({ topics: [topic] })))) {}
+  } finally {
+    await admin.disconnect()
+  }
+  return topic
+}
+
+async function hasLeader(
+  ask: () => Promise<{ topics: { partitions: { leader: number }[] }[] }>,
+): Promise<boolean> {
+  const { topics } = await ask().catch(() => ({ topics: [] }))
+  return topics.some(({ partitions }) => partitions.some(({ leader }) => leader >= 0))
+}
+
+/** Sends the values to the topic in one transaction of `transactionalId` and ends it. */
+export async function transact(
+  kafka: Kafka,
+  to: { topic: string; transactionalId: string },
+  values: readonly string[],
+  end: 'commit' | 'abort' = 'commit',
+): Promise<void> {
+  const producer = kafka.producer({ transactionalId: to.transactionalId, maxInFlightRequests: 1 })
+  await producer.connect()
+  try {
+    const transaction = await producer.transaction()
+    const messages = values.map((value) => ({ value, partition: 0 }))
+    await transaction.send({ topic: to.topic, messages })
+    await transaction[end]()
+  } finally {
+    await producer.disconnect()
+  }
+}
+
+/** What a `read_committed` reader finds from the start of the topic up to and with the value `last`. */
+export async function readUntil(kafka: Kafka, topic: string, last: string): Promise<string[]> {
+  const consumer = kafka.consumer({ groupId: uniqueName('reader'), maxWaitTimeInMs: 100 })
+  await consumer.connect()
+  try {
+    await consumer.subscribe({ topic, fromBeginning: true })
+    const values: string[] = []
+    await new Promise<void>((resolve, reject) => {
+      consumer.on('consumer.crash', ({ payload }) => !payload.restart && reject(payload.error))
+      const eachMessage = async ({ message }: { message: { value: Buffer | null } }): Promise<void> => {
+        values.push(String(message.value))
+        if (String(message.value) === last) resolve()
+      }
+      consumer.run({ eachMessage }).catch(reject)
+    })
+    return values
+  } finally {
+    await consumer.disconnect()
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Brokers of a test's own: one node, or three that replicate. Owns their folder, ports, start, kill and restart.
+ * Refuses to choose what runs them, and to stand in front of them: `proxy.ts`.
+ */
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { clearLeftovers, makeBrokerFolder } from './leftovers.ts'
+import { untilNamed } from './metadata.ts'
+import { freePorts } from './ports.ts'
+import type { FaultSignal, JavaProcess, KafkaRuntime } from './runtime.ts'
+import { type Listener, type ListenerSpec, PLAIN, serverProperties } from './server-properties.ts'
+
+/** A user whose SCRAM credentials are in the cluster from its first moment. */
+export interface ScramUser {
+  mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
+  name: string
+  password: string
+}
+
+/** What a cluster is made of. */
+export interface ClusterOptions {
+  runtime: KafkaRuntime
+  /** Three: replication 3, two in sync, controllers in the brokers. Default one. */
+  nodes?: 1 | 3
+  /** Listeners of every node besides the plain one. */
+  listeners?: readonly ListenerSpec[]
+  scramUsers?: readonly ScramUser[]
+  /** More broker settings; they win over those of the house. */
+  properties?: Readonly<Record<string, string>>
+}
+
+/** One broker. */
+export interface KafkaNode {
+  readonly nodeId: number
+  /** `host:port` of the plain listener. */
+  readonly address: string
+  /** Where its data lies. */
+  readonly logFolder: string
+  /**
+   * The ports of a listener.
+   * @throws Error when the node has none of that name
+   */
+  listener(name: string): Listener
+  /** Ends the process at once, as kill -9 does, and resolves when it is gone. */
+  kill(): Promise<void>
+  /** Sends a signal. `SIGSTOP` and `SIGCONT` freeze and thaw it; `SIGTERM` begins a clean stop. */
+  signal(signal: FaultSignal): Promise<void>
+  /** Resolves when the process is gone. */
+  ended(): Promise<void>
+  /** Starts it again on the same folder and ports; resolves when it names itself. */
+  start(): Promise<void>
+}
+
+/** Running brokers. Disposing of them kills them and removes their data. */
+export interface KafkaCluster extends AsyncDisposable {
+  readonly nodes: readonly KafkaNode[]
+  /** The nodes' plain listeners. */
+  readonly brokers: readonly string[]
+  /** What clients of that listener connect to: the nodes' advertised addresses. */
+  addresses(listener: string): string[]
+  /** Callable twice. */
+  stop(): Promise<void>
+}
+
+/** Cold and under load on two cores. A start takes 2–5 s on an idle machine. */
+const READY_TIMEOUT_MS = 60_000
+const KAFKA = 'kafka.Kafka'
+const STORAGE_TOOL = 'kafka.tools.StorageTool'
+const CHECKPOINT = 'bootstrap.checkpoint'
+
+/**
+ * Starts the brokers and waits until each names itself.
+ * @throws Error with the broker's output when one does not come up
+ */
+export async function startCluster(options: ClusterOptions): Promise<KafkaCluster> {
+  clearLeftovers()
+  const folder = makeBrokerFolder()
+  const nodes = await layOut(folder, options)
+  const processes = new Map<number, JavaProcess>()
+  const stop = async (): Promise<void> => {
+    await Promise.all([...processes.values()].map(kill))
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+  const startNode = async (node: NodeFiles): Promise<void> => {
+    const process = await options.runtime.start(folder, node.name, KAFKA, [node.propertiesFile])
+    processes.set(node.nodeId, process)
+    await untilNamed(addressOf(node, PLAIN.name), {
+      nodeId: node.nodeId,
+      timeoutMs: READY_TIMEOUT_MS,
+      giveUp: () =>
+        process.isRunning() ? null : new Error(`Broker ${node.nodeId} has ended:\n${process.output()}`),
+    })
+  }
+  try {
+    await format(folder, nodes, options)
+    await Promise.all(nodes.map(startNode))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const running = (nodeId: number): JavaProcess => {
+    const process = processes.get(nodeId)
+    if (process === undefined) throw new Error(`Broker ${nodeId} was never started`)
+    return process
+  }
+  return {
+    nodes: nodes.map((node) => ({
+      nodeId: node.nodeId,
+      address: addressOf(node, PLAIN.name),
+      logFolder: node.logFolder,
+      listener: (name) => listenerOf(node, name),
+      kill: () => kill(running(node.nodeId)),
+      signal: (signal) => running(node.nodeId).signal(signal),
+      ended: () => running(node.nodeId).ended,
+      start: () => startNode(node),
+    })),
+    brokers: nodes.map((node) => addressOf(node, PLAIN.name)),
+    addresses: (listener) => nodes.map((node) => addressOf(node, listener)),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+interface NodeFiles {
+  nodeId: number
+  name: string
+  logFolder: string
+  propertiesFile: string
+  listeners: readonly Listener[]
+}
+
+async function layOut(folder: string, options: ClusterOptions): Promise<NodeFiles[]> {
+  const { version } = options.runtime
+  const { properties = {} } = options
+  const specs = [PLAIN, ...(options.listeners ?? [])]
+  const ids = Array.from({ length: options.nodes ?? 1 }, (_, index) => index + 1)
+  // A port for the controller, two for each listener; those not behind a proxy leave one unused.
+  const ports = await freePorts(ids.length * (1 + 2 * specs.length))
+  const nextPort = (): number => ports.pop() ?? 0
+  const voters = ids.map((nodeId) => ({ nodeId, controllerPort: nextPort() }))
+  return voters.map(({ nodeId, controllerPort }) => {
+    const name = `node-${nodeId}`
+    const logFolder = join(folder, name)
+    const propertiesFile = join(folder, `${name}.properties`)
+    const listeners = specs.map((spec) => withPorts(spec, nextPort))
+    const node = { nodeId, version, logFolder, listeners, controllerPort, voters, properties }
+    writeFileSync(propertiesFile, serverProperties(node))
+    return { nodeId, name, logFolder, propertiesFile, listeners }
+  })
+}
+
+function withPorts(spec: ListenerSpec, nextPort: () => number): Listener {
+  const port = nextPort()
+  return { ...spec, port, advertisedPort: spec.behindProxy ? nextPort() : port }
+}
+
+/** What the storage tool does, with the tool itself run once at most, and not at all where its result is at hand. */
+async function format(folder: string, nodes: readonly NodeFiles[], options: ClusterOptions): Promise<void> {
+  const clusterId = uuid()
+  const { runtime, scramUsers = [] } = options
+  const [first, ...others] = nodes
+  if (first === undefined) return
+  const ready = scramUsers.length === 0 ? runtime.checkpointFile : null
+  if (ready === null) {
+    const users = scramUsers.flatMap(({ mechanism, name, password }) => [
+      '--add-scram',
+      `${mechanism}=[name=${name},password=${password}]`,
+    ])
+    await runtime.run(folder, STORAGE_TOOL, ['format', '-t', clusterId, '-c', first.propertiesFile, ...users])
+  }
+  const checkpoint = ready ?? join(first.logFolder, CHECKPOINT)
+  for (const { nodeId, logFolder } of ready === null ? others : nodes) {
+    mkdirSync(logFolder)
+    copyFileSync(checkpoint, join(logFolder, CHECKPOINT))
+    const lines = ['version=1', `cluster.id=${clusterId}`, `node.id=${nodeId}`, `directory.id=${uuid()}`]
+    writeFileSync(join(logFolder, 'meta.properties'), `${lines.join('\n')}\n`)
+  }
+}
+
+/** Kafka's form of an id. One that begins with a dash reads as an option on the tool's command line. */
+function uuid(): string {
+  const id = randomBytes(16).toString('base64url')
+  return id.startsWith('-') ? uuid() : id
+}
+
+async function kill(process: JavaProcess): Promise<void> {
+  if (process.isRunning()) await process.signal('SIGKILL')
+  await process.ended
+}
+
+function listenerOf(node: NodeFiles, name: string): Listener {
+  const found = node.listeners.find((listener) => listener.name === name)
+  if (found === undefined) throw new Error(`Broker ${node.nodeId} has no listener ${name}`)
+  return found
+}
+
+function addressOf(node: NodeFiles, listener: string): string {
+  return `127.0.0.1:${listenerOf(node, listener).advertisedPort}`
+}

@@ -1,0 +1,36 @@
+/**
+ * Ports for servers that must know theirs before they start, and keep it over a restart. Owns the range. Refuses the
+ * system's own free ports: an outgoing connection of anybody may take one of those while the server is down.
+ */
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
+
+/** Below the ranges from which Linux and macOS give ports to outgoing connections. */
+const LOWEST = 15_000
+const HIGHEST = 32_000
+const TRIES = 50
+
+/**
+ * Different ports of 127.0.0.1 that nobody listens on at the moment.
+ * @throws Error when too many that are drawn at random are taken
+ */
+export async function freePorts(count: number): Promise<number[]> {
+  const held = new Map<number, Server>()
+  for (let tries = 0; held.size < count; tries++) {
+    if (tries > count + TRIES) throw new Error(`No free ports found between ${LOWEST} and ${HIGHEST}`)
+    const port = randomInt(LOWEST, HIGHEST)
+    const server = await listening(port)
+    if (server !== null) held.set(port, server)
+  }
+  await Promise.all([...held.values()].map((server) => once(server.close(), 'close')))
+  return [...held.keys()]
+}
+
+function listening(port: number): Promise<Server | null> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(null))
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })
+}

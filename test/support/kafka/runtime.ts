@@ -1,0 +1,34 @@
+/** The port between a cluster and what runs Kafka's Java classes: a Java of this machine, or a Docker engine. */
+import type { KafkaVersion } from './versions.ts'
+
+/** Signals that faults are made of. */
+export type FaultSignal = 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'
+
+/** A running Java process. */
+export interface JavaProcess {
+  signal(signal: FaultSignal): Promise<void>
+  /** Resolves when the process is gone, however it ended. */
+  readonly ended: Promise<void>
+  isRunning(): boolean
+  /** The end of what it wrote, for error messages. */
+  output(): string
+}
+
+/** What can run Kafka. All paths are those of this machine. */
+export interface KafkaRuntime {
+  /** For messages, e.g. `Kafka 4.3.1 on Java 17.0.15`. */
+  readonly description: string
+  readonly version: KafkaVersion
+  /**
+   * A `bootstrap.checkpoint` that the storage tool wrote for a broker without SCRAM users, so that not every start pays
+   * for the tool; null where there is none.
+   */
+  readonly checkpointFile: string | null
+  /**
+   * Runs a main class to its end. Only `folder` is sure to be reachable for it.
+   * @throws Error with its output when it fails
+   */
+  run(folder: string, mainClass: string, args: readonly string[]): Promise<void>
+  /** Starts a main class. `name` tells the processes of one folder apart. */
+  start(folder: string, name: string, mainClass: string, args: readonly string[]): Promise<JavaProcess>
+}
