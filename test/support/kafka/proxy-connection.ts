@@ -1,0 +1,129 @@
+/**
+ * One client's connection through a proxy: its own socket and one to the broker. Owns cutting both directions into
+ * frames and sending each on when the rules let it. Refuses to decide: `proxy-rules.ts`.
+ */
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { correlationOf, createFrameSplitter, requestHeader } from './frames.ts'
+import type { ProxyRules } from './proxy-rules.ts'
+
+/** A connection to cut. */
+export interface ProxyConnection {
+  /** Resets the client's socket and loses what was on its way, except requests that are held. */
+  cut(): void
+  /** Ends both sides, whatever is on its way. */
+  destroy(): void
+  /** Resolves when both sides are gone. Rejects when one sent what is not Kafka. */
+  readonly ended: Promise<void>
+}
+
+/** Joins the two sockets, with the rules between them. */
+export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): ProxyConnection {
+  /** The API of each request that the broker has got and not answered, by correlation id. */
+  const asked = new Map<number, number>()
+  const toBroker = createLane(rules, (frame) => {
+    const { apiKey, correlationId } = requestHeader(frame)
+    asked.set(correlationId, apiKey)
+    broker.write(frame)
+  })
+  const toClient = createLane(rules, (frame) => {
+    if (!client.destroyed) client.write(frame)
+  })
+  let heldCount = 0
+  let failure: Error | null = null
+
+  /** The broker's side lives on without its client while something is on its way there. */
+  const endWithClient = async (): Promise<void> => {
+    await toBroker.drained()
+    if (client.destroyed && heldCount === 0 && asked.size === 0) broker.destroySoon()
+  }
+  const takeRequest = (frame: Buffer): void => {
+    const keep = rules.request(requestHeader(frame).apiKey)
+    if (keep === null) return toBroker.push(frame)
+    heldCount++
+    keep({
+      send() {
+        heldCount--
+        if (broker.destroyed) return false
+        toBroker.push(frame)
+        return true
+      },
+    })
+  }
+  const takeReply = (frame: Buffer): void => {
+    const correlationId = correlationOf(frame)
+    const apiKey = asked.get(correlationId)
+    asked.delete(correlationId)
+    if (apiKey === undefined || !rules.drops(apiKey)) toClient.push(frame)
+    if (client.destroyed) endWithClient()
+  }
+  const feed = (from: Socket, take: (frame: Buffer) => void): void => {
+    const splitter = createFrameSplitter()
+    from.on('data', (chunk: Buffer) => {
+      try {
+        splitter.push(chunk).forEach(take)
+      } catch (error) {
+        failure = error as Error
+        destroy()
+      }
+    })
+    // What breaks a socket shows in its closing; the other side learns of it there.
+    from.on('error', () => undefined)
+  }
+  const destroy = (): void => {
+    client.destroy()
+    broker.destroy()
+  }
+  feed(client, takeRequest)
+  feed(broker, takeReply)
+  client.on('close', endWithClient)
+  broker.on('close', () => toClient.drained().then(() => client.destroySoon()))
+
+  return {
+    ended: Promise.all([closed(client), closed(broker)]).then(() => {
+      if (failure !== null) throw failure
+    }),
+    destroy,
+    cut() {
+      toBroker.clear()
+      toClient.clear()
+      client.resetAndDestroy()
+    },
+  }
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()))
+}
+
+/** One direction: frames leave in the order they came, none before its time, none while a black hole is open. */
+function createLane(rules: ProxyRules, write: (frame: Buffer) => void) {
+  let waiting: { frame: Buffer; leavesAt: number }[] = []
+  let running = false
+  const idle: (() => void)[] = []
+  const run = async (): Promise<void> => {
+    running = true
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      const leftMs = next.leavesAt - performance.now()
+      if (leftMs > 0) await sleep(leftMs)
+      await rules.open()
+      if (waiting[0] !== next) continue // thrown away meanwhile
+      waiting.shift()
+      write(next.frame)
+    }
+    running = false
+    for (const resolve of idle.splice(0)) resolve()
+  }
+  return {
+    push(frame: Buffer): void {
+      waiting.push({ frame, leavesAt: performance.now() + rules.delayMs() })
+      if (!running) run()
+    },
+    clear(): void {
+      waiting = []
+    },
+    drained: async (): Promise<void> => {
+      while (running) await new Promise<void>((resolve) => idle.push(resolve))
+    },
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * What a proxy does to what passes, while a test says so. Owns the rules in force and waiting for them to bite. Refuses
+ * to know sockets: `proxy-connection.ts` asks here, frame by frame.
+ */
+
+/** A rule in force. Lifting it twice is the same as once. */
+export interface Rule {
+  /** Resolves when the rule has caught at least `count` frames, one by default. */
+  caught(count?: number): Promise<void>
+  lift(): void
+}
+
+/** A request on its way that the proxy keeps. */
+export interface HeldRequest {
+  /** Sends it on. False when its way to the broker is gone. */
+  send(): boolean
+}
+
+/** Requests of one API that are kept back. */
+export interface Hold extends Rule {
+  /** Sends on what is held, in the order of arrival, and ends the rule. Answers how many reached the broker. */
+  release(): number
+}
+
+/** The rules of one proxy. A test uses the upper part, the connections the lower. */
+export interface ProxyRules {
+  /**
+   * Keeps back every request of that API from now on. Those behind it on the same connection pass, as they would on
+   * another; the held ones survive the client's connection, as packets on their way do. `lift` lets new ones pass and
+   * leaves those that are held.
+   */
+  hold(apiKey: number): Hold
+  /** Throws away every reply to a request of that API that was not answered yet. */
+  dropReplies(apiKey: number): Rule
+  /** Every frame, either way, leaves that many milliseconds after it came. Caught are the frames so delayed. */
+  delay(delayMs: number): Rule
+  /** Nothing passes either way and nobody is told; what came meanwhile passes when it is lifted. */
+  blackHole(): Rule
+  /** New connections are reset at once. */
+  refuse(): Rule
+  /** Requests of that API that came in so far, held ones too. */
+  seen(apiKey: number): number
+
+  /** Takes a request. Null: pass it on. Otherwise it is held, and `keep` gets it. */
+  request(apiKey: number): ((held: HeldRequest) => void) | null
+  /** Whether the reply to a request of that API is thrown away. */
+  drops(apiKey: number): boolean
+  /** Milliseconds that a frame which came now waits. */
+  delayMs(): number
+  /** Resolves when nothing is black, at once where nothing was. */
+  open(): Promise<void>
+  /** Whether a connection that is asked for now is reset. */
+  refuses(): boolean
+}
+
+interface Catching extends Rule {
+  catch(): void
+}
+
+/** Rules that leave everything alone, until told otherwise. */
+export function createProxyRules(): ProxyRules {
+  const holds = new Map<Catching, { apiKey: number; held: HeldRequest[] }>()
+  const drops = new Map<Catching, number>()
+  const delays = new Map<Catching, number>()
+  const refusals = new Set<Catching>()
+  const holes = new Map<Catching, PromiseWithResolvers<void>>()
+  const seen = new Map<number, number>()
+  return {
+    hold(apiKey) {
+      const entry: { apiKey: number; held: HeldRequest[] } = { apiKey, held: [] }
+      const rule = createRule(() => holds.delete(rule))
+      holds.set(rule, entry)
+      const release = (): number => {
+        rule.lift()
+        return entry.held.splice(0).filter((request) => request.send()).length
+      }
+      return { ...rule, release }
+    },
+    dropReplies(apiKey) {
+      const rule = createRule(() => drops.delete(rule))
+      drops.set(rule, apiKey)
+      return rule
+    },
+    delay(delayMs) {
+      const rule = createRule(() => delays.delete(rule))
+      delays.set(rule, delayMs)
+      return rule
+    },
+    blackHole() {
+      const opened = Promise.withResolvers<void>()
+      const rule = createRule(() => {
+        holes.delete(rule)
+        opened.resolve()
+      })
+      holes.set(rule, opened)
+      return rule
+    },
+    refuse() {
+      const rule = createRule(() => refusals.delete(rule))
+      refusals.add(rule)
+      return rule
+    },
+    seen: (apiKey) => seen.get(apiKey) ?? 0,
+
+    request(apiKey) {
+      seen.set(apiKey, (seen.get(apiKey) ?? 0) + 1)
+      const found = [...holds].find(([, entry]) => entry.apiKey === apiKey)
+      if (found === undefined) return null
+      const [rule, entry] = found
+      return (held) => {
+        entry.held.push(held)
+        rule.catch()
+      }
+    },
+    drops(apiKey) {
+      const found = [...drops].find(([, key]) => key === apiKey)
+      found?.[0].catch()
+      return found !== undefined
+    },
+    delayMs() {
+      for (const rule of delays.keys()) rule.catch()
+      return Math.max(0, ...delays.values())
+    },
+    async open() {
+      while (holes.size > 0) {
+        for (const rule of holes.keys()) rule.catch()
+        await Promise.all([...holes.values()].map(({ promise }) => promise))
+      }
+    },
+    refuses() {
+      for (const rule of refusals) rule.catch()
+      return refusals.size > 0
+    },
+  }
+}
+
+function createRule(lift: () => void): Catching {
+  let count = 0
+  const waiting = new Map<() => void, number>()
+  return {
+    lift,
+    caught: (wanted = 1) =>
+      new Promise((resolve) => {
+        waiting.set(resolve, wanted)
+        wake()
+      }),
+    catch() {
+      count++
+      wake()
+    },
+  }
+  function wake(): void {
+    for (const [resolve, wanted] of waiting) {
+      if (count < wanted) continue
+      waiting.delete(resolve)
+      resolve()
+    }
+  }
+}
