@@ -42,6 +42,18 @@ async function hasLeader(
   return topics.some(({ partitions }) => partitions.some(({ leader }) => leader >= 0))
 }
 
+/** The node that leads the only partition of a topic: for `__transaction_state`, the transaction coordinator. */
+export async function leaderOf(kafka: Kafka, topic: string): Promise<number> {
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    return topics[0]?.partitions[0]?.leader ?? -1
+  } finally {
+    await admin.disconnect()
+  }
+}
+
 /** Sends the values to the topic in one transaction of `transactionalId` and ends it. */
 export async function transact(
   kafka: Kafka,
