@@ -5,6 +5,9 @@
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
 import { uniqueName } from './for-tests.ts'
 
+/** A topic on a healthy broker is led within a tenth of that. */
+const LED_TIMEOUT_MS = 10_000
+
 /** A client of those brokers. Without retries worth the name, so that a refusal is seen at once. */
 export function kafkaClient(brokers: readonly string[], options: Partial<KafkaConfig> = {}): Kafka {
   return new Kafka({
@@ -28,18 +31,25 @@ export async function createTopic(kafka: Kafka, replicationFactor = 1): Promise<
       topics: [{ topic, numPartitions: 1, replicationFactor }],
       waitForLeaders: false,
     })
-    while (!(await hasLeader(() => admin.fetchTopicMetadata({ topics: [topic] })))) {}
+    await untilLed(topic, () => admin.fetchTopicMetadata({ topics: [topic] }))
   } finally {
     await admin.disconnect()
   }
   return topic
 }
 
-async function hasLeader(
+/** A topic that was just made is unknown for a moment, then without a leader for another. */
+async function untilLed(
+  topic: string,
   ask: () => Promise<{ topics: { partitions: { leader: number }[] }[] }>,
-): Promise<boolean> {
-  const { topics } = await ask().catch(() => ({ topics: [] }))
-  return topics.some(({ partitions }) => partitions.some(({ leader }) => leader >= 0))
+): Promise<void> {
+  const deadline = performance.now() + LED_TIMEOUT_MS
+  for (;;) {
+    const found = await ask().catch((error: Error) => error)
+    const led = !(found instanceof Error) && found.topics[0]?.partitions.some(({ leader }) => leader >= 0)
+    if (led) return
+    if (performance.now() > deadline) throw new Error(`${topic} has no leader`, { cause: found })
+  }
 }
 
 /** The node that leads the only partition of a topic: for `__transaction_state`, the transaction coordinator. */

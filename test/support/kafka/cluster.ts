@@ -77,12 +77,15 @@ export async function startCluster(options: ClusterOptions): Promise<KafkaCluste
   clearLeftovers()
   const folder = makeBrokerFolder()
   const nodes = await layOut(folder, options)
+  for (const [name, text] of Object.entries(options.runtime.version.files))
+    writeFileSync(join(folder, name), text)
   const processes = new Map<number, JavaProcess>()
   const stop = async (): Promise<void> => {
     await Promise.all([...processes.values()].map(kill))
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
   const startNode = async (node: NodeFiles): Promise<void> => {
+    if (processes.get(node.nodeId)?.isRunning()) throw new Error(`Broker ${node.nodeId} is running already`)
     const process = await options.runtime.start(folder, node.name, KAFKA, [node.propertiesFile])
     processes.set(node.nodeId, process)
     await untilNamed(addressOf(node, PLAIN.name), {

@@ -63,7 +63,7 @@ function prepared(
     .withUser(`${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
     .withWorkingDir(folder)
     .withEntrypoint(['java'])
-    .withCommand([...JVM_OPTIONS, '-cp', CLASS_PATH, ...program])
+    .withCommand([...JVM_OPTIONS, ...version.javaOptions, '-cp', CLASS_PATH, ...program])
     .withLogConsumer((lines) => {
       lines.on('data', (line) => {
         output = (output + line).slice(-OUTPUT_CHARACTERS)

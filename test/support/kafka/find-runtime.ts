@@ -25,6 +25,6 @@ export async function findRuntime(env: Environment): Promise<FoundRuntime> {
   return {
     missing:
       `There is no Kafka to test with: ${docker.missing}, and ${java.missing}. Start Docker, or install Java 17 and ` +
-      'Maven (Debian: apt-get install openjdk-17-jre-headless maven), or set KAFKA_BROKERS to a broker for tests.',
+      'Maven (Debian: apt-get install default-jre-headless maven), or set KAFKA_BROKERS to a broker for tests.',
   }
 }

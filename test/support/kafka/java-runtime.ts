@@ -45,7 +45,15 @@ export function javaRuntime(setup: JavaSetup): KafkaRuntime {
   const reading = archive.use === 'read' ? [`-XX:SharedArchiveFile=${archive.file}`] : []
   const writing = archive.use === 'write' ? [`-XX:ArchiveClassesAtExit=${archive.file}`] : []
   const launch = (folder: string, name: string, more: readonly string[], program: readonly string[]) => {
-    const options = [...JVM_OPTIONS, ...reading, ...more, '-cp', jars.join(':'), ...program]
+    const options = [
+      ...JVM_OPTIONS,
+      ...version.javaOptions,
+      ...reading,
+      ...more,
+      '-cp',
+      jars.join(':'),
+      ...program,
+    ]
     const outputFile = join(folder, `${name}.out`)
     const output = openSync(outputFile, 'a')
     const child = spawn(java, options, { cwd: folder, stdio: ['ignore', output, output] })

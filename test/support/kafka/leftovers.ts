@@ -71,8 +71,8 @@ function isRunning({ pid, started }: ProcessNote): boolean {
   return startOf(pid) === started
 }
 
-/** When that process started, in the system's own words; null when there is none. */
-function startOf(pid: number): string | null {
+/** When that process started, in the system's own words; null when there is none, or only what is left of a dead one. */
+export function startOf(pid: number): string | null {
   try {
     if (!existsSync('/proc/self/stat')) return startByPs(pid)
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -2,11 +2,10 @@
  * A broker that asks who is there, in every way that the settings know: TLS, mutual TLS, SASL plain and SCRAM, over
  * TLS and without. Owns its listeners, users and certificates. Refuses to know a client.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { type Authority, createAuthority, type KeyPair } from './certificates.ts'
 import { type KafkaCluster, startCluster } from './cluster.ts'
+import { makeBrokerFolder } from './leftovers.ts'
 import type { KafkaRuntime } from './runtime.ts'
 import type { ListenerSpec } from './server-properties.ts'
 
@@ -34,7 +33,7 @@ const LOGIN_MODULES = 'org.apache.kafka.common.security'
  * @throws Error when openssl is missing, or the broker does not come up
  */
 export async function startSecuredBroker(runtime: KafkaRuntime): Promise<SecuredBroker> {
-  const folder = mkdtempSync(join(tmpdir(), 'bridge-certificates-'))
+  const folder = makeBrokerFolder()
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
   try {
     const authority = await createAuthority(folder)

@@ -15,7 +15,17 @@ export interface KafkaVersion {
   image: string
   /** Settings that only this line has. */
   properties: Readonly<Record<string, string>>
+  /** Files that must lie in the folder where Java runs, by name, and the options that point there. */
+  files: Readonly<Record<string, string>>
+  javaOptions: readonly string[]
 }
+
+const ERRORS_TO_CONSOLE = [
+  'log4j.rootLogger=ERROR, console',
+  'log4j.appender.console=org.apache.log4j.ConsoleAppender',
+  'log4j.appender.console.layout=org.apache.log4j.PatternLayout',
+  'log4j.appender.console.layout.ConversionPattern=%p %m%n',
+].join('\n')
 
 const VERSIONS: readonly KafkaVersion[] = [
   {
@@ -31,6 +41,8 @@ const VERSIONS: readonly KafkaVersion[] = [
       'share.coordinator.state.topic.replication.factor': '1',
       'share.coordinator.state.topic.min.isr': '1',
     },
+    files: {},
+    javaOptions: [],
   },
   {
     number: '3.9.1',
@@ -38,6 +50,9 @@ const VERSIONS: readonly KafkaVersion[] = [
     coordinates: ['org.apache.kafka:kafka_2.13:3.9.1', 'org.slf4j:slf4j-reload4j:1.7.36'],
     image: 'apache/kafka:3.9.1',
     properties: {},
+    // Without a file this line's logger says nothing, not even why a broker does not start.
+    files: { 'log4j.properties': ERRORS_TO_CONSOLE },
+    javaOptions: ['-Dlog4j.configuration=file:log4j.properties'],
   },
 ]
 
