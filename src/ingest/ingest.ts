@@ -12,10 +12,12 @@ import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
+import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
 import { createObserver, forecast } from './observer.ts'
 import type { Copy, Poller } from './poller.ts'
 import { createPoller } from './poller.ts'
+import { createReferenceKeeper } from './reference-keeper.ts'
 import type { IngestConfig } from './state.ts'
 
 /** One request may take so long, first byte sent to last byte read. A page of 200 items is 300 KB. */
@@ -34,9 +36,11 @@ export interface IngestParts {
   metrics: Metrics
 }
 
-/** The poller with what the status page asks of it. */
+/** The poller and what goes on beside it, with what the status page asks of it. */
 export interface Ingest {
   readonly poller: Poller
+  /** Keeps the exchange references while this process leads; runs beside the poller. */
+  readonly references: { run(signal: AbortSignal): Promise<void> }
   readonly config: IngestConfig
   readonly completeness: Completeness
   /** Planned polls until units come back, over the units left. */
@@ -45,7 +49,7 @@ export interface Ingest {
   close(): Promise<void>
 }
 
-/** Builds the poller; `poller.run` starts it. */
+/** Builds both; `poller.run` and `references.run` start them. */
 export function createIngest(parts: IngestParts): Ingest {
   const { upstream, clock, chance, metrics } = parts
   const { plan } = upstream
@@ -68,15 +72,26 @@ export function createIngest(parts: IngestParts): Ingest {
     clock,
   })
   const client = createUpstreamClient(transport, () => clock.now())
+  const bucket = createTokenBucket(plan)
   const poller = createPoller({
     log: parts.log,
     copy: parts.copy,
     client,
-    bucket: createTokenBucket(plan),
+    bucket,
     config,
     clock,
     logger: parts.logger,
     observer: createObserver(metrics, config),
   })
-  return { poller, config, completeness, forecast, close: () => client.close() }
+  const references = createReferenceKeeper({
+    client: createReferenceClient(transport),
+    poller,
+    bucket,
+    ratePerSecond: plan.ratePerSecond,
+    log: parts.log,
+    clock,
+    chance,
+    logger: parts.logger,
+  })
+  return { poller, references, config, completeness, forecast, close: () => client.close() }
 }
