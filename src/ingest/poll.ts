@@ -102,19 +102,12 @@ export function answerPoll(turn: Turn, query: ListQuery, answer: Answer, spentMs
 }
 
 /**
- * An answer that leads nowhere: a cursor that an earlier poll already had, or more items announced with none that is
- * unknown, twice for the same cursor. Following it would spend the quota in a circle.
+ * An answer that leads nowhere: a cursor that an earlier poll already had, or known items, or more of them, under the
+ * cursor that was sent. Following it would spend the quota in a circle.
  */
 function circleIn(turn: Turn, query: ListQuery, page: ReadPage): string | null {
   const { latestCursor } = page
-  if (query.sinceCursor === undefined) return null
-  if (page.fresh.length > 0) {
-    turn.state.knownOverflows = 0
-    return null
-  }
-  turn.state.knownOverflows = page.hasMore === true ? turn.state.knownOverflows + 1 : 0
-  if (turn.state.knownOverflows > 1) return 'more is announced again, but every item is known'
-  if (latestCursor === null) return null
+  if (query.sinceCursor === undefined || page.fresh.length > 0 || latestCursor === null) return null
   const moved = latestCursor !== query.sinceCursor
   if (moved && turn.state.usedCursors.includes(latestCursor))
     return 'the answer goes back to a cursor already used'
@@ -122,6 +115,23 @@ function circleIn(turn: Turn, query: ListQuery, page: ReadPage): string | null {
   if (!moved && page.hasMore === true)
     return 'more is announced under the cursor that was sent, but nothing came'
   return null
+}
+
+/**
+ * True when more is announced behind a page that holds nothing new, and was by the poll before: that one's fill has
+ * read what there was. The cursor moves on all the same. Counts the polls in a row that say so.
+ */
+function isKnownAgain(turn: Turn, query: ListQuery, page: ReadPage): boolean {
+  const knownMore = overflows(turn, query, page) && page.fresh.length + page.rejected.length === 0
+  turn.state.knownOverflows = knownMore ? turn.state.knownOverflows + 1 : 0
+  if (turn.state.knownOverflows < 2) return false
+  turn.actions.push({
+    type: 'report',
+    level: 'warn',
+    event: 'poll.known_overflow',
+    fields: { reason: 'more is announced again, but every item is known: nothing is walked for it' },
+  })
+  return true
 }
 
 /** The very first answer: its cursor is where polling starts; the backfill reads what lies before it. */
@@ -184,9 +194,11 @@ function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number
   const cursor = page.latestCursor ?? head.cursor
   const held = addHeld({ held: [], latest: new Map() }, page.fresh).held
   const first: NonNullable<Commit['head']> = { cursor, lastCleanPollMs: startMs }
-  const sweep = sweepAfter(turn, held, overflows(turn, query, page), lastCleanMs)
+  const again = isKnownAgain(turn, query, page)
+  const overflowed = overflows(turn, query, page) && !again
+  const sweep = sweepAfter(turn, held, overflowed, lastCleanMs)
   if (sweep !== null) first.sweep = sweep
-  if (overflows(turn, query, page)) {
+  if (overflowed) {
     remember(turn, cursor)
     startWalk(turn, {
       kind: 'fill',

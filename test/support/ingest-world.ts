@@ -63,6 +63,8 @@ export interface WorldOptions {
   alwaysRefuse?: boolean
   /** Changes answers as a strange upstream would. */
   strange?: (page: Page, query: ListQuery, requests: number) => Page
+  /** Requests that surely fail, and how. */
+  fails?: (query: ListQuery, requests: number) => Failure | undefined
   /** Commits that surely fail. */
   refuseCommit?: (queued: QueuedCommit) => boolean
   /** Once, at this moment, upstream forgets every cursor given before. */
@@ -278,6 +280,8 @@ export class World {
 
   private answerTo(query: ListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
     if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
+    const failure = this.options.fails?.(query, this.requests.length)
+    if (failure !== undefined) return failure
     const refusedAt = this.options.cursorsRefusedAtMs ?? Number.POSITIVE_INFINITY
     if (
       query.sinceCursor !== undefined &&
