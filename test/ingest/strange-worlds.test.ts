@@ -256,7 +256,13 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
       sinceCursor !== undefined && world.nowMs > SEVEN + 4 * SECOND && world.nowMs < stuckUntilMs
         ? { ...page, latestCursor: sinceCursor }
         : page
-    const world: World = new World({ ...plan, strange, seed: 15, startMs: SEVEN - 5 * SECOND, items: opening() })
+    const world: World = new World({
+      ...plan,
+      strange,
+      seed: 15,
+      startMs: SEVEN - 5 * SECOND,
+      items: opening(),
+    })
     world.run(stuckUntilMs + 10 * SECOND)
     expect(world.reports.some(({ event }) => event === 'poll.failed')).toBe(true)
     world.reports.length = 0
@@ -270,7 +276,13 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
       sinceCursor === undefined || world.nowMs < SEVEN + 2 * MINUTE
         ? page
         : { ...world.answer({ pageSize: 100 }), latestCursor: `${sinceCursor}+`, hasMore: true }
-    const world: World = new World({ ...plan, strange, seed: 16, startMs: SEVEN - 5 * SECOND, items: opening() })
+    const world: World = new World({
+      ...plan,
+      strange,
+      seed: 16,
+      startMs: SEVEN - 5 * SECOND,
+      items: opening(),
+    })
     world.run(SEVEN + 2 * MINUTE)
     const before = world.requests.length
     world.run(SEVEN + 10 * MINUTE)
