@@ -49,6 +49,7 @@ const LONGEST_RETRY_AFTER_MS = 10 * 60_000
 const FAILURES_IN_A_ROW = 3
 /** The registry knows some 1,600 operating MICs; a list that goes on after so many pages has no end. */
 const MOST_PAGES = 200
+const MOST_EXCHANGES = 10_000
 
 /** Walks until it is done, upstream fails for good, or the signal aborts. @throws what the log throws */
 export async function walkReferences(parts: ReferenceWalkParts, signal: AbortSignal): Promise<ReferenceWalk> {
@@ -88,6 +89,8 @@ async function readList(
     const { exchanges, unreadable, nextCursor } = outcome.value
     walk.unread += unreadable
     for (const exchange of exchanges) listed.set(exchange.mic, exchange)
+    if (listed.size > MOST_EXCHANGES)
+      return giveUp(walk, `the list has more than ${MOST_EXCHANGES} exchanges`)
     if (nextCursor === null) return listed.size === 0 ? giveUp(walk, 'the list is empty') : listed
     if (nextCursor === undefined) return giveUp(walk, 'the answer does not say how the walk goes on')
     if (cursors.has(nextCursor)) return giveUp(walk, 'the page cursor goes in circles')

@@ -92,6 +92,26 @@ test('a list that cannot be read whole takes nothing out, whatever is wrong with
   }
 })
 
+test('a list without an end, and one too long to be held, are given up', async () => {
+  const endless = world('XLON')
+  let page = 0
+  const { exchanges } = endless.upstream
+  endless.upstream.exchanges = (query, gate, signal) => {
+    page += 1
+    endless.upstream.nextCursor = String(page)
+    return exchanges(query, gate, signal)
+  }
+  expect(await endless.walk()).toMatchObject({ result: 'failed', requests: 200, changed: 0 })
+  const long = world()
+  long.upstream.exchanges = async () => {
+    const timing = { startedMs: 0, endedMs: 0, serverMs: null, sent: true }
+    const none = { name: null, country: null, city: null, status: null, comments: null, text: '{}' }
+    const exchangesOfPage = Array.from({ length: 10_001 }, (_, index) => ({ ...none, mic: `X${index}` }))
+    return { ...timing, kind: 'ok', value: { exchanges: exchangesOfPage, unreadable: 0, nextCursor: null } }
+  }
+  expect(await long.walk()).toMatchObject({ result: 'failed', count: 0, changed: 0 })
+})
+
 test('a request is tried five times with growing waits, and as late as Retry-After asks within ten minutes', async () => {
   const { upstream, walk } = world('XLON')
   upstream.failing.set('list', { kind: 'server_error', status: 503 })
