@@ -26,6 +26,8 @@ export const MAX_MESSAGE_BYTES = 256 * 1024
 /** Bytes that a client may send before it has authenticated, frame heads included. */
 export const MAX_BYTES_BEFORE_AUTH = 4 * 1024
 const AUTH_MS = 10_000
+/** Time for the answer to a close, for clients that nobody knows; the library gives the others longer. */
+export const STRANGER_LINGER_MS = 1000
 
 export interface ConnectionOptions {
   context: StreamContext
@@ -59,7 +61,8 @@ class Connection {
   readonly #ended = new AbortController()
   #jobs: Promise<void> = Promise.resolve()
   #bytesBeforeAuth = 0
-  #cancelAuthTimer = (): void => {}
+  /** Of the wait for authentication, or of the answer to a close without one. */
+  #cancelTimer = (): void => {}
   #identity: (Identity & { leave: () => void }) | null = null
   #session: { replace: AbortController; done: Promise<void> } | null = null
   #cursor: string | null = null
@@ -98,7 +101,7 @@ class Connection {
       return
     }
     socket.on('data', this.#countBytes)
-    this.#cancelAuthTimer = context.clock.after(AUTH_MS, () =>
+    this.#cancelTimer = context.clock.after(AUTH_MS, () =>
       this.#refuse(new StreamRefusal(404, 'no authentication within 10 s', 4001), null),
     )
   }
@@ -130,7 +133,7 @@ class Connection {
   readonly #onClosed = (): void => {
     const { context, onAuthenticated, onClosed } = this.#options
     this.#ended.abort()
-    this.#cancelAuthTimer()
+    this.#cancelTimer()
     this.#keepAlive.stop()
     context.stopping.removeEventListener('abort', this.#onStop)
     this.#identity?.leave()
@@ -205,7 +208,7 @@ class Connection {
       throw new StreamRefusal(406, `this token has ${tokenPlaces.limit} connections already`, 4006)
     }
     this.#identity = { ...identity, leave }
-    this.#cancelAuthTimer()
+    this.#cancelTimer()
     socket.off('data', this.#countBytes)
     onAuthenticated()
     const { epoch, oldest, latest } = context.reader
@@ -296,7 +299,11 @@ class Connection {
     if (this.#ended.signal.aborted) return
     this.#code = `${code}`
     this.#ended.abort()
-    const { webSocket } = this.#options
+    const { webSocket, context } = this.#options
+    if (this.#identity === null) {
+      this.#cancelTimer()
+      this.#cancelTimer = context.clock.after(STRANGER_LINGER_MS, () => webSocket.terminate())
+    }
     // The answer to the close has to be read, whatever held reading up.
     webSocket.resume()
     webSocket.close(code, closeReason(what, cursor))

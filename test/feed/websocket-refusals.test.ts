@@ -4,6 +4,7 @@ import { closeReason } from '../../src/feed/refusal.ts'
 import type { Authenticate, Scope } from '../../src/http/auth.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
 import { metric } from '../support/metric.ts'
+import { openRaw } from '../support/raw-stream.ts'
 import { EPOCH } from '../support/store.ts'
 import { AUTH, openStream, type StreamClient, subscribed } from '../support/ws-client.ts'
 
@@ -101,6 +102,22 @@ describe('authentication', () => {
       code: 400,
       detail: expect.stringMatching(/"id" must be text/),
     })
+  })
+})
+
+describe('a stranger that does not answer the close', () => {
+  test.each([
+    ['after a wrong token', { maxClients: 5 }, 4001],
+    ['where there is no place', { maxClients: 0 }, 4100],
+  ])('%s keeps its place for a second at most', async (_what, limits, code) => {
+    await using api = await startApi(limits)
+    const client = await openRaw(api, { authorization: 'Bearer wrong', answersClose: false })
+    await until(() => client.closeCode() === code)
+    expect(api.clock.nextTimerMs()).toBe(1000)
+    api.clock.advance(1000)
+    expect(await client.ended).toBe(code)
+    await until(async () => (await closes(api, code)) === 1)
+    expect(api.clock.nextTimerMs()).toBeNull()
   })
 })
 

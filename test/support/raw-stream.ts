@@ -13,6 +13,7 @@ export interface RawStream {
   finish(): void
   /** Payloads of the whole text frames that came. */
   texts: string[]
+  closeCode(): number | null
   /** Resolves when the server ends the connection: the code of its close frame, null where there was none. */
   ended: Promise<number | null>
 }
@@ -33,14 +34,17 @@ function lengthOf(length: number, claims: bigint | undefined): Buffer {
   return bytes
 }
 
-/** Opens a stream with the bearer header; resolves behind the answer 101. */
-export async function openRaw(api: ApiServer): Promise<RawStream> {
+/** Opens a stream, with the right bearer header unless told otherwise; resolves behind the answer 101. */
+export async function openRaw(
+  api: ApiServer,
+  { authorization = api.auth.authorization, answersClose = true } = {},
+): Promise<RawStream> {
   const socket = connect(api.listener.port, '127.0.0.1')
   socket.on('error', () => {})
   socket.write(
     'GET /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
-      `Authorization: ${api.auth.authorization}\r\n\r\n`,
+      `Authorization: ${authorization}\r\n\r\n`,
   )
   const texts: string[] = []
   let bytes: Buffer = Buffer.alloc(0)
@@ -61,7 +65,7 @@ export async function openRaw(api: ApiServer): Promise<RawStream> {
       if (next.opcode === OPCODES.text) texts.push(next.payload.toString())
       if (next.opcode !== OPCODES.close) continue
       closeCode = next.payload.readUInt16BE(0)
-      socket.end()
+      if (answersClose) socket.end()
     }
   })
   const ended = new Promise<number | null>((resolve) => {
@@ -73,6 +77,7 @@ export async function openRaw(api: ApiServer): Promise<RawStream> {
     send: (...pieces) => void socket.write(Buffer.concat(pieces)),
     finish: () => void socket.end(),
     texts,
+    closeCode: () => closeCode,
     ended,
   }
 }
