@@ -16,13 +16,13 @@ const minute: Pick<Scenario, 'firstDay'> = {
     publications(evenDrafts(market, day, { from: '10:00:02', to: '10:01:00', items: 60 })),
 }
 
-/** More items within six seconds than a page of 100 holds, then 30 more, while something is wrong. */
+/** More items a second than a page of 100 holds, so that every poll overflows; then 30 more, while something is wrong. */
 const overflow: Pick<Scenario, 'firstDay' | 'backlog'> = {
   backlog: 150,
   firstDay: (market, day) => {
     const rush = burst(
-      { first: secondOfDay('10:00:20'), last: secondOfDay('10:00:25') },
-      150,
+      { first: secondOfDay('10:00:20'), last: secondOfDay('10:00:21') },
+      250,
       chanceOf(market, day),
     )
     const after = even({ first: secondOfDay('10:00:30'), last: secondOfDay('10:01:20') }, 30)
@@ -122,7 +122,7 @@ export const outageScenarios = {
   'filters-outside-plan': {
     ...plain,
     ...overflow,
-    meaning: '150 items in six seconds; filters are ignored, and said to be, from 10:00:05 until 10:00:50',
+    meaning: '250 items in two seconds; filters are ignored, and said to be, from 10:00:05 until 10:00:50',
     faults: [
       {
         from: '10:00:05',
@@ -134,13 +134,13 @@ export const outageScenarios = {
   'filters-ignored': {
     ...plain,
     ...overflow,
-    meaning: '150 items in six seconds; filters are ignored without a word from 10:00:05 until 10:00:50',
+    meaning: '250 items in two seconds; filters are ignored without a word from 10:00:05 until 10:00:50',
     faults: [{ from: '10:00:05', until: '10:00:50', setting: { kind: 'ignore-filters' } }],
   },
   'looping-pages': {
     ...plain,
     ...overflow,
-    meaning: '150 items in six seconds; until 10:00:50 every walk is led back to the page that it is on',
+    meaning: '250 items in two seconds; until 10:00:50 every walk is led back to the page that it is on',
     faults: [{ from: '10:00:05', until: '10:00:50', setting: { kind: 'repeat-page' } }],
   },
   'cursor-refused': {
