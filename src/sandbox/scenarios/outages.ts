@@ -60,12 +60,14 @@ export const outageScenarios = {
   throttled: {
     ...plain,
     ...minute,
-    meaning: 'an item a second; twelve 429s of the throttle, with every form of Retry-After or none',
+    meaning:
+      'an item a second; up to twelve short 429s of the throttle, with every form of Retry-After or none',
     faults: [
-      { from: '10:00:05', setting: { kind: 'throttle-429', count: 3 } },
+      { from: '10:00:05', until: '10:00:08', setting: { kind: 'throttle-429', count: 3 } },
       ...everyFiveSeconds(
         10,
-        retryAfterForms.map((retryAfter) => ({ kind: 'throttle-429', retryAfter })),
+        retryAfterForms.map((retryAfter) => ({ kind: 'throttle-429', retryAfter, count: 1 })),
+        { lastingSeconds: 2 },
       ),
     ],
   },
@@ -163,10 +165,19 @@ export const outageScenarios = {
   },
 } as const satisfies Record<string, Scenario>
 
-/** Each fault once, five seconds after the one before; the first at that second of 10:00. */
-function everyFiveSeconds(first: number, settings: readonly FaultSetting[]): ScheduledFault[] {
-  return settings.map((setting, index) => ({
-    from: `10:00:${String(first + index * 5).padStart(2, '0')}`,
-    setting,
-  }))
+/**
+ * A fault every five seconds, the first at that second of 10:00. With `lastingSeconds` one that nobody meets by then is
+ * over; without it, it waits for a request.
+ */
+function everyFiveSeconds(
+  first: number,
+  settings: readonly FaultSetting[],
+  { lastingSeconds }: { lastingSeconds?: number } = {},
+): ScheduledFault[] {
+  const moment = (second: number): string => `10:00:${String(second).padStart(2, '0')}`
+  return settings.map((setting, index) => {
+    const second = first + index * 5
+    const until = lastingSeconds === undefined ? {} : { until: moment(second + lastingSeconds) }
+    return { from: moment(second), ...until, setting }
+  })
 }
