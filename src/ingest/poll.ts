@@ -12,8 +12,12 @@ import type { Answer, HeldItem, ReadPage, Turn } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 import { overflowCause, startWalk } from './walk.ts'
 
-/** A round that brings so many items is part of a burst: what came in behind the cursor is looked for after it. */
+/**
+ * So many items within so long a time are a burst, however often we poll: what came in behind the cursor is looked for
+ * after it. Outside the bursts of the morning never more than 45 a minute came.
+ */
 const BURST_ITEMS = 20
+const BURST_MS = 20_000
 /** The sweep waits for so long a quiet after the burst; items have come in 20 s behind their neighbours. */
 const SWEEP_QUIET_MS = 20_000
 /** The sweep begins this long before the burst's first poll. */
@@ -256,11 +260,20 @@ function sweepAfter(
   overflowed: boolean,
   lastCleanMs: number,
 ): PendingSweep | null {
-  if (!turn.config.sweeps || (held.length < BURST_ITEMS && !overflowed)) return null
+  const inBurst = arrivedLately(turn, held.length) >= BURST_ITEMS && held.length > 0
+  if (!turn.config.sweeps || (!inBurst && !overflowed)) return null
   const standing = turn.state.head.sweep
   const fromMs = Math.min(standing?.fromMs ?? Number.POSITIVE_INFINITY, lastCleanMs - SWEEP_MARGIN_MS)
   const longEnough = standing !== null && lastCleanMs - fromMs > LONGEST_SWEEP_MS
   return { fromMs, dueAtMs: longEnough ? standing.dueAtMs : turn.nowMs + SWEEP_QUIET_MS, attempts: 0 }
+}
+
+/** Items that polls have brought within the time of a burst, these included. */
+function arrivedLately(turn: Turn, items: number): number {
+  const { nowMs } = turn
+  const lately = turn.state.arrivals.filter(({ atMs }) => atMs > nowMs - BURST_MS && atMs <= nowMs)
+  turn.state.arrivals = items === 0 ? lately : [...lately, { atMs: nowMs, items }]
+  return turn.state.arrivals.reduce((sum, arrival) => sum + arrival.items, 0)
 }
 
 function remember(turn: Turn, cursor: string | null): void {

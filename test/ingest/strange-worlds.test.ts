@@ -301,4 +301,16 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     expect(world.unitsSpent()).toBe(world.requests.length)
     whole(world)
   })
+
+  it('sweeps after a burst that polling every second sees in small portions', () => {
+    const items = [
+      ...burst('early', SEVEN + 4 * SECOND, 3 * SECOND, 38),
+      ...burst('seen', SEVEN + 7 * SECOND, 16 * SECOND, 61),
+    ]
+    for (const item of items) if (item.guid.startsWith('early')) item.visibleMs += 18 * SECOND
+    const world = new World({ ...plan, seed: 18, startMs: SEVEN - 5 * SECOND, items })
+    world.run(SEVEN + 3 * MINUTE)
+    whole(world)
+    expect(world.requests.filter(({ purpose }) => purpose === 'sweep').length).toBe(1)
+  })
 })
