@@ -116,7 +116,9 @@ if (values.scenario !== undefined) {
 } else {
   const seeds = Number(values.seeds)
   const cases = Array.from({ length: seeds }, (_, index) => casesOf(index + 1)).flat()
-  const worlds = await playAll(cases, Number(values.workers))
+  const worlds = await playAll(cases, Number(values.workers), ({ again, broken }) => {
+    process.stderr.write(`${again}\n  ${broken.join('\n  ')}\n`)
+  })
   const machine = values['worlds-only'] ? null : machineRuns(seeds * 10)
   const kills = values['worlds-only'] ? null : await killRuns(Number(values.kills))
   print({ node: process.version, seeds, worlds, machine, kills })

@@ -35,11 +35,21 @@ export interface WorldReport extends WorldTally {
   byDesign: typeof BY_DESIGN
   byScenario: Record<string, WorldTally>
   byFault: Record<string, WorldTally>
-  failures: { again: string; broken: string[] }[]
+  failures: WorldFailure[]
 }
 
-/** Plays every case on so many processes. */
-export async function playAll(cases: readonly WorldCase[], workers: number): Promise<WorldReport> {
+/** A world in which a promise was broken, with the command that plays it again alone. */
+export interface WorldFailure {
+  again: string
+  broken: string[]
+}
+
+/** Plays every case on so many processes. `tell` hears of each failure when it happens. */
+export async function playAll(
+  cases: readonly WorldCase[],
+  workers: number,
+  tell: (failure: WorldFailure) => void,
+): Promise<WorldReport> {
   const waiting = [...cases]
   const report: WorldReport = {
     ...emptyTally(),
@@ -56,7 +66,11 @@ export async function playAll(cases: readonly WorldCase[], workers: number): Pro
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const outcome = await ask(child, next)
         if ('played' in outcome) count(report, outcome.played)
-        else report.failures.push({ again: commandFor(next), broken: [outcome.failure] })
+        const broken = 'played' in outcome ? outcome.played.verdict.broken : [outcome.failure]
+        if (broken.length === 0) continue
+        const failure = { again: commandFor(next), broken }
+        report.failures.push(failure)
+        tell(failure)
       }
     } finally {
       process.off('exit', kill)
@@ -83,12 +97,10 @@ function ask(
 }
 
 function count(report: WorldReport, played: PlayedWorld): void {
-  const { case: worldCase, verdict } = played
+  const { case: worldCase } = played
   add(report, played)
   add(memberOf(report.byScenario, worldCase.scenario), played)
   for (const fault of new Set(worldCase.faults)) add(memberOf(report.byFault, fault), played)
-  if (verdict.broken.length > 0)
-    report.failures.push({ again: commandFor(worldCase), broken: verdict.broken })
 }
 
 function memberOf(tallies: Record<string, WorldTally>, name: string): WorldTally {

@@ -4,6 +4,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
+import { plans } from '../../src/core/plans.ts'
 import { type FaultKind, type FaultSetting, faultKinds } from '../../src/sandbox/faults.ts'
 import { scenarios } from '../../src/sandbox/scenarios.ts'
 import type { TimedEnd, TimedFault, WorldPlan } from './sandbox-world.ts'
@@ -24,7 +25,9 @@ const POLL_SHARE = 0.8
 /** Where both bursts and the minutes after them are over. */
 const MARKET_MS = 13 * MINUTE_MS
 /** Busy ones that are soon over: the faults alone are tried in these. */
-const BUSY = ['flood', 'morning-short'] as const
+const BUSY = ['flood', 'morning-short', 'slipped-burst', 'tvr-flood', 'out-of-order-burst'] as const
+/** Of the worlds, those with the plan's own quota: a poll every few minutes, and few walks. */
+const AS_SOLD_SHARE = 0.15
 /** Faults fall into this time. */
 const FAULTS_MS = 2 * MINUTE_MS
 /** Scenarios whose second burst comes ten minutes after the first, and that time. */
@@ -64,14 +67,16 @@ export function casesOf(seed: number): WorldCase[] {
 /** The world of that name. */
 export function planOf({ scenario, faults, seed }: WorldCase): WorldPlan {
   const chance = seededChance(crc32([scenario, ...faults, seed].join(' ')))
+  const plan = chance.pick(['lite', 'advanced', 'ultimate'] as const)
   const intervalMs = chance.pick([1, 1, 2, 5, 15]) * SECOND_MS
+  const asSold = chance.yes(AS_SOLD_SHARE)
   const backfillMs = chance.yes(0.2) ? DAY_MS : 0
   const faultsUntilMs = faults.length === 0 ? 0 : FAULTS_MS + (scenario in LONG ? LONG_MS : 0)
   return {
     scenario,
     seed,
-    plan: chance.pick(['lite', 'advanced', 'ultimate'] as const),
-    weeklyQuota: Math.ceil(WEEK_MS / intervalMs / POLL_SHARE),
+    plan,
+    weeklyQuota: asSold ? plans[plan].weeklyQuota : Math.ceil(WEEK_MS / intervalMs / POLL_SHARE),
     backfillMs,
     clockOffMs: chance.yes(0.3) ? chance.between(-20, 20) * MINUTE_MS : 0,
     faults: faults.flatMap((kind) => timedFaults(kind, chance, faultsUntilMs)),
