@@ -5,7 +5,7 @@
  */
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
-import type { Authenticate } from '../http/auth.ts'
+import type { Authenticate, Caller } from '../http/auth.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
 import { type Account, openAccount } from './account.ts'
 import type { TokenPlaces } from './capacity.ts'
@@ -63,7 +63,7 @@ class Connection {
   #bytesBeforeAuth = 0
   /** Of the wait for authentication, or of the answer to a close without one. */
   #cancelTimer = (): void => {}
-  #identity: (Identity & { leave: () => void }) | null = null
+  #identity: { caller: Caller; leave: () => void } | null = null
   #session: { replace: AbortController; done: Promise<void> } | null = null
   #cursor: string | null = null
   #code: StreamCloseCode = 'client'
@@ -207,7 +207,7 @@ class Connection {
     if (leave === null) {
       throw new StreamRefusal(406, `this token has ${tokenPlaces.limit} connections already`, 4006)
     }
-    this.#identity = { ...identity, leave }
+    this.#identity = { caller: identity.caller, leave }
     this.#cancelTimer()
     socket.off('data', this.#countBytes)
     onAuthenticated()
