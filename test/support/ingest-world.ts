@@ -301,12 +301,13 @@ export class World {
   answer(query: ListQuery): Page {
     const { sinceCursor, pageCursor, pageSize } = query
     const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
-    const inRange = this.newestFirst.filter(
+    const end = this.newestFirst.findIndex(({ key }) => key <= since)
+    const newer = end === -1 ? this.newestFirst : this.newestFirst.slice(0, end)
+    const inRange = newer.filter(
       ({ item, key }) =>
         item.visibleMs <= this.nowMs &&
         item.timeMs >= (query.fromMs ?? 0) - 999 &&
         item.timeMs <= (query.toMs ?? Number.POSITIVE_INFINITY) + 999 &&
-        key > since &&
         (pageCursor === undefined || key < pageCursor),
     )
     const chosen = inRange.slice(0, pageSize)
