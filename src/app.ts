@@ -141,8 +141,9 @@ async function buildApp(
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
     /** What `/v2` serves, resource by resource. */
     const nativeWord = settings.upstream?.nativeWord ?? 'native'
+    const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()
     const mirrored: MirrorRoute[] = [
-      ...copiedItemRoutes({ items: archiveItems(archive, clock), clock, nativeWord }),
+      ...copiedItemRoutes({ items: archiveItems(archive, clock), now: upstreamNow, nativeWord }),
       ...referenceRoutes({ store: exchanges, unknownParameters: 'warn' }),
       ...fundRoutes(fundsOff),
     ]

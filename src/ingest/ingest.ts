@@ -43,6 +43,8 @@ export interface Ingest {
   readonly references: { run(signal: AbortSignal): Promise<void> }
   readonly config: IngestConfig
   readonly completeness: Completeness
+  /** Upstream's present moment as far as its last answer tells, else ours; ms since 1970. */
+  upstreamNowMs(): number
   /** Planned polls until units come back, over the units left. */
   forecast: typeof forecast
   /** Closes the connections to upstream. */
@@ -73,6 +75,7 @@ export function createIngest(parts: IngestParts): Ingest {
   })
   const client = createUpstreamClient(transport, () => clock.now())
   const bucket = createTokenBucket(plan)
+  const observer = createObserver(metrics, config)
   const poller = createPoller({
     log: parts.log,
     copy: parts.copy,
@@ -81,7 +84,7 @@ export function createIngest(parts: IngestParts): Ingest {
     config,
     clock,
     logger: parts.logger,
-    observer: createObserver(metrics, config),
+    observer,
   })
   const references = createReferenceKeeper({
     client: createReferenceClient(transport),
@@ -93,5 +96,13 @@ export function createIngest(parts: IngestParts): Ingest {
     chance,
     logger: parts.logger,
   })
-  return { poller, references, config, completeness, forecast, close: () => client.close() }
+  return {
+    poller,
+    references,
+    config,
+    completeness,
+    upstreamNowMs: () => clock.now() + observer.skewMs,
+    forecast,
+    close: () => client.close(),
+  }
 }

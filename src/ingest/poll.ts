@@ -236,7 +236,7 @@ function fillStart(turn: Turn, page: ReadPage, lastCleanMs: number): number {
 }
 
 /** Upstream's present, by its `Date` where that can be believed, else by our clock; ms since 1970. */
-function upstreamNow({ serverMs, endedMs }: Answer): number {
+export function upstreamNow({ serverMs, endedMs }: Answer): number {
   return serverMs !== null && Math.abs(serverMs - endedMs) <= LARGEST_SKEW_MS ? serverMs : endedMs
 }
 

@@ -13,7 +13,6 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 import { EPOCH, inPlace, memoryArchive } from '../archive/samples.ts'
 import type { Item, ListBody, Reply } from '../sandbox/sandbox-client.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
-import { createManualClock } from '../support/manual-clock.ts'
 
 const KEY = 'key-of-this-test'
 
@@ -35,7 +34,7 @@ export async function openCopy(nowMs: number): Promise<CopyServer> {
   const archive = memoryArchive()
   const { logger } = keepingLogger()
   const items = archiveItems(archive, systemClock)
-  const routes = copiedItemRoutes({ items, clock: createManualClock(nowMs), nativeWord: 'native' })
+  const routes = copiedItemRoutes({ items, now: () => nowMs, nativeWord: 'native' })
   const authenticate = adminAuthenticate(KEY)
   const handler = bridgeMirror({ routes, authenticate, logger })
   const app = createApp({

@@ -25,6 +25,7 @@ import {
 const ITEMS = '/disclosures/sources/rns/items'
 /** The word of the live service in this world. */
 const WORD = 'house'
+const DAY_MS = 86_400_000
 /** Noon of the sandbox's first day: its market's clock stands still there, so that nothing is published meanwhile. */
 const NOW_MS = Date.UTC(2026, 1, 3, 12)
 
@@ -158,7 +159,9 @@ describe("the bridge's /v2 and the service that it has read", () => {
       BRIDGE_BACKFILL: `P${WORLD_DAYS}D`,
       BRIDGE_LOG_LEVEL: 'silent',
     })
-    app = await startApp(loadSettings(env, noFile), { clock: clockFrom(NOW_MS), chance: systemChance })
+    // The bridge's clock is wrong by months: what "30 days before now" means is upstream's to say.
+    const clock = clockFrom(NOW_MS + 100 * DAY_MS)
+    app = await startApp(loadSettings(env, noFile), { clock, chance: systemChance })
     running = app.runUntil(stopping.signal)
     theirs = { url: sandbox.url, key: sandbox.key }
     ours = { url: `${app.ready.http}/v2`, key: ADMIN_TOKEN }
