@@ -62,6 +62,8 @@ export interface WorldRun {
   stuck: string | null
   truth: Truth
   usage: Usage
+  /** What became visible up to here must have been seen; market time, ms since 1970. */
+  coveredMs: number
   /** Everything in the log, in sequence. */
   events: Committed[]
   /** The same as it was committed. */
@@ -117,6 +119,7 @@ export async function runWorld(
     const passedMs = clock.now() - beganMs
     return passedMs >= overMs && (passedMs >= plan.marketMs || sandbox.finished())
   }
+  const at = { sandbox, wire, clock: ours, overMs: ours.now() + Math.max(overMs, plan.marketMs) }
   try {
     life.start()
     let stuck: string | null = null
@@ -130,15 +133,17 @@ export async function runWorld(
       }
       if (life.fault() !== null) stuck = String(life.fault())
       else if (clock.now() - beganMs > plan.marketMs + overMs + LONGEST_REST_MS) stuck = 'never came to rest'
-      if (stuck !== null || (isOver() && isAtRest(life.ingest(), sandbox, wire, ours))) break
+      if (stuck !== null || (isOver() && isAtRest(life.ingest(), at))) break
       if (!stepOn(clock)) stuck = 'the poller waits for nothing'
     }
     const { head, ledger } = life.ingest().poller.state
     const evidence = { commits: life.commits, lines: life.lines, pages, head, ledger }
     const log = life.log()
+    const lastPoll = pages.findLast(({ query }) => query.has('sinceCursor'))
+    const coveredMs = sandbox.finished() ? sandbox.marketNow() : (lastPoll?.askedMs ?? 0)
     const [events, rejected] = [log.events(), await log.rejected()]
     const measured = { truth: sandbox.truth(), usage: sandbox.usage(), virtualMs: clock.now() - beganMs }
-    return { stuck, events, rejected, ...evidence, ...measured }
+    return { stuck, events, rejected, coveredMs, ...evidence, ...measured }
   } finally {
     await life.end('stop')
     await sandbox.close()
@@ -165,8 +170,14 @@ async function settle(life: Lives, wire: WireWatch): Promise<void> {
   }
 }
 
-/** True right after a poll that has seen the market of this very moment, when nothing is owed that can be paid. */
-function isAtRest({ poller, config }: Ingest, sandbox: Sandbox, wire: WireWatch, clock: Clock): boolean {
+/**
+ * True when nothing is owed that can be paid, and a poll has seen the market as it is: that of this very moment, or of
+ * one after everything was over where the market never ends.
+ */
+function isAtRest(
+  { poller, config }: Ingest,
+  { sandbox, wire, clock, overMs }: { sandbox: Sandbox; wire: WireWatch; clock: Clock; overMs: number },
+): boolean {
   const { state } = poller
   const { head } = state
   const owesNothing = head.openGaps.length === 0 && head.sweep === null && head.backfill === null
@@ -176,8 +187,9 @@ function isAtRest({ poller, config }: Ingest, sandbox: Sandbox, wire: WireWatch,
     state.request === null &&
     state.queue.length === 0 &&
     state.upstream === 'ok' &&
-    state.lastGoodPollMs === clock.now() &&
-    wire.lastRequestMs === sandbox.marketNow() &&
+    (sandbox.finished()
+      ? state.lastGoodPollMs === clock.now() && wire.lastRequestMs === sandbox.marketNow()
+      : (state.lastGoodPollMs ?? 0) > overMs) &&
     (owesNothing || !canPay)
   )
 }

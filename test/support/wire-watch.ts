@@ -6,7 +6,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 
 /** A list answer with status 200 that arrived whole and could be read. */
 export interface WholePage {
-  /** What `now` said when it was complete. */
+  /** What `now` said when it was asked for, and when it was complete. */
+  askedMs: number
   atMs: number
   /** Query of the request. */
   query: URLSearchParams
@@ -37,7 +38,7 @@ const CHANNELS = ['create', 'headers', 'bodyChunkReceived', 'trailers', 'error']
 
 /** Watches requests to `origin`. `now` gives the time that is noted. */
 export function watchWire(origin: string, now: () => number): WireWatch {
-  const bodies = new Map<object, { status: number; chunks: Uint8Array[] }>()
+  const bodies = new Map<object, { askedMs: number; status: number; chunks: Uint8Array[] }>()
   const watch = { moves: 0, requests: 0, lastRequestMs: 0, onRequest: () => {}, onPage: (_: WholePage) => {} }
   const note = (channel: (typeof CHANNELS)[number], message: Message): void => {
     const { request, response, chunk } = message
@@ -46,16 +47,19 @@ export function watchWire(origin: string, now: () => number): WireWatch {
     if (channel === 'create') {
       watch.requests += 1
       watch.lastRequestMs = now()
+      bodies.set(request, { askedMs: now(), status: 0, chunks: [] })
       watch.onRequest()
-    } else if (channel === 'headers') bodies.set(request, { status: response?.statusCode ?? 0, chunks: [] })
-    else if (channel === 'bodyChunkReceived') bodies.get(request)?.chunks.push(Buffer.from(chunk ?? []))
+    } else if (channel === 'headers') {
+      const body = bodies.get(request)
+      if (body !== undefined) body.status = response?.statusCode ?? 0
+    } else if (channel === 'bodyChunkReceived') bodies.get(request)?.chunks.push(Buffer.from(chunk ?? []))
     else {
       const body = bodies.get(request)
       bodies.delete(request)
       if (channel !== 'trailers' || body?.status !== 200) return
       const items = itemsOf(Buffer.concat(body.chunks).toString())
       const query = new URLSearchParams(request.path.split('?')[1] ?? '')
-      if (items !== null) watch.onPage({ atMs: now(), query, items })
+      if (items !== null) watch.onPage({ askedMs: body.askedMs, atMs: now(), query, items })
     }
   }
   const listeners = CHANNELS.map((channel) => ({

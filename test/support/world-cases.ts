@@ -28,6 +28,9 @@ const MARKET_MS = 13 * MINUTE_MS
 const BUSY = ['flood', 'morning-short', 'slipped-burst', 'tvr-flood', 'out-of-order-burst'] as const
 /** Of the worlds, those with the plan's own quota: a poll every few minutes, and few walks. */
 const AS_SOLD_SHARE = 0.15
+const SOLD = ['free', 'lite', 'advanced', 'ultimate'] as const
+/** Plans of the other worlds, with quota enough for a poll every few seconds. */
+const FAST = ['lite', 'advanced', 'ultimate'] as const
 /** Faults fall into this time. */
 const FAULTS_MS = 2 * MINUTE_MS
 /** Scenarios whose second burst comes ten minutes after the first, and that time. */
@@ -67,9 +70,9 @@ export function casesOf(seed: number): WorldCase[] {
 /** The world of that name. */
 export function planOf({ scenario, faults, seed }: WorldCase): WorldPlan {
   const chance = seededChance(crc32([scenario, ...faults, seed].join(' ')))
-  const plan = chance.pick(['lite', 'advanced', 'ultimate'] as const)
-  const intervalMs = chance.pick([1, 1, 2, 5, 15]) * SECOND_MS
   const asSold = chance.yes(AS_SOLD_SHARE)
+  const plan = chance.pick(asSold ? SOLD : FAST)
+  const intervalMs = chance.pick([1, 1, 2, 5, 15]) * SECOND_MS
   const backfillMs = chance.yes(0.2) ? DAY_MS : 0
   const faultsUntilMs = faults.length === 0 ? 0 : FAULTS_MS + (scenario in LONG ? LONG_MS : 0)
   return {

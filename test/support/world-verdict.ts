@@ -92,13 +92,13 @@ export function judgeWorld(plan: WorldPlan, run: WorldRun): WorldVerdict {
   }
 }
 
-/** What the market showed after the start, and of the backlog what the backfill asks for. */
+/** What the market showed from the start to the last poll, and of the backlog what the backfill asks for. */
 function expectedItems(plan: WorldPlan, run: WorldRun): TruthItem[] {
   const backlogFromMs = firstPollMs(run) - plan.backfillMs + SAME_SECOND_MS
   const asked = run.truth.backlog.filter(
     (item) => plan.backfillMs > 0 && Date.parse(item.timestamp) >= backlogFromMs,
   )
-  return [...asked, ...run.truth.items]
+  return [...asked, ...run.truth.items].filter((item) => Date.parse(item.insertedAt) <= run.coveredMs)
 }
 
 function firstPollMs(run: WorldRun): number {
@@ -211,7 +211,10 @@ function rejectedFaults(run: WorldRun): string[] {
   const kept = run.rejected.map(({ raw }) => raw)
   const startMs = firstPollMs(run)
   const shown = new Set(run.truth.malformed.map(({ raw }) => raw))
-  const expected = run.truth.malformed.filter(({ insertedAt }) => Date.parse(insertedAt) > startMs)
+  const expected = run.truth.malformed.filter(({ insertedAt }) => {
+    const insertedMs = Date.parse(insertedAt)
+    return insertedMs > startMs && insertedMs <= run.coveredMs
+  })
   return [
     ...said(
       'not rejected',
