@@ -31,8 +31,9 @@ const AS_SOLD_SHARE = 0.15
 const SOLD = ['free', 'lite', 'advanced', 'ultimate'] as const
 /** Plans of the other worlds, with quota enough for a poll every few seconds. */
 const FAST = ['lite', 'advanced', 'ultimate'] as const
-/** Faults fall into this time. */
+/** Faults fall into this time, or into so many polls where that is longer. */
 const FAULTS_MS = 2 * MINUTE_MS
+const FAULT_POLLS = 8
 /** Scenarios whose second burst comes ten minutes after the first, and that time. */
 const LONG = { morning: true, normal: true }
 const LONG_MS = 9 * MINUTE_MS
@@ -72,17 +73,20 @@ export function planOf({ scenario, faults, seed }: WorldCase): WorldPlan {
   const chance = seededChance(crc32([scenario, ...faults, seed].join(' ')))
   const asSold = chance.yes(AS_SOLD_SHARE)
   const plan = chance.pick(asSold ? SOLD : FAST)
-  const intervalMs = chance.pick([1, 1, 2, 5, 15]) * SECOND_MS
+  const fastMs = chance.pick([1, 1, 2, 5, 15]) * SECOND_MS
+  const { weeklyQuota } = asSold ? plans[plan] : { weeklyQuota: Math.ceil(WEEK_MS / fastMs / POLL_SHARE) }
+  const intervalMs = WEEK_MS / weeklyQuota / POLL_SHARE
   const backfillMs = chance.yes(0.2) ? DAY_MS : 0
-  const faultsUntilMs = faults.length === 0 ? 0 : FAULTS_MS + (scenario in LONG ? LONG_MS : 0)
+  const faultsMs = Math.max(FAULTS_MS + (scenario in LONG ? LONG_MS : 0), FAULT_POLLS * intervalMs)
+  const faultsUntilMs = faults.length === 0 ? 0 : Math.ceil(faultsMs)
   return {
     scenario,
     seed,
     plan,
-    weeklyQuota: asSold ? plans[plan].weeklyQuota : Math.ceil(WEEK_MS / intervalMs / POLL_SHARE),
+    weeklyQuota,
     backfillMs,
     clockOffMs: chance.yes(0.3) ? chance.between(-20, 20) * MINUTE_MS : 0,
-    faults: faults.flatMap((kind) => timedFaults(kind, chance, faultsUntilMs)),
+    faults: faults.flatMap((kind) => timedFaults(kind, chance, { untilMs: faultsUntilMs, mayPass: !asSold })),
     faultsUntilMs,
     ends: chance.yes(0.3) ? timedEnds(chance) : [],
     marketMs: MARKET_MS,
@@ -90,18 +94,24 @@ export function planOf({ scenario, faults, seed }: WorldCase): WorldPlan {
 }
 
 /** Not before the first second, so that the first cursor is taken: what comes before it is nobody's. */
-function timedFaults(kind: FaultKind, chance: SeededChance, untilMs: number): TimedFault[] {
+function timedFaults(
+  kind: FaultKind,
+  chance: SeededChance,
+  { untilMs, mayPass }: { untilMs: number; mayPass: boolean },
+): TimedFault[] {
   return Array.from({ length: chance.between(2, 5) }, () => {
     const early = chance.between(SECOND_MS, 100 * SECOND_MS)
     const atMs = chance.yes(0.5) ? early : chance.between(SECOND_MS, untilMs - SECOND_MS)
-    return { atMs, setting: faultSetting(kind, chance) }
+    return { atMs, setting: faultSetting(kind, chance, mayPass) }
   })
 }
 
-function faultSetting(kind: FaultKind, chance: SeededChance): FaultSetting {
-  const lasts = chance.yes(0.5)
-    ? { count: chance.between(1, 8) }
-    : { forMs: chance.between(1, 60) * SECOND_MS }
+/** `mayPass`: it may be over before a request has met it. */
+function faultSetting(kind: FaultKind, chance: SeededChance, mayPass: boolean): FaultSetting {
+  const lasts =
+    mayPass && chance.yes(0.5)
+      ? { forMs: chance.between(1, 60) * SECOND_MS }
+      : { count: chance.between(1, 8) }
   const retryAfter = chance.pick(RETRY_AFTER)
   const status = kind === 'status' ? { status: chance.pick(STATUSES) } : {}
   const is429 = kind === 'throttle-429' || kind === 'quota-429'
