@@ -5,13 +5,19 @@
 import { rmSync } from 'node:fs'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
 import { type Figure, formatFigure } from './figures.ts'
+import { benchMirror } from './mirror.ts'
 import { demoFigures, startFigures } from './process.ts'
 
 /** The embedded store with 500,000 events in it. */
 async function storeFigures(): Promise<Figure[]> {
   const store = fillStore()
   try {
-    return [...(await benchAppend(store)), ...(await benchReplay(store)), ...(await benchQueries(store))]
+    return [
+      ...(await benchReplay(store)),
+      ...(await benchQueries(store)),
+      ...(await benchMirror(store)),
+      ...(await benchAppend(store)),
+    ]
   } finally {
     store.archive.close()
     rmSync(store.folder, { recursive: true, force: true })

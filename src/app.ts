@@ -8,10 +8,12 @@ import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
 import { fundsOff } from './api/funds-off.ts'
 import { fundRoutes } from './api/mirror/fund-routes.ts'
+import { referenceRoutes } from './api/mirror/reference-routes.ts'
 import type { MirrorRoute } from './api/mirror/route.ts'
 import { bridgeMirror } from './api/mirror-router.ts'
 import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
+import { createExchangeCopy, EXCHANGES_TABLE } from './archive/exchanges.ts'
 import { createFollower } from './archive/follower.ts'
 import { archiveItems } from './archive/items.ts'
 import { createReader, type Reader } from './archive/reader.ts'
@@ -121,6 +123,7 @@ async function buildApp(
   if (ingest !== null) {
     stack.push('the upstream client', () => ingest.close())
     roles.push({ name: 'poller', run: (signal) => ingest.poller.run(signal) })
+    roles.push({ name: 'references', run: (signal) => ingest.references.run(signal) })
   }
 
   const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
@@ -134,10 +137,14 @@ async function buildApp(
       filterTestRoute(reader),
       statusRoute(status),
     )
+    const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
+    roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
     /** What `/v2` serves, resource by resource. */
     const nativeWord = settings.upstream?.nativeWord ?? 'native'
+    const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()
     const mirrored: MirrorRoute[] = [
-      ...copiedItemRoutes({ items: archiveItems(archive, clock), clock, nativeWord }),
+      ...copiedItemRoutes({ items: archiveItems(archive, clock), now: upstreamNow, nativeWord }),
+      ...referenceRoutes({ store: exchanges, unknownParameters: 'warn' }),
       ...fundRoutes(fundsOff),
     ]
     mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })

@@ -15,6 +15,7 @@ import {
   settingNames,
   testsMissing,
   unknownScripts,
+  unprovenRules,
 } from './support/page-rules.ts'
 import { root, textFiles } from './support/repository.ts'
 
@@ -74,6 +75,13 @@ test('every test that guards a rule exists under that title', () => {
   expect(testsMissing(page('docs/invariants.md'), files)).toEqual([])
 })
 
+test('every rule of the specification has a proof for the server and for the client', () => {
+  const checklist = page('docs/specification.md')
+  expect(testsMissing(checklist, files)).toEqual([])
+  expect(unprovenRules(checklist)).toEqual([])
+  expect(checklist.text.match(/^\d+\. /gm)?.length).toBeGreaterThan(80)
+})
+
 test('the version is the one of package.json', () => {
   expect(VERSION).toBe(manifest.version)
 })
@@ -95,5 +103,11 @@ test('each rule sees a wrong page', () => {
     'a.md: test/x.ts has no test "hold"',
   ])
   expect(namesInTable('## A\n| `x`, `y` | `z` |\n## B\n| `w` | |\n', 'A')).toEqual(['x', 'y'])
+  const proof = '`test/x.ts`: "holds"'
+  const checklist = `1. One\n   - server: ${proof}\n   - client: not asked: a reason long enough\n2. Two\n   - server: soon\n`
+  expect(unprovenRules({ path: 'a.md', text: checklist })).toEqual([
+    'a.md: "2. Two" has no proof for the server',
+    'a.md: "2. Two" has no proof for the client',
+  ])
   expect([...settingNames([{ path: 'a', text: 'BRIDGE_A BRIDGE_* BRIDGE_B_' }])]).toEqual(['BRIDGE_A'])
 })

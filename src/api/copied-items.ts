@@ -5,22 +5,23 @@
  */
 import type { ArchiveItems } from '../archive/items.ts'
 import { isoSeconds } from '../core/dates.ts'
-import type { Clock } from '../lifecycle/clock.ts'
 import { archiveItemStore } from './archive-items.ts'
 import { itemRoutes } from './mirror/item-routes.ts'
 import type { ListQuery } from './mirror/list-query.ts'
 import type { MirrorRoute } from './mirror/route.ts'
 
-/** The list and the single item over the copy. `nativeWord`: what stands for `native` in parameter names. */
+/** The list and the single item over the copy. */
 export function copiedItemRoutes(parts: {
   items: ArchiveItems
-  clock: Clock
+  /** Upstream's present moment, from which the default range counts back; ms since 1970. */
+  now: () => number
+  /** What stands for `native` in parameter names. */
   nativeWord: string
 }): MirrorRoute[] {
-  const { items, clock, nativeWord } = parts
+  const { items, now, nativeWord } = parts
   return itemRoutes({
     store: archiveItemStore(items),
-    now: () => clock.now(),
+    now,
     nativeWord,
     unknownParameters: 'warn',
     channel: 'ignore',

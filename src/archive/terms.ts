@@ -13,6 +13,9 @@ const VALUES_LIMIT = 64
 /** Most trigrams of a headline search, spread over the text; each costs a walk, and more narrow little further. */
 const TRIGRAMS_LIMIT = 6
 
+/** Longer than any word, so that nothing is filed under it. */
+const NO_WORD = 'nothing0'
+
 type Place = 'issuer' | 'related' | 'fca' | 'native' | 'kind'
 
 /** FTS5 expressions; an event that is asked for is found by one of them. */
@@ -110,8 +113,12 @@ function instrumentWords(
   publishersUnder: PublishersUnder,
 ): string[] | undefined {
   if (identifiers === null) return undefined
-  const companies = widened(identifiers, field, match, publishersUnder)
-  const values = [...identifiers.map((identifier) => `${field} ${identifier}`), ...companies]
+  // Who never published under an identifier is no issuer of it; only as a related company it may occur.
+  const isKnown = (identifier: string): boolean => [...publishersUnder(field, identifier)].length > 0
+  const named = match === 'related' ? identifiers : identifiers.filter(isKnown)
+  const companies = widened(named, field, match, publishersUnder)
+  const values = [...named.map((identifier) => `${field} ${identifier}`), ...companies]
+  if (values.length === 0) return [NO_WORD]
   if (values.length > VALUES_LIMIT) return undefined
   const places: Place[] = match === 'related' ? ['issuer', 'related'] : ['issuer']
   return values.flatMap((value) => places.map((place) => word(place, value)))

@@ -33,6 +33,10 @@ const commands: Record<string, Command> = {
     does: 'the synthetic upstream alone; --list shows its scenarios',
     load: async () => (await import('./sandbox.ts')).runSandboxCommand,
   },
+  doctor: {
+    does: 'check settings, machine, upstream, key and a running bridge; says what to do',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
   tail: {
     does: "follow a running bridge's stream in the terminal",
     load: async () => (await import('./tail.ts')).tailCommand,

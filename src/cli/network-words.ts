@@ -46,7 +46,7 @@ export function networkWords(code: string): NetworkWords {
   if (WRONG_PROTOCOL.test(code)) {
     return { what: `it does not speak TLS as expected (${code})`, todo: 'check whether it is http or https' }
   }
-  if (code.startsWith('HPE_')) {
+  if (code.startsWith('HPE_') || code === 'HTTPParserError') {
     return { what: `what answers is no HTTP (${code})`, todo: 'check host and port' }
   }
   return { what: `the connection failed (${code})`, todo: 'check the address and the network' }

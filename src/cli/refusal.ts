@@ -13,7 +13,6 @@ const MOST_ERRORS = 20
 
 /** What is read of a problem answer; empty where it is none. */
 interface Problem {
-  code: string
   detail: string
   oldest: string | null
   errors: FieldError[]
@@ -28,7 +27,12 @@ export function refusalOf(status: number, body: string, target: Target): BridgeE
   switch (status) {
     case 400:
     case 414:
-      return refuse('usage', `the bridge refuses the request${said}`, 'bridge tail --help lists the flags.')
+      return refuse(
+        'usage',
+        // The wrong fields say it all, where there are some.
+        `the bridge refuses the request${problem.errors.length > 0 ? '' : said}`,
+        'bridge tail --help lists the flags, docs/filters.md the fields of a filter.',
+      )
     case 401:
     case 403:
       return refuse(
@@ -73,7 +77,6 @@ function readProblem(body: string): Problem {
   }
   const fields = (parsed !== null && typeof parsed === 'object' ? parsed : {}) as Record<string, unknown>
   return {
-    code: text(fields.code),
     detail: text(fields.detail),
     oldest: text(fields.oldest) || null,
     errors: (Array.isArray(fields.errors) ? fields.errors : []).slice(0, MOST_ERRORS).map(fieldError),

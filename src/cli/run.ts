@@ -12,7 +12,7 @@ const HELP = `bridge run: runs the roles of BRIDGE_ROLES against the configured 
 
 It takes no flags: settings come from the environment (BRIDGE_*) and a .env file (docs/configuration.md).
 Needed at least: BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY, BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY.
-The ready line goes to stdout, the log to stderr.`
+The ready line goes to stdout, the log to stderr. bridge doctor looks at all of it before the first start.`
 
 /** Runs until the signal aborts. Rejects with what stopped it, wrong settings included. */
 export async function runCommand(args: string[], context: CommandContext): Promise<void> {

@@ -1,22 +1,23 @@
 /**
  * One WebSocket from its upgrade to its close (contract §8): authentication, commands, the one subscription, the close
- * code. Owns the order of messages and the bounds of one client: commands are done one by one and nothing more is read
- * meanwhile, nor while the client does not take what is written. Refuses to read events: `session.ts` does.
+ * code. Owns the order of messages and the bounds of one client: commands are few, and done one by one. Refuses to read
+ * events: `session.ts` does.
  */
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
-import type { Authenticate } from '../http/auth.ts'
+import type { Authenticate, Caller } from '../http/auth.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
 import { type Account, openAccount } from './account.ts'
 import type { TokenPlaces } from './capacity.ts'
 import { type CommandRate, createCommandRate, MAX_COMMANDS_A_SECOND } from './command-rate.ts'
 import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
 import type { StreamContext } from './context.ts'
+import { createFlow, type Flow } from './flow.ts'
 import { type Identity, identify } from './identity.ts'
 import { type KeepAlive, keepAlive } from './keep-alive.ts'
-import { type CloseCode, closeReason, errorNames, StreamRefusal } from './refusal.ts'
+import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal } from './refusal.ts'
 import { HEARTBEAT_MS, runSession, type SessionEnd, type SessionStart } from './session.ts'
-import { type Outlet, outletSink, type Sink } from './sink.ts'
+import { type Outlet, outletSink } from './sink.ts'
 import { startAt } from './start.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
 
@@ -25,6 +26,8 @@ export const MAX_MESSAGE_BYTES = 256 * 1024
 /** Bytes that a client may send before it has authenticated, frame heads included. */
 export const MAX_BYTES_BEFORE_AUTH = 4 * 1024
 const AUTH_MS = 10_000
+/** Time for the answer to a close, for clients that nobody knows; the library gives the others longer. */
+export const STRANGER_LINGER_MS = 1000
 
 export interface ConnectionOptions {
   context: StreamContext
@@ -51,18 +54,16 @@ export function serveConnection(options: ConnectionOptions): void {
 class Connection {
   readonly #options: ConnectionOptions
   readonly #account: Account
-  readonly #sink: Sink
+  readonly #flow: Flow
   readonly #rate: CommandRate = createCommandRate()
   readonly #keepAlive: KeepAlive
   /** Aborts when closing has begun or the socket is gone: nothing is written from then on. */
   readonly #ended = new AbortController()
   #jobs: Promise<void> = Promise.resolve()
-  /** Reasons not to read from the client at the moment. */
-  #holds = 0
-  #waitsForRoom = false
   #bytesBeforeAuth = 0
-  #cancelAuthTimer = (): void => {}
-  #identity: (Identity & { leave: () => void }) | null = null
+  /** Of the wait for authentication, or of the answer to a close without one. */
+  #cancelTimer = (): void => {}
+  #identity: { caller: Caller; leave: () => void } | null = null
   #session: { replace: AbortController; done: Promise<void> } | null = null
   #cursor: string | null = null
   #code: StreamCloseCode = 'client'
@@ -71,12 +72,18 @@ class Connection {
     const { context, webSocket, socket } = options
     this.#options = options
     this.#account = openAccount(context, 'ws')
-    this.#sink = outletSink(socket, context.stallMs)
+    this.#flow = createFlow({
+      sink: outletSink(socket, context.stallMs),
+      reading: webSocket,
+      ended: this.#ended.signal,
+      onSlow: this.#account.onSlow,
+      onStalled: () => this.#closeAfter('too_slow'),
+    })
     this.#keepAlive = keepAlive({
       clock: context.clock,
       chance: context.chance,
       ping: (payload) => webSocket.ping(payload),
-      isHeld: () => this.#holds > 0,
+      isHeld: () => this.#flow.isHeld,
       onDead: () => this.#close(4201, 'no pong within 10 s'),
     })
   }
@@ -94,7 +101,7 @@ class Connection {
       return
     }
     socket.on('data', this.#countBytes)
-    this.#cancelAuthTimer = context.clock.after(AUTH_MS, () =>
+    this.#cancelTimer = context.clock.after(AUTH_MS, () =>
       this.#refuse(new StreamRefusal(404, 'no authentication within 10 s', 4001), null),
     )
   }
@@ -126,7 +133,7 @@ class Connection {
   readonly #onClosed = (): void => {
     const { context, onAuthenticated, onClosed } = this.#options
     this.#ended.abort()
-    this.#cancelAuthTimer()
+    this.#cancelTimer()
     this.#keepAlive.stop()
     context.stopping.removeEventListener('abort', this.#onStop)
     this.#identity?.leave()
@@ -139,7 +146,7 @@ class Connection {
   readonly #onStop = (): void => {
     if (this.#session !== null) return
     const { context, framing } = this.#options
-    this.#write(Buffer.concat(framing.goingAway(context.reconnectInMs())))
+    this.#flow.write(Buffer.concat(framing.goingAway(context.reconnectInMs())))
     this.#closeAfter('drained')
   }
 
@@ -158,14 +165,14 @@ class Connection {
 
   /** One job after the other; the client is not read from until they are done. */
   #enqueue(job: () => Promise<void>): void {
-    this.#hold()
+    this.#flow.hold()
     this.#jobs = this.#jobs.then(async () => {
       try {
         if (!this.#ended.signal.aborted) await job()
       } catch (error) {
         this.#refuse(error, null)
       }
-      this.#letRead()
+      this.#flow.letRead()
     })
   }
 
@@ -200,8 +207,8 @@ class Connection {
     if (leave === null) {
       throw new StreamRefusal(406, `this token has ${tokenPlaces.limit} connections already`, 4006)
     }
-    this.#identity = { ...identity, leave }
-    this.#cancelAuthTimer()
+    this.#identity = { caller: identity.caller, leave }
+    this.#cancelTimer()
     socket.off('data', this.#countBytes)
     onAuthenticated()
     const { epoch, oldest, latest } = context.reader
@@ -216,11 +223,10 @@ class Connection {
       const detail = `what follows this cursor is no longer kept; oldest=${start.oldest}`
       throw new StreamRefusal(410, detail, 4010)
     }
-    // What the subscription before has written is taken first: replacing it never piles up.
-    if (!(await this.#sink.room(signal))) return
     this.#session?.replace.abort()
     await this.#session?.done
-    if (signal.aborted) return
+    // What the subscription before has written is taken first: replacing it never piles up.
+    if (!(await this.#flow.room(signal))) return
     const replace = new AbortController()
     this.#session = { replace, done: this.#run(command, start.start, replace.signal) }
   }
@@ -241,7 +247,7 @@ class Connection {
         opening: Buffer.concat(
           framing.control('subscribed', { id, filter: filter ?? {}, from: fromToJson(from) }),
         ),
-        sink: { write: (frames) => this.#write(frames), room: (signal) => this.#sink.room(signal) },
+        sink: this.#flow,
         clock: context.clock,
         gone: AbortSignal.any([this.#ended.signal, replaced]),
         stopping: context.stopping,
@@ -250,7 +256,8 @@ class Connection {
         onCursor: (cursor) => {
           this.#cursor = cursor
         },
-        onSlow: this.#account.onSlow,
+        // The flow tells it, whoever wrote.
+        onSlow: () => {},
       })
       this.#closeAfter(end)
     } catch (error) {
@@ -272,34 +279,7 @@ class Connection {
   }
 
   #control(...message: Parameters<MessageFraming['control']>): void {
-    this.#write(Buffer.concat(this.#options.framing.control(...message)))
-  }
-
-  #write(frames: Buffer): boolean {
-    if (this.#ended.signal.aborted) return true
-    const taken = this.#sink.write(frames)
-    if (!taken && !this.#waitsForRoom) void this.#holdUntilRoom()
-    return taken
-  }
-
-  /** A client that does not read is not read from: its commands and their answers cannot pile up. */
-  async #holdUntilRoom(): Promise<void> {
-    this.#waitsForRoom = true
-    this.#hold()
-    const hasRoom = await this.#sink.room(this.#ended.signal)
-    this.#waitsForRoom = false
-    this.#letRead()
-    if (!hasRoom) this.#closeAfter('too_slow')
-  }
-
-  #hold(): void {
-    this.#holds += 1
-    if (!this.#ended.signal.aborted) this.#options.webSocket.pause()
-  }
-
-  #letRead(): void {
-    this.#holds -= 1
-    if (this.#holds === 0) this.#options.webSocket.resume()
+    this.#flow.write(Buffer.concat(this.#options.framing.control(...message)))
   }
 
   #refuse(error: unknown, id: string | null): void {
@@ -319,7 +299,11 @@ class Connection {
     if (this.#ended.signal.aborted) return
     this.#code = `${code}`
     this.#ended.abort()
-    const { webSocket } = this.#options
+    const { webSocket, context } = this.#options
+    if (this.#identity === null) {
+      this.#cancelTimer()
+      this.#cancelTimer = context.clock.after(STRANGER_LINGER_MS, () => webSocket.terminate())
+    }
     // The answer to the close has to be read, whatever held reading up.
     webSocket.resume()
     webSocket.close(code, closeReason(what, cursor))
@@ -329,19 +313,4 @@ class Connection {
 function tooLarge(most: number): StreamRefusal {
   const when = most === MAX_BYTES_BEFORE_AUTH ? ' before authentication' : ''
   return new StreamRefusal(400, `more than ${most} bytes${when}`, 1009)
-}
-
-/** The code that the library closed with, by its error. */
-function protocolCode(error: Error & { code?: unknown }): StreamCloseCode {
-  switch (error.code) {
-    case 'WS_ERR_INVALID_UTF8':
-      return '1007'
-    case 'WS_ERR_TOO_MANY_BUFFERED_PARTS':
-      return '1008'
-    case 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH':
-    case 'WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH':
-      return '1009'
-    default:
-      return '1002'
-  }
 }

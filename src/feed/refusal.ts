@@ -47,3 +47,21 @@ export function closeReason(what: string, cursor: string | null): string {
   const bytes = Buffer.from(what).subarray(0, MOST_REASON_BYTES - end.length)
   return `${bytes.toString().replace(/\uFFFD+$/, '')}${end}`
 }
+
+/** Codes that the library closes with by itself when frames are broken (RFC 6455 §7.4.1). */
+export type ProtocolCode = '1002' | '1007' | '1008' | '1009'
+
+/** The one of them behind an error of the library. */
+export function protocolCode(error: Error & { code?: unknown }): ProtocolCode {
+  switch (error.code) {
+    case 'WS_ERR_INVALID_UTF8':
+      return '1007'
+    case 'WS_ERR_TOO_MANY_BUFFERED_PARTS':
+      return '1008'
+    case 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH':
+    case 'WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH':
+      return '1009'
+    default:
+      return '1002'
+  }
+}

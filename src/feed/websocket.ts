@@ -13,7 +13,7 @@ import { HttpProblem, problemOf, retryLater } from '../http/problem.ts'
 import type { Route } from '../http/route.ts'
 import { endWithProblem, type Upgrade } from '../http/upgrade.ts'
 import { createPlaces, type TokenPlaces } from './capacity.ts'
-import { MAX_MESSAGE_BYTES, serveConnection } from './connection.ts'
+import { MAX_MESSAGE_BYTES, STRANGER_LINGER_MS, serveConnection } from './connection.ts'
 import type { StreamContext } from './context.ts'
 import { closeReason } from './refusal.ts'
 import type { Outlet } from './sink.ts'
@@ -152,10 +152,14 @@ function chosen(offered: Iterable<string>): Subprotocol | null {
   return null
 }
 
-function refuseOverCapacity({ places, metrics }: StreamContext, webSocket: WebSocket): void {
+function refuseOverCapacity({ clock, places, metrics }: StreamContext, webSocket: WebSocket): void {
   metrics.streamCloses.add({ transport: 'ws', code: '4100' })
   // Whatever it sends meanwhile is of no interest, broken or not.
   webSocket.on('error', () => {})
+  webSocket.on(
+    'close',
+    clock.after(STRANGER_LINGER_MS, () => webSocket.terminate()),
+  )
   webSocket.close(
     4100,
     closeReason(`this node serves ${places.limit} streams already; come back later`, null),

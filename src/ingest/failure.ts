@@ -16,7 +16,10 @@ const LONGEST_TROUBLE_MS = 5_000
 /** Waits after a refused key: somebody has to act. */
 const UNAUTHORISED = { baseMs: 10_000, factor: 2, maxMs: 15 * 60_000, jitter: 0.1 }
 
-/** Blocks further requests for as long as the failure asks for. `spentMs` is when its unit was counted. */
+/**
+ * Blocks further requests for as long as the failure asks for. `spentMs` is when its unit was counted. Only a request
+ * that never left gives its unit back: a 429 that is judged to be the quota's may still be the throttle's, which counts.
+ */
 export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: number): void {
   const { state, config, nowMs } = turn
   const request = state.request
@@ -38,9 +41,6 @@ export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: numbe
       nowMs,
     }
     const verdict = judge429(evidence, config.chance)
-    if (verdict.kind === 'quota') {
-      state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: request.purpose }]
-    }
     state.upstream = verdict.kind === 'quota' ? 'quota' : 'throttled'
     result = verdict.kind === 'quota' ? 'quota' : 'throttled'
     waitMs = verdict.waitMs

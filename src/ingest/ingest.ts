@@ -12,10 +12,12 @@ import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
+import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
 import { createObserver, forecast } from './observer.ts'
 import type { Copy, Poller } from './poller.ts'
 import { createPoller } from './poller.ts'
+import { createReferenceKeeper } from './reference-keeper.ts'
 import type { IngestConfig } from './state.ts'
 
 /** One request may take so long, first byte sent to last byte read. A page of 200 items is 300 KB. */
@@ -34,18 +36,22 @@ export interface IngestParts {
   metrics: Metrics
 }
 
-/** The poller with what the status page asks of it. */
+/** The poller and what goes on beside it, with what the status page asks of it. */
 export interface Ingest {
   readonly poller: Poller
+  /** Keeps the exchange references while this process leads; runs beside the poller. */
+  readonly references: { run(signal: AbortSignal): Promise<void> }
   readonly config: IngestConfig
   readonly completeness: Completeness
+  /** Upstream's present moment as far as its last answer tells, else ours; ms since 1970. */
+  upstreamNowMs(): number
   /** Planned polls until units come back, over the units left. */
   forecast: typeof forecast
   /** Closes the connections to upstream. */
   close(): Promise<void>
 }
 
-/** Builds the poller; `poller.run` starts it. */
+/** Builds both; `poller.run` and `references.run` start them. */
 export function createIngest(parts: IngestParts): Ingest {
   const { upstream, clock, chance, metrics } = parts
   const { plan } = upstream
@@ -68,15 +74,35 @@ export function createIngest(parts: IngestParts): Ingest {
     clock,
   })
   const client = createUpstreamClient(transport, () => clock.now())
+  const bucket = createTokenBucket(plan)
+  const observer = createObserver(metrics, config)
   const poller = createPoller({
     log: parts.log,
     copy: parts.copy,
     client,
-    bucket: createTokenBucket(plan),
+    bucket,
     config,
     clock,
     logger: parts.logger,
-    observer: createObserver(metrics, config),
+    observer,
   })
-  return { poller, config, completeness, forecast, close: () => client.close() }
+  const references = createReferenceKeeper({
+    client: createReferenceClient(transport),
+    poller,
+    bucket,
+    ratePerSecond: plan.ratePerSecond,
+    log: parts.log,
+    clock,
+    chance,
+    logger: parts.logger,
+  })
+  return {
+    poller,
+    references,
+    config,
+    completeness,
+    upstreamNowMs: () => clock.now() + observer.skewMs,
+    forecast,
+    close: () => client.close(),
+  }
 }

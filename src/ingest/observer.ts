@@ -1,11 +1,13 @@
 /**
- * What the poller tells the metrics. Owns which event becomes which figure. Refuses to decide anything.
+ * What the poller tells the metrics. Owns which event becomes which figure, and how far upstream's clock is from ours.
+ * Refuses to decide anything.
  */
 import type { Committed } from '../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../core/event.ts'
 import { type Quota, quotaAt } from '../governor/ledger.ts'
 import type { Purpose } from '../log/log.ts'
 import type { Metrics, PollResult } from '../obs/metrics.ts'
+import { upstreamNow } from './poll.ts'
 import type { Answer, IngestConfig, IngestState, QueuedCommit } from './state.ts'
 
 /** Told by the poller as things happen; never throws. */
@@ -24,6 +26,8 @@ export interface Observer {
   commitBroke(code: 'unknown' | 'fenced', durationMs: number): void
   /** This process leads from now on, or no longer. */
   leads(isLeader: boolean): void
+  /** Upstream's clock minus ours, by its last answer; 0 where they agree. Milliseconds. */
+  readonly skewMs: number
   /** The state after a step. */
   stateChanged(state: IngestState, nowMs: number): void
 }
@@ -34,7 +38,6 @@ const SMALLEST_SKEW_MS = 1500
 /** An observer that writes into the metrics. */
 export function createObserver(metrics: Metrics, config: IngestConfig): Observer {
   let isLeader = false
-  /** Upstream's clock minus ours. */
   let skewMs = 0
 
   const observeEvent = (event: Committed, purpose: Purpose, nowMs: number): void => {
@@ -52,6 +55,9 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
   }
 
   return {
+    get skewMs() {
+      return skewMs
+    },
     requestDone(purpose, result) {
       metrics.pollRequests.add({ purpose, result })
       if (result === 'throttled') metrics.upstream429.add({ kind: 'throttle' })
@@ -59,7 +65,7 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
     },
     answered(answer) {
       if (answer.serverMs !== null) {
-        const apartMs = answer.serverMs + 500 - answer.endedMs
+        const apartMs = upstreamNow(answer) + 500 - answer.endedMs
         skewMs = Math.abs(apartMs) < SMALLEST_SKEW_MS ? 0 : apartMs
       }
       if (answer.kind === 'ok') metrics.items.add({ disposition: 'duplicate' }, answer.value.duplicates)

@@ -12,8 +12,12 @@ import type { Answer, HeldItem, ReadPage, Turn } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 import { overflowCause, startWalk } from './walk.ts'
 
-/** A round that brings so many items is part of a burst: what came in behind the cursor is looked for after it. */
+/**
+ * So many items within so long a time are a burst, however often we poll: what came in behind the cursor is looked for
+ * after it. Outside the bursts of the morning never more than 45 a minute came.
+ */
 const BURST_ITEMS = 20
+const BURST_MS = 20_000
 /** The sweep waits for so long a quiet after the burst; items have come in 20 s behind their neighbours. */
 const SWEEP_QUIET_MS = 20_000
 /** The sweep begins this long before the burst's first poll. */
@@ -102,19 +106,12 @@ export function answerPoll(turn: Turn, query: ListQuery, answer: Answer, spentMs
 }
 
 /**
- * An answer that leads nowhere: a cursor that an earlier poll already had, or more items announced with none that is
- * unknown, twice for the same cursor. Following it would spend the quota in a circle.
+ * An answer that leads nowhere: a cursor that an earlier poll already had, or known items, or more of them, under the
+ * cursor that was sent. Following it would spend the quota in a circle.
  */
 function circleIn(turn: Turn, query: ListQuery, page: ReadPage): string | null {
   const { latestCursor } = page
-  if (query.sinceCursor === undefined) return null
-  if (page.fresh.length > 0) {
-    turn.state.knownOverflows = 0
-    return null
-  }
-  turn.state.knownOverflows = page.hasMore === true ? turn.state.knownOverflows + 1 : 0
-  if (turn.state.knownOverflows > 1) return 'more is announced again, but every item is known'
-  if (latestCursor === null) return null
+  if (query.sinceCursor === undefined || page.fresh.length > 0 || latestCursor === null) return null
   const moved = latestCursor !== query.sinceCursor
   if (moved && turn.state.usedCursors.includes(latestCursor))
     return 'the answer goes back to a cursor already used'
@@ -122,6 +119,23 @@ function circleIn(turn: Turn, query: ListQuery, page: ReadPage): string | null {
   if (!moved && page.hasMore === true)
     return 'more is announced under the cursor that was sent, but nothing came'
   return null
+}
+
+/**
+ * True when more is announced behind a page that holds nothing new, and was by the poll before: that one's fill has
+ * read what there was. The cursor moves on all the same. Counts the polls in a row that say so.
+ */
+function isKnownAgain(turn: Turn, query: ListQuery, page: ReadPage): boolean {
+  const knownMore = overflows(turn, query, page) && page.fresh.length + page.rejected.length === 0
+  turn.state.knownOverflows = knownMore ? turn.state.knownOverflows + 1 : 0
+  if (turn.state.knownOverflows < 2) return false
+  turn.actions.push({
+    type: 'report',
+    level: 'warn',
+    event: 'poll.known_overflow',
+    fields: { reason: 'more is announced again, but every item is known: nothing is walked for it' },
+  })
+  return true
 }
 
 /** The very first answer: its cursor is where polling starts; the backfill reads what lies before it. */
@@ -184,9 +198,11 @@ function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number
   const cursor = page.latestCursor ?? head.cursor
   const held = addHeld({ held: [], latest: new Map() }, page.fresh).held
   const first: NonNullable<Commit['head']> = { cursor, lastCleanPollMs: startMs }
-  const sweep = sweepAfter(turn, held, overflows(turn, query, page), lastCleanMs)
+  const again = isKnownAgain(turn, query, page)
+  const overflowed = overflows(turn, query, page) && !again
+  const sweep = sweepAfter(turn, held, overflowed, lastCleanMs)
   if (sweep !== null) first.sweep = sweep
-  if (overflows(turn, query, page)) {
+  if (overflowed) {
     remember(turn, cursor)
     startWalk(turn, {
       kind: 'fill',
@@ -220,7 +236,7 @@ function fillStart(turn: Turn, page: ReadPage, lastCleanMs: number): number {
 }
 
 /** Upstream's present, by its `Date` where that can be believed, else by our clock; ms since 1970. */
-function upstreamNow({ serverMs, endedMs }: Answer): number {
+export function upstreamNow({ serverMs, endedMs }: Answer): number {
   return serverMs !== null && Math.abs(serverMs - endedMs) <= LARGEST_SKEW_MS ? serverMs : endedMs
 }
 
@@ -244,11 +260,20 @@ function sweepAfter(
   overflowed: boolean,
   lastCleanMs: number,
 ): PendingSweep | null {
-  if (!turn.config.sweeps || (held.length < BURST_ITEMS && !overflowed)) return null
+  const inBurst = arrivedLately(turn, held.length) >= BURST_ITEMS && held.length > 0
+  if (!turn.config.sweeps || (!inBurst && !overflowed)) return null
   const standing = turn.state.head.sweep
   const fromMs = Math.min(standing?.fromMs ?? Number.POSITIVE_INFINITY, lastCleanMs - SWEEP_MARGIN_MS)
   const longEnough = standing !== null && lastCleanMs - fromMs > LONGEST_SWEEP_MS
   return { fromMs, dueAtMs: longEnough ? standing.dueAtMs : turn.nowMs + SWEEP_QUIET_MS, attempts: 0 }
+}
+
+/** Items that polls have brought within the time of a burst, these included. */
+function arrivedLately(turn: Turn, items: number): number {
+  const { nowMs } = turn
+  const lately = turn.state.arrivals.filter(({ atMs }) => atMs > nowMs - BURST_MS && atMs <= nowMs)
+  turn.state.arrivals = items === 0 ? lately : [...lately, { atMs: nowMs, items }]
+  return turn.state.arrivals.reduce((sum, arrival) => sum + arrival.items, 0)
 }
 
 function remember(turn: Turn, cursor: string | null): void {

@@ -131,6 +131,8 @@ export interface IngestState {
   usedCursors: string[]
   /** Polls in a row that announced more and brought nothing unknown. */
   knownOverflows: number
+  /** What the latest polls brought, oldest first: a burst shows. */
+  arrivals: readonly { atMs: number; items: number }[]
   refunds: Refund[]
 }
 
@@ -230,6 +232,7 @@ export function initialState(): IngestState {
     lastSeenMs: 0,
     usedCursors: [],
     knownOverflows: 0,
+    arrivals: [],
     refunds: [],
   }
 }

@@ -71,10 +71,14 @@ export function createMetrics(options: { version: string }) {
   const make = createInstruments()
   const { registry } = make
   const metrics = {
-    pollRequests: make.counter('poll_requests_total', 'Requests to the upstream.', {
-      purpose: purposes,
-      result: pollResults,
-    }),
+    pollRequests: make.counter(
+      'poll_requests_total',
+      'Requests to the upstream with the key, so those that cost a unit.',
+      {
+        purpose: purposes,
+        result: pollResults,
+      },
+    ),
     pollLastSuccess: make.gauge(
       'poll_last_success_timestamp_seconds',
       'When a poll last succeeded, seconds since 1970; 0 before the first.',

@@ -35,6 +35,8 @@ export const GUID_DOMAIN = 'wire.sandbox.example'
 /** Of company announcements, so that about 0.3 % of all items replace another. */
 const REPLACING_SHARE = 0.005
 const ORPHAN_SHARE = 0.01
+/** Of all announcements: they name their issuer, but none of its instruments. */
+const UNTAGGED_SHARE = 0.005
 /** Numbers of one letter; a day uses each at most once. */
 const NUMBERS = 10_000
 /** Has no factor in common with NUMBERS, so that steps of it reach every number before one comes again. */
@@ -69,7 +71,7 @@ export function draftDay(
       issuer: pickIssuer(chance, market.issuers, { category, phase, firstFund, index }),
       seed,
       replacesGuid: null,
-      variant: null,
+      variant: seededChance(seed ^ 0x38495ab5).yes(UNTAGGED_SHARE) ? 'no-instrument' : null,
     }
     drafts.push(draft)
     if (category.by === 'company' && chance.yes(REPLACING_SHARE)) {

@@ -20,11 +20,20 @@ export interface Instrument {
   symbol: string | null
 }
 
+/** How an issuer is called from `fromMs` (ms since 1970) on. Never its LEI: that stays. */
+export interface IssuerChange {
+  fromMs: number
+  name: string
+  instruments: readonly Instrument[]
+}
+
 /** One publisher. Every instrument after the first is a sibling listing of the same issuer. */
 export interface Issuer {
   name: string
   lei: string | null
   instruments: readonly Instrument[]
+  /** What becomes of name and instruments later, rising by time. */
+  changes: readonly IssuerChange[]
 }
 
 export interface Issuers {
@@ -64,18 +73,35 @@ export function createIssuers(seed: number): Issuers {
     const country = chance.pick(['GB', 'GB', 'GB', 'JE', 'IE', 'GG'])
     const first = instrument(country, chance.yes(0.8) ? 3 : 4)
     const siblings = chance.yes(SIBLING_SHARE) ? [instrument(country, 4)] : []
-    return { name: unique(() => companyName(chance)), lei: lei(), instruments: [first, ...siblings] }
+    return {
+      name: unique(() => companyName(chance)),
+      lei: lei(),
+      instruments: [first, ...siblings],
+      changes: [],
+    }
   })
   const funds = fundHouses.flatMap((house) =>
     Array.from({ length: FUNDS_PER_HOUSE }, () => ({
       name: unique(() => fundName(chance, house)),
       lei: lei(),
       instruments: [instrument('IE', 4)],
+      changes: [],
     })),
   )
-  const holders = holderNames.map((name) => ({ name, lei: lei(), instruments: [instrument('GB', 3)] }))
-  const operator = { name: 'Sandbox Exchange Group PLC', lei: lei(), instruments: [instrument('GB', 4)] }
+  const plain = (name: string, symbolLength: number): Issuer => ({
+    name,
+    lei: lei(),
+    instruments: [instrument('GB', symbolLength)],
+    changes: [],
+  })
+  const holders = holderNames.map((name) => plain(name, 3))
+  const operator = plain('Sandbox Exchange Group PLC', 4)
   return { companies, funds, holders, operator }
+}
+
+/** How the issuer is called at a moment, ms since 1970. */
+export function appearanceAt(issuer: Issuer, timeMs: number): Pick<IssuerChange, 'name' | 'instruments'> {
+  return issuer.changes.findLast(({ fromMs }) => fromMs <= timeMs) ?? issuer
 }
 
 /** One of the list, the earlier the likelier: rank r with a chance proportional to about 1/r (Zipf). */
@@ -86,7 +112,8 @@ export function pickPopular<T>(chance: SeededChance, members: readonly T[]): T {
   return member
 }
 
-function companyName(chance: SeededChance): string {
+/** A made-up name; not every draw is another one. */
+export function companyName(chance: SeededChance): string {
   return `${chance.pick(companyWords)} ${chance.pick(companyTrades)} ${chance.pick(companyEndings)}`
 }
 

@@ -7,7 +7,7 @@ import { isoSeconds } from '../core/dates.ts'
 import { nativeNames } from './data/categories.ts'
 import { months, places } from './data/names.ts'
 import type { Draft } from './draft.ts'
-import { type Issuer, type Issuers, pickPopular } from './issuers.ts'
+import { appearanceAt, type Issuer, type Issuers, pickPopular } from './issuers.ts'
 import { type CompanyJson, type ItemJson, itemVariants } from './item-variants.ts'
 
 /** Headlines stop here, as on the live service; one that is cut may end in a blank. */
@@ -50,8 +50,8 @@ export function itemJson(draft: Draft, market: ItemContext, amendment: Amendment
     source: 'RNS',
     guid: draft.guid,
     version: 1,
-    issuer: company(draft.issuer, chance),
-    ...(named ? { related: [company(other, chance)] } : {}),
+    issuer: company(draft.issuer, draft.timeMs, chance),
+    ...(named ? { related: [company(other, draft.timeMs, chance)] } : {}),
     headline: amendment === null ? text : `${text.slice(0, LONGEST_HEADLINE - 4)} (${amendment.revision})`,
     category: categories(draft, market.nativeKind),
     publication: [
@@ -69,11 +69,13 @@ function timestamp({ timeMs, fraction }: Draft): string {
   return fraction === '' ? seconds : seconds.replace('Z', `.${fraction}Z`)
 }
 
-function company(issuer: Issuer, chance: SeededChance): CompanyJson {
-  const [first, sibling] = issuer.instruments
+/** The company as it is called at that moment. */
+function company(issuer: Issuer, timeMs: number, chance: SeededChance): CompanyJson {
+  const { name, instruments } = appearanceAt(issuer, timeMs)
+  const [first, sibling] = instruments
   const instrument = sibling !== undefined && chance.yes(SIBLING_SHARE) ? sibling : first
   return {
-    name: issuer.name,
+    name,
     ...(issuer.lei === null ? {} : { lei: issuer.lei }),
     ...(instrument === undefined
       ? {}
@@ -107,8 +109,8 @@ function categories({ category }: Draft, nativeKind: string): ItemJson['category
 
 function headline(draft: Draft, chance: SeededChance, other: Issuer): string {
   const values: Record<string, string> = {
-    name: draft.issuer.name,
-    other: other.name,
+    name: appearanceAt(draft.issuer, draft.timeMs).name,
+    other: appearanceAt(other, draft.timeMs).name,
     month: chance.pick(months),
     place: chance.pick(places),
     year: String(new Date(draft.timeMs).getUTCFullYear()),

@@ -93,7 +93,8 @@ export interface Market {
 /** A market whose clock starts now, with its backlog already published. */
 export function createMarket(options: MarketOptions, clock: Clock): Market {
   const { scenario, seed, nativeKind, documentsUrl } = options
-  const source = { seed, issuers: createIssuers(seed), nativeKind, documentsUrl }
+  const issuers = scenario.cast(createIssuers(seed), { seed, day: scenario.day })
+  const source = { seed, issuers, nativeKind, documentsUrl }
   const momentMs = (time: string): number => londonMomentMs(scenario.day, time)
   const startMs = momentMs(scenario.start)
   const skips = scenario.skips.map(({ from, to }) => ({ fromMs: momentMs(from), toMs: momentMs(to) }))
@@ -175,7 +176,7 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
 
   return {
     shelf,
-    issuers: source.issuers,
+    issuers,
     nowMs: () => time.nowMs(),
     advance,
     publish(handed) {

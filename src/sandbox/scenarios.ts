@@ -5,6 +5,7 @@
 import { didYouMean } from '../core/near.ts'
 import { BridgeError } from '../errors.ts'
 import { calendarScenarios } from './scenarios/calendar.ts'
+import { corporateActionScenarios } from './scenarios/corporate-actions.ts'
 import { documentScenarios } from './scenarios/documents.ts'
 import { oddItemScenarios } from './scenarios/odd-items.ts'
 import { outageScenarios } from './scenarios/outages.ts'
@@ -22,6 +23,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...oddItemScenarios,
   ...outageScenarios,
   ...documentScenarios,
+  ...corporateActionScenarios,
 }
 
 /**

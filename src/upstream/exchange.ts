@@ -1,6 +1,6 @@
 /**
  * Exchange references of upstream, read tolerantly (specification §2.9 to §2.11). Owns which members are understood; the
- * text of each goes on as it came, unknown members included. Refuses an entry only where it has no usable MIC.
+ * text of each goes on as it came, unknown members included. Refuses an entry only where it has no usable MIC or no bounds.
  */
 import { readPage } from './page.ts'
 import { dataText } from './split-items.ts'
@@ -45,7 +45,7 @@ export interface ExchangeDetail extends ListedExchange {
 export interface ExchangePage {
   /** In the order upstream sent them. */
   exchanges: ListedExchange[]
-  /** Entries without a usable MIC. */
+  /** Entries without a usable MIC, or longer than 256 Ki characters. */
   unreadable: number
   /** Cursor of the next page; null at the end; undefined where the answer does not say. */
   nextCursor: string | null | undefined
@@ -53,6 +53,8 @@ export interface ExchangePage {
 
 /** A MIC is a path segment and a key here, so it may hold nothing else; ISO 10383 has four of these characters. */
 const MIC = /^[A-Za-z0-9]{1,12}$/
+/** Entries and details are some hundred characters to some thousand; what is longer than this is no reference. */
+const LONGEST_TEXT = 256 * 1024
 
 type Result<T> = { ok: true; value: T } | { ok: false; reason: string }
 
@@ -95,7 +97,7 @@ export function readExchange(body: string, mic: string): Result<ExchangeDetail> 
 function listedExchange(value: unknown, text: string): ListedExchange | null {
   const fields = fieldsOf(value)
   const mic = micOf(fields)
-  if (mic === null) return null
+  if (mic === null || text.length > LONGEST_TEXT) return null
   return {
     mic,
     name: textOf(fields.name),

@@ -5,15 +5,15 @@
 
 /**
  * The texts of the elements of the top-level member `data`, each on one line (line breaks between tokens become
- * blanks). `text` must be valid JSON whose top level is an object with an array `data`; the last such member counts,
- * as it does for JSON.parse.
+ * blanks); none where that is no array. `text` must be valid JSON; of several such members the last counts, as it does
+ * for JSON.parse.
  */
 export function splitItems(text: string): string[] {
   const data = findData(text)
   return data === null ? [] : elementsOf(text, data.start)
 }
 
-/** The text of the top-level member `data`, on one line, whatever it is; null where there is none. Same conditions. */
+/** The text of the top-level member `data`, on one line, whatever it is; null where there is none. `text` must be valid JSON. */
 export function dataText(text: string): string | null {
   const data = findData(text)
   return data === null ? null : onOneLine(text.slice(data.start, data.end))
@@ -21,13 +21,15 @@ export function dataText(text: string): string | null {
 
 function findData(text: string): { start: number; end: number } | null {
   let data: { start: number; end: number } | null = null
-  let at = skipBlanks(text, text.indexOf('{') + 1)
+  const start = skipBlanks(text, 0)
+  if (text[start] !== '{') return null
+  let at = skipBlanks(text, start + 1)
   while (text[at] !== '}') {
     const nameEnd = skipString(text, at)
-    const start = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
-    const end = skipValue(text, start)
-    if (JSON.parse(text.slice(at, nameEnd)) === 'data') data = { start, end }
-    at = skipComma(text, end)
+    const valueStart = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
+    const valueEnd = skipValue(text, valueStart)
+    if (JSON.parse(text.slice(at, nameEnd)) === 'data') data = { start: valueStart, end: valueEnd }
+    at = skipComma(text, valueEnd)
   }
   return data
 }

@@ -1,58 +1,16 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { copiedItemRoutes } from '../../src/api/copied-items.ts'
-import { bridgeMirror } from '../../src/api/mirror-router.ts'
-import { archiveItems } from '../../src/archive/items.ts'
+import { expect, test } from 'vitest'
 import type { NewEvent } from '../../src/core/event.ts'
-import { createApp } from '../../src/http/app.ts'
-import { adminAuthenticate } from '../../src/http/auth.ts'
-import { listen } from '../../src/http/listener.ts'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { eventWith, gapAt, inPlace, memoryArchive, START_MS } from '../archive/samples.ts'
-import { guids, type ListBody } from '../sandbox/sandbox-client.ts'
-import { keepingLogger } from '../support/keeping-logger.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { eventWith, gapAt, inPlace, START_MS } from '../archive/samples.ts'
+import { guids, type Reply } from '../sandbox/sandbox-client.ts'
+import { openCopy as openCopyAt } from './copy-server.ts'
 
-const KEY = 'key-of-this-test'
 const DAY_MS = 86_400_000
-/** The moment at which the bridge believes to be. */
-const NOW_MS = START_MS + DAY_MS
 
-interface Reply {
-  status: number
-  headers: Headers
-  body: ListBody
-}
-
-/** The bridge's `/v2` over an archive that the test goes on filling. */
+/** The bridge's `/v2` a day later, over these events. */
 async function openCopy(events: readonly NewEvent[] = []) {
-  const archive = memoryArchive(inPlace(events))
-  const { logger } = keepingLogger()
-  const routes = copiedItemRoutes({
-    items: archiveItems(archive, systemClock),
-    clock: createManualClock(NOW_MS),
-    nativeWord: 'native',
-  })
-  const authenticate = adminAuthenticate(KEY)
-  const app = createApp({
-    routes: [],
-    mounts: [{ prefix: '/v2', handler: bridgeMirror({ routes, authenticate, logger }) }],
-    authenticate,
-    corsOrigins: [],
-    logger,
-  })
-  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
-  onTestFinished(async () => {
-    await listener.close(0)
-    archive.close()
-  })
-  const get = async (path: string): Promise<Reply> => {
-    const url = `${listener.url}/v2/disclosures/sources/rns/items${path}`
-    const response = await fetch(url, { headers: { 'x-api-key': KEY } })
-    return { status: response.status, headers: response.headers, body: (await response.json()) as ListBody }
-  }
-  const append = (...more: NewEvent[]): void =>
-    archive.append(inPlace(more, archive.latest + 1, archive.epoch ?? undefined))
-  return { archive, append, get, list: (query = '') => get(`?${query}`) }
+  const copy = await openCopyAt(START_MS + DAY_MS)
+  copy.append(...events)
+  return copy
 }
 
 const published = (guid: string, timeMs = START_MS, headline = 'First') =>
@@ -85,11 +43,12 @@ test('an item that comes in behind its time is never skipped by a poll, and an a
   expect(pagingOf(await list(`sinceCursor=${pagingOf(poll).latestCursor}`))).toMatchObject({ count: 0 })
 })
 
-test('a poll reads everything behind its cursor, however old it is', async () => {
+test('a poll without dates reads everything behind its cursor, however old it is', async () => {
   const { list, append } = await openCopy([published('a')])
   const since = pagingOf(await list()).latestCursor
   append(published('old', START_MS - 400 * DAY_MS))
   expect(guids(await list(`sinceCursor=${since}`))).toEqual(['old'])
+  expect(guids(await list(`sinceCursor=${since}&dateTo=2030`))).toEqual([])
   expect(guids(await list())).toEqual(['a'])
 })
 

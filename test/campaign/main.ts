@@ -1,12 +1,20 @@
 /**
  * The long runs: `npm run campaign -- --seeds 20` prints what was tried and what was lost, as JSON. Owns the choice of
  * runs. Each run comes from its seed alone. Exit code 1 when anything was lost, repeated or out of order.
+ * `--scenario morning --fault reset,drip --seed 7` plays one world of the third part alone, and `--lines` shows what the
+ * poller logged in it.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
 import { isGap } from '../../src/core/event.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { type FaultKind, faultKinds } from '../../src/sandbox/faults.ts'
+import { findScenario } from '../../src/sandbox/scenarios.ts'
 import { burst, World } from '../support/ingest-world.ts'
+import { playWorld } from '../support/play-world.ts'
+import { casesOf } from '../support/world-cases.ts'
 import { killRuns } from './kills.ts'
+import { playAll } from './worlds.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -72,11 +80,48 @@ function machineRuns(seeds: number): Tally {
   return tally
 }
 
+/** One world alone, with everything there is to see of it. */
+async function oneWorld(scenario: string, faults: readonly string[], seed: number, withLines: boolean) {
+  findScenario(scenario)
+  const unknown = faults.filter((kind) => !faultKinds.some((known) => known === kind))
+  if (unknown.length > 0) throw new Error(`no such fault: ${unknown.join(', ')}`)
+  const worldCase = { scenario, faults: faults as FaultKind[], seed }
+  return playWorld(worldCase, createMetrics({ version: 'campaign' }), (plan, run) => {
+    if (!withLines) return
+    process.stderr.write(`${JSON.stringify(plan)}\n`)
+    for (const { marketMs, event, fields } of run.lines)
+      process.stderr.write(`${new Date(marketMs).toISOString()} ${event} ${JSON.stringify(fields)}\n`)
+  })
+}
+
 const { values } = parseArgs({
-  options: { seeds: { type: 'string', default: '20' }, kills: { type: 'string', default: '20' } },
+  options: {
+    seeds: { type: 'string', default: '20' },
+    kills: { type: 'string', default: '20' },
+    workers: { type: 'string', default: '2' },
+    scenario: { type: 'string' },
+    fault: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    lines: { type: 'boolean', default: false },
+    /** Leaves the machine and the kills out. */
+    'worlds-only': { type: 'boolean', default: false },
+  },
 })
-const machine = machineRuns(Number(values.seeds) * 10)
-const kills = await killRuns(Number(values.kills))
-const result = { node: process.version, seeds: Number(values.seeds), machine, kills }
-process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-process.exitCode = machine.failed.length + kills.failed.length > 0 ? 1 : 0
+const print = (result: unknown): void => void process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+if (values.scenario !== undefined) {
+  const faults = values.fault === undefined ? [] : values.fault.split(',')
+  const played = await oneWorld(values.scenario, faults, Number(values.seed), values.lines)
+  print(played)
+  process.exitCode = played.verdict.broken.length > 0 ? 1 : 0
+} else {
+  const seeds = Number(values.seeds)
+  const cases = Array.from({ length: seeds }, (_, index) => casesOf(index + 1)).flat()
+  const worlds = await playAll(cases, Number(values.workers), ({ again, broken }) => {
+    process.stderr.write(`${again}\n  ${broken.join('\n  ')}\n`)
+  })
+  const machine = values['worlds-only'] ? null : machineRuns(seeds * 10)
+  const kills = values['worlds-only'] ? null : await killRuns(Number(values.kills))
+  print({ node: process.version, seeds, worlds, machine, kills })
+  const failed = worlds.failures.length + (machine?.failed.length ?? 0) + (kills?.failed.length ?? 0)
+  process.exitCode = failed > 0 ? 1 : 0
+}

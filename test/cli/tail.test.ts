@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { tailCommand } from '../../src/cli/tail.ts'
 import { startApi, until } from '../support/api-server.ts'
+import { createManualClock } from '../support/manual-clock.ts'
 import { testContext } from './command-context.ts'
 
 const TOKEN = 'token of this test'
@@ -128,6 +129,23 @@ describe('a broken connection', () => {
       'is stopping',
     ])
       expect(said).toContain(words)
+  })
+
+  test('that is silent for 45 s is given up and made again', async () => {
+    await using server = await scripted((_request, response) => response.writeHead(200, SSE).write(frame(1)))
+    const process = testContext()
+    const clock = createManualClock()
+    const args = ['--url', server.url, '--token', TOKEN, '--json']
+    const ended = tailCommand(args, { ...process.context, clock })
+    await until(() => process.stdout.length === 1)
+    clock.advance(45_000)
+    await until(() => {
+      clock.advance(0)
+      return process.stdout.length === 2
+    })
+    process.stop()
+    await ended
+    expect(process.stderr.join()).toContain('is silent; again in 0.0 s')
   })
 
   test('ends quietly when nobody reads the output any more', async () => {

@@ -60,7 +60,12 @@ const plainFilter: fc.Arbitrary<PlainFilter> = fc
     if (!(filter.isins ?? filter.symbols ?? filter.leis)) return fc.constant(filter)
     return fc.constantFrom(...matchModes, undefined).map((match) => (match ? { ...filter, match } : filter))
   })
-  .filter(({ hasSymbol, symbols: wanted, match }) => hasSymbol !== false || !wanted || match === 'related')
+  .filter((filter) => !forbids(filter, filter))
+
+/** True where the parser refuses a filter: the first wants no symbol, the second asks the issuer for one. */
+function forbids({ hasSymbol }: PlainFilter, { symbols: wanted, match }: PlainFilter): boolean {
+  return hasSymbol === false && wanted !== undefined && match !== 'related'
+}
 
 /** Filters of every shape: plain ones, with `exclude`, with `filters`, and the empty one. */
 export const someFilter: fc.Arbitrary<Filter> = fc.oneof(
@@ -75,7 +80,11 @@ export const someFilter: fc.Arbitrary<Filter> = fc.oneof(
         { requiredKeys: [] },
       ),
     )
-    .map(([plain, nesting]) => ({ ...plain, ...nesting })),
+    .map(([plain, nesting]): Filter => ({ ...plain, ...nesting }))
+    .filter(
+      (filter) =>
+        !(filter.filters ?? []).some((member) => forbids(filter, member) || forbids(member, filter)),
+    ),
 )
 
 /** Facts of one published item; `changes` replace members. */

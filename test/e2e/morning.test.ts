@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest'
 import type { PlanName } from '../../src/core/plans.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type ApiEvent, eventually, getJson, pullAll, readSse } from '../support/api-client.ts'
+import { type ApiEvent, bearer, eventually, getJson, pullAll, readSse } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { compare, expectComplete } from '../support/completeness.ts'
+import { openStream } from '../support/ws-client.ts'
 
 const QUOTA = 1_000_000
 
-/** Runs the scenario to its end against a bridge; gives what pull and SSE saw, and the sandbox's own count. */
+/** Runs the scenario to its end against a bridge; gives what pull, SSE and WebSocket saw, and the sandbox's own count. */
 async function runScenario(scenario: string, plan: PlanName) {
   using directory = temporaryDirectory()
   const sandbox = await startSandbox({ scenario, plan, weeklyQuota: QUOTA, seed: 7 }, { clock: systemClock })
@@ -23,6 +24,8 @@ async function runScenario(scenario: string, plan: PlanName) {
       },
       reading.signal,
     )
+    const stream = await openStream({ url: bridge.ready.http, auth: bearer })
+    stream.send({ action: 'subscribe', from: 'earliest' })
     const pulled = await eventually(
       () => pullAll(bridge.ready.http),
       (events) => sandbox.finished() && compare(sandbox.truth().items, events).missing.length === 0,
@@ -32,13 +35,21 @@ async function runScenario(scenario: string, plan: PlanName) {
       () => streamed.length,
       (count) => count >= pulled.length,
     )
+    await eventually(
+      () => stream.sequences().length,
+      (count) => count >= pulled.length,
+    )
     const status = await getJson<{ gaps: unknown[]; quota: { used: number }; completeness: string }>(
       `${bridge.ready.http}/v1/status`,
     )
     reading.abort()
     await streaming
+    // The WebSocket stays open: the stop closes it.
     const code = await bridge.stop()
-    return { truth: sandbox.truth().items, usage: sandbox.usage(), pulled, streamed, status, code }
+    const closeCode = (await stream.closed).code
+    const received = stream.messages.flatMap(({ event }) => event ?? [])
+    const truth = sandbox.truth().items
+    return { truth, usage: sandbox.usage(), pulled, streamed, received, status, code, closeCode }
   } finally {
     reading.abort()
     await sandbox.close()
@@ -47,11 +58,15 @@ async function runScenario(scenario: string, plan: PlanName) {
 
 describe.concurrent('a burst that is larger than a page', () => {
   for (const plan of ['lite', 'advanced', 'ultimate'] as const) {
-    it(`brings every item of the morning once to pull and SSE on ${plan}, without a gap and inside the limits`, async () => {
-      const { truth, usage, pulled, streamed, status, code } = await runScenario('morning-short', plan)
+    it(`brings every item of the morning once to pull, SSE and WebSocket on ${plan}, without a gap and inside the limits`, async () => {
+      const { truth, usage, pulled, streamed, received, status, code, closeCode } = await runScenario(
+        'morning-short',
+        plan,
+      )
       expect(truth.length).toBe(760)
       expectComplete(truth, pulled)
       expectComplete(truth, streamed)
+      expectComplete(truth, received)
       expect(compare(truth, pulled).gaps).toEqual([])
       expect({
         throttled: usage.throttled,
@@ -66,7 +81,7 @@ describe.concurrent('a burst that is larger than a page', () => {
       expect(usage.units - status.quota.used).toBeGreaterThanOrEqual(0)
       expect(usage.units - status.quota.used).toBeLessThanOrEqual(5)
       expect(status.completeness).toBe('+sweeps')
-      expect(code).toBe(0)
+      expect({ code, closeCode }).toEqual({ code: 0, closeCode: 4200 })
     })
   }
 

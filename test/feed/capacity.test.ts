@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { capacityFor, parseOpenFiles } from '../../src/feed/capacity.ts'
+import { capacityFor, createPlaces, createTokenPlaces, parseOpenFiles } from '../../src/feed/capacity.ts'
 
 test('streams are as many as wished for where enough files may be opened, or nobody knows', () => {
   expect(capacityFor(10_000, 11_000)).toEqual({ maxClients: 10_000, warning: null })
@@ -22,4 +22,25 @@ test('the limit is the soft one; an unlimited or missing one is unknown', () => 
     parseOpenFiles(`${head}Max open files            unlimited            unlimited            files     \n`),
   ).toBeNull()
   expect(parseOpenFiles('')).toBeNull()
+})
+
+test('places are as many as there are, and given back once', () => {
+  const places = createPlaces(2)
+  const [first, second] = [places.take(), places.take()]
+  expect(places.take()).toBeNull()
+  first?.()
+  first?.()
+  expect(places.take()).not.toBeNull()
+  expect(places.take()).toBeNull()
+  second?.()
+  expect(places.take()).not.toBeNull()
+})
+
+test('each token has places of its own', () => {
+  const places = createTokenPlaces(1)
+  const leave = places.take('a')
+  expect([places.take('a'), places.take('b')]).toEqual([null, expect.any(Function)])
+  leave?.()
+  leave?.()
+  expect([places.take('a'), places.take('a')]).toEqual([expect.any(Function), null])
 })

@@ -100,6 +100,18 @@ describe('GET /v1/stream', () => {
     expect(after).toEqual(['subscribed', '40', 'live', '50', '60'])
   })
 
+  test('replaces one that is in the middle of a replay', async () => {
+    await using api = await startApi({ count: 3000 })
+    const client = await openStream(api)
+    client.send({ action: 'subscribe', id: 'old', from: 'earliest' })
+    client.send({ action: 'subscribe', id: 'new', filter: { fcaCategories: ['FR'] }, from: { tail: 2 } })
+    await until(() => client.messages.some(({ id }) => id === 'new'))
+    await client.next('live')
+    const at = client.messages.findIndex(({ id }) => id === 'new')
+    const after = client.messages.slice(at + 1).map(({ type, event }) => Number(event?.sequence ?? type))
+    expect(after).toEqual([2990, 3000, Number.NaN])
+  })
+
   test('gives a sign of life every 15 s of silence, with the place of a narrow filter and the upstream', async () => {
     await using api = await startApi({ count: 5 })
     const client = await subscribed(api, { filter: { fcaCategories: ['FR'] } })

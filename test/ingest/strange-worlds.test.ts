@@ -249,4 +249,68 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     expect(polled.length).toBeGreaterThan(100)
     expect(cursors).toHaveLength(2)
   })
+
+  it('goes on when the service does, after polls that repeated items under the cursor that was sent', () => {
+    const stuckUntilMs = SEVEN + 40 * SECOND
+    const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
+      sinceCursor !== undefined && world.nowMs > SEVEN + 4 * SECOND && world.nowMs < stuckUntilMs
+        ? { ...page, latestCursor: sinceCursor }
+        : page
+    const world: World = new World({
+      ...plan,
+      strange,
+      seed: 15,
+      startMs: SEVEN - 5 * SECOND,
+      items: opening(),
+    })
+    world.run(stuckUntilMs + 10 * SECOND)
+    expect(world.reports.some(({ event }) => event === 'poll.failed')).toBe(true)
+    world.reports.length = 0
+    world.run(stuckUntilMs + 5 * MINUTE)
+    expect(world.reports.filter(({ event }) => event === 'poll.failed')).toEqual([])
+    whole(world)
+  })
+
+  it('walks once, not for ever, when more is announced behind known items with every answer', () => {
+    const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
+      sinceCursor === undefined || world.nowMs < SEVEN + 2 * MINUTE
+        ? page
+        : { ...world.answer({ pageSize: 100 }), latestCursor: `${sinceCursor}+`, hasMore: true }
+    const world: World = new World({
+      ...plan,
+      strange,
+      seed: 16,
+      startMs: SEVEN - 5 * SECOND,
+      items: opening(),
+    })
+    world.run(SEVEN + 2 * MINUTE)
+    const before = world.requests.length
+    world.run(SEVEN + 10 * MINUTE)
+    const purposes = world.requests.slice(before).map(({ purpose }) => purpose)
+    expect(purposes.filter((purpose) => purpose === 'fill').length).toBeLessThan(5)
+    expect(purposes.filter((purpose) => purpose === 'poll').length).toBeGreaterThan(400)
+    whole(world)
+  })
+
+  it('gives no unit back for a 429, whatever it is taken for: a throttled request counts', () => {
+    const fails: WorldOptions['fails'] = (_query, requests) =>
+      requests > 5 && requests < 12 ? { kind: 'too_many', retryAfter: '604800' } : undefined
+    const world = new World({ ...plan, fails, seed: 17, startMs: SEVEN - 5 * SECOND, items: opening() })
+    world.run(SEVEN + HOUR)
+    expect(world.reports.some(({ fields }) => fields.result === 'quota')).toBe(true)
+    expect(world.unitsSpent()).toBe(world.requests.length)
+    whole(world)
+  })
+
+  it('sweeps after a burst that polling every second sees in small portions', () => {
+    const items = [
+      ...burst('early', SEVEN + 4 * SECOND, 3 * SECOND, 38),
+      ...burst('seen', SEVEN + 7 * SECOND, 16 * SECOND, 61),
+    ]
+    for (const item of items) if (item.guid.startsWith('early')) item.visibleMs += 18 * SECOND
+    const world = new World({ ...plan, seed: 18, startMs: SEVEN - 5 * SECOND, items })
+    world.run(SEVEN + 3 * MINUTE)
+    whole(world)
+    expect(world.requests.filter(({ purpose }) => purpose === 'sweep').length).toBe(1)
+  })
 })

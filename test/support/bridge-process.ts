@@ -19,14 +19,9 @@ export interface Ready {
   log: string
 }
 
-export interface BridgeProcess {
-  readonly child: ChildProcess
+export interface BridgeProcess extends CommandProcess {
   readonly pid: number
   readonly ready: Ready
-  stdout(): string
-  stderr(): string
-  /** Sends the signal and resolves with the exit code, null after a kill. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
 /** A directory that goes away with the test. */
@@ -67,24 +62,25 @@ export async function runToEnd(
   return { code, stdout: output.stdout, stderr: output.stderr }
 }
 
-/** Starts `bridge run` and waits for its ready line. Rejects with its output when it ends before. */
-export async function startBridge(env: Record<string, string>, args = ['run']): Promise<BridgeProcess> {
+/** A command that runs until it is stopped. */
+export interface CommandProcess {
+  readonly child: ChildProcess
+  /** The exit code, null after a kill. */
+  readonly ended: Promise<number | null>
+  stdout(): string
+  stderr(): string
+  /** Sends the signal and resolves with the exit code, null after a kill. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** Starts `bridge <args>`. */
+export function startCommand(args: string[], env: Record<string, string>): CommandProcess {
   const child = spawnBridge(args, env)
   const output = collect(child)
   const ended = exitOf(child)
-  const ready = await new Promise<Ready>((done, fail) => {
-    child.stdout?.on('data', () => {
-      const line = output.stdout.split('\n').find((text) => text.startsWith('{"ready":true'))
-      if (line !== undefined) done(JSON.parse(line) as Ready)
-    })
-    ended.then((code) =>
-      fail(new Error(`ended with ${code} before it was ready\n${output.stdout}\n${output.stderr}`)),
-    )
-  })
   return {
     child,
-    pid: child.pid ?? 0,
-    ready,
+    ended,
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     stop(signal = 'SIGTERM') {
@@ -92,6 +88,24 @@ export async function startBridge(env: Record<string, string>, args = ['run']): 
       return ended
     },
   }
+}
+
+/** Starts `bridge run` and waits for its ready line. Rejects with its output when it ends before. */
+export async function startBridge(env: Record<string, string>, args = ['run']): Promise<BridgeProcess> {
+  const command = startCommand(args, env)
+  const ready = await new Promise<Ready>((done, fail) => {
+    command.child.stdout?.on('data', () => {
+      const line = command
+        .stdout()
+        .split('\n')
+        .find((text) => text.startsWith('{"ready":true'))
+      if (line !== undefined) done(JSON.parse(line) as Ready)
+    })
+    command.ended.then((code) =>
+      fail(new Error(`ended with ${code} before it was ready\n${command.stdout()}\n${command.stderr()}`)),
+    )
+  })
+  return { ...command, pid: command.child.pid ?? 0, ready }
 }
 
 function spawnBridge(args: string[], env: Record<string, string>): ChildProcess {

@@ -63,6 +63,8 @@ export interface WorldOptions {
   alwaysRefuse?: boolean
   /** Changes answers as a strange upstream would. */
   strange?: (page: Page, query: ListQuery, requests: number) => Page
+  /** Requests that surely fail, and how. */
+  fails?: (query: ListQuery, requests: number) => Failure | undefined
   /** Commits that surely fail. */
   refuseCommit?: (queued: QueuedCommit) => boolean
   /** Once, at this moment, upstream forgets every cursor given before. */
@@ -278,6 +280,8 @@ export class World {
 
   private answerTo(query: ListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
     if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
+    const failure = this.options.fails?.(query, this.requests.length)
+    if (failure !== undefined) return failure
     const refusedAt = this.options.cursorsRefusedAtMs ?? Number.POSITIVE_INFINITY
     if (
       query.sinceCursor !== undefined &&
@@ -297,12 +301,13 @@ export class World {
   answer(query: ListQuery): Page {
     const { sinceCursor, pageCursor, pageSize } = query
     const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
-    const inRange = this.newestFirst.filter(
+    const end = this.newestFirst.findIndex(({ key }) => key <= since)
+    const newer = end === -1 ? this.newestFirst : this.newestFirst.slice(0, end)
+    const inRange = newer.filter(
       ({ item, key }) =>
         item.visibleMs <= this.nowMs &&
         item.timeMs >= (query.fromMs ?? 0) - 999 &&
         item.timeMs <= (query.toMs ?? Number.POSITIVE_INFINITY) + 999 &&
-        key > since &&
         (pageCursor === undefined || key < pageCursor),
     )
     const chosen = inRange.slice(0, pageSize)

@@ -36,3 +36,12 @@ test('a cancelled timer never fires; a clock that is set keeps what is left of e
   clock.advance(20)
   expect(fired).toEqual(['kept'])
 })
+
+test('it stands at whole milliseconds, and a timer never fires early', () => {
+  const clock = createManualClock(1000)
+  const fired: number[] = []
+  clock.after(0.25, () => void fired.push(clock.now()))
+  clock.after(2.75, () => void fired.push(clock.now()))
+  clock.advance(3)
+  expect(fired).toEqual([1001, 1003])
+})

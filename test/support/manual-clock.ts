@@ -1,6 +1,6 @@
 /**
  * A clock that moves when a test says so. Owns the order in which timers fire: by due time, then by the order in which
- * they were set. Refuses to look at the machine's clock, so a test never waits.
+ * they were set; it stands at whole milliseconds, as the machine's does. Refuses to look at the machine's clock, so a test never waits.
  */
 import type { Clock } from '../../src/lifecycle/clock.ts'
 
@@ -32,7 +32,7 @@ export function createManualClock(startMs = Date.UTC(2026, 5, 1, 6)): ManualCloc
   return {
     now: () => nowMs,
     after(delayMs, callback) {
-      const timer = { dueMs: nowMs + Math.max(0, delayMs), callback }
+      const timer = { dueMs: nowMs + Math.max(0, Math.ceil(delayMs)), callback }
       timers.add(timer)
       return () => timers.delete(timer)
     },

@@ -52,6 +52,19 @@ export function testsMissing(page: TextFile, files: TextFile[]): Breach[] {
     .map(([, path, title]) => `${page.path}: ${path} has no test "${title}"`)
 }
 
+/** Every numbered rule of a checklist says for the server and for the client what proves it: a named test, or why none. */
+export function unprovenRules(page: TextFile): Breach[] {
+  const rules = page.text.split(/^(?=\d+\. )/m).slice(1)
+  return rules.flatMap((rule) => {
+    const [title = ''] = rule.split('\n', 1)
+    return ['server', 'client'].flatMap((side) => {
+      const proof = new RegExp(`^ +- ${side}: (.+)$`, 'm').exec(rule)?.[1] ?? ''
+      const proven = /`test\/[^`]+`: "[^"]+"/.test(proof) || /^not asked: .{20,}$/.test(proof)
+      return proven ? [] : [`${page.path}: "${title}" has no proof for the ${side}`]
+    })
+  })
+}
+
 /** The `BRIDGE_…` names in these files, whole ones only. */
 export function settingNames(files: TextFile[]): Set<string> {
   return new Set(files.flatMap(({ text }) => text.match(/\bBRIDGE_[A-Z0-9]+(?:_[A-Z0-9]+)*\b(?!_)/g) ?? []))

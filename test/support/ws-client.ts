@@ -1,6 +1,6 @@
 /** A WebSocket client that keeps what it got, for tests of the stream. */
 import { WebSocket } from 'ws'
-import type { ApiServer } from './api-server.ts'
+import type { ApiEvent } from './api-client.ts'
 import { TOKEN, until } from './api-server.ts'
 
 /** A message of `bridge.v1.json`, or a CloudEvent. */
@@ -12,7 +12,7 @@ export interface StreamMessage {
   id?: string | null
   cursor?: string
   sent?: string
-  event?: { sequence: string; cursor: string; type: string; data: Record<string, unknown> }
+  event?: ApiEvent
   sequence?: string
   data?: Record<string, unknown>
   [member: string]: unknown
@@ -32,9 +32,15 @@ export interface StreamClient {
   closed: Promise<{ code: number; reason: string }>
 }
 
+/** A server and the header that opens it. */
+export interface StreamServer {
+  url: string
+  auth: Record<string, string>
+}
+
 /** Opens a stream: with the bearer header unless told otherwise. */
 export async function openStream(
-  api: ApiServer,
+  api: StreamServer,
   options: { headers?: Record<string, string>; protocols?: string[]; path?: string } = {},
 ): Promise<StreamClient> {
   const { headers = api.auth, protocols = [], path = '/v1/stream' } = options
@@ -82,7 +88,7 @@ export async function openStream(
 export const AUTH = { action: 'auth', token: TOKEN }
 
 /** Opens a stream, subscribes and waits until it has caught up. */
-export async function subscribed(api: ApiServer, subscription: object = {}): Promise<StreamClient> {
+export async function subscribed(api: StreamServer, subscription: object = {}): Promise<StreamClient> {
   const client = await openStream(api)
   client.send({ action: 'subscribe', ...subscription })
   await client.next('live')

@@ -14,6 +14,14 @@ test('an entry is read tolerantly, and its text stays as it came', () => {
   expect(page.value.exchanges[0]?.text).toBe(odd.replace('\n', ' '))
 })
 
+test('an entry without bounds is left out, and a detail without bounds is none', () => {
+  const huge = `{"mic":"XLON","comments":"${'x'.repeat(262_144)}"}`
+  expect(readExchangePage(`{"data":[${huge},{"mic":"XNYS"}]}`)).toMatchObject({
+    value: { exchanges: [{ mic: 'XNYS' }], unreadable: 1 },
+  })
+  expect(readExchange(`{"data":${huge}}`, 'XLON').ok).toBe(false)
+})
+
 test('the next page is where the answer says, or nowhere, or unsaid', () => {
   const next = (paging: string) => {
     const page = readExchangePage(`{"data":[],"meta":{"paging":${paging}}}`)

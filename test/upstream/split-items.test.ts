@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { splitItems } from '../../src/upstream/split-items.ts'
+import { dataText, splitItems } from '../../src/upstream/split-items.ts'
 
 /** Every arbitrary here draws JSON *text*, so that spacing, escapes, digits and duplicate members are all odd. */
 const blanks = fc
@@ -80,9 +80,9 @@ const answer = fc
     fc.array(member, { maxLength: 3 }),
   )
   .map(([outside, before, gap, list, inside, after]) => {
-    const dataText = `[${list.length === 0 ? inside : list.map((parts) => parts.join('')).join(',')}]`
+    const listText = `[${list.length === 0 ? inside : list.map((parts) => parts.join('')).join(',')}]`
     const kept = after.filter((text) => JSON.parse(`{${text}}`).data === undefined)
-    const text = `${outside}{${[...before, `${gap}"data":${dataText}${gap}`, ...kept].join(',')}}${outside}`
+    const text = `${outside}{${[...before, `${gap}"data":${listText}${gap}`, ...kept].join(',')}}${outside}`
     return { text, texts: list.map(([, value]) => value) }
   })
 
@@ -101,6 +101,29 @@ test('each text is one line and means what JSON.parse finds in its place', () =>
       const split = splitItems(text)
       for (const item of split) expect(item).not.toMatch(/[\r\n]/)
       expect(split.map((item) => JSON.parse(item))).toEqual(JSON.parse(text).data)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('whatever the top level is, the text of `data` is what JSON.parse finds there, or there is none', () => {
+  const top = fc.tuple(
+    blanks,
+    fc.oneof(
+      valueText,
+      answer.map(({ text }) => text),
+    ),
+    blanks,
+  )
+  fc.assert(
+    fc.property(top, (parts) => {
+      const text = parts.join('')
+      const value: unknown = JSON.parse(text)
+      const has = value !== null && typeof value === 'object' && Object.hasOwn(value, 'data')
+      const found = dataText(text)
+      expect(found === null).toBe(!has)
+      if (found === null) expect(splitItems(text)).toEqual([])
+      else expect(JSON.parse(found)).toEqual((value as { data: unknown }).data)
     }),
     { numRuns: 500 },
   )

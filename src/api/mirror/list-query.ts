@@ -89,7 +89,7 @@ function readSelection(
   if (!channel.ok) return channel
 
   const toMs = dateTo.value?.toMs ?? null
-  const wholePoll = paging.mode === 'since' && context.pollRange === 'whole'
+  const wholePoll = paging.mode === 'since' && context.pollRange === 'whole' && toMs === null
   const wholeHistory = wholePoll || lists.value.isins !== null || lists.value.symbols !== null
   const defaultFromMs = wholeHistory ? null : (toMs ?? context.nowMs) - DEFAULT_RANGE_MS
   const selection: Selection = {

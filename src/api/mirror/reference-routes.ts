@@ -47,7 +47,7 @@ export function referenceRoutes({ store, unknownParameters }: ReferenceRoutesOpt
       answer(request) {
         if (store.exchanges() === null) return refusedAnswer(notReadYet)
         const { detail } = store.exchange(request.segment('mic')) ?? { detail: null }
-        if (detail === undefined) return refusedAnswer(notReadYet)
+        if (detail === undefined) return refusedAnswer({ ...notReadYet, message: detailNotReadYet })
         if (detail === null) return refusedAnswer(noSuchExchange)
         return { status: 200, body: `{"data":${detail}}`, violation: null }
       },
@@ -91,6 +91,8 @@ const notReadYet: Refusal = {
   hint: 'Try again after the seconds in Retry-After.',
   retryAfterSeconds: RETRY_AFTER_SECONDS,
 }
+
+const detailNotReadYet = 'this exchange is listed, and its detail has not been read from upstream yet'
 
 const noSuchExchange: Refusal = {
   status: 404,

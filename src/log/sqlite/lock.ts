@@ -2,13 +2,16 @@
  * One process a data directory. Owns the lock, which the operating system gives back however the holder ends, and the
  * note that says who holds it. Refuses to break a lock.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { takeFile } from '../../archive/db.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { BridgeError, messageOf } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
+
+const LOCK = 'lock.db'
+const NOTE = 'owner.json'
 
 /** Holds the directory until called. Callable twice. */
 export type Unlock = () => void
@@ -19,8 +22,8 @@ export type Unlock = () => void
  */
 export function lockDirectory(dataDir: string, clock: Clock): Unlock {
   makeDirectory(dataDir)
-  const release = takeFile(join(dataDir, 'lock.db'))
-  const note = join(dataDir, 'owner.json')
+  const release = takeFile(join(dataDir, LOCK))
+  const note = join(dataDir, NOTE)
   if (release === null) {
     throw new BridgeError('log_locked', `${dataDir} is in use by ${ownerOf(note)}`, {
       hint: 'Stop that process, or give this one another BRIDGE_DATA_DIR.',
@@ -33,6 +36,19 @@ export function lockDirectory(dataDir: string, clock: Clock): Unlock {
     held = false
     release()
   }
+}
+
+/**
+ * Who holds the data directory, in words; null where nobody does. Makes nothing, and holds nothing afterwards.
+ * @throws BridgeError `log_unavailable` when the lock cannot be looked at
+ */
+export function holderOf(dataDir: string): string | null {
+  const lock = join(dataDir, LOCK)
+  if (!existsSync(lock)) return null
+  const release = takeFile(lock)
+  if (release === null) return ownerOf(join(dataDir, NOTE))
+  release()
+  return null
 }
 
 function makeDirectory(dataDir: string): void {

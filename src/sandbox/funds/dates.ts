@@ -27,10 +27,11 @@ export function onBusinessDay(day: string): string {
   return nextBusinessDay(addDays(day, -1), 1)
 }
 
-/** The first Thursday on or after `day`: London's ex-dividend day. */
+/** The first Thursday on or after `day` that is a business day: London's ex-dividend day. */
 export function onThursday(day: string): string {
   const weekday = new Date(Date.parse(day)).getUTCDay()
-  return addDays(day, (4 - weekday + 7) % 7)
+  const thursday = addDays(day, (4 - weekday + 7) % 7)
+  return onBusinessDay(thursday) === thursday ? thursday : onThursday(addDays(thursday, 1))
 }
 
 /** The moment of that second of London's day, ms since 1970. */

@@ -112,7 +112,7 @@ function typeOf({ kind }: ShareClass, { endsYear }: FiscalPeriod): DividendType 
 
 function datesAfter(declarationDate: string): DividendDates {
   const exDate = onThursday(addDays(declarationDate, EX_AFTER))
-  const recordDate = addDays(exDate, 1)
+  const recordDate = onBusinessDay(addDays(exDate, 1))
   const paymentDate = onBusinessDay(addDays(recordDate, PAID_AFTER))
   return { declarationDate, exDate, recordDate, paymentDate }
 }

@@ -16,13 +16,13 @@ const minute: Pick<Scenario, 'firstDay'> = {
     publications(evenDrafts(market, day, { from: '10:00:02', to: '10:01:00', items: 60 })),
 }
 
-/** More items within six seconds than a page of 100 holds, then 30 more, while something is wrong. */
+/** More items a second than a page of 100 holds, so that every poll overflows; then 30 more, while something is wrong. */
 const overflow: Pick<Scenario, 'firstDay' | 'backlog'> = {
   backlog: 150,
   firstDay: (market, day) => {
     const rush = burst(
-      { first: secondOfDay('10:00:20'), last: secondOfDay('10:00:25') },
-      150,
+      { first: secondOfDay('10:00:20'), last: secondOfDay('10:00:21') },
+      250,
       chanceOf(market, day),
     )
     const after = even({ first: secondOfDay('10:00:30'), last: secondOfDay('10:01:20') }, 30)
@@ -60,12 +60,14 @@ export const outageScenarios = {
   throttled: {
     ...plain,
     ...minute,
-    meaning: 'an item a second; twelve 429s of the throttle, with every form of Retry-After or none',
+    meaning:
+      'an item a second; up to twelve short 429s of the throttle, with every form of Retry-After or none',
     faults: [
-      { from: '10:00:05', setting: { kind: 'throttle-429', count: 3 } },
+      { from: '10:00:05', until: '10:00:08', setting: { kind: 'throttle-429', count: 3 } },
       ...everyFiveSeconds(
         10,
-        retryAfterForms.map((retryAfter) => ({ kind: 'throttle-429', retryAfter })),
+        retryAfterForms.map((retryAfter) => ({ kind: 'throttle-429', retryAfter, count: 1 })),
+        { lastingSeconds: 2 },
       ),
     ],
   },
@@ -122,7 +124,7 @@ export const outageScenarios = {
   'filters-outside-plan': {
     ...plain,
     ...overflow,
-    meaning: '150 items in six seconds; filters are ignored, and said to be, from 10:00:05 until 10:00:50',
+    meaning: '250 items in two seconds; filters are ignored, and said to be, from 10:00:05 until 10:00:50',
     faults: [
       {
         from: '10:00:05',
@@ -134,13 +136,13 @@ export const outageScenarios = {
   'filters-ignored': {
     ...plain,
     ...overflow,
-    meaning: '150 items in six seconds; filters are ignored without a word from 10:00:05 until 10:00:50',
+    meaning: '250 items in two seconds; filters are ignored without a word from 10:00:05 until 10:00:50',
     faults: [{ from: '10:00:05', until: '10:00:50', setting: { kind: 'ignore-filters' } }],
   },
   'looping-pages': {
     ...plain,
     ...overflow,
-    meaning: '150 items in six seconds; until 10:00:50 every walk is led back to the page that it is on',
+    meaning: '250 items in two seconds; until 10:00:50 every walk is led back to the page that it is on',
     faults: [{ from: '10:00:05', until: '10:00:50', setting: { kind: 'repeat-page' } }],
   },
   'cursor-refused': {
@@ -163,10 +165,19 @@ export const outageScenarios = {
   },
 } as const satisfies Record<string, Scenario>
 
-/** Each fault once, five seconds after the one before; the first at that second of 10:00. */
-function everyFiveSeconds(first: number, settings: readonly FaultSetting[]): ScheduledFault[] {
-  return settings.map((setting, index) => ({
-    from: `10:00:${String(first + index * 5).padStart(2, '0')}`,
-    setting,
-  }))
+/**
+ * A fault every five seconds, the first at that second of 10:00. With `lastingSeconds` one that nobody meets by then is
+ * over; without it, it waits for a request.
+ */
+function everyFiveSeconds(
+  first: number,
+  settings: readonly FaultSetting[],
+  { lastingSeconds }: { lastingSeconds?: number } = {},
+): ScheduledFault[] {
+  const moment = (second: number): string => `10:00:${String(second).padStart(2, '0')}`
+  return settings.map((setting, index) => {
+    const second = first + index * 5
+    const until = lastingSeconds === undefined ? {} : { until: moment(second + lastingSeconds) }
+    return { from: moment(second), ...until, setting }
+  })
 }

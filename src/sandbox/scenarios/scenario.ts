@@ -7,6 +7,7 @@ import { even, USUAL_DAY_ITEMS, usualDay } from '../day-shape.ts'
 import { type Draft, draftDay } from '../draft.ts'
 import type { ScheduledFault } from '../fault-schedule.ts'
 import { disappearances, type Happening, publications } from '../happenings.ts'
+import { usualHistory } from '../issuer-history.ts'
 import type { Issuers } from '../issuers.ts'
 import { isHalfDay, secondOfDay } from '../london.ts'
 
@@ -34,6 +35,8 @@ export interface Scenario {
   faults: readonly ScheduledFault[]
   /** How long documents answer 404 after their item became visible, milliseconds of market time. */
   documentsAfterMs: number
+  /** The market's publishers, made of those that the seed gives. */
+  cast: (issuers: Issuers, market: { seed: number; day: string }) => Issuers
   /** What happened before the business day of the backlog. */
   earlier: (market: MarketSeed, day: string) => Happening[]
   /** Everything that happens from the start on; may reach into the days after. */
@@ -49,6 +52,7 @@ export const plain: Omit<Scenario, 'meaning' | 'firstDay'> = Object.freeze({
   goesOn: false,
   faults: [],
   documentsAfterMs: 0,
+  cast: usualHistory,
   earlier: () => [],
 })
 

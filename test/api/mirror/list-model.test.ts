@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { guids, type Item, item, walk } from '../../sandbox/sandbox-client.ts'
-import { openMirror } from './mirror-server.ts'
+import { openCopy } from '../copy-server.ts'
+import { NOW_MS, openMirror } from './mirror-server.ts'
 
 interface Company {
   name: string
@@ -157,68 +158,83 @@ function textOf(asked: Query): string {
   return params.toString()
 }
 
-test('a list is what a plain reading of the specification gives, in every paging mode', async () => {
-  const { list, publish, empty } = await openMirror()
-  await fc.assert(
-    fc.asyncProperty(market, fc.array(query, { minLength: 4, maxLength: 4 }), async (items, queries) => {
-      empty()
-      publish(items)
-      for (const asked of queries) {
-        const expected = naiveList(items, asked)
-        const text = textOf(asked)
-        const whole = await list(`${text}&pageSize=200`)
-        expect(guids(whole)).toEqual(expected)
-        const numbered = await list(`${text}&pageSize=7&pageNumber=2`)
-        expect(guids(numbered)).toEqual(expected.slice(7, 14))
-        expect(numbered.body.meta.paging).toMatchObject({
-          itemTotal: expected.length,
-          pageTotal: Math.ceil(expected.length / 7),
+/** Both services that answer by these rules, filled in the order of time. */
+const services = [
+  ['the sandbox', () => openMirror()],
+  ['the copy', () => openCopy(NOW_MS)],
+] as const
+
+test.each(services)(
+  '%s: a list is what a plain reading of the specification gives, in every paging mode',
+  async (_, open) => {
+    const { list, publish, empty } = await open()
+    await fc.assert(
+      fc.asyncProperty(market, fc.array(query, { minLength: 4, maxLength: 4 }), async (items, queries) => {
+        empty()
+        publish(items)
+        for (const asked of queries) {
+          const expected = naiveList(items, asked)
+          const text = textOf(asked)
+          const whole = await list(`${text}&pageSize=200`)
+          expect(guids(whole)).toEqual(expected)
+          const numbered = await list(`${text}&pageSize=7&pageNumber=2`)
+          expect(guids(numbered)).toEqual(expected.slice(7, 14))
+          expect(numbered.body.meta.paging).toMatchObject({
+            itemTotal: expected.length,
+            pageTotal: Math.ceil(expected.length / 7),
+          })
+        }
+      }),
+      { numRuns: 40 },
+    )
+  },
+)
+
+test.each(services)(
+  '%s: a walk gives what was there when it began, once each, whatever is inserted meanwhile',
+  async (_, open) => {
+    const { list, publish, empty } = await open()
+    await fc.assert(
+      fc.asyncProperty(market, market, fc.integer({ min: 1, max: 6 }), async (items, later, pageSize) => {
+        empty()
+        publish(items)
+        const before = [...items].sort(newestFirst).map((listed) => listed.guid)
+        const waiting = later.map((listed) => ({ ...listed, guid: `${listed.guid}:later` }))
+        const seen = await walk(list, { pageSize }, () => publish(waiting.splice(0, 3)))
+        expect(new Set(seen).size).toBe(seen.length)
+        expect(seen.filter((guid) => !guid.endsWith(':later'))).toEqual(before)
+      }),
+      { numRuns: 40 },
+    )
+  },
+)
+
+test.each(services)(
+  '%s: polling gives the newest page of what lies after the cursor, and says when more does',
+  async (_, open) => {
+    const { list, publish, empty } = await open()
+    await fc.assert(
+      fc.asyncProperty(market, fc.nat(), fc.integer({ min: 1, max: 9 }), async (items, pick, pageSize) => {
+        empty()
+        publish(items)
+        const ordered = [...items].sort(newestFirst).map((listed) => listed.guid)
+        const index = pick % ordered.length
+        const page = await list({ pageSize: 1, pageNumber: index + 1 })
+        const sinceCursor = String(page.body.meta.paging.latestCursor)
+        const poll = await list({ sinceCursor, pageSize })
+        const after = ordered.slice(0, index)
+        expect(guids(poll)).toEqual(after.slice(0, pageSize))
+        const { paging } = poll.body.meta
+        expect(paging).toMatchObject({
+          pageSize,
+          count: Math.min(pageSize, after.length),
+          hasMore: after.length > pageSize,
         })
-      }
-    }),
-    { numRuns: 40 },
-  )
-})
-
-test('a walk gives what was there when it began, once each, whatever is inserted meanwhile', async () => {
-  const { list, publish, empty } = await openMirror()
-  await fc.assert(
-    fc.asyncProperty(market, market, fc.integer({ min: 1, max: 6 }), async (items, later, pageSize) => {
-      empty()
-      publish(items)
-      const before = [...items].sort(newestFirst).map((listed) => listed.guid)
-      const waiting = later.map((listed) => ({ ...listed, guid: `${listed.guid}:later` }))
-      const seen = await walk(list, { pageSize }, () => publish(waiting.splice(0, 3)))
-      expect(new Set(seen).size).toBe(seen.length)
-      expect(seen.filter((guid) => !guid.endsWith(':later'))).toEqual(before)
-    }),
-    { numRuns: 40 },
-  )
-})
-
-test('polling gives the newest page of what lies after the cursor, and says when more does', async () => {
-  const { list, publish, empty } = await openMirror()
-  await fc.assert(
-    fc.asyncProperty(market, fc.nat(), fc.integer({ min: 1, max: 9 }), async (items, pick, pageSize) => {
-      empty()
-      publish(items)
-      const ordered = [...items].sort(newestFirst).map((listed) => listed.guid)
-      const index = pick % ordered.length
-      const page = await list({ pageSize: 1, pageNumber: index + 1 })
-      const sinceCursor = String(page.body.meta.paging.latestCursor)
-      const poll = await list({ sinceCursor, pageSize })
-      const after = ordered.slice(0, index)
-      expect(guids(poll)).toEqual(after.slice(0, pageSize))
-      const { paging } = poll.body.meta
-      expect(paging).toMatchObject({
-        pageSize,
-        count: Math.min(pageSize, after.length),
-        hasMore: after.length > pageSize,
-      })
-      const next = await list({ sinceCursor: String(paging.latestCursor) })
-      expect(guids(next)).toEqual([])
-      if (after.length === 0) expect(paging.latestCursor).toBe(sinceCursor)
-    }),
-    { numRuns: 40 },
-  )
-})
+        const next = await list({ sinceCursor: String(paging.latestCursor) })
+        expect(guids(next)).toEqual([])
+        if (after.length === 0) expect(paging.latestCursor).toBe(sinceCursor)
+      }),
+      { numRuns: 40 },
+    )
+  },
+)

@@ -52,7 +52,7 @@ test('a history walked by page number is every record within the dates once, new
           const date = dateOf(record)
           return date >= (dateFrom ?? '') && date.slice(0, dateTo?.length ?? 0) <= (dateTo ?? '')
         })
-        const size = Math.max(pageSize, Math.ceil(expected.length / 8))
+        const size = Math.max(pageSize, Math.ceil(expected.length / 5))
         expect(await funds.walk(`${path}?${query}`, size)).toEqual(expected)
         const { meta } = await funds.page(`${path}?${query}&pageSize=${size}`)
         expect(meta.paging).toEqual({
@@ -62,7 +62,7 @@ test('a history walked by page number is every record within the dates once, new
           itemTotal: expected.length,
         })
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     )
   }
 })

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Reader, ReadRequest } from '../../src/archive/reader.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
-import { EPOCH, type Store } from '../support/store.ts'
+import { largeEvents } from '../support/large-events.ts'
+import { metric } from '../support/metric.ts'
+import { EPOCH } from '../support/store.ts'
 
 interface Message {
   event: string
@@ -75,12 +75,6 @@ function sequencesOf(messages: readonly Message[]): number[] {
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 const isLive = (stream: Stream) => stream.messages.some(({ event }) => event === 'live')
 
-async function metric(api: ApiServer, line: string): Promise<number> {
-  const text = await api.metrics.scrape()
-  const found = text.split('\n').find((candidate) => candidate.startsWith(`${line} `))
-  return Number(found?.slice(line.length + 1))
-}
-
 async function refused(api: ApiServer, query: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${api.url}/v1/events${query}`, { headers: { ...api.auth, ...headers } })
   const body = (await response.json()) as { code: string; oldest?: string; errors?: { field: string }[] }
@@ -102,11 +96,11 @@ describe('GET /v1/events', () => {
       sequence: '00000000000000000006',
       cursor: first?.id,
     })
-    expect(await metric(api, 'bridge_stream_clients{transport="sse"}')).toBe(1)
+    expect(await metric(api, 'stream_clients{transport="sse"}')).toBe(1)
     stream.cut()
-    await until(async () => (await metric(api, 'bridge_stream_clients{transport="sse"}')) === 0)
-    expect(await metric(api, 'bridge_stream_closes_total{transport="sse",code="client"}')).toBe(1)
-    expect(await metric(api, 'bridge_stream_events_sent_total{transport="sse"}')).toBe(2)
+    await until(async () => (await metric(api, 'stream_clients{transport="sse"}')) === 0)
+    expect(await metric(api, 'stream_closes_total{transport="sse",code="client"}')).toBe(1)
+    expect(await metric(api, 'stream_events_sent_total{transport="sse"}')).toBe(2)
     expect(api.lines).toMatchObject([
       { event: 'stream.closed', fields: { code: 'client', sent: 2, tenant: 'default' } },
     ])
@@ -215,9 +209,9 @@ describe('GET /v1/events', () => {
     await using api = await startApi({ count: 1, maxClients: 1 })
     const stream = await open(api)
     expect(await refused(api, '')).toMatchObject({ status: 503, code: 'over_capacity', retryAfter: '5' })
-    expect(await metric(api, 'bridge_stream_closes_total{transport="sse",code="4100"}')).toBe(1)
+    expect(await metric(api, 'stream_closes_total{transport="sse",code="4100"}')).toBe(1)
     stream.cut()
-    await until(async () => (await metric(api, 'bridge_stream_clients{transport="sse"}')) === 0)
+    await until(async () => (await metric(api, 'stream_clients{transport="sse"}')) === 0)
     const next = await open(api)
     await until(() => isLive(next))
     next.cut()
@@ -230,7 +224,7 @@ describe('GET /v1/events', () => {
     api.stop()
     expect(await stream.ended).toBe(true)
     expect(stream.messages.at(-1)).toMatchObject({ event: 'going_away', data: '{"reconnectInMs":2500}' })
-    expect(await metric(api, 'bridge_stream_closes_total{transport="sse",code="4200"}')).toBe(1)
+    expect(await metric(api, 'stream_closes_total{transport="sse",code="4200"}')).toBe(1)
     expect(await refused(api, '')).toMatchObject({ status: 503, code: 'unavailable' })
   })
 
@@ -239,7 +233,7 @@ describe('GET /v1/events', () => {
     const response = await fetch(`${api.url}/v1/events`, { method: 'HEAD', headers: api.auth })
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toContain('text/event-stream')
-    expect(await metric(api, 'bridge_stream_clients{transport="sse"}')).toBe(0)
+    expect(await metric(api, 'stream_clients{transport="sse"}')).toBe(0)
   })
 
   test('writes everything of one commit in one write', async () => {
@@ -258,24 +252,6 @@ describe('GET /v1/events', () => {
   })
 })
 
-/** The store's reader with every event as large as a real one can get, so that few of them fill a socket. */
-function large(store: Store): Reader {
-  const { reader } = store
-  const json = Buffer.from(JSON.stringify('x'.repeat(EVENT_BYTES)))
-  return Object.create(reader, {
-    read: {
-      value: async (request: ReadRequest) => {
-        const read = await reader.read(request)
-        return {
-          ...read,
-          events: read.events.map((event) => ({ ...event, cursor: event.cursor, facts: event.facts, json })),
-        }
-      },
-    },
-  }) as Reader
-}
-
-const EVENT_BYTES = 50_000
 const EVENTS = 600
 
 describe('a client that does not read', () => {
@@ -291,22 +267,20 @@ describe('a client that does not read', () => {
   }
 
   test('stops the pull, is closed when it makes no progress, and leaves nothing behind', async () => {
-    await using api = await startApi({ count: EVENTS, reader: large, stallMs: 50 })
+    await using api = await startApi({ count: EVENTS, reader: largeEvents, stallMs: 50 })
     const socket = unread(api)
-    await until(async () => (await metric(api, 'bridge_stream_slow_clients')) === 1)
-    await until(
-      async () => (await metric(api, 'bridge_stream_closes_total{transport="sse",code="4108"}')) === 1,
-    )
-    expect(await metric(api, 'bridge_stream_events_sent_total{transport="sse"}')).toBeLessThan(EVENTS)
-    expect(await metric(api, 'bridge_stream_slow_clients')).toBe(0)
-    expect(await metric(api, 'bridge_stream_clients{transport="sse"}')).toBe(0)
+    await until(async () => (await metric(api, 'stream_slow_clients')) === 1)
+    await until(async () => (await metric(api, 'stream_closes_total{transport="sse",code="4108"}')) === 1)
+    expect(await metric(api, 'stream_events_sent_total{transport="sse"}')).toBeLessThan(EVENTS)
+    expect(await metric(api, 'stream_slow_clients')).toBe(0)
+    expect(await metric(api, 'stream_clients{transport="sse"}')).toBe(0)
     socket.destroy()
   })
 
   test('gets everything once it reads again in time', async () => {
-    await using api = await startApi({ count: EVENTS, reader: large })
+    await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const socket = unread(api)
-    await until(async () => (await metric(api, 'bridge_stream_slow_clients')) === 1)
+    await until(async () => (await metric(api, 'stream_slow_clients')) === 1)
     const chunks: Buffer[] = []
     socket.on('data', (chunk) => chunks.push(chunk))
     socket.resume()
@@ -320,57 +294,12 @@ describe('a client that does not read', () => {
   })
 
   test('and vanishes while it is slow is let go of', async () => {
-    await using api = await startApi({ count: EVENTS, reader: large })
+    await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const socket = unread(api)
-    await until(async () => (await metric(api, 'bridge_stream_slow_clients')) === 1)
+    await until(async () => (await metric(api, 'stream_slow_clients')) === 1)
     socket.resetAndDestroy()
-    await until(async () => (await metric(api, 'bridge_stream_clients{transport="sse"}')) === 0)
-    expect(await metric(api, 'bridge_stream_closes_total{transport="sse",code="client"}')).toBe(1)
+    await until(async () => (await metric(api, 'stream_clients{transport="sse"}')) === 0)
+    expect(await metric(api, 'stream_closes_total{transport="sse",code="client"}')).toBe(1)
     expect(api.clock.nextTimerMs()).toBeNull()
-  })
-})
-
-describe('a stream that is cut at random and resumed', () => {
-  test('shows every matching event once, in order, whatever is committed meanwhile', async () => {
-    await using api = await startApi()
-    await fc.assert(
-      fc.asyncProperty(
-        fc.boolean(),
-        fc.array(
-          fc.record({ grow: fc.integer({ min: 0, max: 120 }), until: fc.integer({ min: 0, max: 40_000 }) }),
-          {
-            minLength: 1,
-            maxLength: 5,
-          },
-        ),
-        async (narrow, lives) => {
-          const begin = api.store.reader.latest
-          const seen: number[] = []
-          const query = narrow ? '?fcaCategories=FR' : ''
-          let lastId = api.store.reader.cursorAt(begin)
-          for (const life of lives) {
-            const stream = await open(api, query, { 'Last-Event-ID': lastId })
-            api.store.grow(life.grow)
-            let over = false
-            void stream.ended.then(() => {
-              over = true
-            })
-            await until(() => over || isLive(stream) || stream.text().length >= life.until)
-            stream.cut()
-            await stream.ended
-            seen.push(...stream.sequences())
-            if (stream.lastId() !== '') lastId = stream.lastId()
-          }
-          const rest = await open(api, query, { 'Last-Event-ID': lastId })
-          await until(() => isLive(rest))
-          rest.cut()
-          await rest.ended
-          seen.push(...rest.sequences())
-          const all = range(begin + 1, api.store.reader.latest)
-          expect(seen).toEqual(narrow ? all.filter((sequence) => sequence % 10 === 0) : all)
-        },
-      ),
-      { numRuns: 25 },
-    )
   })
 })

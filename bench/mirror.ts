@@ -1,0 +1,73 @@
+/**
+ * What lists of the upstream API (`/v2`) cost over a large store: time, and the longest hold of the event loop. Owns the
+ * choice of lists. Refuses HTTP: what is measured is the archive under it.
+ */
+import { archiveItemStore } from '../src/api/archive-items.ts'
+import type { ItemStore } from '../src/api/mirror/item-store.ts'
+import { archiveItems } from '../src/archive/items.ts'
+import type { Selection } from '../src/core/selection.ts'
+import { systemClock } from '../src/lifecycle/clock.ts'
+import type { BenchStore } from './archive.ts'
+import type { Figure } from './figures.ts'
+import { syntheticIsin } from './support/synthetic-events.ts'
+import { timed } from './support/timed.ts'
+
+const RUNS = 5
+const PAGE = 200
+
+const everything: Selection = {
+  fromMs: null,
+  toMs: null,
+  isins: null,
+  symbols: null,
+  match: 'issuer',
+  fcaCategories: null,
+  nativeCategories: null,
+  q: null,
+  hasSymbol: false,
+  channel: null,
+}
+
+type List = (store: ItemStore, gone: AbortSignal) => unknown
+
+/** The first page of a selection. */
+function first(part: Partial<Selection>): List {
+  return (store, gone) => store.pageBefore({ ...everything, ...part }, null, PAGE, gone)
+}
+
+/** A page of a selection far from its newest item, with the total. */
+function numbered(part: Partial<Selection>, offset: number): List {
+  return (store, gone) => store.pageAt({ ...everything, ...part }, offset, PAGE, gone)
+}
+
+const lists: Record<string, List> = {
+  'everything, first page': first({}),
+  'one ISIN, widened': first({ isins: [syntheticIsin(5)] }),
+  'one ISIN, related': first({ isins: [syntheticIsin(5)], match: 'related' }),
+  '200 ISINs, unknown': first({ isins: Array.from({ length: 200 }, (_, n) => syntheticIsin(5000 + n)) }),
+  'q of 4 characters, no match': first({ q: 'zqxj' }),
+  'q of 2 characters, no match': first({ q: 'zq' }),
+  'a range before everything': first({ toMs: 0 }),
+  'everything, page 2,000 with totals': numbered({}, 2000 * PAGE),
+  'q that an eighth matches, page 200 with totals': numbered({ q: 'dividend' }, 200 * PAGE),
+  'hasSymbol, page 1,000 with totals': numbered({ hasSymbol: true }, 1000 * PAGE),
+}
+
+/** For each list: how long it takes, and how long it holds the event loop at most. */
+export async function benchMirror({ archive }: BenchStore): Promise<Figure[]> {
+  const store = archiveItemStore(archiveItems(archive, systemClock))
+  const { signal } = new AbortController()
+  const figures: Figure[] = []
+  for (const [name, list] of Object.entries(lists)) {
+    const took: number[] = []
+    const held: number[] = []
+    for (let run = 0; run < RUNS; run++) {
+      const { tookMs, heldMs } = await timed(async () => void (await list(store, signal)))
+      took.push(tookMs)
+      held.push(heldMs)
+    }
+    figures.push({ name: `/v2, ${name}`, unit: 'ms', values: took })
+    figures.push({ name: '  longest hold of the event loop', unit: 'ms', values: held, goal: { atMost: 50 } })
+  }
+  return figures
+}

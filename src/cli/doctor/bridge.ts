@@ -1,0 +1,214 @@
+/**
+ * Whether a bridge with these settings runs, and how it is: its readiness and its status. Owns which of its figures are
+ * worth a warning, and what they say of key and quota, so that no unit is spent to learn it. Refuses to start or stop.
+ */
+import type { Status, UpstreamState } from '../../api/status.ts'
+import { messageOf } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { classifyThrown } from '../../upstream/outcome.ts'
+import { networkWords } from '../network-words.ts'
+import { addressOf } from '../target.ts'
+import { type Finding, fine } from './finding.ts'
+
+const ANSWER_TIMEOUT_MS = 3000
+/** A copy further behind than this is more than a commit under way. */
+const LAG_WARN_SECONDS = 5
+
+/** What answers where a bridge of these settings would listen. */
+export interface FoundBridge {
+  findings: Finding[]
+  /** null where none runs, or it does not say. */
+  status: Status | null
+}
+
+type Place = Pick<Settings, 'http' | 'ops' | 'adminToken'>
+
+/** Asks both listeners. `holder` = who holds the data directory, null = nobody. */
+export async function checkBridge(
+  settings: Place,
+  holder: string | null,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<FoundBridge> {
+  if (settings.http.port === 0) {
+    return {
+      status: null,
+      findings: [unseen('its port is picked at the start (BRIDGE_HTTP_PORT is 0)', holder)],
+    }
+  }
+  const url = addressOf(settings.http)
+  const answer = await ask(`${url}/v1/status`, settings.adminToken, clock, signal)
+  if (answer.kind === 'away') {
+    return { status: null, findings: [unseen(`${url} does not answer (${answer.what})`, holder)] }
+  }
+  const status = answer.status === 200 ? readStatus(answer.body) : null
+  if (status === null) return { status: null, findings: [stranger(url, answer.status)] }
+  const readiness = settings.ops.port === 0 ? [] : await checkReady(addressOf(settings.ops), clock, signal)
+  return { status, findings: [judge(url, status), ...readiness, ...keyOf(status)] }
+}
+
+function warn(name: string, finding: string, todo: string): Finding {
+  return { level: 'warn', name, finding, todo, area: 'failed' }
+}
+
+function unseen(finding: string, holder: string | null): Finding {
+  if (holder === null) return fine('bridge', `not running: ${finding}`)
+  return warn(
+    'bridge',
+    `${holder} holds the data directory, but ${finding}`,
+    'if that is the bridge, compare its BRIDGE_HTTP_* settings and roles with these; else stop it',
+  )
+}
+
+function stranger(url: string, status: number): Finding {
+  if (status === 401 || status === 403) {
+    return warn(
+      'bridge',
+      `${url} refuses BRIDGE_ADMIN_TOKEN`,
+      'the bridge there was started with another token: correct the setting, or restart it',
+    )
+  }
+  return warn(
+    'bridge',
+    `${url} answers with status ${status}, not as a bridge with the role api`,
+    'another program may have the port: stop it, or set BRIDGE_HTTP_PORT to another one',
+  )
+}
+
+function judge(url: string, { gaps, copy, log }: Status): Finding {
+  const [oldest] = gaps
+  if (oldest !== undefined) {
+    return warn(
+      'bridge',
+      `${url} runs; open gaps: ${gaps.length}, the first from ${oldest.from} to ${oldest.to}`,
+      'it fills them as the quota allows; docs/operating.md says when it cannot',
+    )
+  }
+  if (copy.lagSeconds > LAG_WARN_SECONDS) {
+    return warn(
+      'bridge',
+      `${url} runs, its copy ${copy.lagEvents} events and ${copy.lagSeconds.toFixed(0)} s behind its log`,
+      'look at the load of the machine and of its disk',
+    )
+  }
+  return fine('bridge', `${url} runs: ${log.latest} events, no open gap, no lag`)
+}
+
+async function checkReady(url: string, clock: Clock, signal: AbortSignal): Promise<Finding[]> {
+  const answer = await ask(`${url}/readyz`, null, clock, signal)
+  if (answer.kind === 'away') {
+    return [
+      warn('ready', `${url} does not answer: ${answer.what}`, 'compare BRIDGE_OPS_HOST and BRIDGE_OPS_PORT'),
+    ]
+  }
+  if (answer.status === 200) return [fine('ready', `${url}/readyz is 200`)]
+  return [
+    warn(
+      'ready',
+      `${url}/readyz is ${answer.status}: ${answer.body.slice(0, 200)}`,
+      'wait, or look at its log',
+    ),
+  ]
+}
+
+const KEY: Record<UpstreamState, Pick<Finding, 'level' | 'finding' | 'todo'>> = {
+  ok: { level: 'ok', finding: 'the running bridge polls with it', todo: null },
+  waiting: { level: 'ok', finding: 'the running bridge has not polled yet', todo: null },
+  throttled: {
+    level: 'warn',
+    finding: 'the running bridge is throttled',
+    todo: 'see whether another program uses the key, or BRIDGE_UPSTREAM_PLAN is too large',
+  },
+  quota: {
+    level: 'warn',
+    finding: 'the quota of the week is spent',
+    todo: 'wait for the reset, take a larger plan, or find who else uses the key',
+  },
+  unauthorised: {
+    level: 'fail',
+    finding: 'the upstream refuses the key of the running bridge',
+    todo: 'correct BRIDGE_UPSTREAM_KEY and restart it',
+  },
+  failing: {
+    level: 'warn',
+    finding: 'the polls of the running bridge fail',
+    todo: 'its log says why, in poll.failed',
+  },
+}
+
+/** What the running bridge knows of key and quota; nothing where it does not poll. */
+function keyOf({ upstream, quota, roles }: Status): Finding[] {
+  if (!roles.includes('poller')) return []
+  const since = upstream.lastGoodPoll === null ? '' : `, last good poll ${upstream.lastGoodPoll}`
+  const known = KEY[upstream.state]
+  const key: Finding = { ...known, name: 'key', finding: `${known.finding}${since}`, area: 'upstream' }
+  return quota.remaining === null ? [key] : [key, quotaFinding({ ...quota, remaining: quota.remaining })]
+}
+
+/** How much of the week's quota is left. `forecast` = planned use over what is left; null = not known. */
+export function quotaFinding(quota: {
+  limit: number | null
+  used: number | null
+  remaining: number
+  reset: string | null
+  forecast: number | null
+}): Finding {
+  const left = `${quota.remaining} of ${quota.limit} requests left, ${quota.used} used`
+  const reset = quota.reset === null ? '' : `; the next come back ${quota.reset}`
+  if (quota.remaining === 0) {
+    return { ...warn('quota', `${left}${reset}`, 'wait, or take a larger plan'), area: 'upstream' }
+  }
+  if ((quota.forecast ?? 0) <= 1) return fine('quota', `${left}${reset}`)
+  return {
+    ...warn(
+      'quota',
+      `${left}, fewer than planned${reset}`,
+      'find who else uses the key, or take a larger plan',
+    ),
+    area: 'upstream',
+  }
+}
+
+type Answer = { kind: 'away'; what: string } | { kind: 'answer'; status: number; body: string }
+
+async function ask(url: string, token: string | null, clock: Clock, signal: AbortSignal): Promise<Answer> {
+  const timeUp = new AbortController()
+  const cancel = clock.after(ANSWER_TIMEOUT_MS, () => timeUp.abort())
+  try {
+    const response = await fetch(url, {
+      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, timeUp.signal]),
+    })
+    return { kind: 'answer', status: response.status, body: await response.text() }
+  } catch (error) {
+    signal.throwIfAborted()
+    const { failure } = classifyThrown(error)
+    const code = timeUp.signal.aborted
+      ? 'ETIMEDOUT'
+      : failure.kind === 'network'
+        ? failure.message
+        : messageOf(error)
+    return { kind: 'away', what: networkWords(code).what }
+  } finally {
+    cancel()
+  }
+}
+
+/** The status in that body, null where it is none: another program may have the port. */
+function readStatus(body: string): Status | null {
+  try {
+    const status = JSON.parse(body) as Partial<Status> | null
+    const whole =
+      Array.isArray(status?.gaps) &&
+      Array.isArray(status.roles) &&
+      typeof status.copy?.lagSeconds === 'number' &&
+      typeof status.log?.latest === 'number' &&
+      typeof status.quota === 'object' &&
+      Object.hasOwn(KEY, status.upstream?.state ?? '')
+    return whole ? (status as Status) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * What a check found, and how the findings are shown. Owns levels, lines and which exit code follows. Refuses to check.
+ */
+import { BridgeError, type ErrorCode } from '../../errors.ts'
+import { harmless, type Paint, type Tone } from '../terminal.ts'
+
+/** `fail`: the bridge cannot work so. `warn`: it can, and somebody should know. */
+export type Level = 'ok' | 'warn' | 'fail'
+
+/** One line of the doctor. */
+export interface Finding {
+  level: Level
+  /** What was looked at, one word. */
+  name: string
+  finding: string
+  /** What to do next; null where nothing is. */
+  todo: string | null
+  /** Which exit code a `fail` leads to. */
+  area: Extract<ErrorCode, 'settings' | 'upstream' | 'failed'>
+}
+
+const TONES: Record<Level, Tone> = { ok: 'soft', warn: 'strong', fail: 'alarm' }
+const AREAS: readonly Finding['area'][] = ['settings', 'upstream', 'failed']
+
+/** A finding with nothing to do about it. */
+export function fine(name: string, finding: string): Finding {
+  return { level: 'ok', name, finding, todo: null, area: 'failed' }
+}
+
+/** The findings as lines for a person, aligned. `clean` takes out what must not be seen. */
+export function findingLines(
+  findings: readonly Finding[],
+  paint: Paint,
+  clean: (text: string) => string,
+): string[] {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  return findings.map(({ level, name, finding, todo }) => {
+    const advice = todo === null ? '' : `  → ${clean(harmless(todo))}`
+    const mark = paint(TONES[level], level.padEnd(4))
+    return `${mark}  ${name.padEnd(width)}  ${clean(harmless(finding))}${advice}`
+  })
+}
+
+/** The findings as one line of JSON: `{ok, checks: [{level, name, finding, todo}]}`. */
+export function findingsJson(findings: readonly Finding[], clean: (text: string) => string): string {
+  const checks = findings.map(({ level, name, finding, todo }) => ({
+    level,
+    name,
+    finding: clean(harmless(finding)),
+    todo: todo === null ? null : clean(harmless(todo)),
+  }))
+  return JSON.stringify({ ok: findings.every(({ level }) => level !== 'fail'), checks })
+}
+
+/** @throws BridgeError for the gravest area of a failed check: settings, then upstream, then the rest */
+export function throwIfFailed(findings: readonly Finding[]): void {
+  const failed = findings.filter(({ level }) => level === 'fail')
+  const area = AREAS.find((candidate) => failed.some((finding) => finding.area === candidate))
+  if (area === undefined) return
+  const names = [...new Set(failed.map(({ name }) => name))].join(', ')
+  throw new BridgeError(area, `${failed.length} of ${findings.length} checks failed: ${names}`, {
+    hint: 'Each says after its arrow what to do.',
+  })
+}
+
+/** Takes the secrets out of a text, whatever put them there. */
+export function withoutSecrets(secrets: readonly string[]): (text: string) => string {
+  return (text) => secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '[redacted]'), text)
+}

@@ -1,0 +1,147 @@
+/**
+ * Whether the upstream takes the key and the plan's page size: one request, one unit, counted in the log's ledger before
+ * it leaves, exactly as the poller does. Owns that one request. Refuses to publish what it brings.
+ */
+import { isoMillis } from '../../core/dates.ts'
+import { BridgeError } from '../../errors.ts'
+import { quotaAt } from '../../governor/ledger.ts'
+import { createTokenBucket } from '../../governor/token-bucket.ts'
+import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import type { Writer } from '../../log/log.ts'
+import { openLog } from '../../log/open.ts'
+import type { UpstreamSettings } from '../../settings/settings.ts'
+import { createUpstreamClient, type Gate } from '../../upstream/client.ts'
+import type { Outcome } from '../../upstream/outcome.ts'
+import type { Page } from '../../upstream/page.ts'
+import { createTransport } from '../../upstream/transport.ts'
+import { quotaFinding } from './bridge.ts'
+import type { Finding } from './finding.ts'
+import { awayWords, REQUEST_TIMEOUT_MS } from './upstream.ts'
+
+/** What is asked, and where its unit is counted. */
+export interface KeyCheck {
+  upstream: UpstreamSettings
+  /** Must be free: nobody else may hold it. It is made where it is missing. */
+  dataDir: string
+  clock: Clock
+  signal: AbortSignal
+}
+
+/** Asks once. What the upstream and the log do are findings; nothing is thrown but an abort. */
+export async function checkKey({ upstream, dataDir, clock, signal }: KeyCheck): Promise<Finding[]> {
+  try {
+    const { log } = openLog({ kafkaBrokers: [], dataDir, nativeKind: upstream.nativeKind, clock })
+    try {
+      const writer = await log.claim(await log.campaign(signal), signal)
+      const findings = await askOnce(writer, upstream, clock, signal)
+      await writer.release()
+      return findings
+    } finally {
+      await log.close()
+    }
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error
+    const { message, hint = null } = error
+    return [
+      {
+        level: 'fail',
+        name: 'key',
+        finding: `no unit can be counted: ${message}`,
+        todo: hint,
+        area: 'failed',
+      },
+    ]
+  }
+}
+
+async function askOnce(
+  writer: Writer,
+  upstream: UpstreamSettings,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const { plan, url, key } = upstream
+  const before = quotaAt(writer.state.ledger, plan.weeklyQuota, plan.quotaReset, clock.now())
+  if (before.remaining === 0) return [quotaNow(writer, upstream, clock.now())]
+  const bucket = createTokenBucket(plan)
+  // What was sent just before is not known here either.
+  bucket.drain(clock.now())
+  let spentMs = 0
+  const gate: Gate = {
+    spend(purpose, atMs) {
+      spentMs = atMs
+      return writer.spend(1, purpose, atMs)
+    },
+    throttle: (until) => sleep(clock, bucket.take(clock.now()) - clock.now(), until),
+  }
+  const client = createUpstreamClient(
+    createTransport({ url, key, timeoutMs: REQUEST_TIMEOUT_MS, clock }),
+    () => clock.now(),
+  )
+  try {
+    const outcome = await client.list({ pageSize: plan.pageSize }, 'probe', gate, signal)
+    if (!outcome.sent) {
+      await writer.commit({ events: [], refunds: [{ atMs: spentMs, units: 1, purpose: 'probe' }] })
+    }
+    return [
+      { name: 'key', area: 'upstream', ...judge(outcome, upstream) },
+      quotaNow(writer, upstream, clock.now()),
+    ]
+  } finally {
+    await client.close()
+  }
+}
+
+function quotaNow(writer: Writer, { plan }: UpstreamSettings, nowMs: number): Finding {
+  const { limit, used, remaining, resetMs } = quotaAt(
+    writer.state.ledger,
+    plan.weeklyQuota,
+    plan.quotaReset,
+    nowMs,
+  )
+  return quotaFinding({ limit, used, remaining, reset: isoMillis(resetMs), forecast: null })
+}
+
+function judge(
+  outcome: Outcome<Page>,
+  { plan }: UpstreamSettings,
+): Pick<Finding, 'level' | 'finding' | 'todo'> {
+  switch (outcome.kind) {
+    case 'ok':
+      return {
+        level: 'ok',
+        finding: `accepted, with pages of ${plan.pageSize} (one request was spent)`,
+        todo: null,
+      }
+    case 'unauthorised':
+      return {
+        level: 'fail',
+        finding: `refused with status ${outcome.status}`,
+        todo: 'correct BRIDGE_UPSTREAM_KEY, or the file that gives it',
+      }
+    case 'refused':
+      return {
+        level: 'fail',
+        finding: `the first page of ${plan.pageSize} is refused with status ${outcome.status}: ${outcome.message || 'no reason given'}`,
+        todo: `correct BRIDGE_UPSTREAM_PLAN (now ${plan.name}), or set BRIDGE_UPSTREAM_PAGE_SIZE lower`,
+      }
+    case 'too_many':
+      return {
+        level: 'warn',
+        finding: 'not told: the upstream answers 429, throttled or out of quota',
+        todo: 'see whether another program uses the key, or wait; then ask again',
+      }
+    case 'server_error':
+      return { level: 'warn', finding: `not told: status ${outcome.status}`, todo: 'ask again later' }
+    case 'invalid':
+      return {
+        level: 'fail',
+        finding: `the answer is no page of announcements: ${outcome.reason}`,
+        todo: 'check BRIDGE_UPSTREAM_URL: is it the base address that ends in /v2?',
+      }
+    default: {
+      const { what, todo } = awayWords(outcome)
+      return { level: 'fail', finding: `the upstream cannot be reached: ${what}`, todo }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Whether the upstream can be reached, and what its clock says of ours: one request without a key, which costs no unit.
+ * Owns that request and both judgements. Refuses to spend.
+ */
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Failure, Timing } from '../../upstream/outcome.ts'
+import { createTransport } from '../../upstream/transport.ts'
+import { networkWords } from '../network-words.ts'
+import { type Finding, fine } from './finding.ts'
+
+/** Open to everybody; any other answer of a server tells as much. */
+const OPEN_PATH = '/references/exchanges?pageSize=1'
+/** From the first byte sent to the last byte read. */
+export const REQUEST_TIMEOUT_MS = 10_000
+const SKEW_WARN_MS = 2000
+const SKEW_FAIL_MS = 30_000
+/** `Date` has whole seconds, cut off: the moment meant is half a second later on average. */
+const HALF_SECOND_MS = 500
+
+/** What was found of the upstream, and whether it is worth asking on. */
+export interface Reached {
+  findings: Finding[]
+  reached: boolean
+}
+
+/** Asks the upstream at `url`, a base address that ends in `/v2`. */
+export async function checkUpstream(url: string, clock: Clock, signal: AbortSignal): Promise<Reached> {
+  const transport = createTransport({ url, key: '', timeoutMs: REQUEST_TIMEOUT_MS, clock })
+  try {
+    const outcome = await transport.get(OPEN_PATH, signal, { keyless: true })
+    const { level, finding, todo } = judge(outcome, url)
+    const reach: Finding = { level, name: 'upstream', finding, todo, area: 'upstream' }
+    const reached = level !== 'fail'
+    return { reached, findings: reached ? [reach, judgeClock(outcome, url)] : [reach] }
+  } finally {
+    await transport.close()
+  }
+}
+
+type Judgement = Pick<Finding, 'level' | 'finding' | 'todo'>
+
+function judge(outcome: { kind: 'ok' } | Failure, url: string): Judgement {
+  switch (outcome.kind) {
+    case 'timeout':
+    case 'network': {
+      const { what, todo } = awayWords(outcome)
+      return { level: 'fail', finding: `${url} cannot be reached: ${what}`, todo }
+    }
+    case 'server_error':
+      return {
+        level: 'warn',
+        finding: `${url} answers with status ${outcome.status}`,
+        todo: 'it is in trouble; the bridge keeps trying, look again later',
+      }
+    case 'invalid':
+      return {
+        level: 'warn',
+        finding: `${url} answers, but not as expected: ${outcome.reason}`,
+        todo: 'check BRIDGE_UPSTREAM_URL; redirects are not followed',
+      }
+    default:
+      return { level: 'ok', finding: `${url} answers`, todo: null }
+  }
+}
+
+/** Why the upstream gave no answer at all, and what to do. */
+export function awayWords(failure: Extract<Failure, { kind: 'timeout' | 'network' }>) {
+  const code = failure.kind === 'timeout' ? 'ETIMEDOUT' : failure.message
+  const { what, todo } = networkWords(code)
+  return { what, todo: `${todo} (BRIDGE_UPSTREAM_URL)` }
+}
+
+/** How far our clock is from upstream's, by the middle of the request. */
+export function judgeClock({ startedMs, endedMs, serverMs }: Timing, url: string): Finding {
+  if (serverMs === null) {
+    return {
+      level: 'warn',
+      name: 'clock',
+      finding: 'upstream sends no Date to compare with',
+      todo: 'make sure that a time service runs',
+      area: 'failed',
+    }
+  }
+  const aheadMs = (startedMs + endedMs) / 2 - serverMs - HALF_SECOND_MS
+  const amount = `${duration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} upstream`
+  if (Math.abs(aheadMs) <= SKEW_WARN_MS) return fine('clock', amount)
+  if (isThisMachine(url)) {
+    return fine(
+      'clock',
+      `${amount}, which says nothing: it is on this machine, and a sandbox keeps market time`,
+    )
+  }
+  return {
+    level: Math.abs(aheadMs) > SKEW_FAIL_MS ? 'fail' : 'warn',
+    name: 'clock',
+    finding: `this machine is ${amount}`,
+    todo: 'run a time service (chrony, systemd-timesyncd): recordedtime and latencies come from this clock',
+    area: 'failed',
+  }
+}
+
+function isThisMachine(url: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
+}
+
+function duration(ms: number): string {
+  const units = [
+    [86_400_000, 'days'],
+    [3_600_000, 'hours'],
+    [60_000, 'minutes'],
+  ] as const
+  const [size, name] = units.find(([unitMs]) => ms >= 2 * unitMs) ?? [1000, 's']
+  return `${(ms / size).toFixed(1)} ${name}`
+}

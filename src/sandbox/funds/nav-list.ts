@@ -1,0 +1,65 @@
+/**
+ * The answers of `/nav`: the latest NAVs by page number, or those announced after a cursor. Owns the reading of its
+ * cursors. Refuses to know how a NAV comes about.
+ */
+import { type Answer, listPage, refusedAnswer, refusedSinceCursor } from '../../api/mirror/answer.ts'
+import type { NavsQuery } from '../../api/mirror/fund-source.ts'
+import { classicPaging, pollingPaging } from '../../api/mirror/paging.ts'
+import { isIsin } from '../../core/check-digits.ts'
+import { isBridgeError } from '../../errors.ts'
+import { type Place, placeCursor, readPlaceCursor } from '../place-cursor.ts'
+import type { Navs, PlacedNav } from './navs.ts'
+import type { ShareClass } from './share-classes.ts'
+
+/** What a query is answered from. */
+export interface NavListSource {
+  all: readonly ShareClass[]
+  navs: Navs
+  /** The market's present moment, ms since 1970. */
+  nowMs: number
+}
+
+/** One page of the list, in the shape of the mode that was asked for. A cursor that is not of this list answers 400. */
+export function navListAnswer(query: NavsQuery, { all, navs, nowMs }: NavListSource): Answer {
+  const { isins, pageSize, paging, warnings } = query
+  const asked = isins === null ? all : all.filter(({ isin }) => isins.includes(isin))
+  if (paging.mode === 'number') {
+    const { pageNumber } = paging
+    const latest = navs.latest(asked, nowMs)
+    const page = latest.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
+    return listPage(
+      page.map(textOf),
+      classicPaging({ pageSize, pageNumber, itemTotal: latest.length }, cursorOf(page[0])),
+      warnings,
+    )
+  }
+  const { sinceCursor } = paging
+  const place = readNavCursor(sinceCursor)
+  if (place === null) return refusedAnswer(refusedSinceCursor())
+  const { navs: newer, more } = navs.since(asked, place, pageSize, nowMs)
+  const newestCursor = cursorOf(newer[0])
+  return listPage(
+    newer.map(textOf),
+    pollingPaging({ pageSize, sinceCursor, newestCursor, count: newer.length, hasMore: more }),
+    warnings,
+  )
+}
+
+function textOf(nav: PlacedNav): string {
+  return JSON.stringify(nav.record())
+}
+
+function cursorOf(nav: PlacedNav | undefined): string | undefined {
+  return nav === undefined ? undefined : placeCursor(nav)
+}
+
+/** The place behind a cursor of `/nav`, or null where it is none. */
+function readNavCursor(text: string): Place | null {
+  try {
+    const place = readPlaceCursor(text)
+    return isIsin(place.key) ? place : null
+  } catch (error) {
+    if (isBridgeError(error, 'cursor_invalid')) return null
+    throw error
+  }
+}

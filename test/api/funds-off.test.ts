@@ -1,0 +1,58 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { fundsOff } from '../../src/api/funds-off.ts'
+import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
+import { bridgeMirror } from '../../src/api/mirror-router.ts'
+import { createApp } from '../../src/http/app.ts'
+import type { Authenticate } from '../../src/http/auth.ts'
+import { listen } from '../../src/http/listener.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+
+const authenticate: Authenticate = (token) =>
+  Promise.resolve(token === 'reading' ? { tenant: 'default', scopes: ['events:read'] } : null)
+
+async function openBridge() {
+  const { logger } = keepingLogger()
+  const handler = bridgeMirror({ routes: fundRoutes(fundsOff), authenticate, logger })
+  const app = createApp({
+    routes: [],
+    mounts: [{ prefix: '/v2', handler }],
+    authenticate,
+    corsOrigins: [],
+    logger,
+  })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  onTestFinished(() => listener.close(0))
+  return async (path: string, key = 'reading') => {
+    const response = await fetch(`${listener.url}/v2${path}`, { headers: { 'x-api-key': key } })
+    return { status: response.status, body: await response.json() }
+  }
+}
+
+test('the fund paths of the bridge answer 503 with the setting that is about them, while nothing passes them through', async () => {
+  const get = await openBridge()
+  for (const path of [
+    '/nav',
+    '/nav/XLON:ABC',
+    '/dividends/ABC/history?dateFrom=2024',
+    '/events/US0378331005',
+  ]) {
+    expect({ path, ...(await get(path)) }).toEqual({
+      path,
+      status: 503,
+      body: {
+        error: {
+          message: expect.stringContaining('the gateway is off'),
+          hint: expect.stringContaining('BRIDGE_GATEWAY_WEEKLY_UNITS'),
+        },
+      },
+    })
+  }
+})
+
+test('a malformed request and a wrong key are told so all the same', async () => {
+  const get = await openBridge()
+  expect(await get('/nav/US0378331006')).toMatchObject({ status: 400 })
+  expect(await get('/nav?pageNumber=1&sinceCursor=a')).toMatchObject({ status: 400 })
+  expect(await get('/nav', 'other')).toMatchObject({ status: 401 })
+})

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { createExchangeCopy, type ExchangeRecord, WALK_KEY } from '../../src/archive/exchanges.ts'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
+import { until } from '../support/api-server.ts'
+
+test('the copy has what the table held and what comes after, in order, once a whole list was read', async () => {
+  const table = createMemoryLog().table<ExchangeRecord>('exchanges')
+  const copy = createExchangeCopy(table)
+  const stop = new AbortController()
+  await table.put('XNYS', { kind: 'exchange', listed: 'n' })
+  const running = copy.run(stop.signal)
+  await until(() => copy.exchange('XNYS') !== null)
+  expect(copy.exchanges()).toBeNull()
+  await table.put('XAMS', { kind: 'exchange', listed: 'a', detail: null })
+  await table.put(WALK_KEY, { kind: 'walk', completedMs: null })
+  await until(() => copy.exchanges() !== null)
+  expect(copy.exchanges()).toEqual([
+    { mic: 'XAMS', listed: 'a', detail: null },
+    { mic: 'XNYS', listed: 'n' },
+  ])
+  await table.put('XNYS', { kind: 'exchange', listed: 'n', detail: 'd' })
+  await table.delete('XAMS')
+  await until(() => copy.exchange('XAMS') === null)
+  expect(copy.exchanges()).toEqual([{ mic: 'XNYS', listed: 'n', detail: 'd' }])
+  stop.abort()
+  await running
+})

@@ -1,0 +1,17 @@
+/**
+ * One worker of the campaign: plays the worlds that it is sent, one at a time, and sends back what became of them. Owns
+ * nothing but the conversation.
+ */
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { playWorld } from '../support/play-world.ts'
+import type { WorldCase } from '../support/world-cases.ts'
+
+const metrics = createMetrics({ version: 'campaign' })
+
+process.on('message', (worldCase: WorldCase) => {
+  playWorld(worldCase, metrics).then(
+    (played) => process.send?.({ played }),
+    (error: unknown) =>
+      process.send?.({ failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  )
+})

@@ -1,0 +1,153 @@
+/**
+ * The worlds of many seeds, played by several processes: real sandbox against real poller in virtual time. Owns the
+ * workers and the counting by scenario and by fault. A failure is told with what it takes to run it again alone.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { resolve } from 'node:path'
+import type { PlayedWorld } from '../support/play-world.ts'
+import type { WorldCase } from '../support/world-cases.ts'
+import { BY_DESIGN, type Excuse } from '../support/world-verdict.ts'
+
+const CHILD = resolve(import.meta.dirname, 'worlds-child.ts')
+
+/** Sums over worlds. */
+export interface WorldTally {
+  runs: number
+  failed: number
+  /** Revisions that the market showed after the start; that the log holds, backfilled ones too. */
+  shown: number
+  published: number
+  rejected: number
+  gapsOpened: number
+  gapsLeft: number
+  inOpenGaps: number
+  /** Not seen, for a reason in the table. */
+  excused: Record<Excuse, number>
+  faultsMet: number
+  requests: number
+  unitsOver: number
+  virtualMinutes: number
+  seconds: number
+}
+
+/** What all worlds came to. */
+export interface WorldReport extends WorldTally {
+  byDesign: typeof BY_DESIGN
+  byScenario: Record<string, WorldTally>
+  byFault: Record<string, WorldTally>
+  failures: WorldFailure[]
+}
+
+/** A world in which a promise was broken, with the command that plays it again alone. */
+export interface WorldFailure {
+  again: string
+  broken: string[]
+}
+
+/** Plays every case on so many processes. `tell` hears of each failure when it happens. */
+export async function playAll(
+  cases: readonly WorldCase[],
+  workers: number,
+  tell: (failure: WorldFailure) => void,
+): Promise<WorldReport> {
+  const waiting = [...cases]
+  const report: WorldReport = {
+    ...emptyTally(),
+    byDesign: BY_DESIGN,
+    byScenario: {},
+    byFault: {},
+    failures: [],
+  }
+  const work = async (): Promise<void> => {
+    const child = fork(CHILD, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const kill = (): void => void child.kill('SIGKILL')
+    process.once('exit', kill)
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const outcome = await ask(child, next)
+        if ('played' in outcome) count(report, outcome.played)
+        const broken = 'played' in outcome ? outcome.played.verdict.broken : [outcome.failure]
+        if (broken.length === 0) continue
+        const failure = { again: commandFor(next), broken }
+        report.failures.push(failure)
+        tell(failure)
+      }
+    } finally {
+      process.off('exit', kill)
+      child.disconnect()
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, work))
+  return report
+}
+
+function ask(
+  child: ChildProcess,
+  worldCase: WorldCase,
+): Promise<{ played: PlayedWorld } | { failure: string }> {
+  return new Promise((done) => {
+    const onExit = (): void => done({ failure: 'the worker ended' })
+    child.once('exit', onExit)
+    child.once('message', (message) => {
+      child.off('exit', onExit)
+      done(message as { played: PlayedWorld } | { failure: string })
+    })
+    child.send(worldCase)
+  })
+}
+
+function count(report: WorldReport, played: PlayedWorld): void {
+  const { case: worldCase } = played
+  add(report, played)
+  add(memberOf(report.byScenario, worldCase.scenario), played)
+  for (const fault of new Set(worldCase.faults)) add(memberOf(report.byFault, fault), played)
+}
+
+function memberOf(tallies: Record<string, WorldTally>, name: string): WorldTally {
+  tallies[name] ??= emptyTally()
+  return tallies[name]
+}
+
+function add(tally: WorldTally, { verdict, virtualMinutes, seconds }: PlayedWorld): void {
+  tally.runs += 1
+  tally.failed += verdict.broken.length > 0 ? 1 : 0
+  for (const name of COUNTS) tally[name] += verdict[name]
+  for (const excuse of Object.keys(BY_DESIGN) as Excuse[]) tally.excused[excuse] += verdict.excused[excuse]
+  tally.virtualMinutes = rounded(tally.virtualMinutes + virtualMinutes)
+  tally.seconds = rounded(tally.seconds + seconds)
+}
+
+/** What is summed as it stands. */
+const COUNTS = [
+  'shown',
+  'published',
+  'rejected',
+  'gapsOpened',
+  'gapsLeft',
+  'inOpenGaps',
+  'faultsMet',
+  'requests',
+  'unitsOver',
+] as const satisfies (keyof WorldTally)[]
+
+function emptyTally(): WorldTally {
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<
+    (typeof COUNTS)[number],
+    number
+  >
+  const excused = Object.fromEntries(Object.keys(BY_DESIGN).map((name) => [name, 0])) as Record<
+    Excuse,
+    number
+  >
+  return { runs: 0, failed: 0, ...counts, excused, virtualMinutes: 0, seconds: 0 }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+/** The command that plays this world alone. */
+function commandFor({ scenario, faults, seed }: WorldCase): string {
+  const fault = faults.length > 0 ? ` --fault ${faults.join(',')}` : ''
+  return `npm run campaign -- --scenario ${scenario}${fault} --seed ${seed}`
+}

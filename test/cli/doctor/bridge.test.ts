@@ -1,0 +1,121 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import type { Status } from '../../../src/api/status.ts'
+import { checkBridge, quotaFinding } from '../../../src/cli/doctor/bridge.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+
+const { signal: never } = new AbortController()
+const TIME = '2026-01-06T07:00:00.000Z'
+const whole: Status = {
+  leader: { id: 'a', since: TIME, self: true },
+  upstream: { state: 'ok', lastGoodPoll: TIME, phase: 'open' },
+  quota: { limit: 3500, used: 10, remaining: 3490, reset: TIME, forecast: 0.5 },
+  log: { kind: 'embedded', epoch: 'Epoch001', oldest: 1, latest: 7 },
+  copy: { sequence: 7, lagEvents: 0, lagSeconds: 0 },
+  completeness: '+day',
+  gaps: [],
+  roles: ['poller', 'feed', 'api'],
+}
+const gap = {
+  id: 'g',
+  from: TIME,
+  to: TIME,
+  cause: 'overflow',
+  openedAt: TIME,
+  found: 0,
+  closedAt: null,
+} as const
+
+/** What is found where a program answers status and readiness like this. */
+async function found(
+  status: [number, unknown],
+  ready: [number, unknown] = [200, {}],
+  holder: string | null = null,
+) {
+  const tokens: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    tokens.push(request.headers.authorization)
+    const [code, body] = request.url === '/readyz' ? ready : status
+    response.writeHead(code).end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const place = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+  const result = await checkBridge({ http: place, ops: place, adminToken: 't' }, holder, systemClock, never)
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  const names = (name: string) => result.findings.find((finding) => finding.name === name)
+  return { ...result, names, tokens, place }
+}
+
+test('a bridge that runs well is asked with its token, and says all of key, quota and readiness', async () => {
+  const { findings, status, tokens } = await found([200, whole])
+  expect(findings.map(({ level, name }) => `${level} ${name}`)).toEqual([
+    'ok bridge',
+    'ok ready',
+    'ok key',
+    'ok quota',
+  ])
+  expect([status, tokens]).toEqual([whole, ['Bearer t', undefined]])
+})
+
+test.each([
+  [{ gaps: [gap] }, 'bridge', 'warn', 'open gaps: 1'],
+  [{ copy: { sequence: 7, lagEvents: 90, lagSeconds: 8 } }, 'bridge', 'warn', '90 events and 8 s behind'],
+  [{ upstream: { ...whole.upstream, state: 'unauthorised' } }, 'key', 'fail', 'refuses the key'],
+  [{ upstream: { ...whole.upstream, state: 'throttled' } }, 'key', 'warn', 'throttled'],
+  [{ upstream: { ...whole.upstream, state: 'quota' } }, 'key', 'warn', 'is spent'],
+  [{ upstream: { ...whole.upstream, state: 'failing' } }, 'key', 'warn', 'fail'],
+  [
+    { upstream: { ...whole.upstream, state: 'waiting', lastGoodPoll: null } },
+    'key',
+    'ok',
+    'has not polled yet',
+  ],
+  [{ quota: { ...whole.quota, forecast: 1.3 } }, 'quota', 'warn', 'fewer than planned'],
+])('%j is a finding', async (changes, name, level, words) => {
+  const { names } = await found([200, { ...whole, ...changes }])
+  expect(names(name)).toMatchObject({ level, finding: expect.stringContaining(words) })
+})
+
+test('a node that does not poll says nothing of key and quota; one that is not ready says why', async () => {
+  const { findings, names } = await found(
+    [200, { ...whole, roles: ['feed', 'api'] }],
+    [503, { checks: { copy: 0.4 } }],
+  )
+  expect(findings.map(({ name }) => name)).toEqual(['bridge', 'ready'])
+  expect(names('ready')).toMatchObject({ level: 'warn', finding: expect.stringContaining('"copy":0.4') })
+})
+
+test.each([
+  [401, '', 'refuses BRIDGE_ADMIN_TOKEN'],
+  [404, 'nothing', 'status 404'],
+  [200, '<html>', 'not as a bridge'],
+  [200, '{"gaps":[]}', 'not as a bridge'],
+  [200, 'null', 'not as a bridge'],
+])('whoever answers %d "%s" is no bridge of these settings', async (code, body, words) => {
+  const { findings, status } = await found([code, body])
+  expect([status, findings]).toEqual([
+    null,
+    [expect.objectContaining({ level: 'warn', finding: expect.stringContaining(words) })],
+  ])
+})
+
+test('none running is no fault, unless somebody holds the data directory', async () => {
+  const { place } = await found([200, whole])
+  const ask = async (port: number, holder: string | null) =>
+    (await checkBridge({ http: { ...place, port }, ops: place, adminToken: 't' }, holder, systemClock, never))
+      .findings
+  expect(await ask(place.port, null)).toEqual([expect.objectContaining({ level: 'ok' })])
+  expect(await ask(0, null)).toEqual([expect.objectContaining({ level: 'ok' })])
+  expect(await ask(place.port, 'process 7')).toEqual([
+    expect.objectContaining({ level: 'warn', finding: expect.stringContaining('process 7 holds') }),
+  ])
+})
+
+test('a quota that is spent says when requests come back', () => {
+  expect(quotaFinding({ limit: 350, used: 350, remaining: 0, reset: TIME, forecast: null })).toMatchObject({
+    level: 'warn',
+    finding: expect.stringContaining(TIME),
+  })
+})

@@ -1,0 +1,86 @@
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkKey } from '../../../src/cli/doctor/key.ts'
+import { plans } from '../../../src/core/plans.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { openLog } from '../../../src/log/open.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import type { UpstreamSettings } from '../../../src/settings/settings.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
+
+const { signal } = new AbortController()
+let sandbox: Sandbox
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: 'quiet', plan: 'ultimate' }, { clock: systemClock })
+})
+
+afterAll(() => sandbox.close())
+
+/** The findings of one check as `level name`, against the sandbox unless told otherwise. */
+async function check(dataDir: string, changes: { url?: string; weeklyQuota?: number } = {}) {
+  const { url = sandbox.url, weeklyQuota = 5000 } = changes
+  const upstream: UpstreamSettings = {
+    url,
+    key: sandbox.key,
+    plan: { ...plans.ultimate, name: 'ultimate', weeklyQuota, quotaReset: 'rolling' },
+    nativeWord: 'native',
+    nativeKind: 'Native',
+  }
+  const findings = await checkKey({ upstream, dataDir, clock: systemClock, signal })
+  return findings.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
+}
+
+test('a spent week is told without a request, and what is spent stays counted from check to check', async () => {
+  using directory = temporaryDirectory()
+  const before = sandbox.usage().requests
+  expect(await check(directory.path, { weeklyQuota: 1 })).toEqual([
+    expect.stringContaining('ok key: accepted, with pages of 200'),
+    expect.stringContaining('warn quota: 0 of 1 requests left, 1 used'),
+  ])
+  expect(await check(directory.path, { weeklyQuota: 1 })).toEqual([
+    expect.stringContaining('warn quota: 0 of 1'),
+  ])
+  expect(sandbox.usage().requests - before).toBe(1)
+})
+
+test('a unit whose request never left is given back', async () => {
+  using directory = temporaryDirectory()
+  const gone = createServer()
+  await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
+  const { port } = gone.address() as AddressInfo
+  await new Promise((resolve) => gone.close(resolve))
+  expect(await check(directory.path, { url: `http://127.0.0.1:${port}/v2` })).toEqual([
+    expect.stringContaining('fail key: the upstream cannot be reached: nothing listens there'),
+    expect.stringContaining('ok quota: 5000 of 5000'),
+  ])
+})
+
+test('nothing is sent where no unit can be counted: the directory is held', async () => {
+  using directory = temporaryDirectory()
+  const before = sandbox.usage().requests
+  const held = openLog({
+    kafkaBrokers: [],
+    dataDir: directory.path,
+    nativeKind: 'Native',
+    clock: systemClock,
+  })
+  const found = await check(directory.path)
+  await held.log.close()
+  expect(found).toEqual([expect.stringMatching(/^fail key: no unit can be counted: .* is in use by process/)])
+  expect(sandbox.usage().requests).toBe(before)
+})
+
+test.each([
+  [{ kind: 'throttle-429' } as const, /^warn key: not told: the upstream answers 429/],
+  [{ kind: 'status', status: 503 } as const, /^warn key: not told: status 503/],
+  [{ kind: 'html-200' } as const, /^fail key: the answer is no page/],
+])('an upstream that does %j is told as it is, and its unit stays counted', async (fault, words) => {
+  using directory = temporaryDirectory()
+  sandbox.faults.add(fault)
+  expect(await check(directory.path)).toEqual([
+    expect.stringMatching(words),
+    expect.stringContaining('4999 of 5000'),
+  ])
+})

@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkDataDir, checkNode, checkOpenFiles } from '../../../src/cli/doctor/machine.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
+
+const GB = 1024 ** 3
+
+test('a Node that is too old fails, with the way to the right one', () => {
+  expect(checkNode('v24.21.0').level).toBe('ok')
+  expect(checkNode('v26.0.0').level).toBe('ok')
+  expect(checkNode('v22.18.0')).toMatchObject({ level: 'fail', todo: expect.stringContaining('npx') })
+})
+
+test.each([
+  [50 * GB, 'ok'],
+  [0.5 * GB, 'warn'],
+  [0.05 * GB, 'fail'],
+])('%d bytes of free space are %s', (free, level) => {
+  using directory = temporaryDirectory()
+  expect(checkDataDir(directory.path, () => free).level).toBe(level)
+})
+
+test('a data directory that is not there yet is judged by its nearest parent, and nothing is made', () => {
+  using directory = temporaryDirectory()
+  const place = join(directory.path, 'a', 'b')
+  const asked: string[] = []
+  const found = checkDataDir(place, (path) => asked.push(path) * 50 * GB)
+  expect(found).toMatchObject({ level: 'ok', finding: expect.stringContaining('will be made') })
+  expect(asked).toEqual([directory.path])
+})
+
+test('a file in the place of the data directory, or above it, fails', () => {
+  using directory = temporaryDirectory()
+  const file = join(directory.path, 'file')
+  writeFileSync(file, '')
+  for (const place of [file, join(file, 'data')])
+    expect(checkDataDir(place)).toMatchObject({
+      level: 'fail',
+      todo: expect.stringContaining('BRIDGE_DATA_DIR'),
+    })
+})
+
+test('fewer open files than the streams need are a warning with both remedies', () => {
+  expect(checkOpenFiles(10_000, 11_000).level).toBe('ok')
+  expect(checkOpenFiles(10_000, null).level).toBe('ok')
+  expect(checkOpenFiles(10_000, 4096)).toMatchObject({
+    level: 'warn',
+    finding: expect.stringContaining('3096 streams'),
+    todo: expect.stringMatching(/ulimit.*BRIDGE_STREAM_MAX_CLIENTS/),
+  })
+})

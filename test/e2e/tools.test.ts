@@ -1,0 +1,167 @@
+/** The tools that a newcomer reaches for, as processes of their own: doctor, tail, help, and what a wrong word answers. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { eventually, getJson } from '../support/api-client.ts'
+import {
+  ADMIN_TOKEN,
+  type BridgeProcess,
+  bridgeEnv,
+  runToEnd,
+  SECRET_KEY,
+  startBridge,
+  startCommand,
+  temporaryDirectory,
+} from '../support/bridge-process.ts'
+
+interface Check {
+  level: string
+  name: string
+  finding: string
+  todo: string | null
+}
+
+const directory = temporaryDirectory()
+let sandbox: Sandbox
+let bridge: BridgeProcess | null = null
+let env: Record<string, string>
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: 'normal', plan: 'advanced' }, { clock: systemClock })
+  env = bridgeEnv(sandbox, directory.path, {
+    BRIDGE_UPSTREAM_PLAN: 'advanced',
+    BRIDGE_UPSTREAM_WEEKLY_QUOTA: '3500',
+    BRIDGE_BACKFILL: 'P1D',
+  })
+})
+
+afterAll(async () => {
+  await bridge?.stop()
+  await sandbox.close()
+  directory[Symbol.dispose]()
+})
+
+/** Runs the doctor; its checks by name, the last of each. */
+async function doctor(changes: Record<string, string> = {}, ...args: string[]) {
+  const run = await runToEnd(['doctor', '--json', ...args], { ...env, ...changes })
+  const { checks } = JSON.parse(run.stdout) as { checks: Check[] }
+  return { ...run, checks, by: Object.fromEntries(checks.map((check) => [check.name, check])) }
+}
+
+describe('before the first start', () => {
+  it('doctor finds everything in order, and spends one unit that stays counted', async () => {
+    const first = await doctor()
+    expect(first.code).toBe(0)
+    for (const name of ['settings', 'kafka', 'node', 'upstream', 'clock', 'key', 'quota', 'bridge'])
+      expect(first.by[name]).toMatchObject({ level: 'ok', todo: null })
+    expect(first.by.key?.finding).toContain('pages of 100')
+    expect(first.by.quota?.finding).toContain('3499 of 3500')
+    const second = await doctor({}, '--no-spend')
+    expect([second.code, second.by.key?.finding]).toEqual([0, 'not tried (--no-spend)'])
+    expect(sandbox.usage()).toMatchObject({ units: 1, violations: 0 })
+  })
+
+  it('doctor names each wrong thing, what to do about it, and ends with its exit code', async () => {
+    const wrong = await doctor(
+      { BRIDGE_UPSTREAM_PLN: 'x', BRIDGE_KAFKA_BROKERS: 'a.example:9092' },
+      '--no-spend',
+    )
+    expect(wrong.code).toBe(3)
+    expect(wrong.by.settings?.finding).toContain('did you mean "BRIDGE_UPSTREAM_PLAN"?')
+    expect(wrong.by.kafka).toMatchObject({ level: 'fail', todo: expect.stringContaining('embedded log') })
+    const badKey = await doctor({ BRIDGE_UPSTREAM_KEY: 'a-wrong-key-0123456789' })
+    expect([badKey.code, badKey.by.key?.level]).toEqual([4, 'fail'])
+    expect(badKey.by.key).toMatchObject({
+      finding: expect.stringContaining('401'),
+      todo: expect.stringContaining('KEY'),
+    })
+    const badPlan = await doctor({ BRIDGE_UPSTREAM_PLAN: 'ultimate' })
+    expect([badPlan.code, badPlan.by.key?.todo]).toEqual([4, expect.stringContaining('BRIDGE_UPSTREAM_PLAN')])
+    const away = await doctor({ BRIDGE_UPSTREAM_URL: 'http://127.0.0.1:65000/v2' })
+    expect([away.code, away.by.upstream?.level, away.by.key?.level]).toEqual([4, 'fail', 'warn'])
+    const all = [wrong, badKey, badPlan, away].map(({ stdout, stderr }) => stdout + stderr).join('\n')
+    for (const secret of [ADMIN_TOKEN, SECRET_KEY, sandbox.key, 'a-wrong-key-0123456789'])
+      expect(all).not.toContain(secret)
+  })
+})
+
+describe('beside a running bridge', () => {
+  beforeAll(async () => {
+    bridge = await startBridge(env)
+    const { http } = bridge.ready
+    env = { ...env, BRIDGE_HTTP_PORT: new URL(http).port, BRIDGE_OPS_PORT: new URL(bridge.ready.ops).port }
+    // Sooner than a poll interval: the unit of the doctor delays no first poll.
+    await eventually(
+      () => getJson<{ log: { latest: number } }>(`${http}/v1/status`),
+      ({ log }) => log.latest > 300,
+    )
+  })
+
+  it('doctor asks it, and spends nothing', async () => {
+    const { code, by } = await doctor()
+    expect(code).toBe(0)
+    expect(by.key?.finding).toContain('the running bridge polls with it')
+    expect(by.bridge).toMatchObject({ level: 'ok', finding: expect.stringContaining('no open gap') })
+    expect(by.data?.finding).toContain(`process ${bridge?.pid}`)
+    const stranger = await doctor({ BRIDGE_ADMIN_TOKEN: 'another-token-0123456789' })
+    expect(stranger.by.bridge).toMatchObject({
+      level: 'warn',
+      finding: expect.stringContaining('refuses BRIDGE_ADMIN'),
+    })
+  })
+
+  it('tail shows its events, ends with 0 when it is stopped, and says where to go on', async () => {
+    const tail = startCommand(['tail', '--tail', '5', '--json'], env)
+    await eventually(
+      () => tail.stdout().split('\n').length,
+      (lines) => lines >= 6,
+    )
+    expect(await tail.stop()).toBe(0)
+    const events = tail
+      .stdout()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { cursor: string })
+    expect(tail.stderr()).toContain(`--after ${events.at(-1)?.cursor}`)
+  })
+
+  it('tail ends quietly with 0 when its reader has gone', async () => {
+    const tail = startCommand(['tail', '--since', '2026-01-01', '--json'], env)
+    tail.child.stdout?.once('data', () => tail.child.stdout?.destroy())
+    expect(await tail.ended).toBe(0)
+    expect(tail.stderr()).not.toContain('EPIPE')
+  })
+
+  it('tail says what to do about a wrong token, filter, flag, and where no bridge runs', async () => {
+    const wrong: [string[], Record<string, string>, number, string][] = [
+      [['--token', 'wrong'], {}, 2, '--token'],
+      [[], { BRIDGE_ADMIN_TOKEN: 'another-token-0123456789' }, 3, 'BRIDGE_ADMIN_TOKEN'],
+      [['--isins', 'short'], {}, 2, 'is not an ISIN'],
+      [['--isin', 'GB00BH4HKS39'], {}, 2, 'did you mean "isins"?'],
+      [['--after', 'rubbish'], {}, 2, 'not a cursor'],
+      [['--url', 'http://127.0.0.1:65000'], {}, 1, 'npm start'],
+    ]
+    const runs = wrong.map(async ([args, changes, code, words]) => {
+      const run = await runToEnd(['tail', ...args], { ...env, ...changes })
+      expect([args, run.code, run.stdout]).toEqual([args, code, ''])
+      expect(run.stderr).toContain(words)
+    })
+    await Promise.all(runs)
+  })
+})
+
+describe('help', () => {
+  it('is there for every command, on stdout, and a wrong word names the near one', async () => {
+    const overview = await runToEnd(['--help'], {})
+    const names = [...overview.stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name = '']) => name)
+    expect(names).toEqual(expect.arrayContaining(['run', 'demo', 'sandbox', 'doctor', 'tail']))
+    const helps = await Promise.all(names.map((name) => runToEnd([name, '--help'], {})))
+    for (const [index, { code, stdout, stderr }] of helps.entries()) {
+      expect([code, stdout.split(':')[0], stderr]).toEqual([0, `bridge ${names[index]}`, ''])
+    }
+    const wrong = await runToEnd(['doktor'], {})
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('did you mean "doctor"?')])
+    const flag = await runToEnd(['sandbox', '--sped', '2'], {})
+    expect([flag.code, flag.stderr]).toEqual([2, expect.stringContaining('did you mean "speed"?')])
+  })
+})

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { raw } from '../http/raw.ts'
+import { type ApiServer, startApi } from '../support/api-server.ts'
+import { openStream } from '../support/ws-client.ts'
+
+const ORIGIN = 'https://desk.example'
+
+/** The handshake as bytes; `changes` replace headers, null leaves one out. */
+function handshake(api: ApiServer, changes: Record<string, string | null> = {}, path = '/v1/stream') {
+  const headers: Record<string, string | null> = {
+    Host: 'x',
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    Authorization: api.auth.authorization ?? '',
+    ...changes,
+  }
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    value === null ? [] : [`${name}: ${value}\r\n`],
+  )
+  return raw(api.listener.port, `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+}
+
+describe('before there is a WebSocket', () => {
+  test.each([
+    ['a page of another origin', { Origin: 'https://evil.example' }, '/v1/stream', 403, 'origin_refused'],
+    ['a page without origin', { Origin: 'null' }, '/v1/stream', 403, 'origin_refused'],
+    ['query parameters', {}, '/v1/stream?tail=5', 400, 'parameter_invalid'],
+    ['broken percent-encoding', {}, '/v1/stream?%', 400, 'url_malformed'],
+    ['an older version', { 'Sec-WebSocket-Version': '8' }, '/v1/stream', 426, 'upgrade_required'],
+    ['a missing key', { 'Sec-WebSocket-Key': null }, '/v1/stream', 400, 'request_malformed'],
+    [
+      'a broken subprotocol list',
+      { 'Sec-WebSocket-Protocol': 'a,,' },
+      '/v1/stream',
+      400,
+      'request_malformed',
+    ],
+    ['another path', {}, '/v1/streams', 404, 'not_found'],
+    ['no upgrade', { Upgrade: null, Connection: null }, '/v1/stream', 426, 'upgrade_required'],
+    ['an upgrade to something else', { Upgrade: 'h2c' }, '/v1/stream', 426, 'upgrade_required'],
+    ['no upgrade and no token', { Upgrade: null, Authorization: null }, '/v1/stream', 401, 'unauthorised'],
+  ])('%s is answered as HTTP answers', async (_what, changes, path, status, code) => {
+    await using api = await startApi({ corsOrigins: [ORIGIN] })
+    const answer = await handshake(api, changes, path)
+    expect(answer.status).toBe(status)
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+    expect(JSON.parse(answer.body)).toMatchObject({ status, code, detail: expect.any(String) })
+    if (status === 426) {
+      expect(answer.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
+    }
+  })
+
+  test('a page of a listed origin is let in', async () => {
+    await using api = await startApi({ corsOrigins: [ORIGIN] })
+    const client = await openStream(api, { headers: { ...api.auth, origin: ORIGIN } })
+    await client.next('hello')
+  })
+
+  test('another method is refused, and an upgrade that no path takes is ignored', async () => {
+    await using api = await startApi()
+    const post = await raw(
+      api.listener.port,
+      'POST /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    expect(post.status).toBe(405)
+    expect((await handshake(api, {}, '/v1/disclosures')).status).toBe(200)
+  })
+})

@@ -1,0 +1,85 @@
+/**
+ * What went over the wire to one upstream, seen from this process through undici's diagnostics channels. Owns the count
+ * of what moves and the pages that arrived whole. Refuses to stand between the two: client and server are untouched.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+
+/** A list answer with status 200 that arrived whole and could be read. */
+export interface WholePage {
+  /** What `now` said when it was asked for, and when it was complete. */
+  askedMs: number
+  atMs: number
+  /** Query of the request. */
+  query: URLSearchParams
+  items: readonly unknown[]
+}
+
+export interface WireWatch {
+  /** Grows with everything that moves: a request made, headers, a chunk of a body, an end. */
+  readonly moves: number
+  /** Requests made. */
+  readonly requests: number
+  /** What `now` said when the last request was made. */
+  readonly lastRequestMs: number
+  /** Called back at each request that is made. */
+  onRequest: () => void
+  /** Called back with each page. */
+  onPage: (page: WholePage) => void
+  [Symbol.dispose](): void
+}
+
+interface Message {
+  request: { origin?: unknown; path: string }
+  response?: { statusCode: number }
+  chunk?: Uint8Array
+}
+
+const CHANNELS = ['create', 'headers', 'bodyChunkReceived', 'trailers', 'error'] as const
+
+/** Watches requests to `origin`. `now` gives the time that is noted. */
+export function watchWire(origin: string, now: () => number): WireWatch {
+  const bodies = new Map<object, { askedMs: number; status: number; chunks: Uint8Array[] }>()
+  const watch = { moves: 0, requests: 0, lastRequestMs: 0, onRequest: () => {}, onPage: (_: WholePage) => {} }
+  const note = (channel: (typeof CHANNELS)[number], message: Message): void => {
+    const { request, response, chunk } = message
+    if (String(request.origin) !== origin) return
+    watch.moves += 1
+    if (channel === 'create') {
+      watch.requests += 1
+      watch.lastRequestMs = now()
+      bodies.set(request, { askedMs: now(), status: 0, chunks: [] })
+      watch.onRequest()
+    } else if (channel === 'headers') {
+      const body = bodies.get(request)
+      if (body !== undefined) body.status = response?.statusCode ?? 0
+    } else if (channel === 'bodyChunkReceived') bodies.get(request)?.chunks.push(Buffer.from(chunk ?? []))
+    else {
+      const body = bodies.get(request)
+      bodies.delete(request)
+      if (channel !== 'trailers' || body?.status !== 200) return
+      const items = itemsOf(Buffer.concat(body.chunks).toString())
+      const query = new URLSearchParams(request.path.split('?')[1] ?? '')
+      if (items !== null) watch.onPage({ askedMs: body.askedMs, atMs: now(), query, items })
+    }
+  }
+  const listeners = CHANNELS.map((channel) => ({
+    name: `undici:request:${channel}`,
+    listen: (message: unknown) => note(channel, message as Message),
+  }))
+  for (const { name, listen } of listeners) subscribe(name, listen)
+  return Object.assign(watch, {
+    [Symbol.dispose]() {
+      for (const { name, listen } of listeners) unsubscribe(name, listen)
+    },
+  })
+}
+
+/** The list in the body of an answer, or null where there is none. */
+function itemsOf(body: string): unknown[] | null {
+  try {
+    const { data } = JSON.parse(body) as { data?: unknown }
+    return Array.isArray(data) ? data : null
+  } catch {
+    return null
+  }
+}
