@@ -1,8 +1,8 @@
 /** The test brokers themselves: what the Kafka tests stand on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTopic, kafkaClient, readUntil, transact } from '../support/kafka/clients.ts'
+import { createTopic, kafkaClient, readUntil, transact, uniqueName } from '../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
-import { kafkaRuntime, sharedBrokers, uniqueName } from '../support/kafka/for-tests.ts'
+import { kafkaRuntime, sharedBrokers } from '../support/kafka/for-tests.ts'
 import { namedBrokers } from '../support/kafka/metadata.ts'
 
 const brokers = await sharedBrokers()

@@ -1,8 +1,15 @@
 /** Three brokers that replicate: what a moving coordinator is tested on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTopic, kafkaClient, leaderOf, readUntil, transact } from '../support/kafka/clients.ts'
+import {
+  createTopic,
+  kafkaClient,
+  leaderOf,
+  readUntil,
+  transact,
+  uniqueName,
+} from '../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
-import { kafkaRuntime, uniqueName } from '../support/kafka/for-tests.ts'
+import { kafkaRuntime } from '../support/kafka/for-tests.ts'
 import { namedBrokers } from '../support/kafka/metadata.ts'
 
 const runtime = await kafkaRuntime()

@@ -1,8 +1,8 @@
 /** The proxy before a real broker: the faults of a transaction's last step, seen by a reader who goes around it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createTopic, kafkaClient, readUntil, transact } from '../support/kafka/clients.ts'
+import { createTopic, kafkaClient, readUntil, transact, uniqueName } from '../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
-import { kafkaRuntime, uniqueName } from '../support/kafka/for-tests.ts'
+import { kafkaRuntime } from '../support/kafka/for-tests.ts'
 import { apiKeys } from '../support/kafka/frames.ts'
 import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
 

@@ -2,11 +2,16 @@
  * kafkajs as tests use it: quiet, quick to give up, one transaction, one committed read. Owns these few calls. Refuses
  * to be a model for the product: what production must do is `src/log/kafka`.
  */
+import { randomBytes } from 'node:crypto'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
-import { uniqueName } from './for-tests.ts'
 
 /** A topic on a healthy broker is led within a tenth of that. */
 const LED_TIMEOUT_MS = 10_000
+
+/** A name that no other test uses: a prefix for topics, groups and transactional ids on the shared broker. */
+export function uniqueName(word: string): string {
+  return `${word}-${randomBytes(4).toString('hex')}`
+}
 
 /** A client of those brokers. Without retries worth the name, so that a refusal is seen at once. */
 export function kafkaClient(brokers: readonly string[], options: Partial<KafkaConfig> = {}): Kafka {

@@ -1,9 +1,8 @@
 /**
  * How a test file comes by Kafka: the run's shared broker, or what it needs to start brokers of its own. Owns what
  * happens where there is none: the tests are skipped, or fail under `REQUIRE_KAFKA=1`. Refuses to share topics: a test
- * names its own by `uniqueName`.
+ * names its own (`uniqueName` of `clients.ts`).
  */
-import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { findRuntime } from './find-runtime.ts'
 import type { KeeperAnswer } from './keeper.ts'
@@ -31,11 +30,6 @@ export async function sharedBrokers(): Promise<readonly string[] | null> {
 export async function kafkaRuntime(): Promise<KafkaRuntime | null> {
   const found = await findRuntime(process.env)
   return 'missing' in found ? skipped(found.missing) : found.runtime
-}
-
-/** A name that no other test uses: a prefix for topics, groups and transactional ids on the shared broker. */
-export function uniqueName(word: string): string {
-  return `${word}-${randomBytes(4).toString('hex')}`
 }
 
 function skipped(missing: string): null {
