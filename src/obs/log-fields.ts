@@ -86,6 +86,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'until',
   'day',
   // log and copy
+  'topic',
   'epoch',
   'sequence',
   'oldest',

@@ -166,6 +166,7 @@ export function describeLog(name: string, open: (seam: Seam) => Promise<Log> | L
           replacesid: 'urn:newsml:example:0',
           subject: 'an "odd" issuer\n–',
           time: '2026-01-06T07:00:01.5+00:00',
+          timeMs: START_MS + 1500,
         }
         await writer.commit({ events: [odd, sampleEvent(2)] })
         const [stored] = await followed(log, 0, 2)

@@ -1,0 +1,79 @@
+/**
+ * What a fault of Kafka means for this program. Owns the reading of kafkajs's errors: fenced or not, and what an
+ * operator can do. Refuses to decide what happens next.
+ */
+import { BridgeError, messageOf } from '../../errors.ts'
+
+/** INVALID_PRODUCER_EPOCH: a later producer has the transactional id; also what a timed-out transaction answers. */
+const OLD_EPOCH = 47
+/** INVALID_PRODUCER_ID_MAPPING: another producer has the transactional id. */
+const OTHER_PRODUCER = 49
+/** PRODUCER_FENCED, which kafkajs 2.2.4 does not know by name. */
+const PRODUCER_FENCED = 'Unknown error code 90'
+
+/** True when a later writer has claimed. */
+export function isFencing(error: unknown): boolean {
+  return causesOf(error).some(
+    (cause) => cause.code === OLD_EPOCH || cause.code === OTHER_PRODUCER || cause.message === PRODUCER_FENCED,
+  )
+}
+
+/** True when the broker refuses because this user lacks a right. */
+export function isForbidden(error: unknown): boolean {
+  return causesOf(error).some(({ type }) => type?.endsWith('AUTHORIZATION_FAILED'))
+}
+
+/** `log_unavailable`: what could not be done, why, and what to look at. A BridgeError stays as it is. */
+export function unavailable(doing: string, error: unknown): BridgeError {
+  if (error instanceof BridgeError) return error
+  return new BridgeError('log_unavailable', `Kafka: ${doing} failed: ${reasonOf(error)}`, {
+    hint: hintFor(error),
+    cause: error,
+  })
+}
+
+/** `log_unknown`: the writer is dead, and what it did last may or may not be durable. */
+export function unknownOutcome(error: unknown): BridgeError {
+  return new BridgeError('log_unknown', `the transaction has no known outcome: ${reasonOf(error)}`, {
+    hint: `Claim again: it reads what is stored. ${hintFor(error)}`,
+    cause: error,
+  })
+}
+
+interface Cause {
+  message: string
+  name: string
+  type: string | undefined
+  code: unknown
+}
+
+/** The error, what it was caused by and what it holds, the outermost first. */
+function causesOf(error: unknown): Cause[] {
+  const found: Cause[] = []
+  const waiting = [error]
+  while (waiting.length > 0 && found.length < 20) {
+    const next = waiting.shift()
+    if (!(next instanceof Error)) continue
+    const { type, code, errors } = next as { type?: string; code?: unknown; errors?: unknown[] }
+    found.push({ message: next.message, name: next.name, type, code })
+    waiting.push(next.cause, ...(errors ?? []))
+  }
+  return found
+}
+
+/** The innermost message: the outer ones only say that something was tried often. */
+function reasonOf(error: unknown): string {
+  return causesOf(error).at(-1)?.message ?? messageOf(error)
+}
+
+function hintFor(error: unknown): string {
+  const causes = causesOf(error)
+  if (causes.some(({ name }) => name === 'KafkaJSSASLAuthenticationError')) {
+    return 'Check BRIDGE_KAFKA_SASL_MECHANISM, _USERNAME and _PASSWORD.'
+  }
+  if (isForbidden(error)) return 'Give this user the rights that the operating guide lists.'
+  if (causes.some(({ message }) => /certificate|ssl|tls/i.test(message))) {
+    return 'Check BRIDGE_KAFKA_TLS and its files, and that the listener speaks TLS.'
+  }
+  return 'Check that the brokers run and that BRIDGE_KAFKA_BROKERS names them; this process tries again.'
+}

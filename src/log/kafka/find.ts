@@ -1,0 +1,91 @@
+/**
+ * Where things lie in a topic, found by asking the broker. Owns the search of an offset by sequence, so that no process
+ * has to store offsets. Refuses to tail: `partition-reader.ts` does.
+ */
+import { requireNoError } from './fetch-errors.ts'
+import type { KafkaRecord, PartitionClient } from './internals.ts'
+import { sequenceOf } from './records.ts'
+
+/** Fewer offsets than this are read rather than searched. */
+const NEAR = 200
+/** A search looks at one record; a broker answers with at least one batch of records, whatever the limit. */
+const PROBE_BYTES = 1
+const READ_BYTES = 1024 * 1024
+/** Offsets looked at first for the end of a topic. */
+const FIRST_STEP = 16
+
+/**
+ * An offset at or before the first event whose sequence is greater than `after`, and near it. Each event takes an
+ * offset, and markers and aborted ones take more: sequence s never lies before offset s − 1.
+ */
+export async function offsetAfter(
+  partitions: PartitionClient,
+  topic: string,
+  after: number,
+): Promise<number> {
+  const { earliest, lastStable } = await partitions.offsets(topic)
+  let low = Math.min(Math.max(earliest, after), lastStable)
+  let high = lastStable
+  while (high - low > NEAR) {
+    const middle = Math.floor((low + high) / 2)
+    const record = await firstRecord(partitions, topic, middle, high)
+    if (record === null || sequenceOf(record) > after) high = middle
+    else low = record.offset + 1
+  }
+  return low
+}
+
+/** The last sequence in the topic; 0 when it was never written, null when everything written is dropped. */
+export async function latestSequence(partitions: PartitionClient, topic: string): Promise<number | null> {
+  const [last] = await latestRecords(partitions, topic, 1)
+  if (last !== undefined) return sequenceOf(last)
+  return (await partitions.offsets(topic)).earliest === 0 ? 0 : null
+}
+
+/** The newest committed records, oldest first, at most `limit`. */
+export async function latestRecords(
+  partitions: PartitionClient,
+  topic: string,
+  limit: number,
+): Promise<KafkaRecord[]> {
+  const { earliest, lastStable } = await partitions.offsets(topic)
+  for (let step = Math.max(FIRST_STEP, 2 * limit); ; step *= 4) {
+    const from = Math.max(earliest, lastStable - step)
+    const records = await readBetween(partitions, topic, from, lastStable)
+    if (records.length >= limit || from === earliest) return records.slice(-limit)
+  }
+}
+
+async function firstRecord(
+  partitions: PartitionClient,
+  topic: string,
+  from: number,
+  to: number,
+): Promise<KafkaRecord | null> {
+  for (let offset = from; offset < to; ) {
+    const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes: PROBE_BYTES })
+    requireNoError(topic, fetched)
+    const [record] = fetched.records
+    if (record !== undefined) return record.offset < to ? record : null
+    if (fetched.nextOffset === offset) return null
+    offset = fetched.nextOffset
+  }
+  return null
+}
+
+async function readBetween(
+  partitions: PartitionClient,
+  topic: string,
+  from: number,
+  to: number,
+): Promise<KafkaRecord[]> {
+  const records: KafkaRecord[] = []
+  for (let offset = from; offset < to; ) {
+    const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes: READ_BYTES })
+    requireNoError(topic, fetched)
+    records.push(...fetched.records.filter((record) => record.offset < to))
+    if (fetched.nextOffset === offset) break
+    offset = fetched.nextOffset
+  }
+  return records
+}

@@ -1,0 +1,66 @@
+/**
+ * Types of the parts of kafkajs 2.2.4 that it does not publish, as far as `internals.ts` uses them. Read off its source;
+ * another version may differ, so the version is pinned and the conformance suite runs over this.
+ */
+
+declare module 'kafkajs/src/cluster/index.js' {
+  class Cluster {
+    constructor(options: import('./internals.ts').ClusterOptions)
+    /** Read where a retry is needed, and set by nobody. */
+    retry?: import('kafkajs').RetryOptions
+    connect(): Promise<void>
+    disconnect(): Promise<void>
+    refreshMetadata(): Promise<void>
+    addTargetTopic(topic: string): Promise<void>
+    findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>
+    findBroker(where: { nodeId: string }): Promise<import('./internals.ts').KafkaJsBroker>
+  }
+  export = Cluster
+}
+
+declare module 'kafkajs/src/network/requestQueue/index.js' {
+  class RequestQueue {
+    pending: unknown[]
+    /** ms since 1970. */
+    throttledUntil: number
+    /** Whatever is truthy while a check is due. */
+    throttleCheckTimeoutId: unknown
+    checkPendingRequests(): void
+    scheduleCheckPendingRequests(): void
+  }
+  export = RequestQueue
+}
+
+declare module 'kafkajs/src/protocol/decoder.js' {
+  class Decoder {
+    constructor(bytes: Buffer)
+    readInt16(): number
+    readInt32(): number
+    /** A 64-bit number that prints as decimal digits. */
+    readInt64(): { toString(): string }
+    readString(): string
+    readBytes(length: number): Buffer
+    readArray<T>(read: (decoder: Decoder) => T): T[]
+    canReadBytes(length: number): boolean
+  }
+  export = Decoder
+}
+
+declare module 'kafkajs/src/protocol/requests/fetch/v11/request.js' {
+  function fetchRequest(options: {
+    replicaId: number
+    isolationLevel: number
+    maxWaitTime: number
+    minBytes: number
+    maxBytes: number
+    topics: { topic: string; partitions: { partition: number; fetchOffset: number; maxBytes: number }[] }[]
+  }): unknown
+  export = fetchRequest
+}
+
+declare module 'kafkajs/src/protocol/recordBatch/v0/decoder.js' {
+  function decodeRecordBatch(
+    decoder: import('kafkajs/src/protocol/decoder.js'),
+  ): Promise<import('./internals.ts').DecodedBatch>
+  export = decodeRecordBatch
+}

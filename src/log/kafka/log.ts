@@ -1,0 +1,158 @@
+/**
+ * The log on Kafka, which many processes share. Owns what every part needs: topics made, the live tail of the state, the
+ * tables; and its end. Refuses to elect a leader: until `leader.ts` does, whoever campaigns leads at once.
+ */
+import { BridgeError, messageOf } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import { sleep } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { fencedError } from '../local-writer.ts'
+import type { Log, Table } from '../log.ts'
+import type { Seam } from '../seam.ts'
+import { claimLog } from './claim.ts'
+import { type KafkaConnection, kafkaSessions } from './client.ts'
+import { within } from './deadline.ts'
+import { followTopic } from './follow.ts'
+import { readRejected } from './rejected.ts'
+import { createStateTail } from './state-tail.ts'
+import { createTables } from './table.ts'
+import { ensureTopics, type TopicSettings } from './topic-setup.ts'
+import {
+  ALL,
+  codeTopic,
+  GAPS,
+  LEADER,
+  otherTopic,
+  REJECTED,
+  STATE,
+  STATUS,
+  TABLES,
+  topicName,
+} from './topics.ts'
+
+/** What a log on Kafka is opened with. */
+export interface KafkaLogOptions {
+  connection: KafkaConnection
+  topics: TopicSettings
+  /** Codes whose topics exist from the start. */
+  knownCodes: { fca: readonly string[]; native: readonly string[] }
+  /** The kind upstream writes for its own categories, e.g. `Native`. */
+  nativeKind: string
+  clock: Clock
+  logger: Logger
+  seam?: Seam
+}
+
+/** A log on Kafka, and whether it can be used yet. */
+export interface KafkaLog extends Log {
+  /** What keeps it from beginning; null once its topics are there. */
+  readonly waitingFor: string | null
+}
+
+/** Pause between two tries to begin while Kafka is away, ms: low, so that its return is noticed soon. */
+const RETRY_MS = 1_000
+
+/**
+ * Opens the log. It begins in the background: while Kafka is away everything that is asked of it waits, and
+ * `waitingFor` says why.
+ */
+export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
+  const { clock, logger, nativeKind, seam = {} } = options
+  const { prefix } = options.topics
+  const openSession = kafkaSessions(options.connection, logger)
+  const closing = new AbortController()
+  const closed = closing.signal
+  const open = (): void => closed.throwIfAborted()
+  const reading = { openSession, clock, logger }
+  const named = (topic: string): string => topicName(prefix, topic)
+  const known = new Set([
+    ...options.knownCodes.fca.map((code) => codeTopic('fca', code)),
+    ...options.knownCodes.native.map((code) => codeTopic('native', code)),
+  ])
+  const createTopics = (topics: readonly string[], signal = closed): Promise<void> =>
+    ensureTopics({ openSession, clock, settings: options.topics }, topics, signal)
+
+  let waitingFor: string | null = 'Kafka has not answered yet'
+  const begin = async (): Promise<void> => {
+    const others = [otherTopic('fca'), otherTopic('native')]
+    const all = [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, ...others, ...known]
+    while (waitingFor !== null && !closed.aborted) {
+      try {
+        await createTopics(all)
+        waitingFor = null
+      } catch (error) {
+        if (closed.aborted) return
+        if (messageOf(error) !== waitingFor) logger.warn('log.unavailable', { error })
+        waitingFor = messageOf(error)
+        await sleep(clock, RETRY_MS, closed)
+      }
+    }
+  }
+  const begun = begin()
+  const ready = (signal: AbortSignal): Promise<void> => within(clock, null, signal, begun)
+
+  const running: Promise<void>[] = []
+  /** Runs from the first call on. */
+  const started = (run: (signal: AbortSignal) => Promise<void>): (() => void) => {
+    let asked = false
+    return () => {
+      if (!asked) running.push(begun.then(() => run(closed)))
+      asked = true
+    }
+  }
+  const tail = createStateTail(reading, named(STATE))
+  const tables = createTables({ ...reading, open, closed }, named(TABLES))
+  const keepState = started((signal) => tail.run(signal))
+  const keepTables = started((signal) => tables.run(signal))
+
+  return {
+    kind: 'kafka',
+    get waitingFor() {
+      return waitingFor
+    },
+    async campaign(signal) {
+      open()
+      signal.throwIfAborted()
+      keepState()
+      await ready(AbortSignal.any([signal, closed]))
+      return { lost: closed }
+    },
+    async claim(term, signal) {
+      open()
+      signal.throwIfAborted()
+      if (term.lost.aborted) throw fencedError()
+      const parts = { prefix, nativeKind, known, createTopics, openSession, clock, seam, tail, closed }
+      return claimLog(parts, signal)
+    },
+    follow(after, signal) {
+      open()
+      const ended = AbortSignal.any([signal, closed])
+      return followWhen(ready, () => followTopic(reading, named(ALL), after, ended), ended)
+    },
+    async rejected(limit) {
+      open()
+      await ready(closed)
+      return readRejected({ openSession, clock, closed }, named(REJECTED), limit)
+    },
+    table<V>(name: string): Table<V> {
+      open()
+      keepTables()
+      return tables.table<V>(name)
+    },
+    async close() {
+      closing.abort(new BridgeError('failed', 'the log is closed'))
+      await begun
+      await Promise.all(running)
+    },
+  }
+}
+
+/** What `follow` gives, once the log has begun; ends when the signal aborts before. */
+async function* followWhen<T>(
+  ready: (signal: AbortSignal) => Promise<void>,
+  follow: () => AsyncIterable<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  await ready(signal).catch(() => undefined)
+  if (!signal.aborted) yield* follow()
+}

@@ -1,0 +1,60 @@
+/**
+ * Splits what one transaction writes into sends that a broker takes. Owns the arithmetic; pure.
+ */
+import type { NewRecord } from './records.ts'
+
+/** The records of one topic. */
+export interface TopicRecords {
+  /** The topic's name in the cluster. */
+  topic: string
+  messages: NewRecord[]
+}
+
+/** All of a partition's records in one send become one batch, and a broker refuses a batch above 1 MiB. */
+export const LARGEST_BATCH_BYTES = 512 * 1024
+
+/** What Kafka adds to each record and to each header, bytes, at most. */
+const RECORD_OVERHEAD = 32
+const HEADER_OVERHEAD = 10
+
+/**
+ * The sends of one transaction, in order: each topic's records stay in order, and no topic has more than
+ * LARGEST_BATCH_BYTES in one of them, unless a single record is larger.
+ */
+export function roundsOf(records: ReadonlyMap<string, readonly NewRecord[]>): TopicRecords[][] {
+  const rounds: TopicRecords[][] = []
+  for (const [topic, all] of records) {
+    for (const [round, messages] of batchesOf(all).entries()) {
+      const sent = rounds[round] ?? []
+      sent.push({ topic, messages })
+      rounds[round] = sent
+    }
+  }
+  return rounds
+}
+
+/** Size of a record in its batch, bytes, a little too large. */
+export function sizeOf({ key, value, headers = {} }: NewRecord): number {
+  const inHeaders = Object.entries(headers).reduce(
+    (sum, [name, text]) => sum + Buffer.byteLength(name) + Buffer.byteLength(text) + HEADER_OVERHEAD,
+    0,
+  )
+  return Buffer.byteLength(key ?? '') + Buffer.byteLength(value ?? '') + inHeaders + RECORD_OVERHEAD
+}
+
+function batchesOf(records: readonly NewRecord[]): NewRecord[][] {
+  const batches: NewRecord[][] = []
+  let room = 0
+  for (const record of records) {
+    const size = sizeOf(record)
+    const batch = batches.at(-1)
+    if (batch === undefined || size > room) {
+      batches.push([record])
+      room = LARGEST_BATCH_BYTES - size
+    } else {
+      batch.push(record)
+      room -= size
+    }
+  }
+  return batches
+}

@@ -1,0 +1,97 @@
+/**
+ * Which topics there are and which of them an event goes to. Owns names and the rule of contract §4 for codes; pure.
+ * Refuses to create topics: `topic-setup.ts` does.
+ */
+import { readDisclosure } from '../../core/disclosure.ts'
+import { type Committed, isGap } from '../../core/event.ts'
+
+/** Topics that are always there, by the part of their names after the prefix. */
+export const ALL = 'all'
+export const GAPS = 'gaps'
+export const REJECTED = 'rejected'
+export const STATUS = 'status'
+export const STATE = 'internal.state'
+export const TABLES = 'internal.tables'
+export const LEADER = 'internal.leader'
+
+/** Most topics of codes made an hour, and in all with those known at the start. */
+export const NEW_TOPICS_AN_HOUR = 10
+export const MOST_CODE_TOPICS = 500
+/** Choices that are kept. Beyond it a new code shares a topic without a choice: there are no topics left anyway. */
+export const MOST_CHOICES = 5_000
+
+const HOUR_MS = 3_600_000
+/** A topic's name has at most 249 characters. */
+const LONGEST_CODE = 100
+const OTHER = '_other'
+
+/** Name of the topic in the cluster. */
+export function topicName(prefix: string, topic: string): string {
+  return `${prefix}.${topic}`
+}
+
+/** The kinds whose codes have topics. */
+export type TopicKind = 'fca' | 'native'
+
+/** What was decided for a code's topic when the code came first. */
+export interface TopicChoice {
+  /** True: the topic of its name; false: the one for all others of its kind. */
+  own: boolean
+  /** ms since 1970, our clock. */
+  atMs: number
+}
+
+/** The topic that a code names, e.g. `fca.REN`. */
+export function codeTopic(kind: TopicKind, code: string): string {
+  return `${kind}.${code.replace(/[^A-Za-z0-9_-]/g, '_')}`
+}
+
+/** The topic of codes that have none of their own. */
+export function otherTopic(kind: TopicKind): string {
+  return `${kind}.${OTHER}`
+}
+
+/** Every topic that an event's categories name, each once. Gap events name none. */
+export function namedTopics(event: Pick<Committed, 'type' | 'data'>, nativeKind: string): string[] {
+  if (isGap(event.type)) return []
+  const read = readDisclosure(JSON.parse(event.data))
+  if (!read.ok) return []
+  const named = read.disclosure.categories.flatMap(({ kind, code }) => {
+    if (kind === 'FCA') return [codeTopic('fca', code)]
+    return kind === nativeKind ? [codeTopic('native', code)] : []
+  })
+  return [...new Set(named)]
+}
+
+/** What is known of topics when one is chosen. */
+export interface TopicBook {
+  /** Topics of codes that exist since the start. */
+  known: ReadonlySet<string>
+  choices: ReadonlyMap<string, TopicChoice>
+}
+
+/** The choice for a topic that an event names; null where it needs none: it is known, or shares a topic unrecorded. */
+export function chooseTopic(book: TopicBook, named: string, nowMs: number): TopicChoice | null {
+  const kept = book.choices.get(named)
+  if (kept !== undefined) return kept
+  if (book.known.has(named) || isOther(named) || book.choices.size >= MOST_CHOICES) return null
+  const made = [...book.choices.values()].filter(({ own }) => own)
+  const lately = made.filter(({ atMs }) => atMs > nowMs - HOUR_MS)
+  const own =
+    fits(named) && lately.length < NEW_TOPICS_AN_HOUR && book.known.size + made.length < MOST_CODE_TOPICS
+  return { own, atMs: nowMs }
+}
+
+/** Where an event that names this topic goes, by the choices made. */
+export function placeOf(book: TopicBook, named: string): string {
+  const own = book.choices.get(named)?.own ?? (book.known.has(named) || isOther(named))
+  return own ? named : otherTopic(named.startsWith('fca.') ? 'fca' : 'native')
+}
+
+function isOther(named: string): boolean {
+  return named === otherTopic('fca') || named === otherTopic('native')
+}
+
+function fits(named: string): boolean {
+  return named.length <= LONGEST_CODE
+}

@@ -1,0 +1,87 @@
+/**
+ * The transactions of one producer, from its fencing of every earlier one to its first fault. Owns what makes a
+ * transaction whole: order, sizes, answers, deadline. Refuses to be used again after an error: kafkajs's producer is
+ * dead then, and an unanswered commit may still arrive, so whoever goes on fences anew.
+ */
+import type { Transaction } from 'kafkajs'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Seam } from '../seam.ts'
+import type { OpenSession } from './client.ts'
+import { within } from './deadline.ts'
+import type { NewRecord } from './records.ts'
+import { roundsOf, type TopicRecords } from './rounds.ts'
+
+/** After this the broker aborts a transaction by itself, ms; until then readers of its topics wait. */
+const TRANSACTION_TIMEOUT_MS = 10_000
+/** Below it, so that no commit is sent for a transaction that the broker may have aborted. */
+const DEADLINE_MS = 8_000
+const FENCE_DEADLINE_MS = 10_000
+
+export interface Transactions {
+  /** Makes every earlier producer of the transactional id unable to commit, and aborts what it left open. */
+  fence(signal: AbortSignal): Promise<void>
+  /** Writes the records of each topic (by name in the cluster), all or nothing. One at a time. */
+  run(records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void>
+  /** Ends the producer as a crash would: what is on its way may arrive or not. Callable twice. */
+  end(): void
+}
+
+/** A producer of that transactional id. It fences nobody before `fence`. */
+export function openTransactions(parts: {
+  openSession: OpenSession
+  transactionalId: string
+  clock: Clock
+  seam: Seam
+}): Transactions {
+  const { transactionalId, clock, seam } = parts
+  const session = parts.openSession()
+  const ended = new AbortController()
+  // `idempotent: true` would only add a second, useless producer id.
+  const producer = session.kafka.producer({
+    transactionalId,
+    transactionTimeout: TRANSACTION_TIMEOUT_MS,
+    idempotent: false,
+    maxInFlightRequests: 1,
+    allowAutoTopicCreation: false,
+    createPartitioner: () => () => 0,
+  })
+  const write = async (rounds: TopicRecords[][]): Promise<void> => {
+    const transaction = await producer.transaction()
+    for (const round of rounds) {
+      await send(transaction, round)
+      seam.afterSend?.()
+    }
+    seam.beforeCommit?.()
+    ended.signal.throwIfAborted()
+    await transaction.commit()
+    seam.afterCommit?.()
+  }
+  const end = (): void => {
+    ended.abort(new Error('the producer was discarded'))
+    session.end()
+  }
+  return {
+    async fence(signal) {
+      const work = async (): Promise<void> => {
+        await producer.connect()
+        const empty = await producer.transaction()
+        await empty.abort()
+      }
+      await within(clock, FENCE_DEADLINE_MS, AbortSignal.any([signal, ended.signal]), work())
+    },
+    run: (records) => within(clock, DEADLINE_MS, ended.signal, write(roundsOf(records))),
+    end,
+  }
+}
+
+/**
+ * kafkajs forgets a topic whose leader has moved to a broker that has answered already: each topic's answer is asked
+ * for.
+ */
+async function send(transaction: Transaction, round: TopicRecords[]): Promise<void> {
+  const answers = await transaction.sendBatch({ topicMessages: round, acks: -1, timeout: DEADLINE_MS })
+  for (const { topic } of round) {
+    const answer = answers.find(({ topicName }) => topicName === topic)
+    if (answer?.errorCode !== 0) throw new Error(`nothing says that ${topic} has taken its records`)
+  }
+}
