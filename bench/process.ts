@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../src/lifecycle/clock.ts'
-import { openLog } from '../src/log/open.ts'
+import { openSqliteLog } from '../src/log/sqlite/log.ts'
 import { eventually, getJson } from '../test/support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../test/support/bridge-process.ts'
 import { eventAt } from '../test/support/store.ts'
@@ -39,7 +39,7 @@ export async function startFigures(): Promise<Figure[]> {
 }
 
 async function fill(path: string): Promise<void> {
-  const { log } = openLog({ kafkaBrokers: [], dataDir: path, nativeKind: 'Native', clock: systemClock })
+  const { log } = openSqliteLog({ dataDir: path, nativeKind: 'Native', clock: systemClock })
   const { signal } = new AbortController()
   const writer = await log.claim(await log.campaign(signal), signal)
   for (let first = 1; first <= EVENTS; first += 1000) {

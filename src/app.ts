@@ -86,14 +86,16 @@ async function buildApp(
   logger.info('settings.read', { settings: settings.summary })
 
   const nativeKind = settings.upstream?.nativeKind ?? 'Native'
-  const { log, archive, shared } = openLog({
-    kafkaBrokers: [],
+  const opened = openLog({
+    kafka: settings.kafka,
     dataDir: settings.dataDir,
     nativeKind,
     clock,
+    logger,
     onUpgrade: ({ sequence, latest }) => logger.info('archive.upgrade', { sequence, latest }),
   })
-  stack.push('the log', () => log.close())
+  stack.push('the log', opened.close)
+  const { log, archive, shared } = opened
   const tail = createTail(archive.latest)
   const reader = createReader(archive, tail, clock)
   const follower = createFollower({ log, archive, tail, clock, shared })
@@ -182,7 +184,7 @@ async function buildApp(
   )
   stack.push('the public listener', () => publicListener.close(settings.drainTimeoutMs))
   const checks = {
-    log: () => ingest?.poller.state.name !== 'claiming',
+    log: () => opened.waitingFor() === null && ingest?.poller.state.name !== 'claiming',
     copy: () => follower.lag.events === 0,
     running: () => !stopping.signal.aborted,
   }
@@ -226,7 +228,7 @@ function readyLine(settings: Settings, publicListener: Listener, opsListener: Li
     http: publicListener.url,
     ops: opsListener.url,
     roles: settings.roles,
-    log: 'embedded',
+    log: settings.kafka === null ? 'embedded' : 'kafka',
   }
 }
 

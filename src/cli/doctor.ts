@@ -18,6 +18,7 @@ import {
   throwIfFailed,
   withoutSecrets,
 } from './doctor/finding.ts'
+import { checkKafka } from './doctor/kafka.ts'
 import { checkKey } from './doctor/key.ts'
 import { checkDataDir, checkNode, checkOpenFiles } from './doctor/machine.ts'
 import { checkSettings } from './doctor/settings.ts'
@@ -82,17 +83,25 @@ async function examine(
           ? 'its unit could not be counted in the data directory'
           : null
   const key = bridge.status === null ? await keyFindings(settings, { maySpend, obstacle }, context) : []
-  return [...checkSettings(examined), ...machine, ...upstream.findings, ...key, ...bridge.findings]
+  return [
+    ...checkSettings(examined),
+    checkKafka(settings.kafka),
+    ...machine,
+    ...upstream.findings,
+    ...key,
+    ...bridge.findings,
+  ]
 }
 
 /** The findings of the one paid request, or why it was not made. */
 async function keyFindings(
-  { upstream, dataDir, roles }: Settings,
+  { upstream, dataDir, roles, kafka }: Settings,
   { maySpend, obstacle }: { maySpend: boolean; obstacle: string | null },
   { clock, signal }: Pick<CommandContext, 'clock' | 'signal'>,
 ): Promise<Finding[]> {
   if (upstream === null || !roles.includes('poller')) return []
   if (!maySpend) return [fine('key', 'not tried (--no-spend)')]
+  if (kafka !== null) return [fine('key', 'not tried: with Kafka only the bridge that leads counts units')]
   if (obstacle === null) return checkKey({ upstream, dataDir, clock, signal })
   const todo = 'see to that first, then ask again'
   return [{ level: 'warn', name: 'key', finding: `not tried: ${obstacle}`, todo, area: 'upstream' }]

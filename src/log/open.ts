@@ -1,37 +1,92 @@
 /**
- * Chooses the log. Owns that choice and nothing else: what runs behind the port is known only here.
+ * Chooses the log. Owns that choice, and what this node keeps beside each: what runs behind the port is known only here.
  */
+import { hostname } from 'node:os'
 import type { Archive } from '../archive/archive.ts'
+import { openCopy } from '../archive/copy.ts'
 import type { UpgradeProgress } from '../archive/upgrade.ts'
-import { BridgeError } from '../errors.ts'
+import { knownFcaCodes, knownNativeCodes } from '../core/categories.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import type { Logger } from '../obs/logger.ts'
+import type { KafkaSettings } from '../settings/kafka.ts'
+import { type KafkaLogOptions, openKafkaLog } from './kafka/log.ts'
 import type { Log } from './log.ts'
+import { lockDirectory } from './sqlite/lock.ts'
 import { openSqliteLog } from './sqlite/log.ts'
 
+/** A log with this node's archive. */
 export interface OpenedLog {
   log: Log
   archive: Archive
-  /** The archive is the log's own store: nothing has to be copied into it. Closing the log closes it. */
+  /** The archive is the log's own store: nothing has to be copied into it. */
   shared: boolean
+  /** What keeps the log from being used, in words; null while nothing does. */
+  waitingFor(): string | null
+  /** Lets go of log, archive and data directory. Callable twice. */
+  close(): Promise<void>
 }
 
-/**
- * Opens the log of these settings with this node's archive. No brokers: the embedded log in `dataDir`.
- * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`; `settings` for brokers
- */
-export function openLog(options: {
-  kafkaBrokers: readonly string[]
+/** What a log is opened with. */
+export interface OpenLogOptions {
+  /** null: the embedded log in `dataDir`. */
+  kafka: KafkaSettings | null
+  /** Of the embedded log or of the copy; made where it is missing, and this process has it alone. */
   dataDir: string
   /** The kind upstream writes for its own categories, e.g. `Native`. */
   nativeKind: string
   clock: Clock
+  logger: Logger
   /** Told how far the upgrade of a store that an older version wrote has come. */
   onUpgrade?: (progress: UpgradeProgress) => void
-}): OpenedLog {
-  if (options.kafkaBrokers.length > 0) {
-    throw new BridgeError('settings', 'this version has no Kafka log yet', {
-      hint: 'Leave BRIDGE_KAFKA_BROKERS unset to use the embedded log.',
+}
+
+/**
+ * Opens the log of these settings with this node's archive. Kafka may be away: then everything asked of the log waits.
+ * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
+ */
+export function openLog(options: OpenLogOptions): OpenedLog {
+  const { kafka } = options
+  if (kafka !== null) return openOnKafka(kafka, options)
+  const { log, archive } = openSqliteLog(options)
+  return { log, archive, shared: true, waitingFor: () => null, close: () => log.close() }
+}
+
+function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
+  const { dataDir, nativeKind, clock, logger, onUpgrade } = options
+  const unlock = lockDirectory(dataDir, clock)
+  try {
+    const archive = openCopy({
+      dataDir,
+      nativeKind,
+      onDamage: (error) => logger.warn('copy.damaged', { error }),
+      ...(onUpgrade && { onUpgrade }),
     })
+    const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger }))
+    return {
+      log,
+      archive,
+      shared: false,
+      waitingFor: () => log.waitingFor,
+      async close() {
+        await log.close()
+        archive.close()
+        unlock()
+      },
+    }
+  } catch (error) {
+    unlock()
+    throw error
   }
-  return { ...openSqliteLog(options), shared: true }
+}
+
+function kafkaLogOptions(
+  { topics, ...access }: KafkaSettings,
+  parts: Pick<KafkaLogOptions, 'nativeKind' | 'clock' | 'logger'>,
+): KafkaLogOptions {
+  return {
+    ...parts,
+    topics,
+    connection: { ...access, clientId: `${topics.prefix}@${hostname()}` },
+    knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
+  }
 }

@@ -135,9 +135,9 @@ export function isNet(text: string): boolean {
   )
 }
 
-/** True for `host:port`. */
+/** True for `host:port`. No IPv6 literals: kafkajs 2.2.4 takes the first colon for the port's. */
 export function isBroker(text: string): boolean {
-  const match = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})$/.exec(text)
+  const match = /^[A-Za-z0-9_.-]+:(\d{1,5})$/.exec(text)
   return match !== null && Number(match[1]) >= 1 && Number(match[1]) <= 65_535
 }
 

@@ -28,7 +28,10 @@ function setting<S extends z.ZodType>(schema: S, doc: SettingDoc): z.ZodOptional
   return optional
 }
 
-const KAFKA = 'the Kafka log'
+const KAFKA_RETENTION = field.durationField.refine(
+  (durationMs) => durationMs >= 3_600_000,
+  'must be at least PT1H (P1M is a month, PT1M a minute)',
+)
 const WEBHOOKS = 'the role webhooks'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Above every weekly quota there is. */
@@ -43,73 +46,70 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_DATA_DIR: setting(field.textField, {
     default: './data',
-    meaning: 'Directory of the embedded log. One process at a time.',
+    meaning:
+      "Directory of the embedded log, or of this node's copy of the Kafka log, which can be deleted. One process at a time.",
   }),
-  BRIDGE_KAFKA_BROKERS: setting(field.listField(field.isBroker, 'host:port'), {
+  BRIDGE_KAFKA_BROKERS: setting(field.listField(field.isBroker, 'host:port, such as kafka-1.example:9092'), {
     default: null,
-    meaning: 'Comma list of `host:port`; unset = embedded log. This version has the embedded log only.',
-    waitsFor: KAFKA,
+    meaning:
+      'Comma list of `host:port` of some brokers of one cluster (names or IPv4 addresses); unset = embedded log.',
   }),
   BRIDGE_KAFKA_TLS: setting(field.booleanField, {
     default: null,
+    shown: '`true` with one of the files below, else `false`',
     meaning: 'TLS to the brokers.',
-    waitsFor: KAFKA,
   }),
   BRIDGE_KAFKA_TLS_CA_FILE: setting(field.textField, {
     default: null,
-    meaning: 'PEM file of the authority that signed the brokers.',
-    waitsFor: KAFKA,
+    shown: 'the authorities of the system',
+    meaning: 'PEM file of the authorities that sign the brokers.',
   }),
   BRIDGE_KAFKA_TLS_CERT_FILE: setting(field.textField, {
     default: null,
-    meaning: 'PEM file of the client certificate.',
-    waitsFor: KAFKA,
+    meaning: 'PEM file of the client certificate, where the brokers ask for one. Together with its key.',
   }),
   BRIDGE_KAFKA_TLS_KEY_FILE: setting(field.textField, {
     default: null,
-    meaning: 'PEM file of its key.',
-    waitsFor: KAFKA,
+    meaning: 'PEM file of its key, without a passphrase.',
   }),
   BRIDGE_KAFKA_SASL_MECHANISM: setting(field.wordField(['plain', 'scram-sha-256', 'scram-sha-512']), {
     default: null,
-    meaning: '`plain`, `scram-sha-256` or `scram-sha-512`.',
-    waitsFor: KAFKA,
+    meaning:
+      '`plain`, `scram-sha-256` or `scram-sha-512`, where the brokers ask for a password. Together with the next two.',
   }),
   BRIDGE_KAFKA_SASL_USERNAME: setting(field.textField, {
     default: null,
     meaning: 'User at the brokers.',
-    waitsFor: KAFKA,
   }),
   BRIDGE_KAFKA_SASL_PASSWORD: setting(field.textField, {
     default: null,
     meaning: 'Its password.',
     secret: 'file',
-    waitsFor: KAFKA,
   }),
   BRIDGE_TOPIC_PREFIX: setting(
-    field.patternField(/^[A-Za-z0-9._-]{1,100}$/, '1 to 100 letters, digits, dots, dashes or underscores'),
+    field.patternField(
+      /^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/,
+      '1 to 100 letters, digits, dots, dashes or underscores, with a letter or digit at both ends',
+    ),
     {
       default: 'disclosures',
-      meaning: 'First part of every topic, group and transactional id.',
-      waitsFor: KAFKA,
+      meaning: 'First part of every topic, group and transactional id. Two bridges on one cluster need two.',
     },
   ),
   BRIDGE_TOPIC_REPLICATION: setting(field.integerField(1, 32_767), {
     default: null,
     shown: 'the smaller of 3 and the number of brokers',
-    meaning: 'Replication factor of created topics.',
-    waitsFor: KAFKA,
+    meaning: 'Replication factor of topics when they are made. Existing ones are never changed.',
   }),
-  BRIDGE_TOPIC_RETENTION: setting(field.durationField, {
+  BRIDGE_TOPIC_RETENTION: setting(KAFKA_RETENTION, {
     default: 'P1Y',
-    meaning: 'How long the category topics keep events.',
-    waitsFor: KAFKA,
+    meaning:
+      'How long category topics, gaps and rejected items are kept, when they are made. At least `PT1H`.',
   }),
-  BRIDGE_ALL_RETENTION: setting(field.durationField, {
+  BRIDGE_ALL_RETENTION: setting(KAFKA_RETENTION, {
     default: null,
     shown: 'for ever',
-    meaning: 'How long the topic of all events keeps them.',
-    waitsFor: KAFKA,
+    meaning: 'How long the topic of all events keeps them, when it is made. At least `PT1H`.',
   }),
   BRIDGE_UPSTREAM_URL: setting(field.upstreamUrlField, {
     default: null,

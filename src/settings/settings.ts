@@ -9,6 +9,7 @@ import { BridgeError, type FieldError } from '../errors.ts'
 import type { QuotaReset } from '../governor/ledger.ts'
 import { collectTexts, type Found, type ReadFile } from './environment.ts'
 import { splitList } from './fields.ts'
+import { type ExaminedKafka, examineKafka, type KafkaSettings } from './kafka.ts'
 import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
 
 /** The roles of this version; `all` means these. */
@@ -40,6 +41,8 @@ export interface UpstreamSettings {
 export interface Settings {
   roles: readonly RoleName[]
   dataDir: string
+  /** null: the embedded log. */
+  kafka: KafkaSettings | null
   /** null without the role `poller`. */
   upstream: UpstreamSettings | null
   backfillMs: number
@@ -95,13 +98,10 @@ export function examineSettings(
   const { values, errors } = readValues(found)
   const roles = readRoles(values.BRIDGE_ROLES ?? 'all', errors)
   checkRequired(values, roles, errors)
-  if (values.BRIDGE_KAFKA_BROKERS !== undefined) {
-    errors.push({
-      field: 'BRIDGE_KAFKA_BROKERS',
-      message: 'must be left out: this version has the embedded log only, Kafka comes later',
-    })
-  }
-  return { errors, settings: deepFreeze(groupSettings(values, roles, found)) }
+  const wrong = new Set(errors.map(({ field }) => field))
+  const kafka = examineKafka(values, new Set(found.texts.keys()), wrong, readFile)
+  errors.push(...kafka.errors)
+  return { errors, settings: deepFreeze(groupSettings(values, roles, kafka, found)) }
 }
 
 function readValues(found: Found): { values: SettingValues; errors: FieldError[] } {
@@ -172,10 +172,16 @@ function settingsError(errors: readonly FieldError[]): BridgeError {
   })
 }
 
-function groupSettings(values: SettingValues, roles: RoleName[], found: Found): Settings {
+function groupSettings(
+  values: SettingValues,
+  roles: RoleName[],
+  { kafka, warnings }: ExaminedKafka,
+  found: Found,
+): Settings {
   return {
     roles,
     dataDir: given(values.BRIDGE_DATA_DIR),
+    kafka,
     upstream: upstreamSettings(values),
     backfillMs: given(values.BRIDGE_BACKFILL),
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
@@ -189,7 +195,7 @@ function groupSettings(values: SettingValues, roles: RoleName[], found: Found): 
     logLevel: given(values.BRIDGE_LOG_LEVEL),
     summary: summarise(found),
     secrets: secretsOf(found),
-    warnings: warningsOf(found),
+    warnings: [...warnings, ...warningsOf(found)],
   }
 }
 

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/archive/db.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import type { Log } from '../../src/log/log.ts'
-import { openLog } from '../../src/log/open.ts'
 import type { Seam } from '../../src/log/seam.ts'
 import { openSqliteLog } from '../../src/log/sqlite/log.ts'
 import { describeLog } from './conformance.ts'
@@ -148,17 +147,5 @@ describe('a damaged embedded log', () => {
       return followed(again.log, 0, 1000)
     }
     await expect(read()).rejects.toEqual(damaged)
-  })
-})
-
-describe('choosing the log', () => {
-  it('opens the embedded log without brokers and refuses brokers, saying what to do', async () => {
-    const settings = { dataDir: newFolder(), nativeKind: 'Native', clock: systemClock }
-    const { log, shared } = openLog({ ...settings, kafkaBrokers: [] })
-    opened.push(log)
-    expect([log.kind, shared]).toEqual(['embedded', true])
-    expect(() => openLog({ ...settings, kafkaBrokers: ['localhost:9092'] })).toThrow(
-      expect.objectContaining({ code: 'settings', hint: expect.stringContaining('BRIDGE_KAFKA_BROKERS') }),
-    )
   })
 })

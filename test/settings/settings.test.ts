@@ -141,12 +141,10 @@ describe('settings', () => {
     expect(wrong({ ...whole, [name]: text }).errors.map(({ field }) => field)).toEqual([name])
   })
 
-  test('say which roles and logs this version does not have', () => {
+  test('say which roles this version does not have', () => {
     const later = wrong({ ...whole, BRIDGE_ROLES: 'all,webhooks' })
     expect(later.errors[0]?.message).toContain('does not exist in this version')
     expect(wrong({ ...whole, BRIDGE_ROLES: 'fed' }).errors[0]?.message).toContain('"feed"')
-    const kafka = wrong({ ...whole, BRIDGE_KAFKA_BROKERS: 'broker:9092' })
-    expect(kafka.errors[0]?.message).toContain('embedded log only')
   })
 
   test('ask of each role only what it needs', () => {
@@ -194,9 +192,9 @@ describe('settings', () => {
   })
 
   test('warn about what this version does not use', () => {
-    const settings = loadSettings({ ...whole, BRIDGE_TOPIC_PREFIX: 'mine' }, files())
+    const settings = loadSettings({ ...whole, BRIDGE_WEBHOOK_ALLOW_HTTP: 'true' }, files())
     expect(settings.warnings).toEqual([
-      'BRIDGE_TOPIC_PREFIX has no effect in this version: it waits for the Kafka log',
+      'BRIDGE_WEBHOOK_ALLOW_HTTP has no effect in this version: it waits for the role webhooks',
     ])
   })
 

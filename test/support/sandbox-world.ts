@@ -12,7 +12,7 @@ import { type PlanName, plans } from '../../src/core/plans.ts'
 import { createIngest, type Ingest } from '../../src/ingest/ingest.ts'
 import type { Clock } from '../../src/lifecycle/clock.ts'
 import type { Head, Ledger, Log, RejectedItem } from '../../src/log/log.ts'
-import { openLog } from '../../src/log/open.ts'
+import { openSqliteLog } from '../../src/log/sqlite/log.ts'
 import type { Fields, Logger } from '../../src/obs/logger.ts'
 import type { Metrics } from '../../src/obs/metrics.ts'
 import type { FaultSetting } from '../../src/sandbox/faults.ts'
@@ -223,14 +223,13 @@ function createLives(parts: {
   const chance = seededChance(plan.seed)
   let current: ReturnType<typeof begin> | null = null
   const begin = () => {
-    const { log, archive, shared } = openLog({
-      kafkaBrokers: [],
+    const { log, archive } = openSqliteLog({
       dataDir: parts.dataDir,
       nativeKind: 'Native',
       clock,
     })
     const tail = createTail(archive.latest)
-    const follower = createFollower({ log, archive, tail, clock, shared })
+    const follower = createFollower({ log, archive, tail, clock, shared: true })
     const copy = {
       get latest() {
         return archive.latest

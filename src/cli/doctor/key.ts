@@ -8,7 +8,7 @@ import { quotaAt } from '../../governor/ledger.ts'
 import { createTokenBucket } from '../../governor/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Writer } from '../../log/log.ts'
-import { openLog } from '../../log/open.ts'
+import { openSqliteLog } from '../../log/sqlite/log.ts'
 import type { UpstreamSettings } from '../../settings/settings.ts'
 import { createUpstreamClient, type Gate } from '../../upstream/client.ts'
 import type { Outcome } from '../../upstream/outcome.ts'
@@ -30,7 +30,7 @@ export interface KeyCheck {
 /** Asks once. What the upstream and the log do are findings; nothing is thrown but an abort. */
 export async function checkKey({ upstream, dataDir, clock, signal }: KeyCheck): Promise<Finding[]> {
   try {
-    const { log } = openLog({ kafkaBrokers: [], dataDir, nativeKind: upstream.nativeKind, clock })
+    const { log } = openSqliteLog({ dataDir, nativeKind: upstream.nativeKind, clock })
     try {
       const writer = await log.claim(await log.campaign(signal), signal)
       const findings = await askOnce(writer, upstream, clock, signal)

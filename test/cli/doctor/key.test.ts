@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkKey } from '../../../src/cli/doctor/key.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import { openLog } from '../../../src/log/open.ts'
+import { openSqliteLog } from '../../../src/log/sqlite/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { UpstreamSettings } from '../../../src/settings/settings.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
@@ -60,12 +60,7 @@ test('a unit whose request never left is given back', async () => {
 test('nothing is sent where no unit can be counted: the directory is held', async () => {
   using directory = temporaryDirectory()
   const before = sandbox.usage().requests
-  const held = openLog({
-    kafkaBrokers: [],
-    dataDir: directory.path,
-    nativeKind: 'Native',
-    clock: systemClock,
-  })
+  const held = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock: systemClock })
   const found = await check(directory.path)
   await held.log.close()
   expect(found).toEqual([expect.stringMatching(/^fail key: no unit can be counted: .* is in use by process/)])

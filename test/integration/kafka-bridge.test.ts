@@ -1,0 +1,66 @@
+/** The product on Kafka, as processes: what one node writes every node serves, and a node's disk is only a copy. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { eventually, pullAll } from '../support/api-client.ts'
+import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { uniqueName } from '../support/kafka/clients.ts'
+import { sharedBrokers } from '../support/kafka/for-tests.ts'
+
+interface Readiness {
+  ready: boolean
+  checks: Record<string, boolean | number>
+}
+
+const brokers = await sharedBrokers()
+const ENOUGH = 60
+
+describe.skipIf(brokers === null)('a bridge on Kafka', () => {
+  let sandbox: Sandbox
+  const kafka = {
+    BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
+    BRIDGE_TOPIC_PREFIX: uniqueName('bridge'),
+    BRIDGE_UPSTREAM_PLAN: 'advanced',
+  }
+
+  beforeAll(async () => {
+    sandbox = await startSandbox(
+      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 5 },
+      { clock: systemClock },
+    )
+  })
+  afterAll(() => sandbox?.close())
+
+  it('serves the same events on a node that does not poll, from an empty disk, and after a restart', async () => {
+    using first = temporaryDirectory()
+    using second = temporaryDirectory()
+    const poller = await startBridge(bridgeEnv(sandbox, first.path, kafka))
+    const reader = await startBridge(
+      bridgeEnv(sandbox, second.path, { ...kafka, BRIDGE_ROLES: 'api,feed', BRIDGE_LOG_LEVEL: 'debug' }),
+    )
+    expect([poller.ready.log, reader.ready.log]).toEqual(['kafka', 'kafka'])
+    const enough = (events: unknown[]): boolean => events.length >= ENOUGH
+    await eventually(() => pullAll(reader.ready.http), enough)
+    expect(await poller.stop()).toBe(0)
+    const written = await eventually(() => pullAll(reader.ready.http), enough)
+    const ready = await eventually(
+      () => readiness(reader.ready.ops),
+      (answer) => answer.ready,
+    )
+    expect(ready.checks).toMatchObject({ log: true, copy: true })
+    expect(await reader.stop()).toBe(0)
+
+    using fresh = temporaryDirectory()
+    const again = await startBridge(bridgeEnv(sandbox, fresh.path, { ...kafka, BRIDGE_ROLES: 'api,feed' }))
+    const served = await eventually(
+      () => pullAll(again.ready.http),
+      (events) => events.length >= written.length,
+    )
+    expect(served).toEqual(written)
+    expect(await again.stop()).toBe(0)
+  })
+})
+
+async function readiness(ops: string): Promise<Readiness> {
+  return (await (await fetch(`${ops}/readyz`)).json()) as Readiness
+}
