@@ -43,11 +43,11 @@ export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<
   const stopped = AbortSignal.any([signal, closed])
   try {
     await transactions.fence(stopped)
-    seam.afterFence?.()
+    await seam.afterFence?.()
     const nonce = randomUUID()
     const read = parts.tail.reached(nonce)
     await writeState(transactions, prefix, new Map([[NONCE_KEY, nonce]]))
-    seam.afterNonce?.()
+    await seam.afterNonce?.()
     const rows = await within(clock, NONCE_DEADLINE_MS, stopped, read)
     const last = await shortRead(parts, 'reading the last event', stopped, (partitions) =>
       latestSequence(partitions, topicName(prefix, ALL)),

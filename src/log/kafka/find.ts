@@ -2,6 +2,7 @@
  * Where things lie in a topic, found by asking the broker. Owns the search of an offset by sequence, so that no process
  * has to store offsets. Refuses to tail: `partition-reader.ts` does.
  */
+import { BridgeError } from '../../errors.ts'
 import { requireNoError } from './fetch-errors.ts'
 import type { KafkaRecord, PartitionClient } from './internals.ts'
 import { sequenceOf } from './records.ts'
@@ -67,10 +68,18 @@ async function firstRecord(
     requireNoError(topic, fetched)
     const [record] = fetched.records
     if (record !== undefined) return record.offset < to ? record : null
-    if (fetched.nextOffset === offset) return null
+    if (fetched.nextOffset === offset) throw stuck(topic, offset, to)
     offset = fetched.nextOffset
   }
   return null
+}
+
+/** A broker that has just taken a partition over may know its end before it gives its records. */
+function stuck(topic: string, offset: number, end: number): BridgeError {
+  return new BridgeError(
+    'log_unavailable',
+    `${topic} gives nothing at offset ${offset} though it goes on to ${end}`,
+  )
 }
 
 async function readBetween(
@@ -84,7 +93,7 @@ async function readBetween(
     const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes: READ_BYTES })
     requireNoError(topic, fetched)
     records.push(...fetched.records.filter((record) => record.offset < to))
-    if (fetched.nextOffset === offset) break
+    if (fetched.nextOffset === offset) throw stuck(topic, offset, to)
     offset = fetched.nextOffset
   }
   return records

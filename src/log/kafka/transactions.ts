@@ -49,7 +49,7 @@ export function openTransactions(parts: {
     const transaction = await producer.transaction()
     for (const round of rounds) {
       await send(transaction, round)
-      seam.afterSend?.()
+      await seam.afterSend?.()
     }
     seam.beforeCommit?.()
     ended.signal.throwIfAborted()

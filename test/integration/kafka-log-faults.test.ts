@@ -1,0 +1,128 @@
+/** The log of Kafka behind a proxy and on a broker that dies: nothing is lost, doubled or shown too early. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Seam } from '../../src/log/seam.ts'
+import { claimed, followed, idsOf, START_MS, sampleEvent, sampleEvents } from '../log/samples.ts'
+import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
+import { kafkaRuntime } from '../support/kafka/for-tests.ts'
+import { apiKeys } from '../support/kafka/frames.ts'
+import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
+import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+
+const runtime = await kafkaRuntime()
+
+describe.skipIf(runtime === null)('the log of Kafka', () => {
+  let cluster: KafkaCluster
+  let proxy: KafkaProxy
+  const logs = createLogKeeper()
+
+  beforeAll(async () => {
+    if (runtime !== null) cluster = await startCluster({ runtime, listeners: [PROXIED] })
+  })
+  afterAll(() => cluster?.stop())
+  beforeEach(async () => {
+    const [first] = await startProxies(cluster)
+    if (first !== undefined) proxy = first
+  })
+  afterEach(async () => {
+    await logs.closeAll()
+    await proxy.close()
+  })
+  const behindProxy = () => kafkaLogOptions(cluster.addresses(PROXIED.name))
+  const direct = (prefix: string) => kafkaLogOptions(cluster.brokers, prefix)
+
+  it('never shows an unfinished commit because an earlier one’s end arrives late', async () => {
+    const seam: Seam = {}
+    const log = logs.open({ ...behindProxy(), seam })
+    const first = await claimed(log)
+    await first.commit({ events: [sampleEvent(1)] })
+    const hold = proxy.hold(apiKeys.endTxn)
+    const lost = expect(first.commit({ events: [sampleEvent(2)] })).rejects.toMatchObject({
+      code: 'log_unknown',
+    })
+    await hold.caught()
+    hold.lift()
+    proxy.cut()
+    await lost
+    const second = await claimed(log)
+    expect(second.state.head.sequence).toBe(1)
+    seam.afterSend = async () => {
+      expect(hold.release()).toBe(1)
+      throw new Error('the machine stopped here')
+    }
+    await expect(second.commit({ events: [sampleEvent(3)] })).rejects.toMatchObject({ code: 'log_unknown' })
+    delete seam.afterSend
+    const third = await claimed(log)
+    expect(third.state.head.sequence).toBe(1)
+    await third.commit({ events: [sampleEvent(4)] })
+    expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(4)]))
+  })
+
+  it('reads a commit whose answer was lost as done', async () => {
+    const log = logs.open(behindProxy())
+    const writer = await claimed(log)
+    const drop = proxy.dropReplies(apiKeys.endTxn)
+    const unknown = expect(
+      writer.commit({ events: sampleEvents(1, 2), head: { cursor: 'c' } }),
+    ).rejects.toMatchObject({
+      code: 'log_unknown',
+    })
+    await drop.caught()
+    drop.lift()
+    proxy.cut()
+    await unknown
+    const next = await claimed(log)
+    expect(next.state.head).toMatchObject({ sequence: 2, cursor: 'c' })
+    await next.commit({ events: [sampleEvent(3)] })
+    expect(idsOf(await followed(log, 0, 3))).toEqual(idsOf(sampleEvents(1, 3)))
+  })
+
+  it('claims with everything that another process has committed, however slowly it reads', async () => {
+    const options = behindProxy()
+    const leader = logs.open(direct(options.topics.prefix))
+    const standby = logs.open(options)
+    const { signal } = new AbortController()
+    const writer = await claimed(leader)
+    const term = await standby.campaign(signal)
+    const slow = proxy.delay(50)
+    for (let n = 1; n <= 20; n++) {
+      await writer.commit({ events: [sampleEvent(n)] })
+      await writer.spend(1, 'poll', START_MS)
+    }
+    const successor = await standby.claim(term, signal)
+    slow.lift()
+    expect(successor.state).toEqual(writer.state)
+  })
+
+  it('waits for Kafka at the start, says why, and begins when it is there', async () => {
+    const away = proxy.refuse()
+    const log = logs.open(behindProxy())
+    const term = log.campaign(new AbortController().signal)
+    await away.caught()
+    await expect.poll(() => log.waitingFor, { timeout: 30_000 }).toContain('creating topics failed')
+    away.lift()
+    await term
+    expect(log.waitingFor).toBeNull()
+    expect((await claimed(log)).state.head.sequence).toBe(0)
+  })
+
+  it('goes on with everything when its broker was killed and is back', async () => {
+    const [node] = cluster.nodes
+    const log = logs.open(direct('killed'))
+    const table = log.table<number>('t')
+    await table.put('a', 1)
+    const writer = await claimed(log)
+    await writer.commit({ events: [sampleEvent(1)] })
+    await followed(log, 0, 1)
+    const seen = followed(log, 0, 2)
+    seen.catch(() => undefined)
+    await node?.kill()
+    await expect(writer.commit({ events: [sampleEvent(2)] })).rejects.toMatchObject({ code: 'log_unknown' })
+    await node?.start()
+    const next = await claimed(log)
+    expect(next.state.head.sequence).toBe(1)
+    await next.commit({ events: [sampleEvent(3)] })
+    expect(idsOf(await seen)).toEqual(idsOf([sampleEvent(1), sampleEvent(3)]))
+    await table.put('a', 2)
+    expect(await table.load()).toEqual(new Map([['a', 2]]))
+  })
+})
