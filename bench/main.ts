@@ -1,10 +1,11 @@
 /**
  * `npm run bench`: every figure of the issue with its goal, and a baseline from the same run where there is one.
- * `npm run bench -- store` or `-- process` runs a part. Owns the choice of parts.
+ * `npm run bench -- store`, `-- kafka` or `-- process` runs a part. Owns the choice of parts.
  */
 import { rmSync } from 'node:fs'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
 import { type Figure, formatFigure } from './figures.ts'
+import { kafkaLogFigures } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
 import { demoFigures, startFigures } from './process.ts'
 
@@ -26,6 +27,7 @@ async function storeFigures(): Promise<Figure[]> {
 
 const parts: Record<string, () => Promise<Figure[]>> = {
   store: storeFigures,
+  kafka: kafkaLogFigures,
   process: async () => [...(await startFigures()), ...(await demoFigures())],
 }
 

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
 import { newEpoch } from '../epoch.ts'
 import { fencedError } from '../local-writer.ts'
 import type { Writer } from '../log.ts'
@@ -15,10 +16,12 @@ import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { isFencing, unavailable } from './faults.ts'
 import { latestSequence } from './find.ts'
+import type { PartitionClient } from './internals.ts'
 import { shortRead } from './short-read.ts'
 import type { StateTail } from './state-tail.ts'
-import { ALL, STATE, topicName } from './topics.ts'
+import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from './topics.ts'
 import { openTransactions, type Transactions } from './transactions.ts'
+import { decideState, decideTopics } from './undecided.ts'
 import { createKafkaWriter, type WriterParts } from './writer.ts'
 
 /** How long a claim waits for its own nonce, ms; usually some ms. */
@@ -28,9 +31,13 @@ const NONCE_DEADLINE_MS = 10_000
 export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'nonce'> {
   openSession: OpenSession
   clock: Clock
+  logger: Logger
   seam: Seam
   tail: StateTail
 }
+
+/** Decisions of one claim about what earlier transactions left undecided: one is usual after a broker's death. */
+const MOST_DECISIONS = 3
 
 /**
  * Claims the log.
@@ -38,30 +45,55 @@ export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'nonce'> 
  * `log_damaged` when state and events contradict each other
  */
 export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<Writer> {
-  const { prefix, clock, openSession, seam, closed } = parts
-  const transactions = openTransactions({ openSession, transactionalId: `${prefix}.writer`, clock, seam })
-  const stopped = AbortSignal.any([signal, closed])
+  const stopped = AbortSignal.any([signal, parts.closed])
+  try {
+    for (let decisions = 0; ; decisions++) {
+      const writer = await tryClaim(parts, stopped)
+      if (writer !== null) return writer
+      if (decisions === MOST_DECISIONS) throw new Error('some topics stay undecided')
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (parts.closed.aborted || isFencing(error)) throw fencedError()
+    throw unavailable('claiming', error)
+  }
+}
+
+/** One try: null when something had to be decided first, which fences this try's own producer. */
+async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer | null> {
+  const { prefix, clock, openSession, seam, logger } = parts
+  const transactionalId = `${prefix}.writer`
+  const transactions = openTransactions({ openSession, transactionalId, clock, seam })
+  const read = <T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T> =>
+    shortRead(parts, doing, stopped, work)
+  const deciding = { prefix, transactionalId, logger, read }
+  let writer: Writer | null = null
   try {
     await transactions.fence(stopped)
     await seam.afterFence?.()
+    if (await decideState(deciding)) return null
     const nonce = randomUUID()
-    const read = parts.tail.reached(nonce)
+    const reached = parts.tail.reached(nonce)
     await writeState(transactions, prefix, new Map([[NONCE_KEY, nonce]]))
     await seam.afterNonce?.()
-    const rows = await within(clock, NONCE_DEADLINE_MS, stopped, read)
-    const last = await shortRead(parts, 'reading the last event', stopped, (partitions) =>
+    const books = booksOf(await within(clock, NONCE_DEADLINE_MS, stopped, reached))
+    if (books !== null && (await decideTopics(deciding, topicsOf(parts.known, books), books))) return null
+    const last = await read('reading the last event', (partitions) =>
       latestSequence(partitions, topicName(prefix, ALL)),
     )
-    const books = standingBooks(booksOf(rows), last)
-    const claimed = books ?? (await begin(transactions, prefix))
+    const standing = standingBooks(books, last) ?? (await begin(transactions, prefix))
     stopped.throwIfAborted()
-    return createKafkaWriter({ ...parts, transactions, nonce }, claimed)
-  } catch (error) {
-    transactions.end()
-    if (signal.aborted) throw signal.reason
-    if (closed.aborted || isFencing(error)) throw fencedError()
-    throw unavailable('claiming', error)
+    writer = createKafkaWriter({ ...parts, transactions, nonce }, standing)
+    return writer
+  } finally {
+    if (writer === null) transactions.end()
   }
+}
+
+/** Every topic that a commit may have written to, but for the state. */
+function topicsOf(known: ReadonlySet<string>, { choices }: Books): string[] {
+  const made = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
+  return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known, ...made]
 }
 
 /** The books, if they agree with the last event that is kept (null: all were dropped); null for an unused log. */

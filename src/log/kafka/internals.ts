@@ -32,7 +32,23 @@ export interface KafkaJsBroker {
   listOffsets(query: {
     isolationLevel: number
     topics: { topic: string; partitions: { partition: number; timestamp: number }[] }[]
-  }): Promise<{ responses: { partitions: { offset: string }[] }[] }>
+  }): Promise<{ responses: { topic: string; partitions: { offset: string }[] }[] }>
+  initProducerId(who: {
+    transactionalId: string
+    transactionTimeout: number
+  }): Promise<{ producerId: string; producerEpoch: number }>
+  addPartitionsToTxn(transaction: {
+    transactionalId: string
+    producerId: string
+    producerEpoch: number
+    topics: { topic: string; partitions: number[] }[]
+  }): Promise<unknown>
+  endTxn(transaction: {
+    transactionalId: string
+    producerId: string
+    producerEpoch: number
+    transactionResult: boolean
+  }): Promise<unknown>
 }
 
 /** A batch as kafkajs decodes it; `records` may be empty after compaction. */
@@ -83,6 +99,9 @@ const CHECK_MS = 10
 /** Smallest size of a record batch, bytes: less than that at the end of an answer is a cut one. */
 const BATCH_OVERHEAD = 49
 const ABORT_MARKER = 0
+/** The kind of coordinator that keeps transactions. */
+const TRANSACTIONS = 1
+const DECIDE_TIMEOUT_MS = 10_000
 
 /**
  * Repairs two faults of kafkajs, for every client of this process; may be called again.
@@ -105,17 +124,39 @@ function checkWhilePending(this: RequestQueue): void {
   })
 }
 
+/** How to fetch. */
+export interface FetchOptions {
+  maxWaitMs: number
+  maxBytes: number
+  /** True: what is not decided, or was aborted, comes too. */
+  undecidedToo?: boolean
+}
+
+/** A topic with records that no transaction's end has decided. */
+export interface UndecidedTopic {
+  topic: string
+  /** First offset that is not decided. */
+  from: number
+  /** Offset after the last record. */
+  end: number
+}
+
 /** Reads single partitions (always partition 0) of topics. One long wait at a time: a broker answers in order. */
 export interface PartitionClient {
   /**
    * Committed records from `offset` on; waits up to `maxWaitMs` for the first. At least one batch, whatever its size.
    * Faults of the partition are its `errorCode`; it throws for those of the connection.
    */
-  fetch(topic: string, offset: number, limits: { maxWaitMs: number; maxBytes: number }): Promise<Fetched>
+  fetch(topic: string, offset: number, how: FetchOptions): Promise<Fetched>
   /** First offset that is kept, end of what is decided, and end of what is written. */
   offsets(topic: string): Promise<{ earliest: number; lastStable: number; end: number }>
-  /** Asks for leaders anew: the known one has said that it is none. */
-  refresh(): Promise<void>
+  /** Those of the topics that have undecided records. */
+  undecided(topics: readonly string[]): Promise<UndecidedTopic[]>
+  /**
+   * Ends what is undecided in the topic with the marker of a transaction that writes nothing. Fences like a producer of
+   * that transactional id.
+   */
+  decide(transactionalId: string, topic: string, end: 'commit' | 'abort'): Promise<void>
 }
 
 /** A client over a cluster of its own. Whoever made the sockets ends it by destroying them. */
@@ -126,21 +167,33 @@ export function createPartitionClient(options: ClusterOptions): PartitionClient 
     metadataMaxAge: METADATA_AGE_MS,
     isolationLevel: READ_COMMITTED,
   })
-  const leaderOf = async (topic: string): Promise<KafkaJsBroker> => {
+  /** The topics by their leaders. */
+  const leadersOf = async (topics: readonly string[]): Promise<[KafkaJsBroker, string[]][]> => {
     await cluster.connect()
-    await cluster.addTargetTopic(topic)
-    const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]))
-    if (nodeId === undefined) throw new Error(`${topic} has no leader`)
-    return cluster.findBroker({ nodeId })
+    await cluster.addMultipleTargetTopics([...topics])
+    const byNode = Map.groupBy(topics, (topic) => {
+      const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]))
+      if (nodeId === undefined) throw new Error(`${topic} has no leader`)
+      return nodeId
+    })
+    const found = [...byNode].map(async ([nodeId, led]): Promise<[KafkaJsBroker, string[]]> => {
+      return [await cluster.findBroker({ nodeId }), led]
+    })
+    return Promise.all(found)
+  }
+  const leaderOf = async (topic: string): Promise<KafkaJsBroker> => {
+    const [leader] = await leadersOf([topic])
+    if (leader === undefined) throw new Error(`${topic} has no leader`)
+    return leader[0]
   }
   return {
-    async fetch(topic, offset, { maxWaitMs, maxBytes }) {
+    async fetch(topic, offset, { maxWaitMs, maxBytes, undecidedToo = false }) {
       const broker = await leaderOf(topic)
       const decode = (payload: Buffer): Promise<Fetched> => decodeFetch(payload, offset)
       return broker.connectionPool.send({
         request: fetchRequest({
           replicaId: CONSUMER,
-          isolationLevel: READ_COMMITTED,
+          isolationLevel: undecidedToo ? READ_UNCOMMITTED : READ_COMMITTED,
           maxWaitTime: maxWaitMs,
           minBytes: 1,
           maxBytes,
@@ -152,17 +205,45 @@ export function createPartitionClient(options: ClusterOptions): PartitionClient 
     },
     async offsets(topic) {
       const broker = await leaderOf(topic)
-      const ask = async (timestamp: number, isolationLevel: number): Promise<number> => {
-        const topics = [{ topic, partitions: [{ partition: 0, timestamp }] }]
-        const { responses } = await broker.listOffsets({ isolationLevel, topics })
-        return Number(responses[0]?.partitions[0]?.offset)
-      }
+      const ask = async (timestamp: number, isolationLevel: number): Promise<number> =>
+        (await offsetsOf(broker, [topic], timestamp, isolationLevel)).get(topic) ?? Number.NaN
       const earliest = await ask(EARLIEST, READ_COMMITTED)
       const end = await ask(LATEST, READ_UNCOMMITTED)
       return { earliest, lastStable: await ask(LATEST, READ_COMMITTED), end }
     },
-    refresh: () => cluster.refreshMetadata(),
+    async undecided(topics) {
+      const found = (await leadersOf(topics)).map(async ([broker, led]) => {
+        const ends = await offsetsOf(broker, led, LATEST, READ_UNCOMMITTED)
+        const decided = await offsetsOf(broker, led, LATEST, READ_COMMITTED)
+        return [...decided].map(([topic, from]) => ({ topic, from, end: ends.get(topic) ?? from }))
+      })
+      return (await Promise.all(found)).flat().filter(({ from, end }) => from < end)
+    },
+    async decide(transactionalId, topic, end) {
+      await cluster.connect()
+      await cluster.refreshMetadata()
+      const where = { groupId: transactionalId, coordinatorType: TRANSACTIONS }
+      const broker = await cluster.findGroupCoordinator(where)
+      const made = await broker.initProducerId({ transactionalId, transactionTimeout: DECIDE_TIMEOUT_MS })
+      const transaction = { transactionalId, ...made }
+      await broker.addPartitionsToTxn({ ...transaction, topics: [{ topic, partitions: [0] }] })
+      await broker.endTxn({ ...transaction, transactionResult: end === 'commit' })
+    },
   }
+}
+
+/** The offset at a time, of each topic; all of them led by that broker. */
+async function offsetsOf(
+  broker: KafkaJsBroker,
+  topics: readonly string[],
+  timestamp: number,
+  isolationLevel: number,
+): Promise<Map<string, number>> {
+  const { responses } = await broker.listOffsets({
+    isolationLevel,
+    topics: topics.map((topic) => ({ topic, partitions: [{ partition: 0, timestamp }] })),
+  })
+  return new Map(responses.map(({ topic, partitions: [first] }) => [topic, Number(first?.offset)]))
 }
 
 interface Aborted {

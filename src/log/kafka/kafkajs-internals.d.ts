@@ -11,8 +11,12 @@ declare module 'kafkajs/src/cluster/index.js' {
     connect(): Promise<void>
     disconnect(): Promise<void>
     refreshMetadata(): Promise<void>
-    addTargetTopic(topic: string): Promise<void>
+    addMultipleTargetTopics(topics: string[]): Promise<void>
     findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>
+    findGroupCoordinator(where: {
+      groupId: string
+      coordinatorType: number
+    }): Promise<import('./internals.ts').KafkaJsBroker>
     findBroker(where: { nodeId: string }): Promise<import('./internals.ts').KafkaJsBroker>
   }
   export = Cluster

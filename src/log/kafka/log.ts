@@ -121,7 +121,18 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       open()
       signal.throwIfAborted()
       if (term.lost.aborted) throw fencedError()
-      const parts = { prefix, nativeKind, known, createTopics, openSession, clock, seam, tail, closed }
+      const parts = {
+        prefix,
+        nativeKind,
+        known,
+        createTopics,
+        openSession,
+        clock,
+        logger,
+        seam,
+        tail,
+        closed,
+      }
       return claimLog(parts, signal)
     },
     follow(after, signal) {

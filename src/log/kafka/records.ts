@@ -73,6 +73,12 @@ export function sequenceOf(record: KafkaRecord): number {
   return sequence > 0 ? sequence : damaged(record, 'has no sequence')
 }
 
+/** Which of its topic an event's record is; null where the record is none of an event. */
+export function topicSequenceOf(record: KafkaRecord): number | null {
+  const text = header(record, 'ce_topicsequence')
+  return text === null ? null : Number(text)
+}
+
 /** The rejected item as a record: its value is what came. */
 export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem): NewRecord {
   return {

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { BridgeError } from '../../../src/errors.ts'
+import type { Books } from '../../../src/log/kafka/books.ts'
+import { createKafkaWriter } from '../../../src/log/kafka/writer.ts'
+import type { Writer } from '../../../src/log/log.ts'
+import { unusedState } from '../../../src/log/state.ts'
+import { createManualClock } from '../../support/manual-clock.ts'
+import { sampleEvent } from '../samples.ts'
+
+const HOUR_MS = 3_600_000
+const UNUSED: Books = { state: unusedState('AAAAAAAA'), counts: new Map(), choices: new Map() }
+
+/** A writer whose transactions are only noted, and which fails when told to. */
+function writerOver(createTopics: () => Promise<void> = async () => undefined) {
+  const clock = createManualClock()
+  const closing = new AbortController()
+  const written: Map<string, readonly { key: string | null }[]>[] = []
+  const said = { fault: null as Error | null, ends: 0 }
+  const transactions = {
+    fence: async () => undefined,
+    async run(records: ReadonlyMap<string, readonly { key: string | null }[]>) {
+      if (said.fault !== null) throw said.fault
+      written.push(new Map(records))
+    },
+    end() {
+      said.ends += 1
+    },
+  }
+  const parts = { prefix: 'p', nativeKind: 'Native', clock, transactions, known: new Set<string>() }
+  const writer: Writer = createKafkaWriter(
+    { ...parts, createTopics, nonce: 'n', closed: closing.signal },
+    UNUSED,
+  )
+  return {
+    writer,
+    clock,
+    written,
+    said,
+  }
+}
+
+const fca = (code: string) => ({
+  ...sampleEvent(1),
+  data: JSON.stringify({ guid: 'g', timestamp: '2026-01-06T07:00:00Z', category: [{ kind: 'FCA', code }] }),
+})
+
+describe('a writer on Kafka', () => {
+  it('writes something at least hourly, and nothing more after its end', async () => {
+    const { writer, clock, written } = writerOver()
+    clock.advance(HOUR_MS)
+    await expect.poll(() => written).toHaveLength(1)
+    expect(written.map((records) => [...records])).toEqual([
+      [['p.internal.state', [{ partition: 0, key: 'nonce', value: 'n' }]]],
+    ])
+    await writer.release()
+    clock.advance(3 * HOUR_MS)
+    await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_fenced' })
+    expect(written).toHaveLength(1)
+  })
+
+  it('discards its producer at the first error, and at its end', async () => {
+    const { writer, said } = writerOver()
+    said.fault = new Error('no answer')
+    await expect(writer.spend(1, 'poll', 0)).rejects.toMatchObject({ code: 'log_unknown' })
+    expect(said.ends).toBeGreaterThan(0)
+    const other = writerOver()
+    await other.writer.release()
+    expect(other.said.ends).toBeGreaterThan(0)
+  })
+
+  it('is fenced by each of Kafka’s ways to say so, however deep', async () => {
+    const codes = [{ code: 47 }, { code: 49 }, { message: 'Unknown error code 90' }]
+    for (const code of codes) {
+      const { writer, said } = writerOver()
+      said.fault = new Error('tried often', { cause: Object.assign(new Error('refused'), code) })
+      await expect(writer.spend(1, 'poll', 0)).rejects.toMatchObject({ code: 'log_fenced' })
+    }
+  })
+
+  it('makes a new code’s topic first, and uses the shared one where it may not', async () => {
+    const allowed = writerOver()
+    await allowed.writer.commit({ events: [fca('NEW')] })
+    expect([...(allowed.written[0]?.keys() ?? [])]).toContain('p.fca.NEW')
+    const forbidden = writerOver(async () => {
+      const cause = Object.assign(new Error('not authorised'), { type: 'TOPIC_AUTHORIZATION_FAILED' })
+      throw new BridgeError('log_unavailable', 'creating topics failed', { cause })
+    })
+    await forbidden.writer.commit({ events: [fca('NEW')] })
+    expect([...(forbidden.written[0]?.keys() ?? [])]).toContain('p.fca._other')
+  })
+})
