@@ -22,6 +22,7 @@ export interface SandboxContext {
 const flags = {
   port: { type: 'string' },
   'admin-port': { type: 'string' },
+  host: { type: 'string' },
   scenario: { type: 'string' },
   plan: { type: 'string' },
   key: { type: 'string' },
@@ -42,6 +43,7 @@ const HELP = `bridge sandbox: a synthetic upstream (docs/sandbox.md)
 
   --port N          port of the API; 0, the default, picks a free one
   --admin-port N    port of the admin API; 0, the default, picks a free one
+  --host ADDRESS    what both listen on, default 127.0.0.1; 0.0.0.0 lets other machines in, to the admin API too
   --scenario NAME   what happens, default normal; --list shows all
   --plan NAME       ${planNames.join(', ')}; default advanced
   --key TEXT        the valid API key, default sandbox-key
@@ -102,6 +104,7 @@ function sandboxOptions(values: Values): SandboxOptions {
     ...given('documentsUrl', readUrl(values['documents-url'])),
     ...given('port', port),
     ...given('adminPort', adminPort),
+    ...given('host', typeof values.host === 'string' ? values.host : undefined),
     ...given('seed', seed),
     ...given('speed', speed),
     ...given('weeklyQuota', weeklyQuota),

