@@ -5,6 +5,7 @@ import { Kafka, logLevel, type Producer } from 'kafkajs'
 import type { NewEvent } from '../src/core/event.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { placeEvents } from '../src/log/kafka/books.ts'
+import { groupElections } from '../src/log/kafka/leader.ts'
 import { type KafkaLogOptions, openKafkaLog } from '../src/log/kafka/log.ts'
 import { topicName } from '../src/log/kafka/topics.ts'
 import type { Log, Writer } from '../src/log/log.ts'
@@ -145,6 +146,7 @@ function optionsFor(brokers: readonly string[], prefix: string): KafkaLogOptions
     nativeKind: 'Native',
     clock: systemClock,
     logger: { debug: silent, info: silent, warn: silent, error: silent },
+    openElections: groupElections,
   }
 }
 

@@ -133,11 +133,14 @@ export function createPoller(parts: PollerParts): Poller {
 
   const campaign = (): void => {
     const signal = newStretch()
+    // A term that was lost in good health ends with the commit under way; a fenced writer has ended already.
+    void writer?.release()
     writer = null
     leaderSinceMs = null
     observer.leads(false)
     during(signal, async () => {
-      const won = await log.campaign(signal)
+      let won = await log.campaign(signal)
+      while (won.lost.aborted) won = await log.campaign(signal)
       term = won
       won.lost.addEventListener('abort', () => {
         if (term === won) feed({ type: 'lost', nowMs: clock.now() })
@@ -249,7 +252,13 @@ export function createPoller(parts: PollerParts): Poller {
     stretch.abort()
     leaderSinceMs = null
     observer.leads(false)
-    Promise.resolve(leaving?.release()).then(() => done.resolve(), done.reject)
+    stepDown(leaving).then(done.resolve, done.reject)
+  }
+
+  /** The writer first: who leads next finds nothing under way. */
+  const stepDown = async (leaving: Writer | null): Promise<void> => {
+    await leaving?.release()
+    await term?.end()
   }
 
   const standings = (guids: string[]): ReadonlyMap<string, Standing> => {

@@ -94,6 +94,8 @@ export const COMMIT_LIMIT = 1000
 /** A stretch of leadership. It ends once: `lost` aborts. */
 export interface Term {
   readonly lost: AbortSignal
+  /** Steps down, so that another process can lead at once. Never throws; callable twice, and after the loss. */
+  end(): Promise<void>
 }
 
 /**

@@ -9,6 +9,7 @@ import { knownFcaCodes, knownNativeCodes } from '../core/categories.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
+import { groupElections } from './kafka/leader.ts'
 import { type KafkaLogOptions, openKafkaLog } from './kafka/log.ts'
 import type { Log } from './log.ts'
 import { lockDirectory } from './sqlite/lock.ts'
@@ -86,6 +87,7 @@ function kafkaLogOptions(
   return {
     ...parts,
     topics,
+    openElections: groupElections,
     connection: { ...access, clientId: `${topics.prefix}@${hostname()}` },
     knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
   }

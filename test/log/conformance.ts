@@ -47,6 +47,16 @@ export function describeLog(name: string, open: (seam: Seam) => Promise<Log> | L
         expect(term.lost.aborted).toBe(true)
       })
 
+      it('lets a term be ended, twice, and campaigns again after it', async () => {
+        const { signal } = new AbortController()
+        const term = await log.campaign(signal)
+        await term.end()
+        await term.end()
+        const next = await log.campaign(signal)
+        expect(next.lost.aborted).toBe(false)
+        expect((await log.claim(next, signal)).state.head.sequence).toBe(0)
+      })
+
       it('rejects a campaign and a claim with the reason of a signal that aborted first', async () => {
         const reason = new Error('stopping')
         const term = await log.campaign(new AbortController().signal)

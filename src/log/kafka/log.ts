@@ -1,6 +1,6 @@
 /**
  * The log on Kafka, which many processes share. Owns what every part needs: topics made, the live tail of the state, the
- * tables; and its end. Refuses to elect a leader: until `leader.ts` does, whoever campaigns leads at once.
+ * tables; and its end. Refuses to elect a leader: the elections it is given do.
  */
 import { BridgeError, messageOf } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -13,6 +13,7 @@ import { claimLog } from './claim.ts'
 import { type KafkaConnection, kafkaSessions } from './client.ts'
 import { within } from './deadline.ts'
 import { followTopic } from './follow.ts'
+import type { OpenElections } from './leader.ts'
 import { readRejected } from './rejected.ts'
 import { createStateTail } from './state-tail.ts'
 import { createTables } from './table.ts'
@@ -40,6 +41,8 @@ export interface KafkaLogOptions {
   nativeKind: string
   clock: Clock
   logger: Logger
+  /** How processes agree on who should lead. */
+  openElections: OpenElections
   seam?: Seam
 }
 
@@ -102,6 +105,13 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   }
   const tail = createStateTail(reading, named(STATE))
   const tables = createTables({ ...reading, open, closed }, named(TABLES))
+  const elections = options.openElections({
+    openSession,
+    clock,
+    logger,
+    groupId: `${prefix}.leader`,
+    topic: named(LEADER),
+  })
   const keepState = started((signal) => tail.run(signal))
   const keepTables = started((signal) => tables.run(signal))
 
@@ -114,13 +124,14 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       open()
       signal.throwIfAborted()
       keepState()
-      await ready(AbortSignal.any([signal, closed]))
-      return { lost: closed }
+      const either = AbortSignal.any([signal, closed])
+      await ready(either)
+      return elections.campaign(either)
     },
     async claim(term, signal) {
       open()
       signal.throwIfAborted()
-      if (term.lost.aborted) throw fencedError()
+      if (!elections.stillHolds() || term.lost.aborted) throw fencedError()
       const parts = {
         prefix,
         nativeKind,
@@ -153,6 +164,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     async close() {
       closing.abort(new BridgeError('failed', 'the log is closed'))
       await begun
+      await elections.close()
       await Promise.all(running)
     },
   }

@@ -30,7 +30,7 @@ export function createMemoryLog(options: { seam?: Seam } = {}): Log {
     async campaign(signal) {
       open()
       signal.throwIfAborted()
-      return { lost: closing.signal }
+      return { lost: closing.signal, end: async () => undefined }
     },
     async claim(term, signal) {
       open()

@@ -71,7 +71,7 @@ function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log 
     async campaign(signal) {
       open()
       signal.throwIfAborted()
-      return { lost: closing.signal }
+      return { lost: closing.signal, end: async () => undefined }
     },
     async claim(term, signal) {
       open()

@@ -2,9 +2,23 @@
  * Logs of the product on a test's brokers. Owns their cheap settings and their closing. Refuses to start brokers.
  */
 import { systemClock } from '../../../src/lifecycle/clock.ts'
+import type { OpenElections } from '../../../src/log/kafka/leader.ts'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../src/log/kafka/log.ts'
 import { keepingLogger } from '../keeping-logger.ts'
 import { uniqueName } from './clients.ts'
+
+/** Everybody who campaigns leads at once: what the transactional id does is seen without waiting for a group. */
+const leadAtOnce: OpenElections = () => {
+  const closing = new AbortController()
+  return {
+    async campaign(signal) {
+      signal.throwIfAborted()
+      return { lost: closing.signal, end: async () => undefined }
+    },
+    stillHolds: () => true,
+    close: async () => closing.abort(),
+  }
+}
 
 /** Settings of a log on those brokers: few topics, so that opening is quick. Logs of one prefix share their topics. */
 export function kafkaLogOptions(brokers: readonly string[], prefix = uniqueName('log')): KafkaLogOptions {
@@ -15,6 +29,7 @@ export function kafkaLogOptions(brokers: readonly string[], prefix = uniqueName(
     nativeKind: 'Native',
     clock: systemClock,
     logger: keepingLogger().logger,
+    openElections: leadAtOnce,
   }
 }
 

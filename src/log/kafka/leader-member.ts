@@ -1,0 +1,94 @@
+/**
+ * One stay in the group of those who may lead. Owns joining, beating and leaving. Refuses to know what holding the
+ * partition means: `leader.ts` does.
+ */
+import type { Consumer } from 'kafkajs'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { OpenSession } from './client.ts'
+import { within } from './deadline.ts'
+import { type Candidacy, leaderAssigner } from './leader-assigner.ts'
+
+/** Silence after which the brokers give the partition to another member, ms; their usual minimum. */
+export const SESSION_MS = 6_000
+/** kafkajs beats between fetches, so a beat comes at the first end of a fetch after this, ms. */
+const HEARTBEAT_MS = 300
+/** Who leaves waits for the end of one, ms. */
+const FETCH_WAIT_MS = 100
+/** How long a rebalance waits for members that do not answer, ms. */
+const REBALANCE_MS = SESSION_MS
+/** Leaving takes 0.2–0.3 s; the session's end does it otherwise. */
+const LEAVE_LIMIT_MS = 2_000
+
+/** Where the group is. */
+export interface GroupPlace {
+  openSession: OpenSession
+  clock: Clock
+  groupId: string
+  /** A topic with one partition; nothing is ever written to it. */
+  topic: string
+}
+
+/** What a member asks and tells. */
+export interface Membership {
+  /** What it says of itself, asked at each join. */
+  candidacy(): Candidacy
+  /** The group has answered a join: whether this member holds the partition. */
+  joined(memberId: string, holds: boolean): void
+  /** The group has answered a beat. */
+  heard(): void
+  /** Others are joining; the next word is `joined`. */
+  rebalancing(): void
+}
+
+/**
+ * Is a member of the group until the signal aborts, then leaves it.
+ * @throws whatever ended the membership before
+ */
+export async function beMember(
+  { openSession, clock, groupId, topic }: GroupPlace,
+  membership: Membership,
+  leaving: AbortSignal,
+): Promise<void> {
+  const session = openSession()
+  const consumer = session.kafka.consumer({
+    groupId,
+    sessionTimeout: SESSION_MS,
+    rebalanceTimeout: REBALANCE_MS,
+    heartbeatInterval: HEARTBEAT_MS,
+    maxWaitTimeInMs: FETCH_WAIT_MS,
+    allowAutoTopicCreation: false,
+    partitionAssigners: [leaderAssigner(membership.candidacy)],
+    retry: { restartOnFailure: async () => false },
+  })
+  const crashed = Promise.withResolvers<never>()
+  crashed.promise.catch(() => undefined)
+  consumer.on(consumer.events.CRASH, ({ payload }) => crashed.reject(payload.error))
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    if (leaving.aborted) return
+    membership.joined(payload.memberId, payload.memberAssignment[topic]?.includes(0) === true)
+  })
+  consumer.on(consumer.events.HEARTBEAT, membership.heard)
+  consumer.on(consumer.events.REBALANCING, membership.rebalancing)
+  const begun = begin(consumer, topic)
+  const leave = async (): Promise<void> => {
+    // kafkajs only leaves when it has joined: else the others would wait for a member that is gone.
+    await Promise.race([begun, crashed.promise])
+    await consumer.stop()
+  }
+  try {
+    await within(clock, null, leaving, Promise.race([crashed.promise, begun.then(() => crashed.promise)]))
+  } catch (error) {
+    if (!leaving.aborted) throw error
+    // What fails here ends with the session, and the group forgets this member when its own time is over.
+    await within(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
+  } finally {
+    session.end()
+  }
+}
+
+/** Joins; resolves when the group has answered, or the consumer has crashed. */
+async function begin(consumer: Consumer, topic: string): Promise<void> {
+  await consumer.connect()
+  await consumer.subscribe({ topic })
+  await consumer.run({ autoCommit: false, eachBatch: async () => undefined })
+}

@@ -1,0 +1,151 @@
+/**
+ * Who should lead: the member of a consumer group that holds the one partition of its topic. Owns the beginning
+ * and the end of terms. Refuses to be a lock: two processes may believe that they lead for a moment, and only
+ * the transactional id (`claim.ts`) keeps the second from writing.
+ */
+import { messageOf } from '../../errors.ts'
+import { sleep } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import type { Term } from '../log.ts'
+import { within } from './deadline.ts'
+import { unavailable } from './faults.ts'
+import { beMember, type GroupPlace, type Membership, SESSION_MS } from './leader-member.ts'
+
+/** Low, because brokers that are back should have a leader soon. */
+const REJOIN_MS = 500
+
+/** Decides when this process should lead. */
+export interface Elections {
+  /**
+   * Resolves when this process should lead; it is a candidate from the call on, until the term is ended or the signal
+   * aborts. While a term stands, another call gives the same.
+   * @throws the signal's reason
+   */
+  campaign(signal: AbortSignal): Promise<Term>
+  /** False when this process has not heard from the group for so long that another member may hold the partition. */
+  stillHolds(): boolean
+  /** Leaves the group for good. Callable twice. */
+  close(): Promise<void>
+}
+
+/** What elections are made of. */
+export interface ElectionParts extends GroupPlace {
+  logger: Logger
+}
+
+/** Opens elections. */
+export type OpenElections = (parts: ElectionParts) => Elections
+
+/** The partition, from the join that gave it until it is lost. */
+interface Tenure {
+  lost: AbortController
+  /** A member that came back under another id has lost it in between. */
+  memberId: string
+}
+
+/** Elections in a consumer group. Nothing connects before the first campaign. */
+export function groupElections(parts: ElectionParts): Elections {
+  const { clock, logger } = parts
+  let sinceMs = 0
+  let tenure: Tenure | null = null
+  let heardMs = 0
+  let cancelLease = (): void => undefined
+  let won = Promise.withResolvers<Tenure>()
+  let candidacy: { leaving: AbortController; left: Promise<void> } | null = null
+  let closed = false
+  /** The group cannot be reached, and the log knows. */
+  let failing = false
+
+  const recent = (): boolean => clock.now() - heardMs < SESSION_MS
+  const lose = (reason: string): void => {
+    cancelLease()
+    if (tenure === null) return
+    const { lost } = tenure
+    tenure = null
+    won = Promise.withResolvers<Tenure>()
+    logger.info('leader.lost', { reason })
+    lost.abort()
+  }
+  const heard = (): void => {
+    heardMs = clock.now()
+    cancelLease()
+    if (tenure !== null)
+      cancelLease = clock.after(SESSION_MS, () => lose('the group has not answered for a session'))
+  }
+  const joined = (memberId: string, holds: boolean): void => {
+    if (failing) logger.info('leader.group_back', { name: parts.groupId })
+    failing = false
+    if (tenure !== null && tenure.memberId !== memberId) lose('the group has forgotten this process')
+    if (!holds) lose('the group has given the partition to another process')
+    const begins = holds && tenure === null
+    if (begins) tenure = { lost: new AbortController(), memberId }
+    heard()
+    if (!begins || tenure === null) return
+    logger.info('leader.won', { name: memberId })
+    won.resolve(tenure)
+  }
+  const membership: Membership = {
+    candidacy() {
+      if (!recent()) lose('the group has not been heard for a session')
+      return { holds: tenure !== null, sinceMs }
+    },
+    joined,
+    heard,
+    // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.
+    rebalancing: () => cancelLease(),
+  }
+  const beCandidate = async (leaving: AbortSignal): Promise<void> => {
+    while (!leaving.aborted) {
+      try {
+        await beMember(parts, membership, leaving)
+      } catch (error) {
+        if (!failing) logger.warn('leader.group_away', { error: unavailable('standing for leader', error) })
+        failing = true
+        lose(messageOf(error))
+        await sleep(clock, REJOIN_MS, leaving)
+      }
+    }
+  }
+  const leave = async (): Promise<void> => {
+    if (candidacy === null) return
+    const { leaving, left } = candidacy
+    lose('this process steps down')
+    leaving.abort()
+    await left
+  }
+  const stand = (): void => {
+    if (candidacy !== null && !candidacy.leaving.signal.aborted) return
+    sinceMs = clock.now()
+    const leaving = new AbortController()
+    const before = candidacy?.left ?? Promise.resolve()
+    candidacy = { leaving, left: before.then(() => beCandidate(leaving.signal)) }
+  }
+
+  return {
+    async campaign(signal) {
+      signal.throwIfAborted()
+      if (!closed) stand()
+      try {
+        let mine = await within(clock, null, signal, won.promise)
+        while (mine !== tenure) mine = await within(clock, null, signal, won.promise)
+        return {
+          lost: mine.lost.signal,
+          end: async () => {
+            if (tenure === mine) await leave()
+          },
+        }
+      } catch (error) {
+        await leave()
+        throw error
+      }
+    },
+    stillHolds() {
+      if (!recent()) lose('the group has not been heard for a session')
+      return tenure !== null
+    },
+    close() {
+      closed = true
+      return leave()
+    },
+  }
+}
