@@ -4,7 +4,7 @@
 import { Kafka, logLevel, type Producer } from 'kafkajs'
 import type { NewEvent } from '../src/core/event.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
-import { placeEvents } from '../src/log/kafka/books.ts'
+import { nameTopics, placeEvents } from '../src/log/kafka/books.ts'
 import { groupElections } from '../src/log/kafka/leader.ts'
 import { type KafkaLogOptions, openKafkaLog } from '../src/log/kafka/log.ts'
 import { topicName } from '../src/log/kafka/topics.ts'
@@ -15,7 +15,7 @@ import type { Figure } from './figures.ts'
 import { syntheticEvents } from './support/synthetic-events.ts'
 
 const ITEMS = 100
-const SPACED_COMMITS = 100
+const SPACED_COMMITS = 200
 const COMMITS_IN_A_ROW = 1_000
 const CLAIMS = 30
 /** Between spaced transactions, ms: the markers of the one before are written then. */
@@ -116,7 +116,7 @@ async function timesToBeSeen(
 async function bareTransaction(producer: Producer, events: NewEvent[]): Promise<void> {
   const placed = events.map((event, n) => ({ ...event, sequence: n + 1, epoch: 'Baseline' }))
   const book = { known: new Set(NATIVE.map((code) => `native.${code}`)), choices: new Map() }
-  const { records } = placeEvents(placed, new Map(), book, 'Native')
+  const { records } = placeEvents(nameTopics(placed, 'Native'), new Map(), book)
   const topicMessages = [...records].map(([topic, messages]) => ({
     topic: topicName('bare', topic),
     messages,

@@ -47,17 +47,27 @@ export function booksOf(rows: ReadonlyMap<string, string>): Books | null {
   return { state, counts: under<number>(COUNT), choices: under<TopicChoice>(CHOICE) }
 }
 
+/** An event with the topics that its categories name. */
+export interface NamedEvent {
+  event: Committed
+  named: readonly string[]
+}
+
+/** The events with the topics they name. */
+export function nameTopics(events: readonly Committed[], nativeKind: string): NamedEvent[] {
+  return events.map((event) => ({ event, named: namedTopics(event, nativeKind) }))
+}
+
 /** The choices that these events ask for and that are not made yet; `atMs` is our clock. */
 export function newChoices(
-  books: Books,
-  known: ReadonlySet<string>,
-  events: readonly Committed[],
-  nativeKind: string,
+  book: TopicBook,
+  events: readonly NamedEvent[],
   atMs: number,
 ): Map<string, TopicChoice> {
-  const choices = new Map(books.choices)
+  const { known } = book
+  const choices = new Map(book.choices)
   const made = new Map<string, TopicChoice>()
-  for (const named of new Set(events.flatMap((event) => namedTopics(event, nativeKind)))) {
+  for (const named of new Set(events.flatMap((event) => event.named))) {
     const choice = chooseTopic({ known, choices }, named, atMs)
     if (choice === null || choices.has(named)) continue
     choices.set(named, choice)
@@ -68,10 +78,9 @@ export function newChoices(
 
 /** The events' records by topic, each topic counted on from `counts`; and the counts after them. */
 export function placeEvents(
-  events: readonly Committed[],
+  events: readonly NamedEvent[],
   counts: ReadonlyMap<string, number>,
   book: TopicBook,
-  nativeKind: string,
 ): { records: Map<string, NewRecord[]>; counts: Map<string, number> } {
   const after = new Map(counts)
   const records = new Map<string, NewRecord[]>()
@@ -80,10 +89,10 @@ export function placeEvents(
     placed.push(record)
     records.set(topic, placed)
   }
-  for (const event of events) {
+  for (const { event, named } of events) {
     place(ALL, eventRecord(event, event.sequence))
-    const named = namedTopics(event, nativeKind).map((topic) => placeOf(book, topic))
-    for (const topic of new Set(isGap(event.type) ? [GAPS] : named)) {
+    const topics = isGap(event.type) ? [GAPS] : named.map((topic) => placeOf(book, topic))
+    for (const topic of new Set(topics)) {
       const count = (after.get(topic) ?? 0) + 1
       after.set(topic, count)
       place(topic, eventRecord(event, count))

@@ -78,9 +78,8 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
     await seam.afterNonce?.()
     const books = booksOf(await within(clock, NONCE_DEADLINE_MS, stopped, reached))
     if (books !== null && (await decideTopics(deciding, topicsOf(parts.known, books), books))) return null
-    const last = await read('reading the last event', (partitions) =>
-      latestSequence(partitions, topicName(prefix, ALL)),
-    )
+    const all = topicName(prefix, ALL)
+    const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))
     const standing = standingBooks(books, last) ?? (await begin(transactions, prefix))
     stopped.throwIfAborted()
     writer = createKafkaWriter({ ...parts, transactions, nonce }, standing)

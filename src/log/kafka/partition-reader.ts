@@ -36,6 +36,8 @@ const MOST_BYTES = 8 * 1024 * 1024
 const FIRST_PAUSE_MS = 50
 /** Low, because a broker that is back should be noticed within a second. */
 const LONGEST_PAUSE_MS = 500
+/** A new topic, or one whose leader moves, answers errors this long without being worth a line of the log, ms. */
+const PASSING_MS = 1_000
 
 /**
  * Batches of the topic's partition from an offset on, until the signal aborts, then ends. A batch without records comes
@@ -90,7 +92,8 @@ interface Connection {
 function createConnection({ openSession, clock, logger }: ReaderParts, signal: AbortSignal): Connection {
   let session: KafkaSession | null = null
   let pauseMs = FIRST_PAUSE_MS
-  let failing = false
+  let failingSinceMs: number | null = null
+  let told = false
   const end = (): void => {
     session?.end()
     session = null
@@ -101,15 +104,19 @@ function createConnection({ openSession, clock, logger }: ReaderParts, signal: A
       try {
         session ??= openSession()
         const result = await within(clock, null, signal, work(session))
-        if (failing) logger.info('log.reader_back', { topic })
-        failing = false
+        if (told) logger.info('log.reader_back', { topic })
+        told = false
+        failingSinceMs = null
         pauseMs = FIRST_PAUSE_MS
         return result
       } catch (error) {
         end()
         if (signal.aborted) return null
-        if (!failing) logger.warn('log.reader_away', { topic, error: unavailable('reading', error) })
-        failing = true
+        failingSinceMs ??= clock.now()
+        if (!told && clock.now() - failingSinceMs >= PASSING_MS) {
+          told = true
+          logger.warn('log.reader_away', { topic, error: unavailable('reading', error) })
+        }
         await sleep(clock, pauseMs, signal)
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
         return null

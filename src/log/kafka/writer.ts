@@ -10,7 +10,7 @@ import type { Commit, RejectedItem, Writer } from '../log.ts'
 import { COMMIT_LIMIT } from '../log.ts'
 import { afterCommit, afterSpend, placed } from '../state.ts'
 import { changedRows } from '../state-rows.ts'
-import { type Books, bookRows, NONCE_KEY, newChoices, placeEvents } from './books.ts'
+import { type Books, bookRows, NONCE_KEY, nameTopics, newChoices, placeEvents } from './books.ts'
 import { isFencing, isForbidden, unknownOutcome } from './faults.ts'
 import { type NewRecord, rejectedRecord } from './records.ts'
 import { REJECTED, STATE, type TopicChoice, topicName } from './topics.ts'
@@ -43,6 +43,7 @@ export interface WriterParts {
 export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
   const { transactions, clock, closed } = parts
   let books = claimed
+  let rows = bookRows(claimed)
   let ended: BridgeError | null = null
   let turn: Promise<unknown> = Promise.resolve()
   let cancelTouch = (): void => undefined
@@ -69,7 +70,8 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
     return result
   }
   const store = async (after: Books, records: Map<string, NewRecord[]>): Promise<void> => {
-    const changed = changedRows(bookRows(books), bookRows(after))
+    const rowsAfter = bookRows(after)
+    const changed = changedRows(rows, rowsAfter)
     if (changed.size === 0) changed.set(NONCE_KEY, parts.nonce)
     records.set(
       STATE,
@@ -79,6 +81,7 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
       new Map([...records].map(([topic, list]) => [topicName(parts.prefix, topic), list])),
     )
     books = after
+    rows = rowsAfter
     touchLater()
   }
   const touchLater = (): void => {
@@ -105,10 +108,10 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
       const commit: Commit = structuredClone(given)
       return inTurn(async () => {
         const events = placed(books.state.head, commit)
-        const made = newChoices(books, parts.known, events, parts.nativeKind, clock.now())
+        const named = nameTopics(events, parts.nativeKind)
+        const made = newChoices({ known: parts.known, choices: books.choices }, named, clock.now())
         const choices = new Map([...books.choices, ...(await withTopics(parts, made))])
-        const book = { known: parts.known, choices }
-        const { records, counts } = placeEvents(events, books.counts, book, parts.nativeKind)
+        const { records, counts } = placeEvents(named, books.counts, { known: parts.known, choices })
         addRejected(records, commit.rejected ?? [])
         await store({ state: afterCommit(books.state, commit, events), counts, choices }, records)
         return events
