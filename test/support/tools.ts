@@ -15,23 +15,31 @@ export function hasTool(name: string, debianPackage: string): boolean {
   return found
 }
 
-/** Runs a program to its end; resolves with its exit code and all that it wrote. */
+/**
+ * Runs a program to its end; resolves with its exit code (null where the signal ended it) and all that it wrote.
+ * `onLine` gets each line of its output as it comes.
+ */
 export async function runTool(
   name: string,
   args: readonly string[],
-  options: { cwd?: string; env?: Record<string, string>; signal?: AbortSignal } = {},
+  options: { env?: Record<string, string>; signal?: AbortSignal; onLine?: (line: string) => void } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const { cwd, signal } = options
   const child = spawn(name, args, {
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(signal === undefined ? {} : { signal }),
     env: { PATH: process.env.PATH, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const end = (): void => void child.kill('SIGKILL')
+  options.signal?.addEventListener('abort', end)
+  // A test that fails half way leaves no process behind.
+  process.once('exit', end)
   let stdout = ''
+  let lastLine = ''
   let stderr = ''
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk.toString()
+    const lines = (lastLine + chunk.toString()).split('\n')
+    lastLine = lines.pop() ?? ''
+    for (const line of lines) options.onLine?.(line)
   })
   child.stderr.on('data', (chunk: Buffer) => {
     stderr += chunk.toString()
@@ -40,5 +48,6 @@ export async function runTool(
     child.once('error', reject)
     child.once('close', resolve)
   })
+  process.off('exit', end)
   return { code, stdout, stderr }
 }
