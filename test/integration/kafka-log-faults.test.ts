@@ -1,5 +1,6 @@
 /** The log of Kafka behind a proxy and on a broker that dies: nothing is lost, doubled or shown too early. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
 import type { Seam } from '../../src/log/seam.ts'
 import { claimed, followed, idsOf, START_MS, sampleEvent, sampleEvents } from '../log/samples.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
@@ -9,6 +10,8 @@ import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts
 import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
 
 const runtime = await kafkaRuntime()
+/** Below the ten seconds after which a broker aborts a transaction by itself. */
+const COMMIT_DEADLINE_MS = 8_000
 
 describe.skipIf(runtime === null)('the log of Kafka', () => {
   let cluster: KafkaCluster
@@ -74,6 +77,33 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
     expect(next.state.head).toMatchObject({ sequence: 2, cursor: 'c' })
     await next.commit({ events: [sampleEvent(3)] })
     expect(idsOf(await followed(log, 0, 3))).toEqual(idsOf(sampleEvents(1, 3)))
+  })
+
+  it('gives a commit up that is not answered, before the broker would', async () => {
+    const deadlines: (() => void)[] = []
+    const clock: Clock = {
+      now: systemClock.now,
+      after(delayMs, callback) {
+        if (delayMs !== COMMIT_DEADLINE_MS) return systemClock.after(delayMs, callback)
+        deadlines.push(callback)
+        return () => undefined
+      },
+    }
+    const log = logs.open({ ...behindProxy(), clock })
+    const writer = await claimed(log)
+    const hole = proxy.blackHole()
+    const unknown = expect(writer.commit({ events: [sampleEvent(1)] })).rejects.toMatchObject({
+      code: 'log_unknown',
+      message: expect.stringContaining('no answer within 8 s'),
+    })
+    await hole.caught()
+    for (const pass of deadlines) pass()
+    await unknown
+    hole.lift()
+    const next = await claimed(log)
+    expect(next.state.head.sequence).toBe(0)
+    await next.commit({ events: [sampleEvent(2)] })
+    expect(idsOf(await followed(log, 0, 1))).toEqual(idsOf([sampleEvent(2)]))
   })
 
   it('claims with everything that another process has committed, however slowly it reads', async () => {
