@@ -161,4 +161,20 @@ describe('choosing the log', () => {
       expect.objectContaining({ code: 'settings', hint: expect.stringContaining('BRIDGE_KAFKA_BROKERS') }),
     )
   })
+
+  it.each([
+    ['is a file', () => join(newFolder(), 'file'), true],
+    ['lies below a file', () => join(newFolder(), 'file', 'deeper'), true],
+    ['lies where nothing can be made', () => '/proc/none/deeper', false],
+  ])('a data directory that %s is a wrong setting', (_name, pathOf, makesFile) => {
+    const path = pathOf()
+    if (makesFile) writeFileSync(path.replace(/file.*$/, 'file'), '')
+    expect(() => open(path)).toThrow(
+      expect.objectContaining({ code: 'settings', hint: expect.stringContaining('BRIDGE_DATA_DIR') }),
+    )
+  })
+
+  it('a data directory several levels deep is made', () => {
+    expect(() => open(join(newFolder(), 'a', 'b', 'c'))).not.toThrow()
+  })
 })
