@@ -1,8 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Folders whose tests start processes, listeners on real sockets or long runs; everything else is the unit tier. */
-const slow = ['test/e2e/**', 'test/integration/**']
-
+/** Tiers run one after the other: what waits on real time must not share the cores with what computes. */
 export default defineConfig({
   test: {
     projects: [
@@ -10,7 +8,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...slow],
+          exclude: ['test/e2e/**', 'test/integration/**'],
           testTimeout: 20_000,
           // No test keeps state in a module: sharing them halves the tier's time.
           isolate: false,
@@ -18,16 +16,26 @@ export default defineConfig({
         },
       },
       {
+        // Many parts together in one process or a few, mostly in virtual time: as many at once as there are cores.
         test: {
-          name: 'whole',
+          name: 'integration',
           // Starts nothing by itself: the Kafka broker of the run comes up when the first test asks for it.
           globalSetup: 'test/support/kafka/keeper.ts',
-          include: slow.map((folder) => `${folder}/*.test.ts`),
+          include: ['test/integration/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          // These wait for bursts and time limits most of the time: more of them than cores run at once.
-          maxWorkers: 6,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // Whole processes against bursts and time limits: they wait most of the time, so more run at once than cores.
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: 6,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

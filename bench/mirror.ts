@@ -5,7 +5,7 @@
 import { archiveItemStore } from '../src/api/archive-items.ts'
 import type { ItemStore } from '../src/api/mirror/item-store.ts'
 import { archiveItems } from '../src/archive/items.ts'
-import type { Selection } from '../src/core/selection.ts'
+import { EVERYTHING, type Selection } from '../src/core/selection.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import type { BenchStore } from './archive.ts'
 import type { Figure } from './figures.ts'
@@ -15,40 +15,27 @@ import { timed } from './support/timed.ts'
 const RUNS = 5
 const PAGE = 200
 
-const everything: Selection = {
-  fromMs: null,
-  toMs: null,
-  isins: null,
-  symbols: null,
-  match: 'issuer',
-  fcaCategories: null,
-  nativeCategories: null,
-  q: null,
-  hasSymbol: false,
-  channel: null,
-}
-
 type List = (store: ItemStore, gone: AbortSignal) => unknown
 
 /** The first page of a selection. */
 function first(part: Partial<Selection>): List {
-  return (store, gone) => store.pageBefore({ ...everything, ...part }, null, PAGE, gone)
+  return (store, gone) => store.pageBefore({ ...EVERYTHING, ...part }, null, PAGE, gone)
 }
 
 /** A page of a selection far from its newest item, with the total. */
 function numbered(part: Partial<Selection>, offset: number): List {
-  return (store, gone) => store.pageAt({ ...everything, ...part }, offset, PAGE, gone)
+  return (store, gone) => store.pageAt({ ...EVERYTHING, ...part }, offset, PAGE, gone)
 }
 
 const lists: Record<string, List> = {
-  'everything, first page': first({}),
+  'EVERYTHING, first page': first({}),
   'one ISIN, widened': first({ isins: [syntheticIsin(5)] }),
   'one ISIN, related': first({ isins: [syntheticIsin(5)], match: 'related' }),
   '200 ISINs, unknown': first({ isins: Array.from({ length: 200 }, (_, n) => syntheticIsin(5000 + n)) }),
   'q of 4 characters, no match': first({ q: 'zqxj' }),
   'q of 2 characters, no match': first({ q: 'zq' }),
-  'a range before everything': first({ toMs: 0 }),
-  'everything, page 2,000 with totals': numbered({}, 2000 * PAGE),
+  'a range before EVERYTHING': first({ toMs: 0 }),
+  'EVERYTHING, page 2,000 with totals': numbered({}, 2000 * PAGE),
   'q that an eighth matches, page 200 with totals': numbered({ q: 'dividend' }, 200 * PAGE),
   'hasSymbol, page 1,000 with totals': numbered({ hasSymbol: true }, 1000 * PAGE),
 }

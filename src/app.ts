@@ -2,7 +2,6 @@
  * The composition root: builds what the chosen roles need, in order, and lets go of it in the opposite order. The only
  * file that knows everything. Refuses to decide anything about disclosures.
  */
-import { readFileSync } from 'node:fs'
 import { copiedItemRoutes } from './api/copied-items.ts'
 import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
@@ -18,8 +17,6 @@ import { createFollower } from './archive/follower.ts'
 import { archiveItems } from './archive/items.ts'
 import { createReader, type Reader } from './archive/reader.ts'
 import { createTail } from './archive/tail.ts'
-import { createCalendar } from './core/calendar.ts'
-import { parseCalendarOverrides } from './core/calendar-overrides.ts'
 import { createFeed } from './feed/feed.ts'
 import { createApp, type Mount } from './http/app.ts'
 import { adminAuthenticate } from './http/auth.ts'
@@ -33,6 +30,7 @@ import { type Role, superviseRoles } from './lifecycle/supervisor.ts'
 import { openLog } from './log/open.ts'
 import { createLogger } from './obs/logger.ts'
 import { createMetrics } from './obs/metrics.ts'
+import { loadCalendar } from './settings/calendar-file.ts'
 import type { Settings } from './settings/settings.ts'
 import { createStatus, createUpstreamStatus } from './status.ts'
 import { VERSION } from './version.ts'
@@ -77,11 +75,7 @@ async function buildApp(
 ): Promise<App> {
   const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
   const metrics = createMetrics({ version: VERSION })
-  const calendar = createCalendar(
-    settings.calendarFile === null
-      ? undefined
-      : parseCalendarOverrides(readFileSync(settings.calendarFile, 'utf8')),
-  )
+  const calendar = loadCalendar(settings.calendarFile)
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
   logger.info('settings.read', { settings: settings.summary })
 

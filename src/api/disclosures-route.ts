@@ -63,10 +63,11 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
       query.check()
       const start = startOf(reader, after, clock.now())
       const signal = AbortSignal.any([gone, stopping])
+      const wanted = { ...start, filter, limit, waitMs: wait * 1000, signal }
       const page =
         start.notice === null
-          ? await readPage(reader, clock, { ...start, filter, limit, waitMs: wait * 1000, signal })
-          : noticePage(start.notice, reader.latest > start.after)
+          ? await readPage(reader, clock, wanted)
+          : await readBehind(start.notice, reader, clock, wanted)
       sendJson(response, 200, encodePage(page))
     },
   }
@@ -82,9 +83,14 @@ function startOf(reader: Reader, text: string | null, nowMs: number) {
   return resume
 }
 
-/** A page that holds the notice alone: what follows it comes with the next pull. */
-function noticePage(notice: Notice, more: boolean): Page {
-  return { events: [notice.json], cursor: notice.cursor, more }
+/** A page whose first event is the notice; it counts, and it is something to answer with, so nothing is waited for. */
+async function readBehind(notice: Notice, reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
+  const limit = wanted.limit - 1
+  if (limit === 0) {
+    return { events: [notice.json], cursor: notice.cursor, more: reader.latest > wanted.after }
+  }
+  const page = await readPage(reader, clock, { ...wanted, limit, waitMs: 0 })
+  return { ...page, events: [notice.json, ...page.events] }
 }
 
 async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {

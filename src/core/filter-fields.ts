@@ -76,14 +76,6 @@ export function readPlainFields(fields: Fields, at: string, reading: Reading): P
   for (const name of plainFieldNames) {
     if (Object.hasOwn(fields, name)) readField(filter, name, fields[name], fieldName(at, name), reading)
   }
-  const compared = filter.isins ?? filter.symbols ?? filter.leis
-  if (filter.match !== undefined && compared === undefined) {
-    refuse(
-      reading,
-      fieldName(at, 'match'),
-      'says how isins, symbols or leis are compared; give one of them beside it',
-    )
-  }
   refuseContradiction(filter, filter, at || 'filter', reading)
   return filter
 }

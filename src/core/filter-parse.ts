@@ -80,7 +80,8 @@ function readInner(value: unknown, at: string, reading: Reading): PlainFilter {
   const fields = readObject(value, at, reading)
   if (fields === null) return {}
   const names = Object.keys(fields)
-  if (names.length === 0) refuse(reading, at, 'is empty; name at least one field or leave it out')
+  if (names.every((name) => name === 'match'))
+    refuse(reading, at, 'is empty; name at least one field or leave it out')
   for (const name of nestingNames.filter((nesting) => names.includes(nesting))) {
     refuse(reading, fieldName(at, name), 'is allowed only at the top of a filter')
   }

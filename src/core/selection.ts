@@ -34,6 +34,20 @@ export interface Selection {
   channel: Channel | null
 }
 
+/** Asks nothing: every item. */
+export const EVERYTHING: Selection = Object.freeze({
+  fromMs: null,
+  toMs: null,
+  isins: null,
+  symbols: null,
+  match: 'issuer',
+  fcaCategories: null,
+  nativeCategories: null,
+  q: null,
+  hasSymbol: false,
+  channel: null,
+})
+
 /** Identifiers of an instrument that a selection can name. */
 export type InstrumentField = 'isin' | 'symbol'
 

@@ -1,6 +1,7 @@
 /**
  * What a WebSocket client may say (contract §8), read strictly: unknown names are refused with the near match. Owns the
- * grammar of commands. What is wrong inside `filter` or `from` is error 410, everything else 400. Refuses to act.
+ * grammar of commands. What is wrong inside `filter` or `from` is error 410, everything else 400; a text that is no cursor
+ * ends the connection, because coming back with it leads nowhere. Refuses to act.
  */
 import { decodeCursor } from '../core/cursor.ts'
 import { isoMillis, parseDateBound } from '../core/dates.ts'
@@ -8,7 +9,7 @@ import type { Filter } from '../core/filter.ts'
 import { parseFilter } from '../core/filter-parse.ts'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, messageOf } from '../errors.ts'
-import { type ErrorNumber, StreamRefusal } from './refusal.ts'
+import { type CloseCode, type ErrorNumber, StreamRefusal } from './refusal.ts'
 import { type From, MAX_TAIL, type OnGap } from './start.ts'
 
 /** One command. `id` is the client's own, told back. */
@@ -156,19 +157,19 @@ function readTail(tail: unknown): From {
 
 function readPlace(name: 'after' | 'since', value: unknown): From {
   if (typeof value !== 'string') throw new StreamRefusal(410, `"from.${name}" must be text`)
-  return orRefuse(() => {
-    if (name === 'since') return { kind: 'since', timeMs: parseDateBound(value).fromMs }
-    decodeCursor(value)
-    return { kind: 'after', cursor: value }
-  })
+  if (name === 'since') {
+    return orRefuse(() => ({ kind: 'since', timeMs: parseDateBound(value).fromMs }))
+  }
+  orRefuse(() => decodeCursor(value), 4010)
+  return { kind: 'after', cursor: value }
 }
 
 /** Turns our own refusal of a filter, a cursor or a time into an error 410 with all it says. */
-function orRefuse<T>(read: () => T): T {
+function orRefuse<T>(read: () => T, closeCode: CloseCode | null = null): T {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
-    throw new StreamRefusal(410, [error.message, error.hint].filter(Boolean).join('. '))
+    throw new StreamRefusal(410, [error.message, error.hint].filter(Boolean).join('. '), closeCode)
   }
 }

@@ -105,7 +105,7 @@ export function problemBody(problem: HttpProblem): string {
     status,
     detail: message,
     code,
-    ...(errors.length === 0 ? {} : { errors }),
+    errors,
     ...parts.extra,
   })
 }

@@ -47,7 +47,8 @@ export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: numbe
   } else if (failure.kind === 'unauthorised') {
     state.upstream = 'unauthorised'
     result = 'client_error'
-    waitMs = backoffMs(state.failuresInARow, UNAUTHORISED, config.chance)
+    state.keyRefusalsInARow += 1
+    waitMs = backoffMs(state.keyRefusalsInARow, UNAUTHORISED, config.chance)
   } else {
     state.upstream = 'failing'
     result = failure.kind === 'refused' ? 'client_error' : failure.kind
@@ -67,6 +68,7 @@ export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: numbe
 /** A good answer ends every row of failures. */
 export function unblock(turn: Turn): void {
   turn.state.failuresInARow = 0
+  turn.state.keyRefusalsInARow = 0
   turn.state.tooManyInARow = 0
   turn.state.hintsInARow = 0
   turn.state.blockedUntilMs = 0

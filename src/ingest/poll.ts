@@ -226,13 +226,14 @@ function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number
 
 /**
  * Where a fill has to begin, before the margin: no clock alone is believed. What is newer than the last published item
- * or than the oldest item of the overflowing page is not known, so the earliest of the three counts.
+ * or than the oldest item of the overflowing page is not known, so the earliest of the three counts, within a day of
+ * the last poll; or of the newest item, where all items are older than that poll: then they go by another clock.
  */
 function fillStart(turn: Turn, page: ReadPage, lastCleanMs: number): number {
   const { latestTimeMs } = turn.state.head
-  const publishedMs = latestTimeMs === 0 ? lastCleanMs : latestTimeMs
-  const earliestMs = Math.min(lastCleanMs, publishedMs, ...page.times)
-  return Math.max(earliestMs, lastCleanMs - DAY_MS)
+  const known = latestTimeMs === 0 ? page.times : [latestTimeMs, ...page.times]
+  const newestMs = known.length === 0 ? lastCleanMs : Math.max(...known)
+  return Math.max(Math.min(lastCleanMs, ...known), Math.min(lastCleanMs, newestMs) - DAY_MS)
 }
 
 /** Upstream's present, by its `Date` where that can be believed, else by our clock; ms since 1970. */

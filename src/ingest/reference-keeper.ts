@@ -30,14 +30,14 @@ export interface ReferenceKeeperParts {
 }
 
 /** From the start of leadership to the first walk. */
-const SETTLE_MS = 5_000
+const SETTLE_MS = 2_000
 const WALK_EVERY_MS = 24 * 3_600_000
 /** After a walk that was not complete. */
 const NEXT_TRY = { baseMs: 60_000, factor: 2, maxMs: 3_600_000, jitter: 0.1 }
 /** Between two requests. */
-const SPACING_MS = 1_000
+const SPACING_MS = 250
 /** How often a request that waits looks whether it may leave, and the keeper whether it leads. */
-const LOOK_MS = 200
+const LOOK_MS = 50
 const IDLE_MS = 1_000
 
 /** The part of the poller role that keeps references; it never rejects for anything that upstream does. */

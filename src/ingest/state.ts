@@ -118,6 +118,8 @@ export interface IngestState {
   lastGoodPollMs: number | null
   /** Failures without a good answer between them, 429s apart. */
   failuresInARow: number
+  /** Of the failures in a row, those of a refused key. */
+  keyRefusalsInARow: number
   tooManyInARow: number
   /** Of the 429s in a row, those that hint at the weekly quota. */
   hintsInARow: number
@@ -225,6 +227,7 @@ export function initialState(): IngestState {
     upstream: 'waiting',
     lastGoodPollMs: null,
     failuresInARow: 0,
+    keyRefusalsInARow: 0,
     tooManyInARow: 0,
     hintsInARow: 0,
     brokenInARow: 0,

@@ -35,9 +35,10 @@ const campaign = (turn: Turn): void => {
 
 const claim = (turn: Turn): void => {
   const { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow } = turn.state
-  const { blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow } = turn.state
+  const { blockedUntilMs, failuresInARow, keyRefusalsInARow, tooManyInARow, hintsInARow } = turn.state
+  const failures = { failuresInARow, keyRefusalsInARow, tooManyInARow, hintsInARow }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow }
-  const kept = { ...asFarAsKnown, blockedUntilMs, failuresInARow, tooManyInARow, hintsInARow }
+  const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }
   turn.actions.push({ type: 'abandon' }, { type: 'claim' })
 }

@@ -5,7 +5,7 @@
  */
 import type { ItemStore, NewestPage, StoredItem } from '../api/mirror/item-store.ts'
 import { type Company, companyKey, spelling } from '../core/facts.ts'
-import type { InstrumentField, Selection } from '../core/selection.ts'
+import { EVERYTHING, type InstrumentField, type Selection } from '../core/selection.ts'
 import { comparePlaces, type Place, placeCursor, readPlaceCursor } from './place-cursor.ts'
 import { type ShelfFacts, shelfTest } from './shelf-facts.ts'
 
@@ -108,19 +108,6 @@ export function withoutFilters(store: ItemStore): ItemStore {
     byRnsDateId: (rnsDateId) => store.byRnsDateId(rnsDateId),
   }
 }
-
-const EVERYTHING: Selection = Object.freeze({
-  fromMs: null,
-  toMs: null,
-  isins: null,
-  symbols: null,
-  match: 'issuer',
-  fcaCategories: null,
-  nativeCategories: null,
-  q: null,
-  hasSymbol: false,
-  channel: null,
-})
 
 function newestFirst(
   rising: readonly Shelved[],

@@ -1,18 +1,15 @@
 /** The bridge's `/v2` on a real socket, over an archive that a test fills and empties. Owns no promises of its own. */
 import { onTestFinished } from 'vitest'
 import { copiedItemRoutes } from '../../src/api/copied-items.ts'
-import { bridgeMirror } from '../../src/api/mirror-router.ts'
 import type { Archive } from '../../src/archive/archive.ts'
 import { archiveItems } from '../../src/archive/items.ts'
 import { contentHash, readDisclosure } from '../../src/core/disclosure.ts'
 import { disclosureEvent, type NewEvent } from '../../src/core/event.ts'
-import { createApp } from '../../src/http/app.ts'
 import { adminAuthenticate } from '../../src/http/auth.ts'
-import { listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { EPOCH, inPlace, memoryArchive } from '../archive/samples.ts'
 import type { Item, ListBody, Reply } from '../sandbox/sandbox-client.ts'
-import { keepingLogger } from '../support/keeping-logger.ts'
+import { openMount } from './mirror-mount.ts'
 
 const KEY = 'key-of-this-test'
 
@@ -32,25 +29,12 @@ export interface CopyServer {
 /** Opens a server that closes when the test ends and believes that it is `nowMs`. */
 export async function openCopy(nowMs: number): Promise<CopyServer> {
   const archive = memoryArchive()
-  const { logger } = keepingLogger()
   const items = archiveItems(archive, systemClock)
   const routes = copiedItemRoutes({ items, now: () => nowMs, nativeWord: 'native' })
-  const authenticate = adminAuthenticate(KEY)
-  const handler = bridgeMirror({ routes, authenticate, logger })
-  const app = createApp({
-    routes: [],
-    mounts: [{ prefix: '/v2', handler }],
-    authenticate,
-    corsOrigins: [],
-    logger,
-  })
-  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
-  onTestFinished(async () => {
-    await listener.close(0)
-    archive.close()
-  })
+  onTestFinished(() => archive.close())
+  const base = await openMount(routes, adminAuthenticate(KEY))
   const get = async (path: string): Promise<Reply> => {
-    const url = `${listener.url}/v2/disclosures/sources/rns/items${path}`
+    const url = `${base}/disclosures/sources/rns/items${path}`
     const response = await fetch(url, { headers: { 'x-api-key': KEY } })
     return { status: response.status, headers: response.headers, body: (await response.json()) as ListBody }
   }

@@ -80,15 +80,20 @@ describe('pull', () => {
       sequence: 99,
       timeMs: Date.parse('2026-01-06T08:00:10Z'),
     })
-    const notice = await pull(api, `?after=${other}`)
-    expect(notice.data).toHaveLength(1)
-    expect(notice.more).toBe(true)
-    expect(notice.data[0]).toMatchObject({
-      type: 'bridge.gap.opened.v1',
-      source: '/bridge',
-      data: { cause: 'epoch' },
-    })
-    expect(sequences(await pull(api, `?limit=2&after=${notice.cursor}`))).toEqual([10, 11])
+    const notice = { type: 'bridge.gap.opened.v1', source: '/bridge', data: { cause: 'epoch' } }
+    const three = await pull(api, `?limit=3&after=${other}`)
+    expect(three.data[0]).toMatchObject(notice)
+    expect(sequences({ ...three, data: three.data.slice(1) })).toEqual([10, 11])
+    expect(three.more).toBe(true)
+    expect(sequences(await pull(api, `?limit=2&after=${three.cursor}`))).toEqual([12, 13])
+
+    const alone = await pull(api, `?limit=1&wait=30&after=${other}`)
+    expect(alone.data).toMatchObject([notice])
+    expect(alone.more).toBe(true)
+    expect(sequences(await pull(api, `?limit=2&after=${alone.cursor}`))).toEqual([10, 11])
+
+    const whole = await pull(api, `?wait=30&after=${other}`)
+    expect([whole.data.length, whole.more]).toEqual([12, false])
   })
 
   test('answers 410 with the oldest cursor when what follows is no longer kept', async () => {

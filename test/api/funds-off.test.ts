@@ -1,30 +1,16 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { fundsOff } from '../../src/api/funds-off.ts'
 import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
-import { bridgeMirror } from '../../src/api/mirror-router.ts'
-import { createApp } from '../../src/http/app.ts'
 import type { Authenticate } from '../../src/http/auth.ts'
-import { listen } from '../../src/http/listener.ts'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { keepingLogger } from '../support/keeping-logger.ts'
+import { openMount } from './mirror-mount.ts'
 
 const authenticate: Authenticate = (token) =>
   Promise.resolve(token === 'reading' ? { tenant: 'default', scopes: ['events:read'] } : null)
 
 async function openBridge() {
-  const { logger } = keepingLogger()
-  const handler = bridgeMirror({ routes: fundRoutes(fundsOff), authenticate, logger })
-  const app = createApp({
-    routes: [],
-    mounts: [{ prefix: '/v2', handler }],
-    authenticate,
-    corsOrigins: [],
-    logger,
-  })
-  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
-  onTestFinished(() => listener.close(0))
+  const base = await openMount(fundRoutes(fundsOff), authenticate)
   return async (path: string, key = 'reading') => {
-    const response = await fetch(`${listener.url}/v2${path}`, { headers: { 'x-api-key': key } })
+    const response = await fetch(`${base}${path}`, { headers: { 'x-api-key': key } })
     return { status: response.status, body: await response.json() }
   }
 }

@@ -1,20 +1,7 @@
 import { expect, test } from 'vitest'
 import { archiveItems } from '../../src/archive/items.ts'
-import type { Selection } from '../../src/core/selection.ts'
+import { EVERYTHING, type Selection } from '../../src/core/selection.ts'
 import { eventWith, inPlace, memoryArchive, never, items as plainItems, START_MS } from './samples.ts'
-
-const everything: Selection = {
-  fromMs: null,
-  toMs: null,
-  isins: null,
-  symbols: null,
-  match: 'issuer',
-  fcaCategories: null,
-  nativeCategories: null,
-  q: null,
-  hasSymbol: false,
-  channel: null,
-}
 
 /** A clock that moves on by so much whenever it is asked: every window ends after that many looks. */
 function hurriedClock(stepMs: number) {
@@ -29,7 +16,7 @@ function hurriedClock(stepMs: number) {
 }
 
 const selections: [string, Partial<Selection>][] = [
-  ['everything', {}],
+  ['EVERYTHING', {}],
   ['a scan', { hasSymbol: true }],
   ['an index', { fcaCategories: ['FR'] }],
   ['a headline', { q: 'RESULTS' }],
@@ -54,7 +41,7 @@ test.each(selections)('%s gives the same however short a window is', async (_, p
   const whole = { after: 0, through: 60, asOf: 60 }
   const leisurely = archiveItems(archive, hurriedClock(0))
   const hurried = archiveItems(archive, hurriedClock(20))
-  const selection = { ...everything, ...part }
+  const selection = { ...EVERYTHING, ...part }
   const expected = await leisurely.newest(selection, whole, 1000, never)
   expect(expected.items.length).toBeGreaterThan(0)
   expect(await hurried.newest(selection, whole, 1000, never)).toEqual(expected)
@@ -75,7 +62,7 @@ test('nobody waits any more: the read stops with what it has', async () => {
   const archive = memoryArchive(inPlace(drawn))
   const { numbered } = archiveItems(archive, hurriedClock(20))
   const gone = new AbortController()
-  const asked = numbered({ ...everything, hasSymbol: true }, 0, 100, gone.signal)
+  const asked = numbered({ ...EVERYTHING, hasSymbol: true }, 0, 100, gone.signal)
   gone.abort()
   expect((await asked).total).toBeLessThan(12)
   archive.close()
@@ -84,7 +71,7 @@ test('nobody waits any more: the read stops with what it has', async () => {
 test('a copy that is rebuilt while it is read is not half read', async () => {
   const archive = memoryArchive(inPlace(drawn))
   const { newest } = archiveItems(archive, hurriedClock(20))
-  const asked = newest({ ...everything, hasSymbol: true }, { after: 0, through: 60, asOf: 60 }, 100, never)
+  const asked = newest({ ...EVERYTHING, hasSymbol: true }, { after: 0, through: 60, asOf: 60 }, 100, never)
   archive.clear()
   await expect(asked).rejects.toMatchObject({ code: 'log_unavailable' })
   archive.close()
@@ -95,10 +82,10 @@ test('a revision that came after the moment that is looked at is not seen', asyn
   archive.append(inPlace([eventWith({ kind: 'amended', headline: 'again' }, 'guid-2')], 4))
   const { newest } = archiveItems(archive, hurriedClock(0))
   const sequences = async (asOf: number) =>
-    (await newest(everything, { after: 0, through: 4, asOf }, 10, never)).items.map(
+    (await newest(EVERYTHING, { after: 0, through: 4, asOf }, 10, never)).items.map(
       ({ sequence }) => sequence,
     )
   expect(await sequences(4)).toEqual([4, 3, 1])
-  expect((await newest(everything, { after: 0, through: 3, asOf: 3 }, 10, never)).items).toHaveLength(3)
+  expect((await newest(EVERYTHING, { after: 0, through: 3, asOf: 3 }, 10, never)).items).toHaveLength(3)
   archive.close()
 })

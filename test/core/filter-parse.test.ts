@@ -84,6 +84,11 @@ describe('what is accepted', () => {
   test('hasSymbol false beside symbols of a related company', () => {
     expect(refusals({ hasSymbol: false, symbols: ['VOD'], match: 'related' })).toBeNull()
   })
+
+  test('match beside nothing to compare: it can match, so it is no fault', () => {
+    expect(refusals({ match: 'related', q: 'offer' })).toBeNull()
+    expect(refusals({ match: 'exact' })).toBeNull()
+  })
 })
 
 describe('what is refused, and how it is said', () => {
@@ -120,7 +125,6 @@ describe('what is refused, and how it is said', () => {
     ['an unknown preset', { preset: 'result' }, 'preset', 'did you mean "results"?'],
     ['an unknown type', { types: ['publish'] }, 'types[0]', 'is not one of published, amended, gap'],
     ['an unknown match', { isins: ['GB00BH4HKS39'], match: 'exactly' }, 'match', 'did you mean "exact"?'],
-    ['match beside nothing to compare', { match: 'related', q: 'offer' }, 'match', 'isins, symbols or leis'],
     ['a text for hasSymbol', { hasSymbol: 'true' }, 'hasSymbol', 'true or false'],
     ['q of one character', { q: 'a' }, 'q', '2 to 200 characters'],
     ['q of 201 characters', { q: 'a'.repeat(201) }, 'q', '2 to 200 characters'],
@@ -142,6 +146,7 @@ describe('what is refused, and how it is said', () => {
       'can never match',
     ],
     ['an empty exclude', { exclude: {} }, 'exclude', 'is empty'],
+    ['an exclude that only says how to compare', { exclude: { match: 'exact' } }, 'exclude', 'is empty'],
     ['a list for exclude', { exclude: [{ q: 'ab' }] }, 'exclude', 'must be a JSON object'],
     ['exclude in exclude', { exclude: { exclude: { q: 'ab' } } }, 'exclude.exclude', 'only at the top'],
     [

@@ -56,10 +56,9 @@ const plainFilter: fc.Arbitrary<PlainFilter> = fc
     ([all, names]): PlainFilter =>
       Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name))),
   )
-  .chain((filter) => {
-    if (!(filter.isins ?? filter.symbols ?? filter.leis)) return fc.constant(filter)
-    return fc.constantFrom(...matchModes, undefined).map((match) => (match ? { ...filter, match } : filter))
-  })
+  .chain((filter) =>
+    fc.constantFrom(...matchModes, undefined).map((match) => (match ? { ...filter, match } : filter)),
+  )
   .filter((filter) => !forbids(filter, filter))
 
 /** True where the parser refuses a filter: the first wants no symbol, the second asks the issuer for one. */

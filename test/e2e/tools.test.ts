@@ -96,7 +96,7 @@ describe('beside a running bridge', () => {
   it('doctor asks it, and spends nothing', async () => {
     const { code, by } = await doctor()
     expect(code).toBe(0)
-    expect(by.key?.finding).toContain('the running bridge polls with it')
+    expect(by.key?.finding).toContain('the running bridge polls with the one it was started with')
     expect(by.bridge).toMatchObject({ level: 'ok', finding: expect.stringContaining('no open gap') })
     expect(by.data?.finding).toContain(`process ${bridge?.pid}`)
     const stranger = await doctor({ BRIDGE_ADMIN_TOKEN: 'another-token-0123456789' })

@@ -77,6 +77,7 @@ async function ask(url: string, init: RequestInit = {}) {
       title: expect.any(String),
       status: response.status,
       detail: expect.any(String),
+      errors: expect.any(Array),
     })
     expect(Object.keys(problemCodes)).toContain(body.code)
   }

@@ -84,7 +84,7 @@ test('a sandbox is read whole and kept as it sends it, without a unit, one line 
   expect(sandbox.usage()).toMatchObject({ units: 0, throttled: 0, violations: 0, unauthorised: 0 })
 })
 
-test('requests are a second apart or more, and no poll ever waits for the throttle because of one', async () => {
+test('requests are a quarter of a second apart or more, and no poll ever waits for the throttle because of one', async () => {
   for (const plan of [{ ratePerSecond: 1, burst: 2 }, { ratePerSecond: 5, burst: 10 }, UNLIMITED]) {
     const clock = createManualClock()
     const upstream = createReferenceUpstream(
@@ -96,9 +96,9 @@ test('requests are a second apart or more, and no poll ever waits for the thrott
     const times = upstream.requests.map(({ atMs }) => atMs)
     expect(times).toHaveLength(32)
     times.slice(1).forEach((atMs, index) => {
-      expect(atMs - (times[index] ?? 0)).toBeGreaterThanOrEqual(1_000)
+      expect(atMs - (times[index] ?? 0)).toBeGreaterThanOrEqual(250)
     })
-    expect(pollWaitsMs.length).toBeGreaterThan(9)
+    expect(pollWaitsMs.length).toBeGreaterThan(2)
     expect(Math.max(...pollWaitsMs)).toBe(0)
   }
 })

@@ -69,6 +69,31 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     },
   )
 
+  it.each([
+    ['Date is nine months fast', 270 * DAY, 0],
+    ['Date is absent, our own clock nine months fast', null, 270 * DAY],
+    ['Date is absent, our own clock nine months slow', null, -270 * DAY],
+  ])('fills what a poll left out also when the upstream %s', (_name, dateOffMs, clockOffMs) => {
+    for (const before of [0, 3]) {
+      const items = [
+        ...burst('known', SEVEN - MINUTE, 10 * SECOND, before),
+        ...burst('a', SEVEN + SECOND, 2 * SECOND, 450),
+      ]
+      const world = new World({
+        ...plan,
+        weeklyQuota: 100_000,
+        dateOffMs,
+        clockOffMs,
+        seed: 7,
+        startMs: SEVEN - 5 * MINUTE,
+        items,
+      })
+      world.run(SEVEN + HOUR)
+      whole(world)
+      expect(world.openGaps).toEqual([])
+    }
+  })
+
   it('goes on polling when our clock is set back by an hour', () => {
     const world = new World({ ...plan, seed: 4, startMs: SEVEN - 5 * MINUTE, items: opening() })
     world.run(SEVEN - 2 * MINUTE)

@@ -149,3 +149,21 @@ describe('a damaged embedded log', () => {
     await expect(read()).rejects.toEqual(damaged)
   })
 })
+
+describe('a data directory', () => {
+  it.each([
+    ['is a file', () => join(newFolder(), 'file'), true],
+    ['lies below a file', () => join(newFolder(), 'file', 'deeper'), true],
+    ['lies where nothing can be made', () => '/proc/none/deeper', false],
+  ])('that %s is a wrong setting', (_name, pathOf, makesFile) => {
+    const path = pathOf()
+    if (makesFile) writeFileSync(path.replace(/file.*$/, 'file'), '')
+    expect(() => open(path)).toThrow(
+      expect.objectContaining({ code: 'settings', hint: expect.stringContaining('BRIDGE_DATA_DIR') }),
+    )
+  })
+
+  it('several levels deep is made', () => {
+    expect(() => open(join(newFolder(), 'a', 'b', 'c'))).not.toThrow()
+  })
+})

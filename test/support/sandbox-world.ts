@@ -81,8 +81,11 @@ export interface WorldRun {
 const REST_TURNS = 6
 /** The same while an answer is awaited: client and server share this process, so only a held-back answer takes longer. */
 const SILENT_TURNS = 40
-/** A world that needs more virtual time than this after its market and faults are over will not come to rest. */
-const LONGEST_REST_MS = 3 * 3_600_000
+/**
+ * A world that needs more virtual time than this after its market and faults are over will not come to rest. A gap that
+ * has failed ten times is tried again hours later.
+ */
+const LONGEST_REST_MS = 24 * 3_600_000
 
 /** Runs one world to its rest on the data directory given, which must be empty. */
 export async function runWorld(

@@ -30,7 +30,7 @@ export interface WireWatch {
 
 interface Message {
   request: { origin?: unknown; path: string }
-  response?: { statusCode: number }
+  response?: { statusCode: number; headers: readonly Uint8Array[] }
   chunk?: Uint8Array
 }
 
@@ -51,7 +51,8 @@ export function watchWire(origin: string, now: () => number): WireWatch {
       watch.onRequest()
     } else if (channel === 'headers') {
       const body = bodies.get(request)
-      if (body !== undefined) body.status = response?.statusCode ?? 0
+      if (body !== undefined && response !== undefined && !isEncoded(response.headers))
+        body.status = response.statusCode
     } else if (channel === 'bodyChunkReceived') bodies.get(request)?.chunks.push(Buffer.from(chunk ?? []))
     else {
       const body = bodies.get(request)
@@ -72,6 +73,11 @@ export function watchWire(origin: string, now: () => number): WireWatch {
       for (const { name, listen } of listeners) unsubscribe(name, listen)
     },
   })
+}
+
+/** True for a body that is not the text it looks like: the sandbox encodes only what it spoils. */
+function isEncoded(headers: readonly Uint8Array[]): boolean {
+  return headers.some((name) => Buffer.from(name).toString().toLowerCase() === 'content-encoding')
 }
 
 /** The list in the body of an answer, or null where there is none. */

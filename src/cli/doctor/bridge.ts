@@ -113,7 +113,11 @@ async function checkReady(url: string, clock: Clock, signal: AbortSignal): Promi
 }
 
 const KEY: Record<UpstreamState, Pick<Finding, 'level' | 'finding' | 'todo'>> = {
-  ok: { level: 'ok', finding: 'the running bridge polls with it', todo: null },
+  ok: {
+    level: 'ok',
+    finding: 'not tried: the running bridge polls with the one it was started with',
+    todo: null,
+  },
   waiting: { level: 'ok', finding: 'the running bridge has not polled yet', todo: null },
   throttled: {
     level: 'warn',

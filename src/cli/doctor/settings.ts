@@ -1,7 +1,9 @@
 /**
- * What is wrong with the settings, each fault a finding of its own. Owns the advice. Refuses to judge them: the settings
- * do.
+ * What is wrong with the settings and the file they name, each fault a finding of its own. Owns the advice. Refuses to
+ * judge them: the settings do.
  */
+import { BridgeError } from '../../errors.ts'
+import { loadCalendar } from '../../settings/calendar-file.ts'
 import type { Examined } from '../../settings/settings.ts'
 import { type Finding, fine } from './finding.ts'
 
@@ -25,6 +27,19 @@ export function checkSettings({ errors, settings }: Examined): Finding[] {
       area: 'settings',
     }),
   )
+  wrong.push(...checkCalendar(settings.calendarFile))
   const roles = `complete for the roles ${settings.roles.join(', ')}`
   return [...wrong, ...(wrong.length === 0 ? [fine('settings', roles)] : []), ...noted]
+}
+
+/** What is wrong with the calendar file; nothing where it is good, or there is none. */
+function checkCalendar(path: string | null): Finding[] {
+  try {
+    loadCalendar(path)
+    return []
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error
+    const finding = `BRIDGE_CALENDAR_FILE: ${error.message}`
+    return [{ level: 'fail', name: 'settings', finding, todo: error.hint ?? 'correct it', area: 'settings' }]
+  }
 }

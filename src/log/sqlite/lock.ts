@@ -2,9 +2,9 @@
  * One process a data directory. Owns the lock, which the operating system gives back however the holder ends, and the
  * note that says who holds it. Refuses to break a lock.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { takeFile } from '../../archive/db.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { BridgeError, messageOf } from '../../errors.ts'
@@ -18,7 +18,8 @@ export type Unlock = () => void
 
 /**
  * Takes the data directory, making it where it is missing.
- * @throws BridgeError `log_locked` naming the process that has it, `log_unavailable` when it cannot be written
+ * @throws BridgeError `log_locked` naming the process that has it, `settings` when it cannot be made, `log_unavailable`
+ *   when it cannot be written
  */
 export function lockDirectory(dataDir: string, clock: Clock): Unlock {
   makeDirectory(dataDir)
@@ -53,13 +54,28 @@ export function holderOf(dataDir: string): string | null {
 
 function makeDirectory(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true })
+    makeMissing(dataDir)
   } catch (error) {
-    throw new BridgeError('log_unavailable', `${dataDir} cannot be made: ${messageOf(error)}`, {
+    throw new BridgeError('settings', `${dataDir} cannot be made: ${messageOf(error)}`, {
       hint: 'Point BRIDGE_DATA_DIR to a directory that this user can write.',
-      cause: error,
     })
   }
+}
+
+/** Level by level: below a parent that denies its children exist, such as /proc, Node's own recursion never ends. */
+function makeMissing(path: string): void {
+  if (isDirectory(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeMissing(parent)
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    if (!isDirectory(path)) throw error
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function ownerOf(note: string): string {

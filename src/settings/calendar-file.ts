@@ -1,0 +1,25 @@
+/**
+ * The London calendar with the operator's corrections from `BRIDGE_CALENDAR_FILE`. Owns the reading of the file. Refuses
+ * to know what may stand in it: `core/calendar-overrides.ts` does.
+ */
+import { readFileSync } from 'node:fs'
+import { type Calendar, createCalendar } from '../core/calendar.ts'
+import { parseCalendarOverrides } from '../core/calendar-overrides.ts'
+import { BridgeError, messageOf } from '../errors.ts'
+
+/**
+ * The calendar; null = no file, by the rules alone.
+ * @throws BridgeError `settings` when the file cannot be read, or is refused
+ */
+export function loadCalendar(path: string | null): Calendar {
+  if (path === null) return createCalendar()
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new BridgeError('settings', `the calendar file cannot be read: ${messageOf(error)}`, {
+      hint: 'Let BRIDGE_CALENDAR_FILE name a file that this user can read, or leave it out.',
+    })
+  }
+  return createCalendar(parseCalendarOverrides(text))
+}

@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { checkSettings } from '../../../src/cli/doctor/settings.ts'
+import { examineSettings } from '../../../src/settings/settings.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
+
+const noFile = (path: string): never => {
+  throw Object.assign(new Error(path), { code: 'ENOENT' })
+}
+
+function failures(env: Record<string, string>) {
+  const found = checkSettings(examineSettings({ BRIDGE_ROLES: 'poller', ...env }, noFile))
+  return found.filter(({ level }) => level === 'fail')
+}
+
+const upstream = { BRIDGE_UPSTREAM_URL: 'http://127.0.0.1:1/v2', BRIDGE_UPSTREAM_KEY: 'k' }
+
+test('a wrong setting is a finding of its own, with the near match', () => {
+  expect(failures(upstream)).toEqual([])
+  expect(failures({ ...upstream, BRIDGE_UPSTREAM_PLN: 'free' })).toMatchObject([
+    { finding: expect.stringContaining('did you mean "BRIDGE_UPSTREAM_PLAN"') },
+  ])
+})
+
+test('a calendar file that is missing or refused is found before the start', () => {
+  using directory = temporaryDirectory()
+  const file = join(directory.path, 'calendar.json')
+  const judged = () => failures({ ...upstream, BRIDGE_CALENDAR_FILE: file })
+  expect(judged()).toMatchObject([{ finding: expect.stringContaining('cannot be read') }])
+  writeFileSync(file, '{"holiday":[]}')
+  expect(judged()).toMatchObject([{ finding: expect.stringContaining('did you mean "holidays"') }])
+  writeFileSync(file, '{"holidays":["2026-12-24"]}')
+  expect(judged()).toEqual([])
+})
