@@ -92,7 +92,7 @@ async function buildApp(
   const { log, archive, shared } = opened
   const tail = createTail(archive.latest)
   const reader = createReader(archive, tail, clock)
-  const follower = createFollower({ log, archive, tail, clock, shared })
+  const follower = createFollower({ log, archive, tail, clock, logger, shared })
   const roles: Role[] = [{ name: 'follower', run: (signal) => follower.run(signal) }]
 
   const copy = {
@@ -179,7 +179,7 @@ async function buildApp(
   stack.push('the public listener', () => publicListener.close(settings.drainTimeoutMs))
   const checks = {
     log: () => opened.waitingFor() === null && ingest?.poller.state.name !== 'claiming',
-    copy: () => follower.lag.events === 0,
+    copy: () => follower.progress === 1 || follower.progress,
     running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(

@@ -3,9 +3,11 @@
  * that what a reader sees is on disk here. Refuses to serve readers: `reader.ts` does.
  */
 import type { Committed } from '../core/event.ts'
+import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { yieldTurn } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
+import type { Logger } from '../obs/logger.ts'
 import type { Archive } from './archive.ts'
 import { eventsBetween } from './query.ts'
 import type { Tail } from './tail.ts'
@@ -22,63 +24,108 @@ export interface Lag {
 
 export interface Follower {
   readonly lag: Lag
+  /** How much of the log readers here see, from 0 to 1; 0 while it is not known what the copy is worth. */
+  readonly progress: number
   /**
    * Follows until the signal aborts, then resolves; call it once. Throws BridgeError when the copy cannot be written
    * (`log_unavailable`) or contradicts itself (`log_damaged`).
    */
   run(signal: AbortSignal): Promise<void>
-  /** Resolves when readers see `sequence`, or the signal aborts. Never rejects. */
-  caughtUp(sequence: number, signal: AbortSignal): Promise<void>
+  /**
+   * Resolves when readers see `sequence` of that epoch, or the signal aborts. Never before the copy was compared with
+   * the log: what an old one holds of another epoch counts for nothing.
+   * @throws BridgeError `log_damaged` when the log was started afresh under the running process
+   */
+  caughtUp(sequence: number, epoch: string, signal: AbortSignal): Promise<void>
 }
 
-/**
- * `shared`: the archive is the log's own store (embedded), so only the tail is filled. Else the archive is a copy:
- * its last event is compared with the log's before anything is added, and any difference rebuilds it.
- */
-export function createFollower(parts: {
+/** What a follower is made of. */
+export interface FollowerParts {
   log: Log
   archive: Archive
   tail: Tail
   clock: Clock
+  logger: Logger
+  /**
+   * The archive is the log's own store (embedded), so only the tail is filled. Else it is a copy: it is compared with
+   * the log before anything is added, and any difference rebuilds it.
+   */
   shared: boolean
-}): Follower {
-  const { log, archive, tail, clock, shared } = parts
+}
+
+/** A follower that has not started. */
+export function createFollower(parts: FollowerParts): Follower {
+  const { log, archive, tail, clock, logger, shared } = parts
+  const compared = Promise.withResolvers<void>()
+  let isCompared = false
   let heard = tail.latest
   let sinceMs: number | null = null
 
+  const goal = (): number => (shared ? archive.latest : heard)
+  const hear = (sequence: number): void => {
+    heard = sequence
+    if (heard > tail.latest) sinceMs ??= clock.now()
+  }
   const take = async (batch: readonly Committed[]): Promise<void> => {
     for (let start = 0; start < batch.length; start += SLICE) {
       if (start > 0) await yieldTurn()
       const slice = batch.slice(start, start + SLICE)
+      const [first] = slice
+      // The log begins later than its first event: the older ones were dropped by age.
+      if (!shared && archive.latest === 0 && first !== undefined) tail.reset(first.sequence - 1)
       if (!shared) archive.append(slice)
       tail.push(eventsBetween(archive, tail.latest, slice.at(-1)?.sequence ?? tail.latest))
     }
   }
+  /** Ends with the signal, or where the log does not go on after what the copy holds. */
   const followFrom = async (after: number, signal: AbortSignal): Promise<'ended' | 'differs'> => {
-    let unchecked = after < archive.latest
+    let unchecked = !shared && archive.latest > 0
     for await (const batch of log.follow(after, signal)) {
-      heard = batch.at(-1)?.sequence ?? heard
-      if (heard > tail.latest) sinceMs ??= clock.now()
-      if (unchecked && !isLastOf(archive, batch[0])) return 'differs'
-      await take(unchecked ? batch.slice(1) : batch)
+      hear(batch.at(-1)?.sequence ?? heard)
+      const [first, ...rest] = batch
+      if (first === undefined) continue
+      if (!shared && !(unchecked ? isLastOf(archive, first) : goesOn(archive, first))) return 'differs'
+      await take(unchecked ? rest : batch)
       unchecked = false
       if (heard === tail.latest) sinceMs = null
     }
     return 'ended'
   }
+  const rebuild = (): void => {
+    if (archive.latest > 0) logger.warn('copy.rebuilt', { epoch: archive.epoch, latest: archive.latest })
+    archive.clear()
+    tail.reset(0)
+  }
+  const compare = async (signal: AbortSignal): Promise<void> => {
+    if (!shared) {
+      const { epoch, sequence } = await log.end(signal)
+      if (archive.epoch !== epoch || archive.latest > sequence) rebuild()
+      hear(sequence)
+    }
+    isCompared = true
+    compared.resolve()
+  }
   const follow = async (signal: AbortSignal): Promise<void> => {
-    if (shared || archive.latest === 0) {
-      await followFrom(tail.latest, signal)
-    } else if ((await followFrom(archive.latest - 1, signal)) === 'differs') {
-      archive.clear()
-      tail.reset(0)
-      await followFrom(0, signal)
+    try {
+      await compare(signal)
+    } catch (error) {
+      if (signal.aborted) return
+      throw error
+    }
+    for (;;) {
+      const after = shared ? tail.latest : Math.max(0, archive.latest - 1)
+      if ((await followFrom(after, signal)) === 'ended') return
+      rebuild()
     }
   }
 
   return {
     get lag() {
-      return { events: Math.max(0, (shared ? archive.latest : heard) - tail.latest), sinceMs }
+      return { events: Math.max(0, goal() - tail.latest), sinceMs }
+    },
+    get progress() {
+      if (!isCompared) return 0
+      return goal() <= tail.latest ? 1 : tail.latest / goal()
     },
     async run(signal) {
       const ended = new AbortController()
@@ -89,13 +136,33 @@ export function createFollower(parts: {
         ended.abort()
       }
     },
-    caughtUp: (sequence, signal) => tail.waitBeyond(sequence - 1, signal),
+    async caughtUp(sequence, epoch, signal) {
+      await Promise.race([compared.promise, aborted(signal)])
+      if (signal.aborted) return
+      if (archive.epoch !== null && archive.epoch !== epoch) {
+        throw new BridgeError('log_damaged', `the log has epoch ${epoch}, the copy here ${archive.epoch}`, {
+          hint: 'The log was started afresh while this process ran. Start it again: it rebuilds its copy.',
+        })
+      }
+      await tail.waitBeyond(sequence - 1, signal)
+    },
   }
 }
 
-function isLastOf(archive: Archive, event: Committed | undefined): boolean {
+function goesOn(archive: Archive, event: Committed): boolean {
+  return archive.latest === 0 || event.sequence === archive.latest + 1
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function isLastOf(archive: Archive, event: Committed): boolean {
   const [last] = archive.committed(archive.latest - 1, 1)
-  return event?.sequence === last?.sequence && event?.epoch === last?.epoch && event?.id === last?.id
+  return event.sequence === last?.sequence && event.epoch === last?.epoch && event.id === last?.id
 }
 
 /** Fills the tail backwards from what is on disk, a slice a turn: readers are served from the first moment. */

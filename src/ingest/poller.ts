@@ -2,9 +2,7 @@
  * The poller role: performs what the state machine decides and feeds back what happened. Owns the one writer, the
  * request in flight, the wake-up timer. Refuses to decide anything.
  */
-import { contentHash, readDisclosure } from '../core/disclosure.ts'
-import type { Committed } from '../core/event.ts'
-import { isGap, revisionOf } from '../core/event.ts'
+import { contentHash } from '../core/disclosure.ts'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 import type { TokenBucket } from '../governor/token-bucket.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -12,21 +10,20 @@ import { sleep } from '../lifecycle/clock.ts'
 import type { Log, Purpose, Term, Writer } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { ListQuery, UpstreamClient } from '../upstream/client.ts'
+import { createAhead, type KnownCopy } from './ahead.ts'
 import type { Observer } from './observer.ts'
-import type { Standing } from './read-page.ts'
 import { readItems } from './read-page.ts'
 import type { Action, Answer, IngestConfig, IngestState, Input, QueuedCommit } from './state.ts'
 import { initialState } from './state.ts'
 import { step } from './step.ts'
 
 /** The node's copy of the log, as far as the poller needs it. */
-export interface Copy {
-  /** Sequence up to which the copy holds everything. */
-  readonly latest: number
-  /** The latest revision of each of these guids that the copy holds. */
-  known(guids: readonly string[]): ReadonlyMap<string, Standing>
-  /** Resolves when the copy has reached the sequence, or the signal aborts. */
-  caughtUp(sequence: number, signal: AbortSignal): Promise<void>
+export interface Copy extends KnownCopy {
+  /**
+   * Resolves when the copy, of that epoch, has reached the sequence, or the signal aborts.
+   * @throws BridgeError `log_damaged` when the copy is of another epoch
+   */
+  caughtUp(sequence: number, epoch: string, signal: AbortSignal): Promise<void>
 }
 
 /** What the poller is built from. */
@@ -68,8 +65,7 @@ export function createPoller(parts: PollerParts): Poller {
   let cancelWake = (): void => {}
   /** Hashes of the rejected texts, so that overlapping pages keep each only once. */
   const rejected = new Set<string>()
-  /** Committed revisions that the copy does not hold yet. */
-  const ahead = new Map<string, Standing & { sequence: number }>()
+  const ahead = createAhead(copy)
   const done = Promise.withResolvers<void>()
 
   const feed = (input: Input): void => {
@@ -86,6 +82,7 @@ export function createPoller(parts: PollerParts): Poller {
   const newStretch = (): AbortSignal => {
     stretch.abort()
     stretch = new AbortController()
+    ahead.clear()
     return stretch.signal
   }
 
@@ -176,7 +173,7 @@ export function createPoller(parts: PollerParts): Poller {
   const awaitCopy = (sequence: number): void => {
     const { signal } = stretch
     during(signal, async () => {
-      await copy.caughtUp(sequence, signal)
+      await copy.caughtUp(sequence, state.head.epoch, signal)
       return { type: 'copied', nowMs: clock.now() }
     })
   }
@@ -205,7 +202,12 @@ export function createPoller(parts: PollerParts): Poller {
           outcome.kind === 'ok'
             ? {
                 ...outcome,
-                value: readItems(outcome.value, standings, (text) => rejected.has(contentHash(text)), nowMs),
+                value: readItems(
+                  outcome.value,
+                  ahead.standings,
+                  (text) => rejected.has(contentHash(text)),
+                  nowMs,
+                ),
               }
             : outcome
         observer.answered(answer)
@@ -224,7 +226,7 @@ export function createPoller(parts: PollerParts): Poller {
       try {
         const committed = await current.commit(queued.commit)
         const nowMs = clock.now()
-        for (const event of committed) rememberAhead(event)
+        ahead.remember(committed)
         for (const item of queued.commit.rejected ?? []) rememberRejected(item.raw)
         observer.committed(queued, committed, { startMs, nowMs })
         return { type: 'committed', writer: current.state, nowMs }
@@ -259,30 +261,6 @@ export function createPoller(parts: PollerParts): Poller {
   const stepDown = async (leaving: Writer | null): Promise<void> => {
     await leaving?.release()
     await term?.end()
-  }
-
-  const standings = (guids: string[]): ReadonlyMap<string, Standing> => {
-    const known = new Map(copy.known(guids))
-    for (const guid of guids) {
-      const standing = ahead.get(guid)
-      if (standing === undefined) continue
-      if (standing.sequence <= copy.latest) ahead.delete(guid)
-      else known.set(guid, standing)
-    }
-    return known
-  }
-
-  const rememberAhead = (event: Committed): void => {
-    if (event.sequence <= copy.latest || isGap(event.type)) return
-    const item: unknown = JSON.parse(event.data)
-    const read = readDisclosure(item)
-    if (!read.ok) return
-    const { guid } = read.disclosure
-    ahead.set(guid, {
-      revision: revisionOf(event.id, guid),
-      hash: contentHash(item),
-      sequence: event.sequence,
-    })
   }
 
   const rememberRejected = (text: string): void => {

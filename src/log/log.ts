@@ -140,6 +140,14 @@ export interface Table<V> {
   changes(signal: AbortSignal): AsyncIterable<Change<V>[]>
 }
 
+/** Where a log ends. */
+export interface LogEnd {
+  /** null: nobody has claimed it yet. */
+  epoch: string | null
+  /** Of the last committed event; 0 before the first. */
+  sequence: number
+}
+
 export interface Log {
   readonly kind: 'kafka' | 'embedded' | 'memory'
   /** Resolves when this process should lead. Rejects with the signal's reason when it aborts first. */
@@ -151,6 +159,8 @@ export interface Log {
    * aborts, and ends. Nothing uncommitted is ever seen. May be called before the first claim.
    */
   follow(after: number, signal: AbortSignal): AsyncIterable<Committed[]>
+  /** Where the log ends, at some moment after this call. Rejects with the signal's reason when it aborts first. */
+  end(signal: AbortSignal): Promise<LogEnd>
   /** The rejected records, newest last, at most `limit` of the newest. */
   rejected(limit: number): Promise<RejectedItem[]>
   /** The table of that name. */

@@ -110,6 +110,19 @@ export function describeLog(name: string, open: (seam: Seam) => Promise<Log> | L
       })
     })
 
+    describe('its end', () => {
+      it('is without epoch before the first claim, then at the last committed event', async () => {
+        const { signal } = new AbortController()
+        expect(await log.end(signal)).toEqual({ epoch: null, sequence: 0 })
+        const writer = await claimed(log)
+        const { epoch } = writer.state.head
+        expect(await log.end(signal)).toEqual({ epoch, sequence: 0 })
+        await writer.commit({ events: sampleEvents(1, 3) })
+        expect(await log.end(signal)).toEqual({ epoch, sequence: 3 })
+        await expect(log.end(AbortSignal.abort(new Error('stopping')))).rejects.toThrow('stopping')
+      })
+    })
+
     describe('spending', () => {
       it('counts units by hour and purpose and remembers when', async () => {
         const writer = await claimed(log)

@@ -232,7 +232,8 @@ function createLives(parts: {
       clock,
     })
     const tail = createTail(archive.latest)
-    const follower = createFollower({ log, archive, tail, clock, shared: true })
+    const logger = timedLogger(lines, sandbox.marketNow)
+    const follower = createFollower({ log, archive, tail, clock, logger, shared: true })
     const copy = {
       get latest() {
         return archive.latest
@@ -248,7 +249,7 @@ function createLives(parts: {
       copy,
       clock,
       chance: chance.next,
-      logger: timedLogger(lines, sandbox.marketNow),
+      logger,
       metrics: parts.metrics,
     })
     const stop = new AbortController()

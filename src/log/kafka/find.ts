@@ -57,6 +57,12 @@ export async function latestRecords(
   }
 }
 
+/** Every committed record that is kept. For small topics. */
+export async function committedRecords(partitions: PartitionClient, topic: string): Promise<KafkaRecord[]> {
+  const { earliest, lastStable } = await partitions.offsets(topic)
+  return readBetween(partitions, topic, earliest, lastStable)
+}
+
 async function firstRecord(
   partitions: PartitionClient,
   topic: string,

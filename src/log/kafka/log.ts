@@ -12,6 +12,7 @@ import type { Seam } from '../seam.ts'
 import { claimLog } from './claim.ts'
 import { type KafkaConnection, kafkaSessions } from './client.ts'
 import { within } from './deadline.ts'
+import { readEnd } from './end.ts'
 import { followTopic } from './follow.ts'
 import type { OpenElections } from './leader.ts'
 import { readRejected } from './rejected.ts'
@@ -150,6 +151,13 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       open()
       const ended = AbortSignal.any([signal, closed])
       return followWhen(ready, () => followTopic(reading, named(ALL), after, ended), ended)
+    },
+    async end(signal) {
+      open()
+      const either = AbortSignal.any([signal, closed])
+      either.throwIfAborted()
+      await ready(either)
+      return readEnd(reading, named(STATE), either)
     },
     async rejected(limit) {
       open()

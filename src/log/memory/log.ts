@@ -54,6 +54,11 @@ export function createMemoryLog(options: { seam?: Seam } = {}): Log {
       const read = (position: number, limit: number): Committed[] => events.slice(position, position + limit)
       return followStore(read, wakeup, after, AbortSignal.any([signal, closing.signal]))
     },
+    async end(signal) {
+      open()
+      signal.throwIfAborted()
+      return { epoch: state?.head.epoch ?? null, sequence: events.length }
+    },
     async rejected(limit) {
       open()
       return limit > 0 ? structuredClone(rejected.slice(-limit)) : []

@@ -83,6 +83,11 @@ function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log 
       open()
       return followStore(archive.committed, wakeup, after, AbortSignal.any([signal, closing.signal]))
     },
+    async end(signal) {
+      open()
+      signal.throwIfAborted()
+      return { epoch: archive.epoch, sequence: archive.latest }
+    },
     async rejected(limit) {
       open()
       return readRejected(db, limit)
