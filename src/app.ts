@@ -119,6 +119,8 @@ async function buildApp(
   if (ingest !== null) {
     stack.push('the upstream client', () => ingest.close())
     roles.push({ name: 'poller', run: (signal) => ingest.poller.run(signal) })
+    const { announcer } = ingest
+    if (announcer !== null) roles.push({ name: 'status', run: (signal) => announcer.run(signal) })
     roles.push({ name: 'references', run: (signal) => ingest.references.run(signal) })
   }
 

@@ -14,6 +14,7 @@ import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
 import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
+import { createAnnouncer } from './announcer.ts'
 import { createObserver, forecast } from './observer.ts'
 import type { Copy, Poller } from './poller.ts'
 import { createPoller } from './poller.ts'
@@ -41,6 +42,8 @@ export interface Ingest {
   readonly poller: Poller
   /** Keeps the exchange references while this process leads; runs beside the poller. */
   readonly references: { run(signal: AbortSignal): Promise<void> }
+  /** Tells readers of the log how the poller does; null where nobody reads it from outside. Runs beside the poller. */
+  readonly announcer: { run(signal: AbortSignal): Promise<void> } | null
   readonly config: IngestConfig
   readonly completeness: Completeness
   /** Upstream's present moment as far as its last answer tells, else ours; ms since 1970. */
@@ -76,6 +79,16 @@ export function createIngest(parts: IngestParts): Ingest {
   const client = createUpstreamClient(transport, () => clock.now())
   const bucket = createTokenBucket(plan)
   const observer = createObserver(metrics, config)
+  const announcer =
+    parts.log.announce === undefined
+      ? null
+      : createAnnouncer({
+          announce: parts.log.announce,
+          calendar: parts.calendar,
+          config,
+          clock,
+          logger: parts.logger,
+        })
   const poller = createPoller({
     log: parts.log,
     copy: parts.copy,
@@ -84,7 +97,7 @@ export function createIngest(parts: IngestParts): Ingest {
     config,
     clock,
     logger: parts.logger,
-    observer,
+    observer: announcer?.watching(observer) ?? observer,
   })
   const references = createReferenceKeeper({
     client: createReferenceClient(transport),
@@ -99,6 +112,7 @@ export function createIngest(parts: IngestParts): Ingest {
   return {
     poller,
     references,
+    announcer,
     config,
     completeness,
     upstreamNowMs: () => clock.now() + observer.skewMs,

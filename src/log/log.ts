@@ -140,6 +140,12 @@ export interface Table<V> {
   changes(signal: AbortSignal): AsyncIterable<Change<V>[]>
 }
 
+/** A word beside the events; `type` says what it is. */
+export interface Announcement {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+
 /** Where a log ends. */
 export interface LogEnd {
   /** null: nobody has claimed it yet. */
@@ -163,6 +169,11 @@ export interface Log {
   end(signal: AbortSignal): Promise<LogEnd>
   /** The rejected records, newest last, at most `limit` of the newest. */
   rejected(limit: number): Promise<RejectedItem[]>
+  /**
+   * Tells whoever reads the log from outside how it goes, beside the events: `value` as JSON. Absent where nobody reads
+   * it from outside. A word that did not get through is of no use later: it throws `log_unavailable`.
+   */
+  announce?(value: Announcement): Promise<void>
   /** The table of that name. */
   table<V>(name: string): Table<V>
   /** Releases everything. Later calls throw. Callable twice. */

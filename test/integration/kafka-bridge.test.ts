@@ -4,8 +4,9 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { eventually, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { uniqueName } from '../support/kafka/clients.ts'
+import { kafkaClient, uniqueName } from '../support/kafka/clients.ts'
 import { sharedBrokers } from '../support/kafka/for-tests.ts'
+import { readTopic } from '../support/kafka/read-topic.ts'
 
 interface Readiness {
   ready: boolean
@@ -41,6 +42,15 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
     expect([poller.ready.log, reader.ready.log]).toEqual(['kafka', 'kafka'])
     const enough = (events: unknown[]): boolean => events.length >= ENOUGH
     await eventually(() => pullAll(reader.ready.http), enough)
+    const [status] = await readTopic(kafkaClient(brokers ?? []), `${kafka.BRIDGE_TOPIC_PREFIX}.status`, 1)
+    expect(status?.headers).toEqual({ 'content-type': 'application/json' })
+    expect(JSON.parse(String(status?.value))).toMatchObject({
+      type: 'heartbeat',
+      epoch: expect.stringMatching(/^[0-9A-Za-z]{8}$/),
+      sequence: expect.any(Number),
+      openGaps: 0,
+      quotaRemaining: expect.any(Number),
+    })
     expect(await poller.stop()).toBe(0)
     const written = await eventually(() => pullAll(reader.ready.http), enough)
     const ready = await eventually(

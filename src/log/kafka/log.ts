@@ -15,6 +15,7 @@ import { within } from './deadline.ts'
 import { readEnd } from './end.ts'
 import { followTopic } from './follow.ts'
 import type { OpenElections } from './leader.ts'
+import { createPlainWriter } from './plain-writer.ts'
 import { readRejected } from './rejected.ts'
 import { createStateTail } from './state-tail.ts'
 import { createTables } from './table.ts'
@@ -106,6 +107,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   }
   const tail = createStateTail(reading, named(STATE))
   const tables = createTables({ ...reading, open, closed }, named(TABLES))
+  const status = createPlainWriter({ openSession, clock, closed }, named(STATUS))
   const elections = options.openElections({
     openSession,
     clock,
@@ -163,6 +165,12 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       open()
       await ready(closed)
       return readRejected({ openSession, clock, closed }, named(REJECTED), limit)
+    },
+    async announce(value) {
+      open()
+      await ready(closed)
+      const headers = { 'content-type': 'application/json' }
+      await status.write({ partition: 0, key: value.type, value: JSON.stringify(value), headers })
     },
     table<V>(name: string): Table<V> {
       open()

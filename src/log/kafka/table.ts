@@ -8,8 +8,8 @@ import type { Table } from '../log.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
 import { type ReadBatch, type ReaderParts, readPartition } from './partition-reader.ts'
+import { createPlainWriter } from './plain-writer.ts'
 import type { NewRecord } from './records.ts'
-import { createTableWriter } from './table-writer.ts'
 
 /** How long a written value may take to be read back here, ms; usually some ms. */
 const VISIBLE_DEADLINE_MS = 10_000
@@ -35,7 +35,7 @@ export function createTables(
   const { clock, closed, open } = parts
   const tables = new Map<string, Rows>()
   const reached = new Set<{ offset: number; resolve: () => void }>()
-  const writer = createTableWriter(parts, topic)
+  const writer = createPlainWriter(parts, topic)
   const whole = Promise.withResolvers<void>()
   let nextOffset = 0
 

@@ -1,6 +1,6 @@
 /**
- * Writes rows of the tables. Owns putting what comes at the same time into one send, one on its way at a time. Refuses
- * to keep rows.
+ * Writes records of one topic outside transactions: rows of tables, the status. Owns putting what comes at the same time
+ * into one send, one on its way at a time. Refuses to keep records.
  */
 import type { Producer } from 'kafkajs'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -13,7 +13,7 @@ import { roundsOf } from './rounds.ts'
 /** A send that is not answered then may still become durable; its writer hears that it failed. */
 const DEADLINE_MS = 10_000
 
-export interface TableWriter {
+export interface PlainWriter {
   /**
    * Resolves with the record's offset when it is durable.
    * @throws BridgeError `log_unavailable`
@@ -28,10 +28,10 @@ interface Waiting {
 }
 
 /** A writer that connects with its first record and ends when `closed` aborts. */
-export function createTableWriter(
+export function createPlainWriter(
   parts: { openSession: OpenSession; clock: Clock; closed: AbortSignal },
   topic: string,
-): TableWriter {
+): PlainWriter {
   const waiting: Waiting[] = []
   let connected: { session: KafkaSession; producer: Producer } | null = null
   let sending = false
@@ -56,7 +56,7 @@ export function createTableWriter(
       for (const [index, { resolve }] of batch.entries()) resolve(base + index)
     } catch (error) {
       end()
-      for (const { reject } of batch) reject(unavailable('writing a table', error))
+      for (const { reject } of batch) reject(unavailable(`writing to ${topic}`, error))
     }
   }
   const pump = async (): Promise<void> => {

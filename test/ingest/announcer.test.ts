@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { createCalendar } from '../../src/core/calendar.ts'
+import { createAnnouncer } from '../../src/ingest/announcer.ts'
+import { createObserver } from '../../src/ingest/observer.ts'
+import {
+  type IngestConfig,
+  type IngestState,
+  initialState,
+  type QueuedCommit,
+} from '../../src/ingest/state.ts'
+import { yieldTurn } from '../../src/lifecycle/clock.ts'
+import type { Announcement, Purpose } from '../../src/log/log.ts'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { claimed, gapOpened, sampleEvents, sampleGap, sampleRejected } from '../log/samples.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+/** A Monday. */
+const START_MS = Date.UTC(2026, 5, 1, 6, 50)
+const DAY_MS = 86_400_000
+const config = {
+  weeklyQuota: 350,
+  quotaReset: 'rolling',
+  pacing: { pollIntervalMs: () => 1000 },
+} as unknown as IngestConfig
+
+function announcing() {
+  const clock = createManualClock(START_MS)
+  const said: Announcement[] = []
+  const { logger, lines } = keepingLogger()
+  const broker = { away: false }
+  const announcer = createAnnouncer({
+    announce: async (value) => {
+      if (broker.away) throw new Error('away')
+      said.push(value)
+    },
+    calendar: createCalendar(),
+    config,
+    clock,
+    logger,
+  })
+  const observer = announcer.watching(createObserver(createMetrics({ version: 'test' }), config))
+  const stop = new AbortController()
+  const run = announcer.run(stop.signal)
+  const be = async (changes: Partial<IngestState>): Promise<void> => {
+    const head = { ...initialState().head, epoch: 'epoch001', sequence: 7, ...changes.head }
+    observer.stateChanged({ ...initialState(), name: 'polling', ...changes, head }, clock.now())
+    await yieldTurn()
+  }
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms)
+    await yieldTurn()
+  }
+  return { clock, said, lines, broker, observer, be, pass, stop, run }
+}
+
+/** A commit of that purpose with so many items, a gap event and a rejected item. */
+async function commitOf(purpose: Purpose, items: number) {
+  const writer = await claimed(createMemoryLog())
+  const commit = {
+    events: [...sampleEvents(1, items), gapOpened(sampleGap('g'))],
+    rejected: [sampleRejected(1)],
+  }
+  const queued: QueuedCommit = { purpose, commit }
+  return { queued, events: await writer.commit(commit) }
+}
+
+describe('the status', () => {
+  it('is told every 15 s while this process leads, and at no other time', async () => {
+    const { said, observer, be, pass, stop, run } = announcing()
+    await be({})
+    await pass(60_000)
+    expect(said).toEqual([])
+    observer.leads(true)
+    for (let time = 0; time < 3; time++) await pass(15_000)
+    expect(said).toHaveLength(3)
+    observer.leads(false)
+    for (let time = 0; time < 3; time++) await pass(15_000)
+    expect(said).toHaveLength(3)
+    stop.abort()
+    await run
+  })
+
+  it('says where the log is, when upstream last answered, the phase, open gaps and the quota', async () => {
+    const { said, observer, be, pass } = announcing()
+    observer.leads(true)
+    await be({
+      head: { ...initialState().head, epoch: 'epoch001', sequence: 7, openGaps: [sampleGap('g')] },
+      lastGoodPollMs: START_MS,
+      ledger: new Map([[START_MS, { poll: 50 }]]),
+    })
+    expect(said).toEqual([
+      {
+        type: 'heartbeat',
+        epoch: 'epoch001',
+        sequence: 7,
+        lastGoodPoll: '2026-06-01T06:50:00.000Z',
+        phase: 'open',
+        openGaps: 1,
+        quotaRemaining: 300,
+      },
+    ])
+    await pass(15_000)
+    expect(said).toHaveLength(2)
+  })
+
+  it('follows each good poll at once', async () => {
+    const { clock, said, observer, be, pass } = announcing()
+    observer.leads(true)
+    await be({ lastGoodPollMs: START_MS })
+    for (let poll = 1; poll <= 3; poll++) {
+      await pass(1000)
+      await be({ lastGoodPollMs: clock.now() })
+      await be({ lastGoodPollMs: clock.now() })
+      expect(said).toHaveLength(poll + 1)
+    }
+  })
+
+  it('says once a day what the day brought, by London, and since when it was counted', async () => {
+    const { clock, said, observer, be, pass } = announcing()
+    const timing = { startMs: 0, nowMs: 0 }
+    observer.leads(true)
+    await be({ head: { ...initialState().head, openGaps: [sampleGap('g')], epoch: 'epoch001' } })
+    for (const [purpose, items] of [
+      ['poll', 3],
+      ['fill', 2],
+      ['sweep', 1],
+      ['backfill', 9],
+    ] as const) {
+      const { queued, events } = await commitOf(purpose, items)
+      observer.committed(queued, events, timing)
+    }
+    await pass(DAY_MS)
+    const days = said.filter(({ type }) => type === 'day')
+    expect(days).toEqual([
+      {
+        type: 'day',
+        date: '2026-06-01',
+        polled: 3,
+        filled: 2,
+        swept: 1,
+        rejected: 4,
+        gapsLeft: 1,
+        eodSeen: null,
+        since: '2026-06-01T06:50:00.000Z',
+      },
+    ])
+    clock.advance(DAY_MS)
+    await pass(15_000)
+    expect(said.filter(({ type }) => type === 'day')[1]).toMatchObject({ date: '2026-06-02', polled: 0 })
+  })
+
+  it('begins to count anew with each term', async () => {
+    const { said, observer, be, pass } = announcing()
+    observer.leads(true)
+    await be({})
+    const { queued, events } = await commitOf('poll', 3)
+    observer.committed(queued, events, { startMs: 0, nowMs: 0 })
+    observer.leads(false)
+    await pass(3_600_000)
+    observer.leads(true)
+    await pass(DAY_MS)
+    expect(said.find(({ type }) => type === 'day')).toMatchObject({
+      polled: 0,
+      since: '2026-06-01T07:50:00.000Z',
+    })
+  })
+
+  it('never stands in the way when it cannot be told, and says so once', async () => {
+    const { said, lines, broker, observer, be, pass } = announcing()
+    observer.leads(true)
+    broker.away = true
+    await be({ lastGoodPollMs: START_MS })
+    await pass(15_000)
+    await pass(15_000)
+    expect(lines.map(({ event }) => event)).toEqual(['status.away'])
+    broker.away = false
+    await pass(15_000)
+    expect(said).toHaveLength(1)
+    expect(lines.map(({ event }) => event)).toEqual(['status.away', 'status.back'])
+  })
+})
