@@ -1,10 +1,11 @@
 /**
  * `npm run bench`: every figure of the issue with its goal, and a baseline from the same run where there is one.
- * `npm run bench -- store`, `-- kafka` or `-- process` runs a part. Owns the choice of parts.
+ * `npm run bench -- store`, `-- kafka`, `-- process` or `-- ingest` runs a part. Owns the choice of parts.
  */
 import { rmSync } from 'node:fs'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
 import { type Figure, formatFigure } from './figures.ts'
+import { ingestTable } from './ingest.ts'
 import { kafkaLogFigures } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
 import { demoFigures, startFigures } from './process.ts'
@@ -25,10 +26,13 @@ async function storeFigures(): Promise<Figure[]> {
   }
 }
 
-const parts: Record<string, () => Promise<Figure[]>> = {
-  store: storeFigures,
-  kafka: kafkaLogFigures,
-  process: async () => [...(await startFigures()), ...(await demoFigures())],
+const lines = (figures: readonly Figure[]): string[] => figures.map(formatFigure)
+/** Each gives the lines to print. */
+const parts: Record<string, () => Promise<string[]>> = {
+  store: async () => lines(await storeFigures()),
+  kafka: async () => lines(await kafkaLogFigures()),
+  process: async () => lines([...(await startFigures()), ...(await demoFigures())]),
+  ingest: ingestTable,
 }
 
 const [wanted = 'all'] = process.argv.slice(2)
@@ -40,5 +44,5 @@ for (const name of chosen) {
     process.exitCode = 2
     break
   }
-  for (const figure of await part()) process.stdout.write(`${formatFigure(figure)}\n`)
+  for (const line of await part()) process.stdout.write(`${line}\n`)
 }

@@ -4,11 +4,13 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { expect, it, test } from 'vitest'
 import { parse } from 'yaml'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { settingNames } from '../src/settings/schema.ts'
+import { loadSettings } from '../src/settings/settings.ts'
 import { VERSION } from '../src/version.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from './support/bridge-process.ts'
 import { settingNames as namesIn } from './support/page-rules.ts'
@@ -55,6 +57,28 @@ test('every setting in image, compose and the demo is one of the program', () =>
   const named = namesIn(texts.map((path) => ({ path, text: read(path) })))
   expect(named.size).toBeGreaterThan(10)
   expect([...named].filter((name) => !known.has(name))).toEqual([])
+})
+
+test('the bridges of the demo start with what compose gives them', () => {
+  const demo = parseEnv(read('deploy/demo.env'))
+  const filled = (text: string): string =>
+    text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, other: string) => {
+      if (demo[name] !== undefined) return demo[name]
+      if (kind === '?') throw new Error(`${name} is missing`)
+      return other
+    })
+  const secret = (path: string): string => {
+    if (!path.startsWith('/run/secrets/')) throw Object.assign(new Error(path), { code: 'ENOENT' })
+    return read(`deploy/demo-secrets/${path.slice('/run/secrets/'.length)}`)
+  }
+  for (const name of ['bridge-1', 'bridge-2']) {
+    const given = Object.entries(compose.services[name]?.environment ?? {})
+    const env = Object.fromEntries(given.map(([key, text]) => [key, filled(text)]))
+    const settings = loadSettings(env, secret)
+    expect(settings.warnings).toEqual([])
+    expect(settings.kafka?.brokers).toEqual(['kafka:19092'])
+    expect(settings.upstream).toMatchObject({ url: 'http://sandbox:8090/v2', key: 'sandbox-key' })
+  }
 })
 
 test('every image has a version, and ours and Node have those of package.json', () => {

@@ -1,0 +1,193 @@
+/**
+ * One morning of the synthetic market through one program, which is killed in its first burst and started again. Owns
+ * the market's beginning, the kill, and the comparison of topic and truth. Refuses to know which program it is.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Consumer } from 'kafkajs'
+import { contentHash } from '../../src/core/disclosure.ts'
+import type { Clock } from '../../src/lifecycle/clock.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { kafkaClient, uniqueName } from '../../test/support/kafka/clients.ts'
+
+/** Pays for a poll every five seconds in both programs. */
+export const WEEKLY_QUOTA = 151_200
+/** After the market's end a program that still owes something has this long. */
+const LONGEST_REST_MS = 60_000
+/** A program that is quiet for so long after the market's end will bring nothing more. */
+const QUIET_MS = 20_000
+const READY_TIMEOUT_MS = 60_000
+const LOOK_MS = 20
+
+/** A program that brings the market into a topic. */
+export interface Subject {
+  brokers: readonly string[]
+  /** Holds an item a record, as JSON; records without a guid are passed over. */
+  topic: string
+  pageSize: number
+  /** Starts a life of it; its files outlive it. */
+  start(upstream: { url: string; key: string }): ChildProcess
+}
+
+/** What became of one morning. */
+export interface Morning {
+  /** Item revisions that the market showed. */
+  shown: number
+  lost: number
+  doubled: number
+  /** Of each revision that came: from visible to appended, ms. */
+  delaysMs: number[]
+  /** Requests that the upstream counted. */
+  requests: number
+  peakMb: number
+}
+
+/**
+ * Runs it. The market begins, at 06:59:55, when the program has polled three times; its first burst is 6 to 14 s later.
+ * `killAfterMs` counts from the beginning.
+ */
+export async function runMorning(
+  subject: Subject,
+  { seed, killAfterMs }: { seed: number; killAfterMs: number },
+): Promise<Morning> {
+  const market = heldClock()
+  const sandbox = await startSandbox(
+    { scenario: 'morning-short', plan: 'advanced', weeklyQuota: WEEKLY_QUOTA, seed },
+    { clock: market.clock },
+  )
+  const memory = { peakMb: 0 }
+  let life = subject.start(sandbox)
+  const found = new Map<string, number[]>()
+  let consumer: Consumer | null = null
+  try {
+    await until(() => sandbox.usage().requests >= 3, READY_TIMEOUT_MS)
+    consumer = await readTopic(subject, found)
+    market.release()
+    const visibleMs = new Map<string, number>()
+    const watching = watch(sandbox, visibleMs, () => weigh(life, memory))
+    await wait(killAfterMs)
+    await end(life)
+    life = subject.start(sandbox)
+    await until(() => sandbox.finished(), 120_000)
+    await cameToRest(sandbox, found)
+    watching.stop()
+    return verdict(sandbox, found, visibleMs, memory.peakMb)
+  } finally {
+    await end(life)
+    await consumer?.disconnect()
+    await sandbox.close()
+  }
+}
+
+function verdict(
+  sandbox: Sandbox,
+  found: ReadonlyMap<string, readonly number[]>,
+  visibleMs: ReadonlyMap<string, number>,
+  peakMb: number,
+): Morning {
+  const revisions = sandbox.truth().items.map(keyOf)
+  const times = revisions.map((key) => found.get(key) ?? [])
+  return {
+    shown: revisions.length,
+    lost: times.filter((all) => all.length === 0).length,
+    doubled: times.reduce((sum, all) => sum + Math.max(0, all.length - 1), 0),
+    delaysMs: revisions.flatMap((key) => {
+      const [appendedMs] = found.get(key) ?? []
+      return appendedMs === undefined ? [] : [Math.max(0, appendedMs - (visibleMs.get(key) ?? appendedMs))]
+    }),
+    requests: sandbox.usage().requests,
+    peakMb,
+  }
+}
+
+/** The machine's clock, standing still until it is released: so that no program misses the market's beginning. */
+function heldClock(): { clock: Clock; release(): void } {
+  const heldMs = systemClock.now()
+  let releasedMs: number | null = null
+  const now = (): number => heldMs + (releasedMs === null ? 0 : systemClock.now() - releasedMs)
+  return {
+    clock: { now, after: systemClock.after },
+    release() {
+      releasedMs = systemClock.now()
+    },
+  }
+}
+
+/** Notes for each revision the machine's time at which it became visible; `also` runs with every look. */
+function watch(sandbox: Sandbox, visibleMs: Map<string, number>, also: () => void): { stop(): void } {
+  let seen = 0
+  const look = (): void => {
+    const nowMs = systemClock.now()
+    const { items, marketTime } = sandbox.truth()
+    for (const item of items.slice(seen))
+      visibleMs.set(keyOf(item), nowMs - (Date.parse(marketTime) - Date.parse(item.insertedAt)))
+    seen = items.length
+    also()
+  }
+  const timer = setInterval(look, LOOK_MS)
+  return { stop: () => clearInterval(timer) }
+}
+
+/** Reads the topic from its start, with the broker's time of each record, once it is there. */
+async function readTopic({ brokers, topic }: Subject, found: Map<string, number[]>): Promise<Consumer> {
+  const consumer = kafkaClient(brokers).consumer({ groupId: uniqueName('judge'), maxWaitTimeInMs: 200 })
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    eachMessage: async ({ message }) => {
+      const item: unknown = JSON.parse(String(message.value))
+      if (typeof item !== 'object' || item === null || !('guid' in item)) return
+      const key = keyOf({ guid: String(item.guid), contentHash: contentHash(item) })
+      found.set(key, [...(found.get(key) ?? []), Number(message.timestamp)])
+    },
+  })
+  return consumer
+}
+
+/** Resolves when everything has come, or nothing more does. */
+async function cameToRest(sandbox: Sandbox, found: ReadonlyMap<string, unknown>): Promise<void> {
+  const endMs = systemClock.now() + LONGEST_REST_MS
+  let sizeBefore = found.size
+  let movedMs = systemClock.now()
+  const revisions = sandbox.truth().items.map(keyOf)
+  while (systemClock.now() < Math.min(endMs, movedMs + QUIET_MS)) {
+    if (revisions.every((key) => found.has(key))) return
+    await wait(200)
+    if (found.size !== sizeBefore) movedMs = systemClock.now()
+    sizeBefore = found.size
+  }
+}
+
+/** Keeps the largest resident memory seen. */
+function weigh(life: ChildProcess, memory: { peakMb: number }): void {
+  if (!isAlive(life)) return
+  const residentKb = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${life.pid}/status`, 'utf8'))?.[1]
+  if (residentKb !== undefined) memory.peakMb = Math.max(memory.peakMb, Number(residentKb) / 1024)
+}
+
+/** Kills the life. Callable twice. */
+async function end(life: ChildProcess): Promise<void> {
+  if (!isAlive(life)) return
+  const gone = new Promise((resolve) => life.once('exit', resolve))
+  life.kill('SIGKILL')
+  await gone
+}
+
+function isAlive(life: ChildProcess): boolean {
+  return life.exitCode === null && life.signalCode === null
+}
+
+function keyOf({ guid, contentHash: hash }: { guid: string; contentHash: string }): string {
+  return `${guid} ${hash}`
+}
+
+async function until(holds: () => boolean, timeoutMs: number): Promise<void> {
+  const endMs = systemClock.now() + timeoutMs
+  while (!holds()) {
+    if (systemClock.now() > endMs) throw new Error(`nothing happened in ${timeoutMs / 1000} s`)
+    await wait(LOOK_MS)
+  }
+}
