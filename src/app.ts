@@ -185,7 +185,7 @@ async function buildApp(
     running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(
-    createOpsApp({ checks, metrics: freshMetrics(metrics, follower, clock), logger }),
+    createOpsApp({ checks, metrics: freshMetrics(metrics, { follower, tail, clock }), logger }),
     {
       ...settings.ops,
       setting: 'BRIDGE_OPS_PORT',
@@ -228,16 +228,21 @@ function readyLine(settings: Settings, publicListener: Listener, opsListener: Li
   }
 }
 
-/** The metrics with the follower's lag as it is at the scrape. */
+/** The metrics with what this node knows of the log, and the follower's lag, as they are at the scrape. */
 function freshMetrics(
   metrics: ReturnType<typeof createMetrics>,
-  follower: { lag: { events: number; sinceMs: number | null } },
-  clock: Clock,
+  parts: {
+    follower: { lag: { events: number; sinceMs: number | null } }
+    tail: { latest: number }
+    clock: Clock
+  },
 ) {
+  const { follower, tail, clock } = parts
   return {
     contentType: metrics.contentType,
     scrape(): Promise<string> {
       const { events, sinceMs } = follower.lag
+      metrics.logSequence.set({}, tail.latest + events)
       metrics.followerLagEvents.set({}, events)
       metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
       return metrics.scrape()

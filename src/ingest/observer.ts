@@ -89,7 +89,6 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
       metrics.gapsOpen.set({}, state.head.openGaps.length)
       metrics.pollInterval.set({}, config.pacing.pollIntervalMs() / 1000)
       metrics.pollLastSuccess.set({}, (state.lastGoodPollMs ?? 0) / 1000)
-      metrics.logSequence.set({}, state.head.sequence)
       const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
       metrics.quotaLimit.set({}, quota.limit)
       metrics.quotaUsed.set({}, quota.used)
