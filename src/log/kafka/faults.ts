@@ -23,6 +23,33 @@ export function isForbidden(error: unknown): boolean {
   return causesOf(error).some(({ type }) => type?.endsWith('AUTHORIZATION_FAILED'))
 }
 
+/** Codes of Node's TLS that say of the broker's certificate what only another setting can change. */
+const UNTRUSTED = new Set<unknown>([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/**
+ * `kafka`, which ends the process: the brokers answer, and what they say will be the same tomorrow (wrong password,
+ * certificate, protocol). null for everything that may heal by itself.
+ */
+export function hopeless(error: unknown): BridgeError | null {
+  if (error instanceof BridgeError && error.code === 'kafka') return error
+  const hit = causesOf(error).some(
+    ({ name, code }) =>
+      name === 'KafkaJSSASLAuthenticationError' || UNTRUSTED.has(code) || /^ERR_SSL_/.test(String(code)),
+  )
+  if (!hit) return null
+  return new BridgeError('kafka', `the brokers do not let this bridge in: ${reasonOf(error)}`, {
+    hint: hintFor(error),
+    cause: error,
+  })
+}
+
 /** `log_unavailable`: what could not be done, why, and what to look at. A BridgeError stays as it is. */
 export function unavailable(doing: string, error: unknown): BridgeError {
   if (error instanceof BridgeError) return error

@@ -13,6 +13,7 @@ import { claimLog } from './claim.ts'
 import { type KafkaConnection, kafkaSessions } from './client.ts'
 import { within } from './deadline.ts'
 import { readEnd } from './end.ts'
+import { hopeless, unavailable } from './faults.ts'
 import { followTopic } from './follow.ts'
 import type { OpenElections } from './leader.ts'
 import { createPlainWriter } from './plain-writer.ts'
@@ -59,7 +60,7 @@ const RETRY_MS = 1_000
 
 /**
  * Opens the log. It begins in the background: while Kafka is away everything that is asked of it waits, and
- * `waitingFor` says why.
+ * `waitingFor` says why. Where the brokers answer that this bridge will never be let in, everything throws `kafka`.
  */
 export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const { clock, logger, nativeKind, seam = {} } = options
@@ -78,6 +79,8 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     ensureTopics({ openSession, clock, settings: options.topics }, topics, signal)
 
   let waitingFor: string | null = 'Kafka has not answered yet'
+  /** The hint of the fault that was logged last. */
+  let told: string | null = null
   const begin = async (): Promise<void> => {
     const others = [otherTopic('fca'), otherTopic('native')]
     const all = [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, ...others, ...known]
@@ -85,15 +88,23 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       try {
         await createTopics(all)
         waitingFor = null
+        if (told !== null) logger.info('log.available')
       } catch (error) {
         if (closed.aborted) return
-        if (messageOf(error) !== waitingFor) logger.warn('log.unavailable', { error })
         waitingFor = messageOf(error)
+        const fatal = hopeless(error)
+        if (fatal !== null) throw fatal
+        // Its message may name another broker each time; its hint changes with what is wrong.
+        const { hint = '' } = unavailable('beginning', error)
+        if (hint !== told) logger.warn('log.unavailable', { error })
+        told = hint
         await sleep(clock, RETRY_MS, closed)
       }
     }
   }
   const begun = begin()
+  // Whoever asks for something hears of it.
+  begun.catch(ignore)
   const ready = (signal: AbortSignal): Promise<void> => within(clock, null, signal, begun)
 
   const running: Promise<void>[] = []
@@ -101,7 +112,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const started = (run: (signal: AbortSignal) => Promise<void>): (() => void) => {
     let asked = false
     return () => {
-      if (!asked) running.push(begun.then(() => run(closed)))
+      if (!asked) running.push(begun.then(() => run(closed), ignore))
       asked = true
     }
   }
@@ -179,12 +190,14 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     },
     async close() {
       closing.abort(new BridgeError('failed', 'the log is closed'))
-      await begun
+      await begun.catch(ignore)
       await elections.close()
       await Promise.all(running)
     },
   }
 }
+
+const ignore = (): void => undefined
 
 /** What `follow` gives, once the log has begun; ends when the signal aborts before. */
 async function* followWhen<T>(
@@ -192,6 +205,11 @@ async function* followWhen<T>(
   follow: () => AsyncIterable<T>,
   signal: AbortSignal,
 ): AsyncGenerator<T> {
-  await ready(signal).catch(() => undefined)
-  if (!signal.aborted) yield* follow()
+  try {
+    await ready(signal)
+  } catch (error) {
+    if (signal.aborted) return
+    throw error
+  }
+  yield* follow()
 }

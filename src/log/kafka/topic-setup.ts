@@ -46,7 +46,7 @@ export function topicConfig(
 
 /**
  * Makes those of the topics that are missing, with one partition each, and resolves when each has a leader.
- * @throws BridgeError `log_unavailable`; `settings` when a topic is there with several partitions; the signal's reason
+ * @throws BridgeError `log_unavailable`; `kafka` when a topic is there with several partitions; the signal's reason
  */
 export async function ensureTopics(
   parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings },
@@ -118,7 +118,7 @@ async function partitionsByTopic(admin: Admin): Promise<Map<string, number[]>> {
 
 function severalPartitions(name: string, count: number): BridgeError {
   return new BridgeError(
-    'settings',
+    'kafka',
     `the topic ${name} has ${count} partitions; the order of events needs one`,
     {
       hint: 'Choose another BRIDGE_TOPIC_PREFIX, or delete the topic if nothing in it is needed.',

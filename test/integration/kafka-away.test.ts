@@ -1,0 +1,97 @@
+/** Kafka is away when a bridge starts, or goes away under a leader: it waits, says so, and goes on by itself. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { kafkaSessions } from '../../src/log/kafka/client.ts'
+import { groupElections } from '../../src/log/kafka/leader.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { eventually, pullAll } from '../support/api-client.ts'
+import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { createTopic, kafkaClient, uniqueName } from '../support/kafka/clients.ts'
+import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
+import { kafkaRuntime } from '../support/kafka/for-tests.ts'
+import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+
+const runtime = await kafkaRuntime()
+const SESSION_MS = 6_000
+
+describe.skipIf(runtime === null)('while Kafka is away', () => {
+  let cluster: KafkaCluster
+  let proxy: KafkaProxy
+
+  beforeAll(async () => {
+    if (runtime !== null) cluster = await startCluster({ runtime, listeners: [PROXIED] })
+  })
+  afterAll(() => cluster?.stop())
+  beforeEach(async () => {
+    const [first] = await startProxies(cluster)
+    if (first !== undefined) proxy = first
+  })
+  afterEach(() => proxy.close())
+
+  it('a bridge that starts opens its listeners, is not ready, says so once, and goes on when Kafka is back', async () => {
+    using directory = temporaryDirectory()
+    const sandbox = await startSandbox(
+      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 5 },
+      { clock: systemClock },
+    )
+    try {
+      const refusal = proxy.refuse()
+      const bridge = await startBridge(
+        bridgeEnv(sandbox, directory.path, {
+          BRIDGE_KAFKA_BROKERS: cluster.addresses(PROXIED.name).join(','),
+          BRIDGE_UPSTREAM_PLAN: 'advanced',
+        }),
+      )
+      const lines = (event: string): number => bridge.stderr().split(`"event":"${event}"`).length - 1
+      await eventually(
+        () => lines('log.unavailable'),
+        (count) => count > 0,
+      )
+      await refusal.caught()
+      const response = await fetch(`${bridge.ready.ops}/readyz`)
+      expect([response.status, await response.json()]).toEqual([
+        503,
+        { ready: false, checks: { log: false, copy: 0, running: true } },
+      ])
+      expect(sandbox.usage().requests).toBe(0)
+      refusal.lift()
+      await eventually(
+        () => pullAll(bridge.ready.http),
+        (events) => events.length > 0,
+      )
+      expect((await fetch(`${bridge.ready.ops}/readyz`)).status).toBe(200)
+      expect([lines('log.unavailable'), lines('log.available')]).toEqual([1, 1])
+      expect(await bridge.stop()).toBe(0)
+    } finally {
+      await sandbox.close()
+    }
+  })
+
+  it('a leader that the group cannot hear ends its term by itself, and leads again afterwards', async () => {
+    const { logger, lines } = keepingLogger()
+    const brokers = cluster.addresses(PROXIED.name)
+    const connection = { brokers, clientId: 'away', tls: null, sasl: null }
+    const elections = groupElections({
+      openSession: kafkaSessions(connection, logger),
+      clock: systemClock,
+      logger,
+      groupId: uniqueName('away'),
+      topic: await createTopic(kafkaClient(cluster.brokers)),
+    })
+    try {
+      const { signal } = new AbortController()
+      const { lost } = await elections.campaign(signal)
+      const hole = proxy.blackHole()
+      const awayMs = performance.now()
+      await new Promise<void>((resolve) => lost.addEventListener('abort', () => resolve()))
+      expect(performance.now() - awayMs).toBeLessThan(SESSION_MS + 1_000)
+      expect(elections.stillHolds()).toBe(false)
+      hole.lift()
+      expect((await elections.campaign(signal)).lost.aborted).toBe(false)
+      expect(lines.filter(({ event }) => event === 'leader.won')).toHaveLength(2)
+    } finally {
+      await elections.close()
+    }
+  })
+})
