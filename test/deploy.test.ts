@@ -189,8 +189,11 @@ test('the health check is 0 beside a running bridge and 1 without one', async ()
   const port = new URL(bridge.ready.ops).port
   const check = () =>
     runTool(process.execPath, [join(root, 'deploy/health.ts')], { env: { BRIDGE_OPS_PORT: port } })
-  expect((await check()).code).toBe(0)
-  await bridge.stop()
+  try {
+    expect((await check()).code).toBe(0)
+  } finally {
+    await bridge.stop()
+  }
   expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port}`) })
 })
 

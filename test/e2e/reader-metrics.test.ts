@@ -14,10 +14,13 @@ test('a node that does not poll knows the last sequence all the same', async () 
   await log.close()
   const upstream = { url: 'http://127.0.0.1:9/v2', key: 'none' }
   const bridge = await startBridge(bridgeEnv(upstream, directory.path, { BRIDGE_ROLES: 'feed,api' }))
-  await eventually(
-    async () => (await fetch(`${bridge.ready.ops}/metrics`)).text(),
-    (text) => /^bridge_log_sequence 3$/m.test(text) && /^bridge_leader 0$/m.test(text),
-    10_000,
-  )
-  await bridge.stop()
+  try {
+    await eventually(
+      async () => (await fetch(`${bridge.ready.ops}/metrics`)).text(),
+      (text) => /^bridge_log_sequence 3$/m.test(text) && /^bridge_leader 0$/m.test(text),
+      10_000,
+    )
+  } finally {
+    await bridge.stop()
+  }
 })
