@@ -34,7 +34,7 @@ One line a check: ok, warn or fail, what was found, and after an arrow what to d
   --no-spend   does not try the key; trying it costs one request of the quota, and only
                where no bridge runs: a running one is asked instead
 
-Exit codes: 0 nothing failed, 3 settings, 4 upstream, 1 anything else`
+Exit codes: 0 nothing failed, 3 settings, 4 upstream, 5 Kafka, 1 anything else`
 
 /** Prints the findings. Rejects with the gravest where a check failed. */
 export async function doctorCommand(args: string[], context: CommandContext): Promise<void> {
@@ -85,7 +85,7 @@ async function examine(
   const key = bridge.status === null ? await keyFindings(settings, { maySpend, obstacle }, context) : []
   return [
     ...checkSettings(examined),
-    checkKafka(settings.kafka),
+    ...(await checkKafka(settings.kafka, clock, signal)),
     ...machine,
     ...upstream.findings,
     ...key,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { eventually, pullAll } from '../support/api-client.ts'
-import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { bridgeEnv, runToEnd, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { kafkaClient, uniqueName } from '../support/kafka/clients.ts'
 import { sharedBrokers } from '../support/kafka/for-tests.ts'
 import { readTopic } from '../support/kafka/read-topic.ts'
@@ -68,6 +68,27 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
     )
     expect(served).toEqual(written)
     expect(await again.stop()).toBe(0)
+  })
+
+  it('is looked at by the doctor, who tells what is not as the settings say and changes nothing', async () => {
+    using directory = temporaryDirectory()
+    const env = { ...kafka, BRIDGE_TOPIC_RETENTION: 'P7D', BRIDGE_ROLES: 'api' }
+    const { stdout, stderr, code } = await runToEnd(
+      ['doctor', '--json'],
+      bridgeEnv(sandbox, directory.path, { ...env, BRIDGE_HTTP_PORT: '65001' }),
+    )
+    if (stdout === '') throw new Error(stderr)
+    const { checks } = JSON.parse(stdout) as { checks: { level: string; name: string; finding: string }[] }
+    const of = (name: string) => checks.filter((check) => check.name === name)
+    expect(of('kafka')).toMatchObject([{ level: 'ok', finding: '1 broker answers' }])
+    expect(of('topics')).toMatchObject([
+      { level: 'warn', finding: expect.stringContaining('replication 1') },
+      {
+        level: 'warn',
+        finding: expect.stringMatching(/^retention.ms is 31536000000, not 604800000: .* more$/),
+      },
+    ])
+    expect([of('rights'), code]).toEqual([[], 0])
   })
 })
 

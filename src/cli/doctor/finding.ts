@@ -16,11 +16,11 @@ export interface Finding {
   /** What to do next; null where nothing is. */
   todo: string | null
   /** Which exit code a `fail` leads to. */
-  area: Extract<ErrorCode, 'settings' | 'upstream' | 'failed'>
+  area: Extract<ErrorCode, 'settings' | 'upstream' | 'kafka' | 'failed'>
 }
 
 const TONES: Record<Level, Tone> = { ok: 'soft', warn: 'strong', fail: 'alarm' }
-const AREAS: readonly Finding['area'][] = ['settings', 'upstream', 'failed']
+const AREAS: readonly Finding['area'][] = ['settings', 'upstream', 'kafka', 'failed']
 
 /** A finding with nothing to do about it. */
 export function fine(name: string, finding: string): Finding {
@@ -52,7 +52,7 @@ export function findingsJson(findings: readonly Finding[], clean: (text: string)
   return JSON.stringify({ ok: findings.every(({ level }) => level !== 'fail'), checks })
 }
 
-/** @throws BridgeError for the gravest area of a failed check: settings, then upstream, then the rest */
+/** @throws BridgeError for the gravest area of a failed check: settings, then upstream, then Kafka, then the rest */
 export function throwIfFailed(findings: readonly Finding[]): void {
   const failed = findings.filter(({ level }) => level === 'fail')
   const area = AREAS.find((candidate) => failed.some((finding) => finding.area === candidate))

@@ -1,11 +1,103 @@
 /**
  * What the doctor says of Kafka. Owns the advice. Refuses to make or change a topic.
  */
+import { knownFcaCodes, knownNativeCodes } from '../../core/categories.ts'
+import { BridgeError } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import { kafkaSessions } from '../../log/kafka/client.ts'
+import { inspectKafka, type KafkaReport, type OtherSetting } from '../../log/kafka/inspect.ts'
+import { codeTopics } from '../../log/kafka/topics.ts'
+import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import { type Finding, fine } from './finding.ts'
 
-/** Which log the settings choose. */
-export function checkKafka(kafka: KafkaSettings | null): Finding {
-  if (kafka === null) return fine('kafka', 'no brokers set: the embedded log is used')
-  return fine('kafka', `the log is on ${kafka.brokers.join(', ')}, in topics ${kafka.topics.prefix}.*`)
+/** Names shown of a longer list. */
+const MOST_NAMES = 3
+/** With fewer copies, or one in sync, the death of a broker can lose what was committed. */
+const SAFE_REPLICAS = 3
+
+/** Looks at the cluster that the settings choose. What it does is a finding; nothing is thrown but an abort. */
+export async function checkKafka(
+  kafka: KafkaSettings | null,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  if (kafka === null) return [fine('kafka', 'no brokers set: the embedded log is used')]
+  const { topics, ...access } = kafka
+  const openSession = kafkaSessions(
+    { ...access, clientId: `${topics.prefix}@doctor` },
+    createLogger({ level: 'silent', secrets: [] }),
+  )
+  const known = codeTopics({ fca: knownFcaCodes, native: knownNativeCodes })
+  try {
+    return kafkaFindings(await inspectKafka({ openSession, clock, settings: topics, known }, signal), kafka)
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error
+    return [finding('fail', 'kafka', error.message, error.hint ?? 'see that the brokers run')]
+  }
+}
+
+/** What a report means. */
+export function kafkaFindings(report: KafkaReport, { topics }: Pick<KafkaSettings, 'topics'>): Finding[] {
+  const { brokers, present, missing, others, refused } = report
+  const replication = topics.replication ?? Math.min(SAFE_REPLICAS, brokers)
+  const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
+  const several = present.filter(({ partitions }) => partitions !== 1).map(({ topic }) => topic)
+  const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)
+  const few = present.filter(({ replicas }) => replicas < SAFE_REPLICAS).map(({ topic }) => topic)
+  if (several.length > 0) {
+    const todo = 'choose another BRIDGE_TOPIC_PREFIX, or delete them if nothing in them is needed'
+    found.push(finding('fail', 'topics', `more than one partition: ${names(several)}`, todo))
+  }
+  if (missing.length > 0 && replication > brokers) {
+    const what = `replication ${replication} needs as many brokers, ${brokers} answer`
+    found.push(finding('fail', 'topics', what, 'start the others, or set BRIDGE_TOPIC_REPLICATION lower'))
+  } else if (present.length === 0) {
+    found.push(
+      fine('topics', `none yet; the first start makes ${missing.length}, replication ${replication}`),
+    )
+  } else if (missing.length > 0) {
+    const todo = 'start a bridge: it makes them. If they were there, restore them from a backup first'
+    found.push(finding('warn', 'topics', `missing: ${names(missing)}`, todo))
+  }
+  if (few.length > 0 || (present.length === 0 && replication < SAFE_REPLICAS)) {
+    const copies = few.length > 0 ? Math.min(...present.map(({ replicas }) => replicas)) : replication
+    const todo = 'use three brokers or more; to change topics that are there: kafka-reassign-partitions'
+    found.push(
+      finding('warn', 'topics', `replication ${copies}: no promise against the death of a broker`, todo),
+    )
+  }
+  if (behind.length > 0) {
+    found.push(finding('warn', 'topics', `replicas behind: ${names(behind)}`, 'look at the brokers'))
+  }
+  found.push(...settingFindings(others))
+  for (const why of refused) {
+    found.push(finding('fail', 'rights', why, 'give this user the rights of docs/kafka-security.md'))
+  }
+  if (found.every(({ level }) => level === 'ok') && present.length > 0) {
+    found.push(fine('topics', `${present.length} as the settings say`))
+  }
+  return found
+}
+
+/** One finding for each setting and value, however many topics have it. */
+function settingFindings(others: readonly OtherSetting[]): Finding[] {
+  const groups = Map.groupBy(others, ({ name, found, expected }) => `${name} is ${found}, not ${expected}`)
+  return [...groups].map(([what, group]) =>
+    finding(
+      'warn',
+      'topics',
+      `${what}: ${names(group.map(({ topic }) => topic))}`,
+      'change it with kafka-configs --alter, or the setting; a bridge changes no topic that is there',
+    ),
+  )
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : ''
+  return `${all.slice(0, MOST_NAMES).join(', ')}${more}`
+}
+
+function finding(level: 'warn' | 'fail', name: string, what: string, todo: string): Finding {
+  return { level, name, finding: what, todo, area: 'kafka' }
 }

@@ -21,18 +21,7 @@ import { readRejected } from './rejected.ts'
 import { createStateTail } from './state-tail.ts'
 import { createTables } from './table.ts'
 import { ensureTopics, type TopicSettings } from './topic-setup.ts'
-import {
-  ALL,
-  codeTopic,
-  GAPS,
-  LEADER,
-  otherTopic,
-  REJECTED,
-  STATE,
-  STATUS,
-  TABLES,
-  topicName,
-} from './topics.ts'
+import { ALL, codeTopics, LEADER, REJECTED, STATE, STATUS, startTopics, TABLES, topicName } from './topics.ts'
 
 /** What a log on Kafka is opened with. */
 export interface KafkaLogOptions {
@@ -71,10 +60,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const open = (): void => closed.throwIfAborted()
   const reading = { openSession, clock, logger }
   const named = (topic: string): string => topicName(prefix, topic)
-  const known = new Set([
-    ...options.knownCodes.fca.map((code) => codeTopic('fca', code)),
-    ...options.knownCodes.native.map((code) => codeTopic('native', code)),
-  ])
+  const known = codeTopics(options.knownCodes)
   const createTopics = (topics: readonly string[], signal = closed): Promise<void> =>
     ensureTopics({ openSession, clock, settings: options.topics }, topics, signal)
 
@@ -82,8 +68,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   /** The hint of the fault that was logged last. */
   let told: string | null = null
   const begin = async (): Promise<void> => {
-    const others = [otherTopic('fca'), otherTopic('native')]
-    const all = [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, ...others, ...known]
+    const all = startTopics(known)
     while (waitingFor !== null && !closed.aborted) {
       try {
         await createTopics(all)

@@ -51,6 +51,20 @@ export function otherTopic(kind: TopicKind): string {
   return `${kind}.${OTHER}`
 }
 
+/** Topics of these codes. */
+export function codeTopics(codes: { fca: readonly string[]; native: readonly string[] }): Set<string> {
+  return new Set([
+    ...codes.fca.map((code) => codeTopic('fca', code)),
+    ...codes.native.map((code) => codeTopic('native', code)),
+  ])
+}
+
+/** Every topic that is there from the start, with the topics of known codes. */
+export function startTopics(known: ReadonlySet<string>): string[] {
+  const others = [otherTopic('fca'), otherTopic('native')]
+  return [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, ...others, ...known]
+}
+
 /** Every topic that an event's categories name, each once. Gap events name none. */
 export function namedTopics(event: Pick<Committed, 'type' | 'data'>, nativeKind: string): string[] {
   if (isGap(event.type)) return []

@@ -1,0 +1,116 @@
+/**
+ * Kafka as it stands, for an operator: brokers, topics, their settings, what this user may read. Owns the looking.
+ * Refuses to make or change anything, to judge, and to try what only a write would show.
+ */
+import kafkajs, { type Admin } from 'kafkajs'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { OpenSession } from './client.ts'
+import { within } from './deadline.ts'
+import { unavailable } from './faults.ts'
+import { type TopicSettings, topicConfig } from './topic-setup.ts'
+import { ALL, startTopics, topicName } from './topics.ts'
+
+/** A setting of a topic that is not as a bridge would make it now. */
+export interface OtherSetting {
+  topic: string
+  name: string
+  found: string
+  expected: string
+}
+
+/** What was found. Topics by their full names. */
+export interface KafkaReport {
+  brokers: number
+  /** Topics that a start would make, and that this user sees or does not. */
+  present: readonly { topic: string; partitions: number; replicas: number; inSync: number }[]
+  missing: readonly string[]
+  others: readonly OtherSetting[]
+  /** Why settings, or events, or the group could not be read with this user's rights; empty where nothing was refused. */
+  refused: readonly string[]
+}
+
+const LIMIT_MS = 15_000
+
+/**
+ * Looks at the cluster.
+ * @throws BridgeError `log_unavailable` when it cannot be reached, or does not let this user in; the signal's reason
+ */
+export async function inspectKafka(
+  parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings; known: ReadonlySet<string> },
+  signal: AbortSignal,
+): Promise<KafkaReport> {
+  const session = parts.openSession()
+  const { prefix } = parts.settings
+  const look = async (): Promise<KafkaReport> => {
+    const admin = session.kafka.admin()
+    await admin.connect()
+    const { brokers } = await admin.describeCluster()
+    const { topics } = await admin.fetchTopicMetadata()
+    const wanted = new Map(startTopics(parts.known).map((topic) => [topicName(prefix, topic), topic]))
+    const present = topics
+      .filter(({ name }) => wanted.has(name))
+      .map(({ name, partitions }) => ({
+        topic: name,
+        partitions: partitions.length,
+        replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+        inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
+      }))
+    const seen = new Set(present.map(({ topic }) => topic))
+    const refused: string[] = []
+    const trying = async <T>(doing: string, otherwise: T, work: () => Promise<T>): Promise<T> => {
+      try {
+        return await work()
+      } catch (error) {
+        refused.push(unavailable(doing, error).message)
+        return otherwise
+      }
+    }
+    const all = topicName(prefix, ALL)
+    if (seen.has(all)) await trying('reading events', null, () => session.partitions.offsets(all))
+    await trying('asking for the group of leaders', null, () => admin.describeGroups([`${prefix}.leader`]))
+    const others = await trying('reading the settings of topics', [], () =>
+      otherSettings(admin, present, wanted, parts.settings),
+    )
+    const missing = [...wanted.keys()].filter((name) => !seen.has(name))
+    return { brokers: brokers.length, present, missing, others, refused }
+  }
+  try {
+    return await within(parts.clock, LIMIT_MS, signal, look())
+  } catch (error) {
+    signal.throwIfAborted()
+    throw unavailable('looking at the cluster', error)
+  } finally {
+    session.end()
+  }
+}
+
+async function otherSettings(
+  admin: Admin,
+  present: KafkaReport['present'],
+  wanted: ReadonlyMap<string, string>,
+  settings: TopicSettings,
+): Promise<OtherSetting[]> {
+  if (present.length === 0) return []
+  const expected = new Map(
+    present.map(({ topic, replicas }) => [
+      topic,
+      topicConfig(wanted.get(topic) ?? topic, settings, replicas),
+    ]),
+  )
+  // Node finds this name only inside the default export.
+  const { TOPIC: topic } = kafkajs.ConfigResourceTypes
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [...expected].map(([name, config]) => ({
+      type: topic,
+      name,
+      configNames: Object.keys(config),
+    })),
+  })
+  return resources.flatMap(({ resourceName, configEntries }) =>
+    Object.entries(expected.get(resourceName) ?? {}).flatMap(([name, value]) => {
+      const found = configEntries.find(({ configName }) => configName === name)?.configValue ?? 'unknown'
+      return found === value ? [] : [{ topic: resourceName, name, found, expected: value }]
+    }),
+  )
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { checkKafka, kafkaFindings } from '../../../src/cli/doctor/kafka.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import type { KafkaReport } from '../../../src/log/kafka/inspect.ts'
+import type { KafkaSettings } from '../../../src/settings/kafka.ts'
+
+const never = new AbortController().signal
+const settings: KafkaSettings = {
+  brokers: ['127.0.0.1:1'],
+  tls: null,
+  sasl: null,
+  topics: { prefix: 'p', replication: null, retentionMs: 86_400_000, allRetentionMs: null },
+}
+const whole: KafkaReport = {
+  brokers: 3,
+  present: ['p.all', 'p.gaps'].map((topic) => ({ topic, partitions: 1, replicas: 3, inSync: 3 })),
+  missing: [],
+  others: [],
+  refused: [],
+}
+
+function lines(report: Partial<KafkaReport>, topics: Partial<KafkaSettings['topics']> = {}): string[] {
+  const found = kafkaFindings({ ...whole, ...report }, { topics: { ...settings.topics, ...topics } })
+  return found.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
+}
+
+describe('the doctor of Kafka', () => {
+  test('says that the embedded log is used where no brokers are set', async () => {
+    expect(await checkKafka(null, systemClock, never)).toMatchObject([{ level: 'ok', name: 'kafka' }])
+  })
+
+  test('fails where nobody answers, and says what to look at', async () => {
+    expect(await checkKafka(settings, systemClock, never)).toMatchObject([
+      { level: 'fail', area: 'kafka', todo: expect.stringContaining('BRIDGE_KAFKA_BROKERS') },
+    ])
+  })
+
+  test('has nothing to say of topics that are as the settings say', () => {
+    expect(lines({})).toEqual(['ok kafka: 3 brokers answer', 'ok topics: 2 as the settings say'])
+    expect(lines({ present: [], missing: ['p.all', 'p.gaps'] })).toEqual([
+      'ok kafka: 3 brokers answer',
+      'ok topics: none yet; the first start makes 2, replication 3',
+    ])
+  })
+
+  test('names what is missing, what has several partitions, what is not safe, what lags', () => {
+    expect(lines({ missing: ['p.gaps'] })[1]).toBe('warn topics: missing: p.gaps')
+    const odd = { topic: 'p.all', partitions: 2, replicas: 1, inSync: 1 }
+    expect(lines({ present: [odd] })).toEqual([
+      'ok kafka: 3 brokers answer',
+      'fail topics: more than one partition: p.all',
+      'warn topics: replication 1: no promise against the death of a broker',
+    ])
+    const behind = { topic: 'p.all', partitions: 1, replicas: 3, inSync: 2 }
+    expect(lines({ present: [behind] })[1]).toBe('warn topics: replicas behind: p.all')
+  })
+
+  test('says before the first start that the replication cannot be had', () => {
+    expect(lines({ brokers: 1, present: [], missing: ['p.all'] }, { replication: 3 })[1]).toBe(
+      'fail topics: replication 3 needs as many brokers, 1 answer',
+    )
+    expect(lines({ brokers: 1, present: [], missing: ['p.all'] })[2]).toContain('warn topics: replication 1')
+  })
+
+  test('tells a setting once, however many topics have it', () => {
+    const others = ['a', 'b', 'c', 'd', 'e'].map((code) => ({
+      topic: `p.fca.${code}`,
+      name: 'retention.ms',
+      found: '604800000',
+      expected: '86400000',
+    }))
+    expect(lines({ others })).toEqual([
+      'ok kafka: 3 brokers answer',
+      'warn topics: retention.ms is 604800000, not 86400000: p.fca.a, p.fca.b, p.fca.c and 2 more',
+    ])
+  })
+
+  test('fails where this user may not look', () => {
+    expect(lines({ refused: ['Kafka: reading events failed: Not authorized'] })[1]).toBe(
+      'fail rights: Kafka: reading events failed: Not authorized',
+    )
+  })
+})
