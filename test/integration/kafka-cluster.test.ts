@@ -1,5 +1,7 @@
-/** Three brokers that replicate: what a moving coordinator is tested on. */
+/** Three brokers that replicate: what a moving coordinator, and a broker that stays away, are tested on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openKafkaLog } from '../../src/log/kafka/log.ts'
+import { sampleEvent } from '../log/samples.ts'
 import {
   createTopic,
   kafkaClient,
@@ -10,6 +12,7 @@ import {
 } from '../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
+import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
 import { namedBrokers } from '../support/kafka/metadata.ts'
 
 const runtime = await kafkaRuntime()
@@ -38,5 +41,40 @@ describe.skipIf(runtime === null)('three brokers', () => {
     const named = await namedBrokers(node?.address ?? '')
     expect(named.map(({ nodeId }) => nodeId).sort()).toEqual([1, 2, 3])
     expect(await readUntil(kafka, topic, 'two')).toEqual(['one', 'two'])
+  })
+  it('carry a log that begins without one of them, whose foreign topics have no leader', async () => {
+    const kafka = kafkaClient(cluster.brokers)
+    const [, , away] = cluster.nodes
+    if (away === undefined) throw new Error('three nodes were asked for')
+    const foreign = uniqueName('foreign')
+    const admin = kafka.admin()
+    await admin.connect()
+    const replicaAssignment = [{ partition: 0, replicas: [away.nodeId] }]
+    await admin.createTopics({ topics: [{ topic: foreign, replicaAssignment }], waitForLeaders: false })
+    const options = kafkaLogOptions(cluster.brokers)
+    const topics = { ...options.topics, replication: 3 }
+    const before = openKafkaLog({ ...options, topics })
+    await before.end(AbortSignal.timeout(20_000))
+    await before.close()
+    await away.kill()
+    const isLed = (): Promise<boolean> =>
+      admin.fetchTopicMetadata({ topics: [foreign] }).then(
+        () => true,
+        () => false,
+      )
+    await expect.poll(isLed, { timeout: 20_000 }).toBe(false)
+    await admin.disconnect()
+
+    const log = openKafkaLog({ ...options, topics })
+    try {
+      const signal = AbortSignal.timeout(30_000)
+      const writer = await log.claim(await log.campaign(signal), signal)
+      const category = [{ kind: 'FCA', code: 'NEVER_SEEN' }]
+      const data = JSON.stringify({ ...JSON.parse(sampleEvent(1).data), category })
+      expect(await writer.commit({ events: [{ ...sampleEvent(1), data }] })).toMatchObject([{ sequence: 1 }])
+    } finally {
+      await log.close()
+      await away.start()
+    }
   })
 })

@@ -23,6 +23,20 @@ export function isForbidden(error: unknown): boolean {
   return causesOf(error).some(({ type }) => type?.endsWith('AUTHORIZATION_FAILED'))
 }
 
+/** What a broker says of a topic that it will not make as it is asked for: a policy, a limit, brokers that are away. */
+const REFUSALS = new Set<unknown>([
+  'INVALID_CONFIG',
+  'INVALID_PARTITIONS',
+  'INVALID_REPLICATION_FACTOR',
+  'INVALID_TOPIC_EXCEPTION',
+  'POLICY_VIOLATION',
+])
+
+/** True when the broker has answered that it does not make the topics. False where nothing is known of them. */
+export function isRefusedTopic(error: unknown): boolean {
+  return isForbidden(error) || causesOf(error).some(({ type }) => REFUSALS.has(type))
+}
+
 /** Codes of Node's TLS that say of the broker's certificate what only another setting can change. */
 const UNTRUSTED = new Set<unknown>([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

@@ -3,6 +3,30 @@
  * another version may differ, so the version is pinned and the conformance suite runs over this.
  */
 
+declare module 'kafkajs/src/broker/index.js' {
+  type MetadataRequests = typeof import('kafkajs/src/protocol/requests/metadata/index.js')
+  class Broker {
+    connectionPool: import('./internals.ts').KafkaJsBroker['connectionPool']
+    allowAutoTopicCreation: boolean
+    /** The newest version of a request that this broker and kafkajs know. */
+    lookupRequest(key: number, requests: MetadataRequests): ReturnType<MetadataRequests['protocol']>
+    metadata(topics?: string[]): Promise<import('./internals.ts').DecodedMetadata>
+    disconnect(): Promise<void>
+  }
+  export = Broker
+}
+
+declare module 'kafkajs/src/protocol/requests/metadata/index.js' {
+  type Metadata = import('./internals.ts').DecodedMetadata
+  const metadataRequests: {
+    protocol(of: { version: number }): (asked: { topics: string[]; allowAutoTopicCreation: boolean }) => {
+      request: unknown
+      response: { decode(payload: Buffer): Promise<Metadata>; parse(decoded: Metadata): Promise<Metadata> }
+    }
+  }
+  export = metadataRequests
+}
+
 declare module 'kafkajs/src/cluster/index.js' {
   class Cluster {
     constructor(options: import('./internals.ts').ClusterOptions)

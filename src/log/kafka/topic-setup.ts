@@ -105,15 +105,10 @@ async function haveLeaders(admin: Admin, names: readonly string[]): Promise<bool
   })
 }
 
-/** The leader of each partition, by topic; empty while a leader is being chosen somewhere. */
+/** The leader of each partition, −1 while it has none, by topic. */
 async function partitionsByTopic(admin: Admin): Promise<Map<string, number[]>> {
-  try {
-    const { topics } = await admin.fetchTopicMetadata()
-    return new Map(topics.map(({ name, partitions }) => [name, partitions.map(({ leader }) => leader)]))
-  } catch (error) {
-    if ((error as { type?: string }).type === 'LEADER_NOT_AVAILABLE') return new Map()
-    throw error
-  }
+  const { topics } = await admin.fetchTopicMetadata()
+  return new Map(topics.map(({ name, partitions }) => [name, partitions.map(({ leader }) => leader)]))
 }
 
 function severalPartitions(name: string, count: number): BridgeError {

@@ -11,7 +11,7 @@ import { COMMIT_LIMIT } from '../log.ts'
 import { afterCommit, afterSpend, placed } from '../state.ts'
 import { changedRows } from '../state-rows.ts'
 import { type Books, bookRows, NONCE_KEY, nameTopics, newChoices, placeEvents } from './books.ts'
-import { isFencing, isForbidden, unknownOutcome } from './faults.ts'
+import { isFencing, isRefusedTopic, unknownOutcome } from './faults.ts'
 import { type NewRecord, rejectedRecord } from './records.ts'
 import { REJECTED, STATE, type TopicChoice, topicName } from './topics.ts'
 import type { Transactions } from './transactions.ts'
@@ -124,7 +124,7 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
   }
 }
 
-/** The choices with their topics made; where that is not allowed, the codes share a topic. */
+/** The choices with their topics made; where brokers refuse that, the codes share a topic: no event waits for one. */
 async function withTopics(
   { createTopics }: WriterParts,
   choices: Map<string, TopicChoice>,
@@ -135,7 +135,7 @@ async function withTopics(
     await createTopics(wanted)
     return choices
   } catch (error) {
-    if (!isForbidden(error)) throw error
+    if (!isRefusedTopic(error)) throw error
     return new Map([...choices].map(([topic, choice]) => [topic, { ...choice, own: false }]))
   }
 }

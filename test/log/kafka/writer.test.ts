@@ -77,15 +77,17 @@ describe('a writer on Kafka', () => {
     }
   })
 
-  it('makes a new code’s topic first, and uses the shared one where it may not', async () => {
+  it('makes a new code’s topic first, and uses the shared one where brokers refuse it', async () => {
     const allowed = writerOver()
     await allowed.writer.commit({ events: [fca('NEW')] })
     expect([...(allowed.written[0]?.keys() ?? [])]).toContain('p.fca.NEW')
-    const forbidden = writerOver(async () => {
-      const cause = Object.assign(new Error('not authorised'), { type: 'TOPIC_AUTHORIZATION_FAILED' })
-      throw new BridgeError('log_unavailable', 'creating topics failed', { cause })
-    })
-    await forbidden.writer.commit({ events: [fca('NEW')] })
-    expect([...(forbidden.written[0]?.keys() ?? [])]).toContain('p.fca._other')
+    for (const type of ['TOPIC_AUTHORIZATION_FAILED', 'INVALID_REPLICATION_FACTOR', 'POLICY_VIOLATION']) {
+      const refused = writerOver(async () => {
+        const cause = Object.assign(new Error('refused'), { type })
+        throw new BridgeError('log_unavailable', 'creating topics failed', { cause })
+      })
+      await refused.writer.commit({ events: [fca('NEW')] })
+      expect([...(refused.written[0]?.keys() ?? [])]).toContain('p.fca._other')
+    }
   })
 })
