@@ -84,8 +84,9 @@ export function createFollower(parts: FollowerParts): Follower {
       hear(batch.at(-1)?.sequence ?? heard)
       const [first, ...rest] = batch
       if (first === undefined) continue
-      if (!shared && !(unchecked ? isLastOf(archive, first) : goesOn(archive, first))) return 'differs'
-      await take(unchecked ? rest : batch)
+      const again = unchecked && isLastOf(archive, first)
+      if (!shared && !again && !goesOn(archive, first)) return 'differs'
+      await take(again ? rest : batch)
       unchecked = false
       if (heard === tail.latest) sinceMs = null
     }
@@ -98,8 +99,13 @@ export function createFollower(parts: FollowerParts): Follower {
   }
   const compare = async (signal: AbortSignal): Promise<void> => {
     if (!shared) {
-      const { epoch, sequence } = await log.end(signal)
+      const { epoch, sequence, allDropped } = await log.end(signal)
       if (archive.epoch !== epoch || archive.latest > sequence) rebuild()
+      if (allDropped && archive.latest < sequence) {
+        rebuild()
+        // What is not kept anywhere is not waited for.
+        tail.reset(sequence)
+      }
       hear(sequence)
     }
     isCompared = true
@@ -149,8 +155,9 @@ export function createFollower(parts: FollowerParts): Follower {
   }
 }
 
+/** The copy's last event itself may have been dropped by age: then the log begins after it, in its epoch. */
 function goesOn(archive: Archive, event: Committed): boolean {
-  return archive.latest === 0 || event.sequence === archive.latest + 1
+  return archive.latest === 0 || (event.sequence === archive.latest + 1 && event.epoch === archive.epoch)
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

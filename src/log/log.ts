@@ -152,6 +152,8 @@ export interface LogEnd {
   epoch: string | null
   /** Of the last committed event; 0 before the first. */
   sequence: number
+  /** Everything up to there was dropped by age: `follow` gives nothing before the next event. Absent where it was not. */
+  allDropped?: true
 }
 
 export interface Log {

@@ -145,6 +145,30 @@ describe('the follower', () => {
     expect(archive.committed(0, 1000)).toEqual(await followed(log, 400, 500))
   })
 
+  it('does not wait for events that were all dropped, and goes on with the next', async () => {
+    const log = createMemoryLog()
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 20) })
+    const dropped: Log = {
+      ...keptFrom(log, 21),
+      end: async (signal) => ({ ...(await log.end(signal)), allDropped: true }),
+    }
+    const held = memoryArchive((await followed(log, 0, 20)).slice(0, 20))
+    const copies = [held, memoryArchive(), memoryArchive((await followed(log, 0, 5)).slice(0, 5))]
+    const followers = copies.map((archive) => following(dropped, archive))
+    for (const { caughtUp, follower } of followers) {
+      await caughtUp(20)
+      expect(follower.progress).toBe(1)
+    }
+    await writer.commit({ events: sampleEvents(21, 22) })
+    for (const { caughtUp } of followers) await caughtUp(22)
+    expect(copies.map(({ oldest, latest }) => [oldest, latest])).toEqual([
+      [1, 22],
+      [21, 22],
+      [21, 22],
+    ])
+  })
+
   it('rebuilds a copy that ends before the log begins, when it starts and while it runs', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)

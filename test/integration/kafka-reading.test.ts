@@ -102,6 +102,18 @@ describe.skipIf(brokers.length === 0)('a claim', () => {
     await expect(claimed(log)).rejects.toEqual(damaged)
   })
 
+  it('says of its end that nothing is kept before it, and goes on behind it', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    await (await claimed(log)).commit({ events: sampleEvents(1, 2) })
+    const signal = AbortSignal.timeout(20_000)
+    expect(await log.end(signal)).toEqual({ epoch: expect.any(String), sequence: 2 })
+    // Two events and the end of their transaction.
+    await dropBefore(`${options.topics.prefix}.all`, 3)
+    expect(await log.end(signal)).toEqual({ epoch: expect.any(String), sequence: 2, allDropped: true })
+    expect(await (await claimed(log)).commit({ events: sampleEvents(3, 3) })).toMatchObject([{ sequence: 3 }])
+  })
+
   it('stops when its signal aborts while Kafka is away', async () => {
     const log = logs.open(kafkaLogOptions(['127.0.0.1:1']))
     const ended = new AbortController()

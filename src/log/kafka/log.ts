@@ -155,7 +155,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       const either = AbortSignal.any([signal, closed])
       either.throwIfAborted()
       await ready(either)
-      return readEnd(reading, named(STATE), either)
+      return readEnd(reading, { state: named(STATE), all: named(ALL) }, either)
     },
     async rejected(limit) {
       open()
