@@ -30,7 +30,10 @@ const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS'
 /** A rejected item is kept as it came, and upstream's answers may have 64 MiB. */
 const LARGEST_REJECTED_BYTES = 65 * 1024 * 1024
 
-/** Kafka's settings of a topic, by their names there. `topic` is the part after the prefix. */
+/**
+ * Kafka's settings of a topic, by their names there. `topic` is the part after the prefix. Records are dropped a segment
+ * at a time, and a segment that is written to stays open for a week by default: a day's retention needs shorter ones.
+ */
 export function topicConfig(
   topic: string,
   settings: TopicSettings,
@@ -40,6 +43,7 @@ export function topicConfig(
     'message.timestamp.type': 'LogAppendTime',
     'min.insync.replicas': replicas >= 3 ? '2' : '1',
     ...(topic === STATE || topic === TABLES ? compacted() : kept(retentionOf(topic, settings))),
+    ...(topic === STATUS ? { 'segment.ms': String(HOUR_MS) } : {}),
     ...(topic === REJECTED ? { 'max.message.bytes': String(LARGEST_REJECTED_BYTES) } : {}),
   }
 }

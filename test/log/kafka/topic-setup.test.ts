@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import { topicConfig } from '../../../src/log/kafka/topic-setup.ts'
+
+const settings = { prefix: 'p', replication: null, retentionMs: 5, allRetentionMs: null }
+
+describe('the settings of topics', () => {
+  it('keep the status a day, in segments that end before it does', () => {
+    const { 'retention.ms': retention, 'segment.ms': segment } = topicConfig('status', settings, 3)
+    expect(retention).toBe('86400000')
+    expect(Number(segment)).toBeLessThan(Number(retention))
+  })
+
+  it('keep events as long as they are told to, and two copies in sync of three', () => {
+    const kept = { 'cleanup.policy': 'delete', 'min.insync.replicas': '2' }
+    expect(topicConfig('all', settings, 3)).toMatchObject({ ...kept, 'retention.ms': '-1' })
+    expect(topicConfig('fca.REN', settings, 3)).toMatchObject({ ...kept, 'retention.ms': '5' })
+    expect(topicConfig('gaps', settings, 2)).toMatchObject({ 'min.insync.replicas': '1' })
+  })
+})
