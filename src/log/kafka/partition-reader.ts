@@ -53,12 +53,14 @@ export async function* readPartition(
   let offset = from === 'earliest' ? null : from
   let rewound: ReadBatch['rewound'] = null
   let atEnd = false
+  /** The broker gave nothing though it knows of more, as one that has just taken a partition over may. */
+  let stalled = false
   try {
     while (!signal.aborted) {
       const fetched: Fetched | null = await connection.attempt(topic, async ({ partitions }) => {
         offset ??= (await partitions.offsets(topic)).earliest
         const answer = await partitions.fetch(topic, offset, {
-          maxWaitMs: atEnd ? WAIT_MS : 0,
+          maxWaitMs: atEnd || stalled ? WAIT_MS : 0,
           maxBytes: MOST_BYTES,
         })
         if (answer.errorCode === OFFSET_OUT_OF_RANGE) {
@@ -73,6 +75,7 @@ export async function* readPartition(
       if (fetched === null) continue
       const wasAtEnd = atEnd
       atEnd = fetched.nextOffset >= fetched.lastStableOffset
+      stalled = fetched.nextOffset === offset
       offset = fetched.nextOffset
       if (fetched.records.length === 0 && rewound === null && (wasAtEnd || !atEnd)) continue
       yield { records: fetched.records, nextOffset: fetched.nextOffset, atEnd, rewound }
