@@ -28,6 +28,7 @@ import type { Chance, Clock } from './lifecycle/clock.ts'
 import { createReleaseStack } from './lifecycle/release-stack.ts'
 import { type Role, superviseRoles } from './lifecycle/supervisor.ts'
 import { openLog } from './log/open.ts'
+import type { Seam } from './log/seam.ts'
 import { createLogger } from './obs/logger.ts'
 import { createMetrics } from './obs/metrics.ts'
 import { loadCalendar } from './settings/calendar-file.ts'
@@ -53,14 +54,19 @@ export interface App {
   runUntil(signal: AbortSignal): Promise<void>
 }
 
+/** What the product takes from outside besides its settings. */
+export interface AppParts {
+  clock: Clock
+  chance: Chance
+  /** Where a test breaks a claim or a commit on Kafka; production gives none. */
+  seam?: Seam
+}
+
 /** Starts everything up to open listeners; the roles begin with `runUntil`. Leaves nothing open when it rejects. */
-export async function startApp(
-  settings: Settings,
-  { clock, chance }: { clock: Clock; chance: Chance },
-): Promise<App> {
+export async function startApp(settings: Settings, parts: AppParts): Promise<App> {
   const stack = createReleaseStack()
   try {
-    return await buildApp(settings, clock, chance, stack)
+    return await buildApp(settings, parts, stack)
   } catch (error) {
     await stack.release()
     throw error
@@ -69,8 +75,7 @@ export async function startApp(
 
 async function buildApp(
   settings: Settings,
-  clock: Clock,
-  chance: Chance,
+  { clock, chance, seam }: AppParts,
   stack: ReturnType<typeof createReleaseStack>,
 ): Promise<App> {
   const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
@@ -86,6 +91,7 @@ async function buildApp(
     nativeKind,
     clock,
     logger,
+    ...(seam && { seam }),
     onUpgrade: ({ sequence, latest }) => logger.info('archive.upgrade', { sequence, latest }),
   })
   stack.push('the log', opened.close)

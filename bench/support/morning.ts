@@ -7,9 +7,9 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Consumer } from 'kafkajs'
 import { contentHash } from '../../src/core/disclosure.ts'
-import type { Clock } from '../../src/lifecycle/clock.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { heldClock } from '../../test/support/held-clock.ts'
 import { kafkaClient, uniqueName } from '../../test/support/kafka/clients.ts'
 
 /** Pays for a poll every five seconds in both programs. */
@@ -99,19 +99,6 @@ function verdict(
     }),
     requests: sandbox.usage().requests,
     peakMb,
-  }
-}
-
-/** The machine's clock, standing still until it is released: so that no program misses the market's beginning. */
-function heldClock(): { clock: Clock; release(): void } {
-  const heldMs = systemClock.now()
-  let releasedMs: number | null = null
-  const now = (): number => heldMs + (releasedMs === null ? 0 : systemClock.now() - releasedMs)
-  return {
-    clock: { now, after: systemClock.after },
-    release() {
-      releasedMs = systemClock.now()
-    },
   }
 }
 

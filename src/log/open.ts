@@ -12,6 +12,7 @@ import type { KafkaSettings } from '../settings/kafka.ts'
 import { groupElections } from './kafka/leader.ts'
 import { type KafkaLogOptions, openKafkaLog } from './kafka/log.ts'
 import type { Log } from './log.ts'
+import type { Seam } from './seam.ts'
 import { lockDirectory } from './sqlite/lock.ts'
 import { openSqliteLog } from './sqlite/log.ts'
 
@@ -39,6 +40,8 @@ export interface OpenLogOptions {
   logger: Logger
   /** Told how far the upgrade of a store that an older version wrote has come. */
   onUpgrade?: (progress: UpgradeProgress) => void
+  /** Of the log on Kafka; only tests give one. */
+  seam?: Seam
 }
 
 /**
@@ -53,7 +56,7 @@ export function openLog(options: OpenLogOptions): OpenedLog {
 }
 
 function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
-  const { dataDir, nativeKind, clock, logger, onUpgrade } = options
+  const { dataDir, nativeKind, clock, logger, onUpgrade, seam } = options
   const unlock = lockDirectory(dataDir, clock)
   try {
     const archive = openCopy({
@@ -62,7 +65,7 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
       onDamage: (error) => logger.warn('copy.damaged', { error }),
       ...(onUpgrade && { onUpgrade }),
     })
-    const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger }))
+    const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(seam && { seam }) }))
     return {
       log,
       archive,
@@ -82,7 +85,7 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
 
 function kafkaLogOptions(
   { topics, ...access }: KafkaSettings,
-  parts: Pick<KafkaLogOptions, 'nativeKind' | 'clock' | 'logger'>,
+  parts: Pick<KafkaLogOptions, 'nativeKind' | 'clock' | 'logger' | 'seam'>,
 ): KafkaLogOptions {
   return {
     ...parts,

@@ -74,8 +74,12 @@ export interface CommandProcess {
 }
 
 /** Starts `bridge <args>`. */
-export function startCommand(args: string[], env: Record<string, string>): CommandProcess {
-  const child = spawnBridge(args, env)
+export function startCommand(
+  args: string[],
+  env: Record<string, string>,
+  script: string = MAIN,
+): CommandProcess {
+  const child = spawnBridge(args, env, script)
   const output = collect(child)
   const ended = exitOf(child)
   return {
@@ -90,9 +94,13 @@ export function startCommand(args: string[], env: Record<string, string>): Comma
   }
 }
 
-/** Starts `bridge run` and waits for its ready line. Rejects with its output when it ends before. */
-export async function startBridge(env: Record<string, string>, args = ['run']): Promise<BridgeProcess> {
-  const command = startCommand(args, env)
+/** Starts `bridge run`, or another script in its place, and waits for its ready line. Rejects with its output when it ends before. */
+export async function startBridge(
+  env: Record<string, string>,
+  args = ['run'],
+  script: string = MAIN,
+): Promise<BridgeProcess> {
+  const command = startCommand(args, env, script)
   const ready = await new Promise<Ready>((done, fail) => {
     command.child.stdout?.on('data', () => {
       const line = command
@@ -108,9 +116,9 @@ export async function startBridge(env: Record<string, string>, args = ['run']): 
   return { ...command, pid: command.child.pid ?? 0, ready }
 }
 
-function spawnBridge(args: string[], env: Record<string, string>): ChildProcess {
+function spawnBridge(args: string[], env: Record<string, string>, script: string = MAIN): ChildProcess {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [script, ...args], {
     env: { PATH, HOME, ...env },
     cwd: env.BRIDGE_DATA_DIR ?? tmpdir(),
     stdio: ['ignore', 'pipe', 'pipe'],
