@@ -93,15 +93,19 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
   const upTo = (first: number, last: number): number[] =>
     Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
-  it('follow.mjs reads every event once, and goes on where it was after a stop', async () => {
+  it('follow.mjs reads every event, and goes on where it was after a stop, at most one event twice', async () => {
     const position = join(folder, 'all.json')
     const first = await play('follow.mjs', [`${prefix}.all`, position], (lines) => lines.length === 40)
     expect(numbers(first.lines)).toEqual(upTo(1, 40))
     await writer.commit({ events: [gapOpened(sampleGap('g1'))] })
     await publish(4)
-    const second = await play('follow.mjs', [`${prefix}.all`, position], (lines) => lines.length === 5)
-    expect(numbers(second.lines)).toEqual(upTo(41, 45))
-    expect((JSON.parse(second.lines[0] ?? '') as Line).type).toBe('bridge.gap.opened.v1')
+    const second = await play('follow.mjs', [`${prefix}.all`, position], (lines) =>
+      numbers(lines).includes(45),
+    )
+    // Stopped between the last line and its position, it says that line again.
+    const fresh = second.lines.filter((line) => numbers([line])[0] !== 40)
+    expect(numbers(fresh)).toEqual(upTo(41, 45))
+    expect((JSON.parse(fresh[0] ?? '') as Line).type).toBe('bridge.gap.opened.v1')
   })
 
   it('follow.mjs counts a category by its own numbers', async () => {

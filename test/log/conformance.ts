@@ -457,11 +457,13 @@ export function describeLog(name: string, open: (seam: Seam) => Promise<Log> | L
         await table.put('a', 2)
         await table.delete('a')
         const seen = []
+        let last: Promise<void> | null = null
         for await (const batch of changes) {
           seen.push(...batch)
-          if (seen.length === 3) void table.put('b', 3)
+          if (seen.length === 3) last = table.put('b', 3)
           if (seen.length === 4) ended.abort()
         }
+        await last
         expect(seen).toEqual([
           { key: 'a', value: 1 },
           { key: 'a', value: 2 },
