@@ -12,25 +12,25 @@ const CERTIFICATE =
   /^(CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_CA|CRL_|ERR_SSL_TLSV1_ALERT)/
 const WRONG_PROTOCOL = /^(ERR_SSL_|EPROTO)/
 
+const CUT: NetworkWords = {
+  what: 'the connection was cut',
+  todo: 'try again; look at proxies and at the log of the other side',
+}
+const SILENT: NetworkWords = {
+  what: 'it did not answer in time',
+  todo: 'check the address, firewalls and proxies',
+}
+
 const words: Readonly<Record<string, NetworkWords>> = {
   ECONNREFUSED: { what: 'nothing listens there', todo: 'start it, or correct host and port' },
   ENOTFOUND: { what: 'the host name is not known', todo: 'correct the host, or check the name service' },
   EAI_AGAIN: { what: 'the name service does not answer', todo: 'check the network and its name service' },
-  ECONNRESET: {
-    what: 'the connection was cut',
-    todo: 'try again; look at proxies and at the log of the other side',
-  },
-  UND_ERR_SOCKET: {
-    what: 'the connection was cut',
-    todo: 'try again; look at proxies and at the log of the other side',
-  },
+  ECONNRESET: CUT,
+  UND_ERR_SOCKET: CUT,
   EHOSTUNREACH: { what: 'there is no way to that host', todo: 'check the network and firewalls' },
   ENETUNREACH: { what: 'there is no way to that network', todo: 'check the network and firewalls' },
-  ETIMEDOUT: { what: 'it did not answer in time', todo: 'check the address, firewalls and proxies' },
-  UND_ERR_CONNECT_TIMEOUT: {
-    what: 'it did not answer in time',
-    todo: 'check the address, firewalls and proxies',
-  },
+  ETIMEDOUT: SILENT,
+  UND_ERR_CONNECT_TIMEOUT: SILENT,
 }
 
 /** The words for an error code of the network, as `upstream/outcome.ts` finds it. */

@@ -6,26 +6,14 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { PlayedWorld } from '../support/play-world.ts'
 import type { WorldCase } from '../support/world-cases.ts'
-import { BY_DESIGN, type Excuse } from '../support/world-verdict.ts'
+import { BY_DESIGN, type Excuse, type WorldCounts } from '../support/world-verdict.ts'
 
 const CHILD = resolve(import.meta.dirname, 'worlds-child.ts')
 
 /** Sums over worlds. */
-export interface WorldTally {
+export interface WorldTally extends WorldCounts {
   runs: number
   failed: number
-  /** Revisions that the market showed after the start; that the log holds, backfilled ones too. */
-  shown: number
-  published: number
-  rejected: number
-  gapsOpened: number
-  gapsLeft: number
-  inOpenGaps: number
-  /** Not seen, for a reason in the table. */
-  excused: Record<Excuse, number>
-  faultsMet: number
-  requests: number
-  unitsOver: number
   virtualMinutes: number
   seconds: number
 }

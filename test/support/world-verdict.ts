@@ -21,24 +21,30 @@ export const BY_DESIGN = {
 } as const
 export type Excuse = keyof typeof BY_DESIGN
 
-/** What became of one world. */
-export interface WorldVerdict {
-  /** Sentences, one a broken promise; empty where all are kept. */
-  broken: string[]
+/** What there was to count, in one world or summed over many. */
+export interface WorldCounts {
   /** Revisions that the market showed after the start. */
   shown: number
+  /** Revisions that the log holds, backfilled ones too. */
   published: number
   rejected: number
   gapsOpened: number
   gapsLeft: number
   /** Revisions inside a gap that is still open. */
   inOpenGaps: number
+  /** Not seen, for a reason in the table. */
   excused: Record<Excuse, number>
   requests: number
   /** Injected faults that were met. */
   faultsMet: number
   /** Units on our count beyond the sandbox's. */
   unitsOver: number
+}
+
+/** What became of one world. */
+export interface WorldVerdict extends WorldCounts {
+  /** Sentences, one a broken promise; empty where all are kept. */
+  broken: string[]
 }
 
 /** So many revisions within so long a time are a burst beyond doubt: twice what the poller takes for one. */
