@@ -9,7 +9,7 @@ import type { SettingName, SettingValues } from './schema.ts'
 
 /** Where Kafka is and what this bridge makes there. Durations in milliseconds. */
 export interface KafkaSettings {
-  /** `host:port` each. */
+  /** `host:port` of some brokers of the cluster; the others are learnt from them. */
   brokers: readonly string[]
   /** null: no encryption. PEM texts; `ca` null: the authorities of the system. `cert` and `key` come together. */
   tls: { ca: string | null; cert: string | null; key: string | null } | null

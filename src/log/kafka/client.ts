@@ -6,21 +6,13 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Kafka, type KafkaConfig, type LogEntry, logLevel } from 'kafkajs'
 import type { Logger } from '../../obs/logger.ts'
+import type { KafkaSettings } from '../../settings/kafka.ts'
 import { createPartitionClient, type PartitionClient, repairKafkaJs } from './internals.ts'
 
-/** Where the brokers are and how to be let in. */
-export interface KafkaConnection {
-  /** `host:port` of some brokers of the cluster; the others are learnt from them. */
-  brokers: readonly string[]
+/** Where the brokers are and how to be let in, as the settings say it. */
+export interface KafkaConnection extends Pick<KafkaSettings, 'brokers' | 'tls' | 'sasl'> {
   /** The name by which brokers' logs and quotas know this process. */
   clientId: string
-  /** null: no encryption. PEM texts; `ca` null: the authorities of the system. */
-  tls: { ca: string | null; cert: string | null; key: string | null } | null
-  sasl: {
-    mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
-    username: string
-    password: string
-  } | null
 }
 
 /** Connections for one purpose, ended together. */
