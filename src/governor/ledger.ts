@@ -36,9 +36,14 @@ export function quotaAt(ledger: Ledger, limit: number, reset: QuotaReset, nowMs:
 
 /** Units spent in the last seven days on any of these purposes. */
 export function spentOn(ledger: Ledger, purposes: readonly Purpose[], nowMs: number): number {
+  return spentSince(ledger, purposes, nowMs - WEEK_MS)
+}
+
+/** Units spent on any of these purposes since the hour in which `sinceMs` lies began. */
+export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs: number): number {
   let spent = 0
   for (const [hourMs, units] of ledger) {
-    if (hourMs + HOUR_MS <= nowMs - WEEK_MS) continue
+    if (hourMs + HOUR_MS <= sinceMs) continue
     for (const purpose of purposes) spent += units[purpose] ?? 0
   }
   return spent

@@ -4,13 +4,21 @@
  */
 import type { Ledger, Purpose } from '../log/log.ts'
 import type { QuotaReset } from './ledger.ts'
-import { quotaAt, spentOn } from './ledger.ts'
+import { quotaAt, spentOn, spentSince } from './ledger.ts'
 
-const WEEK_MS = 7 * 24 * 3_600_000
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
 /** Of the weekly quota, kept for fills and sweeps. On the advanced plan 140 requests a business day; a morning takes about 40. */
 export const WALK_SHARE = 0.2
 /** Of the weekly quota, the most that a backfill may take. */
 const BACKFILL_SHARE = 0.5
+/** How far back polls are counted for one before its turn, ms. */
+const EARLY_WINDOW_MS = 6 * HOUR_MS
+/**
+ * Polls in that time, over those that the interval gives: so that a process that dies again and again spends a tenth
+ * more on polls at most, which the share of the walks pays.
+ */
+const EARLY_SHARE = 1.1
 /** Polling faster than this gains nothing that a reader would notice. */
 const SHORTEST_INTERVAL_MS = 1000
 
@@ -29,6 +37,8 @@ export interface PlanFigures {
 export interface Pacing {
   /** Milliseconds from one poll to the next. */
   pollIntervalMs(): number
+  /** True when whoever begins to poll may do so at once, though the interval since the last poll is not over. */
+  mayPollEarly(ledger: Ledger, nowMs: number): boolean
   /** True when one more request of a fill or sweep can be paid without taking it from the polls. */
   mayWalk(ledger: Ledger, nowMs: number): boolean
   /** True when one more request of the backfill can be paid: at most half of a week's quota goes there. */
@@ -49,6 +59,12 @@ export function fixedPacing(plan: PlanFigures): Pacing {
   return {
     pollIntervalMs: () => intervalMs,
     mayRequest,
+    mayPollEarly(ledger, nowMs) {
+      const sinceMs = nowMs - Math.max(EARLY_WINDOW_MS, intervalMs)
+      const countedMs = nowMs - Math.floor(sinceMs / HOUR_MS) * HOUR_MS
+      const polls = spentSince(ledger, ['poll'], sinceMs)
+      return polls < Math.max(1, (countedMs / intervalMs) * EARLY_SHARE)
+    },
     mayBackfill: (ledger, nowMs) =>
       mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < plan.weeklyQuota * BACKFILL_SHARE,
     mayWalk: (ledger, nowMs) =>

@@ -3,8 +3,6 @@
  * down. Owns the table. The work inside the cells is in `poll.ts`, `walk.ts` and `jobs.ts`; `poller.ts` acts.
  */
 import { backoffMs } from '../core/backoff.ts'
-import { spentOn } from '../governor/ledger.ts'
-import { purposes } from '../log/log.ts'
 import { flushQueue, nextJob } from './jobs.ts'
 import { answerPoll } from './poll.ts'
 import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
@@ -48,16 +46,14 @@ const takeOver: Cell<'claimed'> = (turn, { writer }) => {
   turn.actions.push({ type: 'await-copy', sequence: writer.head.sequence })
 }
 
-/** What the poller itself spends on: a probe of the doctor delays no poll. */
-const OWN_PURPOSES = purposes.filter((purpose) => purpose !== 'probe')
-
+/** What came in since the last poll of whoever led before is asked for at once, where the ledger allows it. */
 const beginPolling = (turn: Turn): void => {
   const { head, ledger } = turn.state
   const { lastSpendMs } = head
+  const { pacing } = turn.config
   turn.state.name = 'polling'
-  const intervalMs = turn.config.pacing.pollIntervalMs()
-  const firstPoll = lastSpendMs === null || spentOn(ledger, OWN_PURPOSES, turn.nowMs) === 0
-  turn.state.nextPollMs = firstPoll ? turn.nowMs : Math.min(turn.nowMs, lastSpendMs) + intervalMs
+  const isDue = lastSpendMs === null || pacing.mayPollEarly(ledger, turn.nowMs)
+  turn.state.nextPollMs = isDue ? turn.nowMs : Math.min(turn.nowMs, lastSpendMs) + pacing.pollIntervalMs()
   goOn(turn)
 }
 

@@ -39,6 +39,47 @@ test('walks stop at their share, polls go on to the end of the quota', () => {
   expect(pacing.mayWalk(spent({ poll: 100 }), START_MS)).toBe(false)
 })
 
+test('whoever begins to poll again and again, on any plan, spends a tenth more than the interval gives', () => {
+  const plan = fc.constantFrom(...planNames).map((name) => plans[name])
+  const lives = fc.array(fc.integer({ min: 1000, max: 3 * HOUR_MS }), { minLength: 30, maxLength: 200 })
+  fc.assert(
+    fc.property(plan, lives, (limits, livesMs) => {
+      const pacing = fixedPacing(figures(limits))
+      const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+      let atMs = START_MS
+      let polls = 0
+      for (const lifeMs of livesMs) {
+        atMs += lifeMs
+        if (!pacing.mayPollEarly(ledger, atMs)) continue
+        const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+        ledger.set(hourMs, { poll: (ledger.get(hourMs)?.poll ?? 0) + 1 })
+        polls += 1
+      }
+      // The first six hours' polls may all come at once.
+      const share = (atMs - START_MS + 7 * HOUR_MS) / pacing.pollIntervalMs()
+      expect(polls).toBeLessThanOrEqual(share * 1.1 + 1)
+    }),
+  )
+})
+
+test('whoever begins after a steady day may poll at once, and not again and again', () => {
+  for (const name of planNames) {
+    const pacing = fixedPacing(figures(plans[name]))
+    const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+    const poll = (atMs: number): void => {
+      const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+      ledger.set(hourMs, { poll: (ledger.get(hourMs)?.poll ?? 0) + 1 })
+    }
+    const nowMs = START_MS + 24 * HOUR_MS
+    for (let atMs = START_MS; atMs < nowMs; atMs += pacing.pollIntervalMs()) poll(atMs)
+    expect(pacing.mayPollEarly(ledger, nowMs), name).toBe(true)
+    const steady = pacing.pollIntervalMs()
+    let early = 0
+    for (; pacing.mayPollEarly(ledger, nowMs); early++) poll(nowMs)
+    expect(early, name).toBeLessThanOrEqual((7 * HOUR_MS * 0.1) / steady + 1)
+  }
+})
+
 test('whoever asks before each request never spends more than the quota in any seven days', () => {
   const demand = fc.array(fc.record({ pauseMs: fc.nat(12 * HOUR_MS), walk: fc.boolean() }), {
     minLength: 50,

@@ -184,6 +184,22 @@ describe('the poller', () => {
     expect(world.twice()).toEqual([])
   })
 
+  it('polls at once after a crash, and through crash after crash spends a tenth more than the plan gives', () => {
+    const world = new World({ ...plan, weeklyQuota: 3_500, seed: 13, startMs: SEVEN, items: [] })
+    const intervalMs = (7 * 24 * HOUR) / (3_500 * 0.8)
+    world.run(SEVEN + HOUR)
+    world.crash()
+    const before = world.requests.length
+    world.run(SEVEN + HOUR + 2 * SECOND)
+    expect(world.requests.slice(before).map(({ purpose }) => purpose)).toEqual(['poll'])
+    for (let atMs = SEVEN + HOUR; atMs < SEVEN + 12 * HOUR; atMs += 10 * SECOND) {
+      world.crash()
+      world.run(atMs + 10 * SECOND)
+    }
+    const spanMs = world.nowMs - SEVEN + 7 * HOUR
+    expect(world.unitsSpent()).toBeLessThanOrEqual((spanMs / intervalMs) * 1.1 + 1)
+  })
+
   it('publishes new content of a known guid as its next revision', () => {
     const [first] = burst('a', SEVEN, SECOND, 1)
     if (first === undefined) throw new Error('no item')
