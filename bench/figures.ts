@@ -19,6 +19,14 @@ export function median(values: readonly number[]): number {
   return middle
 }
 
+/** The smallest value that `share` of them do not exceed (nearest rank), e.g. 0.99. Throws RangeError when there is none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
+  if (value === undefined) throw new RangeError('no values')
+  return value
+}
+
 /** One line a figure: median, spread, goal, ratio to the baseline. */
 export function formatFigure({ name, unit, values, goal, baseline }: Figure): string {
   const middle = median(values)

@@ -1,9 +1,10 @@
 /**
  * `npm run bench`: every figure of the issue with its goal, and a baseline from the same run where there is one.
- * `npm run bench -- store`, `-- kafka`, `-- process` or `-- ingest` runs a part. Owns the choice of parts.
+ * `npm run bench -- store`, `-- kafka`, `-- failover [runs]`, `-- process` or `-- ingest` runs a part. Owns the choice of parts.
  */
 import { rmSync } from 'node:fs'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
+import { failoverTable } from './failover.ts'
 import { type Figure, formatFigure } from './figures.ts'
 import { ingestTable } from './ingest.ts'
 import { kafkaLogFigures } from './kafka-log.ts'
@@ -28,21 +29,24 @@ async function storeFigures(): Promise<Figure[]> {
 
 const lines = (figures: readonly Figure[]): string[] => figures.map(formatFigure)
 /** Each gives the lines to print. */
-const parts: Record<string, () => Promise<string[]>> = {
+const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   store: async () => lines(await storeFigures()),
   kafka: async () => lines(await kafkaLogFigures()),
   process: async () => lines([...(await startFigures()), ...(await demoFigures())]),
+  failover: failoverTable,
   ingest: ingestTable,
 }
 
-const [wanted = 'all'] = process.argv.slice(2)
+const [wanted = 'all', runsGiven] = process.argv.slice(2)
+const runs = runsGiven === undefined ? undefined : Number(runsGiven)
 const chosen = wanted === 'all' ? Object.keys(parts) : [wanted]
 for (const name of chosen) {
   const part = parts[name]
-  if (part === undefined) {
-    process.stderr.write(`there is no part "${name}"; parts: ${Object.keys(parts).join(', ')}, all\n`)
+  if (part === undefined || (runs !== undefined && !(Number.isInteger(runs) && runs > 0))) {
+    const known = [...Object.keys(parts), 'all'].join(', ')
+    process.stderr.write(`usage: npm run bench -- [part] [runs]; parts: ${known}; runs: a number from 1 on\n`)
     process.exitCode = 2
     break
   }
-  for (const line of await part()) process.stdout.write(`${line}\n`)
+  for (const line of await part(runs)) process.stdout.write(`${line}\n`)
 }

@@ -45,11 +45,17 @@ const MOST_DECISIONS = 3
  * `log_damaged` when state and events contradict each other
  */
 export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<Writer> {
+  const { clock, logger } = parts
   const stopped = AbortSignal.any([signal, parts.closed])
+  const startMs = clock.now()
   try {
     for (let decisions = 0; ; decisions++) {
       const writer = await tryClaim(parts, stopped)
-      if (writer !== null) return writer
+      if (writer !== null) {
+        const { epoch, sequence } = writer.state.head
+        logger.info('log.claimed', { epoch, sequence, durationMs: clock.now() - startMs })
+        return writer
+      }
       if (decisions === MOST_DECISIONS) throw new Error('some topics stay undecided')
     }
   } catch (error) {

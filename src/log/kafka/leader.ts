@@ -92,7 +92,10 @@ export function groupElections(parts: ElectionParts): Elections {
     joined,
     heard,
     // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.
-    rebalancing: () => cancelLease(),
+    rebalancing() {
+      logger.debug('leader.rebalancing')
+      cancelLease()
+    },
   }
   const beCandidate = async (leaving: AbortSignal): Promise<void> => {
     while (!leaving.aborted) {
