@@ -1,8 +1,7 @@
 /** The log of Kafka behind a proxy and on a broker that dies: nothing is lost, doubled or shown too early. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
-import type { Seam } from '../../src/log/seam.ts'
-import { claimed, followed, idsOf, START_MS, sampleEvent, sampleEvents } from '../log/samples.ts'
+import { claimed, followed, idsOf, sampleEvent, sampleEvents } from '../log/samples.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
 import { apiKeys } from '../support/kafka/frames.ts'
@@ -32,33 +31,6 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
   })
   const behindProxy = () => kafkaLogOptions(cluster.addresses(PROXIED.name))
   const direct = (prefix: string) => kafkaLogOptions(cluster.brokers, prefix)
-
-  it('never shows an unfinished commit because an earlier one’s end arrives late', async () => {
-    const seam: Seam = {}
-    const log = logs.open({ ...behindProxy(), seam })
-    const first = await claimed(log)
-    await first.commit({ events: [sampleEvent(1)] })
-    const hold = proxy.hold(apiKeys.endTxn)
-    const lost = expect(first.commit({ events: [sampleEvent(2)] })).rejects.toMatchObject({
-      code: 'log_unknown',
-    })
-    await hold.caught()
-    hold.lift()
-    proxy.cut()
-    await lost
-    const second = await claimed(log)
-    expect(second.state.head.sequence).toBe(1)
-    seam.afterSend = async () => {
-      expect(hold.release()).toBe(1)
-      throw new Error('the machine stopped here')
-    }
-    await expect(second.commit({ events: [sampleEvent(3)] })).rejects.toMatchObject({ code: 'log_unknown' })
-    delete seam.afterSend
-    const third = await claimed(log)
-    expect(third.state.head.sequence).toBe(1)
-    await third.commit({ events: [sampleEvent(4)] })
-    expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(4)]))
-  })
 
   it('reads a commit whose answer was lost as done', async () => {
     const log = logs.open(behindProxy())
@@ -104,25 +76,6 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
     expect(next.state.head.sequence).toBe(0)
     await next.commit({ events: [sampleEvent(2)] })
     expect(idsOf(await followed(log, 0, 1))).toEqual(idsOf([sampleEvent(2)]))
-  })
-
-  it('claims with everything that another process has committed, however slowly it reads', async () => {
-    const seam: Seam = {}
-    const options = behindProxy()
-    const leader = logs.open(direct(options.topics.prefix))
-    const standby = logs.open({ ...options, seam })
-    const { signal } = new AbortController()
-    const writer = await claimed(leader)
-    const term = await standby.campaign(signal)
-    const reads = proxy.hold(apiKeys.fetch)
-    for (let n = 1; n <= 5; n++) {
-      await writer.commit({ events: [sampleEvent(n)] })
-      await writer.spend(1, 'poll', START_MS)
-    }
-    await reads.caught()
-    seam.afterNonce = () => void reads.release()
-    const successor = await standby.claim(term, signal)
-    expect(successor.state).toEqual(writer.state)
   })
 
   it('waits for Kafka at the start, says why, and begins when it is there', async () => {

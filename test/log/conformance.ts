@@ -1,6 +1,7 @@
 /**
  * The contract of src/log/log.ts, sentence by sentence, over any adapter. What an adapter can do beyond it (reopening,
- * locks, full disks) has its own tests. A behaviour that an adapter needs and this suite lacks is added here first.
+ * locks, full disks) has its own tests. A behaviour that an adapter needs and this suite lacks is added here first; what
+ * stands between two writers is `takeovers.ts`.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
@@ -21,11 +22,13 @@ import {
   sampleRejected,
   sequencesOf,
 } from './samples.ts'
+import { describeTakeovers, type OpenLog } from './takeovers.ts'
 
 const HOUR_MS = 3_600_000
 
 /** Runs the suite over logs that `open` makes, each unused and broken where its seam says. */
-export function describeLog(name: string, open: (seam: Seam) => Promise<Log> | Log): void {
+export function describeLog(name: string, open: OpenLog): void {
+  describeTakeovers(name, open)
   describe(`the ${name} log`, () => {
     let log: Log
     let seam: Seam

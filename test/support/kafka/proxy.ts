@@ -17,6 +17,8 @@ type Faults = Pick<ProxyRules, 'hold' | 'dropReplies' | 'delay' | 'blackHole' | 
 export interface KafkaProxy extends Faults, AsyncDisposable {
   /** What clients connect to, as `host:port`. */
   readonly address: string
+  /** Connections of clients that are open now. */
+  readonly connections: number
   /** Resets every client's connection of this moment. Requests that are held stay on their way. */
   cut(): void
   /**
@@ -59,6 +61,9 @@ export async function startProxy(ports: { port: number; brokerPort: number }): P
   return {
     ...rules,
     address: `127.0.0.1:${ports.port}`,
+    get connections() {
+      return connections.size
+    },
     cut() {
       for (const connection of connections) connection.cut()
     },

@@ -1,0 +1,137 @@
+/**
+ * The part of the log's contract that stands between two writers: what a claim must do to every earlier one, and what a
+ * dead one must leave behind. Owns the cases that hold on every adapter, and those that need a way which a test can
+ * break (`LogWay`). Refuses to know what the way is made of.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { NewEvent } from '../../src/core/event.ts'
+import type { Log, Writer } from '../../src/log/log.ts'
+import type { Seam } from '../../src/log/seam.ts'
+import { claimed, followed, idsOf, START_MS, sampleEvent } from './samples.ts'
+
+/** Opens an unused log that breaks where its seam says. */
+export type OpenLog = (seam: Seam) => Promise<Log> | Log
+
+/** Something that is kept on its way. */
+export interface Held {
+  /** Resolves when something is kept. */
+  caught(): Promise<void>
+  /** What comes from now on passes; what is kept stays so. */
+  lift(): void
+  /** Sends on what is kept, and keeps no more. Answers how much of it still arrived. */
+  release(): number
+}
+
+/** The way from a log to what it lies on, where a test can break it. */
+export interface LogWay {
+  /** Keeps whatever asks to read. */
+  holdReads(): Held
+  /** Keeps the word that ends a commit. */
+  holdEnds(): Held
+  /** Breaks every connection of this moment; what is kept is still on its way. */
+  cut(): void
+  /** Connections that are open now. */
+  readonly connections: number
+}
+
+/** Runs the cases over logs that `open` makes; those that break the way only where there is one. */
+export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWay): void {
+  describe(`a takeover on the ${name} log`, () => {
+    let log: Log
+    let seam: Seam
+    beforeEach(async () => {
+      seam = {}
+      log = await open(seam)
+    })
+    afterEach(() => log.close())
+
+    it('makes every earlier writer unable to commit before the claim reads anything', async () => {
+      const earlier = await claimed(log)
+      await earlier.commit({ events: [sampleEvent(1)] })
+      const tries: Promise<unknown>[] = []
+      const tryToWrite = async (): Promise<void> => {
+        tries.push(ending(earlier, sampleEvent(2)))
+        await tries[0]
+      }
+      seam.afterFence = tryToWrite
+      const later = await claimed(log)
+      delete seam.afterFence
+      if (tries.length === 0) await tryToWrite()
+      expect(await tries[0]).toMatchObject({ code: 'log_fenced' })
+      expect(later.state.head.sequence).toBe(1)
+      await later.commit({ events: [sampleEvent(3)] })
+      expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(3)]))
+    })
+
+    if (way === undefined) return
+
+    it('begins with everything that was committed, however late the claim reads it', async () => {
+      const writer = await claimed(log)
+      const reads = way().holdReads()
+      for (let n = 1; n <= 5; n++) {
+        await writer.commit({ events: [sampleEvent(n)] })
+        await writer.spend(1, 'poll', START_MS)
+      }
+      await reads.caught()
+      seam.afterNonce = () => void reads.release()
+      const { state } = await claimed(log)
+      expect(state).toEqual(writer.state)
+    })
+
+    it('never shows an unfinished commit because an earlier one’s end arrives late', async () => {
+      const first = await claimed(log)
+      await first.commit({ events: [sampleEvent(1)] })
+      const end = way().holdEnds()
+      const lost = ending(first, sampleEvent(2))
+      await end.caught()
+      end.lift()
+      way().cut()
+      expect(await lost).toMatchObject({ code: 'log_unknown' })
+      const second = await claimed(log)
+      expect(second.state.head.sequence).toBe(1)
+      seam.afterSend = () => {
+        expect(end.release()).toBe(1)
+        throw new Error('the machine stopped here')
+      }
+      expect(await ending(second, sampleEvent(3))).toMatchObject({ code: 'log_unknown' })
+      delete seam.afterSend
+      const third = await claimed(log)
+      expect(third.state.head.sequence).toBe(1)
+      await third.commit({ events: [sampleEvent(4)] })
+      expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(4)]))
+    })
+
+    it('leaves nothing open of writers that have died, nor of claims that failed', async () => {
+      const crash = (): never => {
+        throw new Error('the machine stopped here')
+      }
+      let writer = await claimed(log)
+      await writer.commit({ events: [sampleEvent(1)] })
+      await expect.poll(() => way().connections).toBeGreaterThan(0)
+      const atRest = way().connections
+      for (const place of ['afterSend', 'beforeCommit', 'afterCommit'] as const) {
+        seam[place] = crash
+        expect(await ending(writer, sampleEvent(2))).toMatchObject({ code: 'log_unknown' })
+        delete seam[place]
+        writer = await claimed(log)
+      }
+      for (const place of ['afterFence', 'afterNonce'] as const) {
+        await writer.release()
+        seam[place] = crash
+        await expect(claimed(log)).rejects.toThrow()
+        delete seam[place]
+        writer = await claimed(log)
+      }
+      await writer.commit({ events: [sampleEvent(9)] })
+      await expect.poll(() => way().connections).toBeLessThanOrEqual(atRest)
+    })
+  })
+}
+
+/** What a commit of that event ended with; undefined where it was committed. */
+function ending(writer: Writer, event: NewEvent): Promise<unknown> {
+  return writer.commit({ events: [event] }).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
