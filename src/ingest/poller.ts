@@ -11,6 +11,7 @@ import type { Log, Purpose, Term, Writer } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { ListQuery, UpstreamClient } from '../upstream/client.ts'
 import { createAhead, type KnownCopy } from './ahead.ts'
+import { createGate } from './gate.ts'
 import type { Observer } from './observer.ts'
 import { readItems } from './read-page.ts'
 import type { Action, Answer, IngestConfig, IngestState, Input, QueuedCommit } from './state.ts'
@@ -183,17 +184,7 @@ export function createPoller(parts: PollerParts): Poller {
     if (current === null) throw new Error('a request without a writer')
     request = new AbortController()
     const { signal } = request
-    let spentMs = clock.now()
-    const gate = {
-      spend: (spender: Purpose, atMs: number) => {
-        spentMs = atMs
-        return current.spend(1, spender, atMs)
-      },
-      throttle: async () => {
-        const nowMs = clock.now()
-        await sleep(clock, bucket.take(nowMs) - nowMs, signal)
-      },
-    }
+    const gate = createGate({ writer: current, bucket, clock, signal })
     during(AbortSignal.any([signal, stretch.signal]), async () => {
       try {
         const outcome = await client.list(query, purpose, gate, signal)
@@ -211,7 +202,7 @@ export function createPoller(parts: PollerParts): Poller {
               }
             : outcome
         observer.answered(answer)
-        return { type: 'answered', answer, spentMs, ledger: current.state.ledger, nowMs }
+        return { type: 'answered', answer, spentMs: gate.spentMs, ledger: current.state.ledger, nowMs }
       } catch (error) {
         return brokenBy(error)
       }

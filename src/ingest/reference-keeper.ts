@@ -39,6 +39,8 @@ const SPACING_MS = 250
 /** How often a request that waits looks whether it may leave, and the keeper whether it leads. */
 const LOOK_MS = 50
 const IDLE_MS = 1_000
+/** A look that comes so late follows a freeze; another process leads after a silence of 6 s at the earliest. */
+const LATE_MS = 3_000
 
 /** The part of the poller role that keeps references; it never rejects for anything that upstream does. */
 export function createReferenceKeeper(parts: ReferenceKeeperParts): {
@@ -48,6 +50,7 @@ export function createReferenceKeeper(parts: ReferenceKeeperParts): {
   /** Milliseconds in which a token surely comes back: the bucket leaves some of the plan's rate unused. */
   const refillMs = 1_100 / parts.ratePerSecond
   let lastSentMs = Number.NEGATIVE_INFINITY
+  let lookedMs = Number.NEGATIVE_INFINITY
   let nextWalkMs = Number.NEGATIVE_INFINITY
   let failuresInARow = 0
 
@@ -66,8 +69,12 @@ export function createReferenceKeeper(parts: ReferenceKeeperParts): {
     const { signal } = stop
     while (!signal.aborted) {
       const nowMs = clock.now()
+      // Who was frozen hears first what it has lost: the timers that say so fall due with this look.
+      const isLate = nowMs - lookedMs > LATE_MS
+      lookedMs = nowMs
       if (poller.leaderSinceMs === null) stop.abort()
       else if (
+        !isLate &&
         isCalm(nowMs) &&
         Math.abs(nowMs - lastSentMs) >= SPACING_MS &&
         bucket.msUntilFull(nowMs) === 0

@@ -111,7 +111,10 @@ export interface Term {
 export interface Writer {
   /** What the last resolved operation left. */
   readonly state: WriterState
-  /** Durably counts units at `atMs` (our clock) before their request leaves, and sets `head.lastSpendMs`. */
+  /**
+   * Durably counts units at `atMs` (our clock) before their request leaves, and sets `head.lastSpendMs`. No units: nothing
+   * is counted, and that it resolves proves that no later writer had claimed.
+   */
   spend(units: number, purpose: Purpose, atMs: number): Promise<void>
   /**
    * Makes the commit durable and visible, all or nothing, and gives each event the next sequence.

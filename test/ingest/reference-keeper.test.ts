@@ -135,6 +135,19 @@ test('a spent quota or a refused key does not keep open references from being re
   }
 })
 
+test('who was frozen in a walk hears what it has lost before another request leaves', async () => {
+  const clock = createManualClock()
+  const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])
+  const { poller, live, liveFor } = keeperOf(clock, upstream, { ratePerSecond: 1, burst: 2 }, DAY_MS)
+  await live(() => upstream.requests.length === 2)
+  clock.set(clock.now() + 10_000)
+  clock.after(51, () => {
+    poller.leaderSinceMs = null
+  })
+  await liveFor(5_000)
+  expect(upstream.requests).toHaveLength(2)
+})
+
 test('only the leader walks: it stops when it no longer leads, and the next leader begins anew', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])

@@ -63,6 +63,17 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
       expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(3)]))
     })
 
+    it('shows to a writer that spends no units, and leaves the state of one that still leads as it was', async () => {
+      const earlier = await claimed(log)
+      await earlier.spend(1, 'poll', START_MS)
+      const before = earlier.state
+      await earlier.spend(0, 'poll', START_MS)
+      expect(earlier.state).toEqual(before)
+      const later = await claimed(log)
+      expect(later.state).toEqual(before)
+      await expect(earlier.spend(0, 'poll', START_MS)).rejects.toMatchObject({ code: 'log_fenced' })
+    })
+
     if (way === undefined) return
 
     it('begins with everything that was committed, however late the claim reads it', async () => {
