@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: every figure of the issue with its goal, and a baseline from the same run where there is one.
- * `npm run bench -- store`, `-- kafka`, `-- failover [runs]`, `-- process` or `-- ingest` runs a part. Owns the choice of parts.
+ * `npm run bench -- store`, `-- kafka`, `-- failover [runs]`, `-- process`, `-- ingest` or `-- rebuild` runs a part. Owns the
+ * choice of parts.
  */
 import { rmSync } from 'node:fs'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
@@ -10,6 +11,7 @@ import { ingestTable } from './ingest.ts'
 import { kafkaLogFigures } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
 import { demoFigures, startFigures } from './process.ts'
+import { rebuildFigures } from './rebuild.ts'
 
 /** The embedded store with 500,000 events in it. */
 async function storeFigures(): Promise<Figure[]> {
@@ -35,6 +37,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   process: async () => lines([...(await startFigures()), ...(await demoFigures())]),
   failover: failoverTable,
   ingest: ingestTable,
+  rebuild: async () => lines(await rebuildFigures()),
 }
 
 const [wanted = 'all', runsGiven] = process.argv.slice(2)

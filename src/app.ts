@@ -97,8 +97,8 @@ async function buildApp(
   stack.push('the log', opened.close)
   const { log, archive, shared } = opened
   const tail = createTail(archive.latest)
-  const reader = createReader(archive, tail, clock)
   const follower = createFollower({ log, archive, tail, clock, logger, shared })
+  const reader = createReader(archive, tail, clock, follower.copy)
   const roles: Role[] = [{ name: 'follower', run: (signal) => follower.run(signal) }]
 
   const copy = {
@@ -147,7 +147,12 @@ async function buildApp(
     const nativeWord = settings.upstream?.nativeWord ?? 'native'
     const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()
     const mirrored: MirrorRoute[] = [
-      ...copiedItemRoutes({ items: archiveItems(archive, clock), now: upstreamNow, nativeWord }),
+      ...copiedItemRoutes({
+        items: archiveItems(archive, clock),
+        copy: follower.copy,
+        now: upstreamNow,
+        nativeWord,
+      }),
       ...referenceRoutes({ store: exchanges, unknownParameters: 'warn' }),
       ...fundRoutes(fundsOff),
     ]
@@ -187,7 +192,7 @@ async function buildApp(
   stack.push('the public listener', () => publicListener.close(settings.drainTimeoutMs))
   const checks = {
     log: () => opened.waitingFor() === null && ingest?.poller.state.name !== 'claiming',
-    copy: () => follower.progress === 1 || follower.progress,
+    copy: () => follower.copy.filling?.share ?? true,
     running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(

@@ -52,6 +52,7 @@ export function createStatus(parts: StatusParts): () => Status {
         sequence: reader.latest,
         lagEvents: follower.lag.events,
         lagSeconds: follower.lag.sinceMs === null ? 0 : (nowMs - follower.lag.sinceMs) / 1000,
+        filled: follower.copy.filling?.share ?? 1,
       },
       completeness: ingest?.completeness ?? 'polls+fills',
       gaps: (state?.head.openGaps ?? []).map(gapOf),

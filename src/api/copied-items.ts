@@ -3,8 +3,10 @@
  * `channel` are warned about, a poll reads everything behind its cursor, and a list that asks for more than the copy can
  * hold says so. Refuses to answer: `api/mirror` does.
  */
+import type { CopyState } from '../archive/copy-progress.ts'
 import type { ArchiveItems } from '../archive/items.ts'
 import { isoSeconds } from '../core/dates.ts'
+import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { archiveItemStore } from './archive-items.ts'
 import { itemRoutes } from './mirror/item-routes.ts'
 import type { ListQuery } from './mirror/list-query.ts'
@@ -13,14 +15,17 @@ import type { MirrorRoute } from './mirror/route.ts'
 /** The list and the single item over the copy. */
 export function copiedItemRoutes(parts: {
   items: ArchiveItems
+  /** Whether they are all there. */
+  copy: CopyState
   /** Upstream's present moment, from which the default range counts back; ms since 1970. */
   now: () => number
   /** What stands for `native` in parameter names. */
   nativeWord: string
 }): MirrorRoute[] {
-  const { items, now, nativeWord } = parts
+  const { items, copy, now, nativeWord } = parts
   return itemRoutes({
     store: archiveItemStore(items),
+    check: () => refuseWhileFilling(copy),
     now,
     nativeWord,
     unknownParameters: 'warn',

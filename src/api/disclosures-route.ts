@@ -6,6 +6,7 @@ import type { Reader } from '../archive/reader.ts'
 import { type Notice, resumeAt } from '../archive/resume.ts'
 import type { Filter } from '../core/filter.ts'
 import { FILTER_PARAMETERS, parseFilterQuery } from '../core/filter-query.ts'
+import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { tooOld } from '../http/cursor-too-old.ts'
 import { openQuery } from '../http/parameters.ts'
 import { type Route, sendJson } from '../http/route.ts'
@@ -61,6 +62,7 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
       const limit = query.integer('limit', { low: 1, high: MAX_LIMIT, otherwise: DEFAULT_LIMIT })
       const wait = query.integer('wait', { low: 0, high: MAX_WAIT_SECONDS, otherwise: 0 })
       query.check()
+      refuseWhileFilling(reader.copy)
       const start = startOf(reader, after, clock.now())
       const signal = AbortSignal.any([gone, stopping])
       const wanted = { ...start, filter, limit, waitMs: wait * 1000, signal }

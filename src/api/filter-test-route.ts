@@ -7,6 +7,7 @@ import type { StoredEvent } from '../archive/stored.ts'
 import { isGap } from '../core/event.ts'
 import type { Filter } from '../core/filter.ts'
 import { parseFilter } from '../core/filter-parse.ts'
+import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { openMembers } from '../http/members.ts'
 import { openQuery } from '../http/parameters.ts'
 import { type Route, sendJson } from '../http/route.ts'
@@ -46,6 +47,7 @@ export function filterTestRoute(reader: Reader): Route {
       const limit = members.integer('limit', LIMIT)
       members.check()
       const filter = parseFilter(wanted, 'filter')
+      refuseWhileFilling(reader.copy)
       const trial = await tryFilter(reader, filter, { last, limit, signal: gone })
       if (!gone.aborted) sendJson(response, 200, encodeTrial(trial))
     },

@@ -22,7 +22,8 @@ export interface Status {
     forecast: number | null
   }
   log: { kind: 'kafka' | 'embedded' | 'memory'; epoch: string | null; oldest: number; latest: number }
-  copy: { sequence: number; lagEvents: number; lagSeconds: number }
+  /** `filled`: how much of the log is here, from 0 to 1; below 1 only while a new node or a rebuilt copy is filled. */
+  copy: { sequence: number; lagEvents: number; lagSeconds: number; filled: number }
   /** What the plan pays for: polls with their fills, sweeps too, the whole day too. */
   completeness: Completeness
   /** Gaps that are open. */

@@ -4,11 +4,13 @@
  */
 import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
+import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { yieldTurn } from '../lifecycle/clock.ts'
-import type { Log } from '../log/log.ts'
+import type { Log, LogEnd } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Archive } from './archive.ts'
+import { type CopyState, createCopyProgress, WHOLE } from './copy-progress.ts'
 import { eventsBetween } from './query.ts'
 import type { Tail } from './tail.ts'
 
@@ -24,8 +26,8 @@ export interface Lag {
 
 export interface Follower {
   readonly lag: Lag
-  /** How much of the log readers here see, from 0 to 1; 0 while it is not known what the copy is worth. */
-  readonly progress: number
+  /** What readers are told of the copy. */
+  readonly copy: CopyState
   /**
    * Follows until the signal aborts, then resolves; call it once. Throws BridgeError when the copy cannot be written
    * (`log_unavailable`) or contradicts itself (`log_damaged`).
@@ -57,13 +59,13 @@ export interface FollowerParts {
 export function createFollower(parts: FollowerParts): Follower {
   const { log, archive, tail, clock, logger, shared } = parts
   const compared = Promise.withResolvers<void>()
-  let isCompared = false
+  const progress = createCopyProgress(() => ({ oldest: archive.oldest, latest: tail.latest }))
   let heard = tail.latest
   let sinceMs: number | null = null
 
   const goal = (): number => (shared ? archive.latest : heard)
   const hear = (sequence: number): void => {
-    heard = sequence
+    heard = Math.max(heard, sequence)
     if (heard > tail.latest) sinceMs ??= clock.now()
   }
   const take = async (batch: readonly Committed[]): Promise<void> => {
@@ -75,13 +77,14 @@ export function createFollower(parts: FollowerParts): Follower {
       if (!shared && archive.latest === 0 && first !== undefined) tail.reset(first.sequence - 1)
       if (!shared) archive.append(slice)
       tail.push(eventsBetween(archive, tail.latest, slice.at(-1)?.sequence ?? tail.latest))
+      progress.advanced()
     }
   }
   /** Ends with the signal, or where the log does not go on after what the copy holds. */
   const followFrom = async (after: number, signal: AbortSignal): Promise<'ended' | 'differs'> => {
     let unchecked = !shared && archive.latest > 0
     for await (const batch of log.follow(after, signal)) {
-      hear(batch.at(-1)?.sequence ?? heard)
+      hear(batch.at(-1)?.sequence ?? 0)
       const [first, ...rest] = batch
       if (first === undefined) continue
       const again = unchecked && isLastOf(archive, first)
@@ -96,10 +99,15 @@ export function createFollower(parts: FollowerParts): Follower {
     if (archive.latest > 0) logger.warn('copy.rebuilt', { epoch: archive.epoch, latest: archive.latest })
     archive.clear()
     tail.reset(0)
+    progress.emptied(heard)
   }
-  const compare = async (signal: AbortSignal): Promise<void> => {
-    if (!shared) {
-      const { epoch, sequence, allDropped } = await log.end(signal)
+  /** False when the signal aborted before. */
+  const compare = async (signal: AbortSignal): Promise<boolean> => {
+    const end = shared ? null : await endOf(log, signal)
+    if (signal.aborted) return false
+    if (end !== null) {
+      const { epoch, sequence, allDropped } = end
+      heard = 0
       if (archive.epoch !== epoch || archive.latest > sequence) rebuild()
       if (allDropped && archive.latest < sequence) {
         rebuild()
@@ -107,18 +115,13 @@ export function createFollower(parts: FollowerParts): Follower {
         tail.reset(sequence)
       }
       hear(sequence)
+      progress.compared(sequence)
     }
-    isCompared = true
     compared.resolve()
+    return true
   }
   const follow = async (signal: AbortSignal): Promise<void> => {
-    try {
-      await compare(signal)
-    } catch (error) {
-      if (signal.aborted) return
-      throw error
-    }
-    for (;;) {
+    while (await compare(signal)) {
       const after = shared ? tail.latest : Math.max(0, archive.latest - 1)
       if ((await followFrom(after, signal)) === 'ended') return
       rebuild()
@@ -129,10 +132,7 @@ export function createFollower(parts: FollowerParts): Follower {
     get lag() {
       return { events: Math.max(0, goal() - tail.latest), sinceMs }
     },
-    get progress() {
-      if (!isCompared) return 0
-      return goal() <= tail.latest ? 1 : tail.latest / goal()
-    },
+    copy: shared ? WHOLE : progress,
     async run(signal) {
       const ended = new AbortController()
       const either = AbortSignal.any([signal, ended.signal])
@@ -155,16 +155,19 @@ export function createFollower(parts: FollowerParts): Follower {
   }
 }
 
+/** null when the signal aborted before. */
+async function endOf(log: Log, signal: AbortSignal): Promise<LogEnd | null> {
+  try {
+    return await log.end(signal)
+  } catch (error) {
+    if (signal.aborted) return null
+    throw error
+  }
+}
+
 /** The copy's last event itself may have been dropped by age: then the log begins after it, in its epoch. */
 function goesOn(archive: Archive, event: Committed): boolean {
   return archive.latest === 0 || (event.sequence === archive.latest + 1 && event.epoch === archive.epoch)
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 function isLastOf(archive: Archive, event: Committed): boolean {

@@ -6,6 +6,7 @@ import type { Filter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { yieldTurn } from '../lifecycle/clock.ts'
 import type { Archive } from './archive.ts'
+import { type CopyState, WHOLE } from './copy-progress.ts'
 import type { Search, Window } from './query.ts'
 import { countBack, readWindow, searchFor } from './query.ts'
 import type { StoredEvent } from './stored.ts'
@@ -39,6 +40,8 @@ export interface ReadResult {
 }
 
 export interface Reader {
+  /** Whether what is read here is the log: while the copy is filled nothing is to be read for anybody. */
+  readonly copy: CopyState
   /** null before the log's first writer. */
   readonly epoch: string | null
   /** Sequence of the first event kept; `latest + 1` where there is none. */
@@ -60,8 +63,8 @@ export interface Reader {
   waitBeyond(sequence: number, signal: AbortSignal): Promise<void>
 }
 
-/** The reader over what the follower has brought. */
-export function createReader(archive: Archive, tail: Tail, clock: Clock): Reader {
+/** The reader over what the follower has brought. `copy`: of a store that is filled from elsewhere. */
+export function createReader(archive: Archive, tail: Tail, clock: Clock, copy: CopyState = WHOLE): Reader {
   const searches = new WeakMap<Filter, Search>()
   /** A consumer reads with one filter object for as long as it lives: what was learnt of it is kept. */
   const searchOf = (filter: Filter | null): Search => {
@@ -71,6 +74,7 @@ export function createReader(archive: Archive, tail: Tail, clock: Clock): Reader
     return search
   }
   return {
+    copy,
     get epoch() {
       return archive.epoch
     },

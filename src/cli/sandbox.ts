@@ -6,6 +6,7 @@ import type { ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../core/near.ts'
 import { type PlanName, planNames } from '../core/plans.ts'
 import { BridgeError } from '../errors.ts'
+import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { type SandboxOptions, startSandbox } from '../sandbox/sandbox.ts'
 import { scenarios } from '../sandbox/scenarios.ts'
@@ -81,11 +82,6 @@ function scenarioList(asJson: boolean): string[] {
   if (asJson) return [JSON.stringify(list)]
   const width = Math.max(...list.map(({ name }) => name.length))
   return list.map(({ name, meaning }) => `${name.padEnd(width)}  ${meaning}`)
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 function sandboxOptions(values: Values): SandboxOptions {

@@ -199,7 +199,8 @@ class Connection {
     this.#control('pong', command.id === null ? {} : { id: command.id })
   }
 
-  #admit(identity: Identity): void {
+  /** What the log is at this node is not known while its copy is filled: `hello` waits for that. */
+  async #admit(identity: Identity): Promise<void> {
     const { context, socket, subprotocol, tokenPlaces, onAuthenticated } = this.#options
     if (this.#ended.signal.aborted) return
     const free = identity.caller.scopes.includes('admin')
@@ -211,8 +212,11 @@ class Connection {
     this.#cancelTimer()
     socket.off('data', this.#countBytes)
     onAuthenticated()
-    const { epoch, oldest, latest } = context.reader
     this.#control('authenticated', {})
+    const { signal } = this.#ended
+    await context.reader.copy.whole(signal)
+    if (signal.aborted) return
+    const { epoch, oldest, latest } = context.reader
     this.#control('hello', { protocol: subprotocol, epoch, oldest, latest, heartbeatMs: HEARTBEAT_MS })
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Filter } from '../core/filter.ts'
 import { FILTER_PARAMETERS, parseFilterQuery } from '../core/filter-query.ts'
+import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { tooOld } from '../http/cursor-too-old.ts'
 import { openQuery } from '../http/parameters.ts'
 import { retryLater } from '../http/problem.ts'
@@ -43,6 +44,7 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
   const { filter, from } = readParameters(call)
   const { stopping, places, metrics } = context
   if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
+  refuseWhileFilling(context.reader.copy)
   const leave = places.take()
   if (leave === null) {
     metrics.streamCloses.add({ transport: 'sse', code: '4100' })

@@ -2,6 +2,7 @@
 import { onTestFinished } from 'vitest'
 import { copiedItemRoutes } from '../../src/api/copied-items.ts'
 import type { Archive } from '../../src/archive/archive.ts'
+import { type CopyState, WHOLE } from '../../src/archive/copy-progress.ts'
 import { archiveItems } from '../../src/archive/items.ts'
 import { contentHash, readDisclosure } from '../../src/core/disclosure.ts'
 import { disclosureEvent, type NewEvent } from '../../src/core/event.ts'
@@ -27,10 +28,10 @@ export interface CopyServer {
 }
 
 /** Opens a server that closes when the test ends and believes that it is `nowMs`. */
-export async function openCopy(nowMs: number): Promise<CopyServer> {
+export async function openCopy(nowMs: number, copy: CopyState = WHOLE): Promise<CopyServer> {
   const archive = memoryArchive()
   const items = archiveItems(archive, systemClock)
-  const routes = copiedItemRoutes({ items, now: () => nowMs, nativeWord: 'native' })
+  const routes = copiedItemRoutes({ items, copy, now: () => nowMs, nativeWord: 'native' })
   onTestFinished(() => archive.close())
   const base = await openMount(routes, adminAuthenticate(KEY))
   const get = async (path: string): Promise<Reply> => {

@@ -46,7 +46,7 @@ const waiting: Status = {
   upstream: { state: 'waiting', lastGoodPoll: null, phase: 'closed' },
   quota: { limit: null, used: null, remaining: null, reset: null, forecast: null },
   log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
-  copy: { sequence: 0, lagEvents: 0, lagSeconds: 0 },
+  copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
   completeness: 'polls+fills',
   gaps: [],
   roles: ['api'],

@@ -123,7 +123,7 @@ describe('the follower', () => {
     const archive = memoryArchive(inPlace(items(7)))
     const { follower } = following(log, archive)
     await follower.caughtUp(0, state.head.epoch, never)
-    expect([archive.latest, archive.epoch, follower.progress]).toEqual([0, null, 1])
+    expect([archive.latest, archive.epoch, follower.copy.filling]).toEqual([0, null, null])
   })
 
   it('fails loudly for who waits for another epoch than the copy follows', async () => {
@@ -158,7 +158,7 @@ describe('the follower', () => {
     const followers = copies.map((archive) => following(dropped, archive))
     for (const { caughtUp, follower } of followers) {
       await caughtUp(20)
-      expect(follower.progress).toBe(1)
+      expect(follower.copy.filling).toBe(null)
     }
     await writer.commit({ events: sampleEvents(21, 22) })
     for (const { caughtUp } of followers) await caughtUp(22)
@@ -207,14 +207,14 @@ describe('the follower', () => {
     const { follower } = following(slow, archive)
     const { epoch } = await log.end(never)
     const seen = follower.caughtUp(500, String(epoch), never)
-    expect(follower.progress).toBe(0)
+    expect(follower.copy.filling).toEqual({ sequence: 500, goal: null, share: 0 })
     asked.resolve()
     await seen
-    expect(follower.progress).toBe(0.5)
+    expect(follower.copy.filling).toEqual({ sequence: 500, goal: 1000, share: 0.5 })
     expect(follower.lag.events).toBe(500)
     going.resolve()
     await follower.caughtUp(1000, String(epoch), never)
-    expect(follower.progress).toBe(1)
+    expect(follower.copy.filling).toBe(null)
   })
 })
 

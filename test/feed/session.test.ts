@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { WHOLE } from '../../src/archive/copy-progress.ts'
 import type { Reader } from '../../src/archive/reader.ts'
 import { resumeAt } from '../../src/archive/resume.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
@@ -91,6 +92,7 @@ function open(store: Store, options: { after: number; cursor?: string; filter?: 
 /** A reader whose store can be swapped, as when a copy is rebuilt under its readers. */
 function switching(state: { current: Reader }): Reader {
   return {
+    copy: WHOLE,
     get epoch() {
       return state.current.epoch
     },

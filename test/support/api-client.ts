@@ -19,6 +19,9 @@ export interface ApiEvent {
   data: Record<string, unknown>
 }
 
+/** A copy of a test is filled long before. */
+const FILLING_MS = 30_000
+
 export const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` }
 
 /** GET as JSON. */
@@ -28,14 +31,19 @@ export async function getJson<T>(url: string, headers: Record<string, string> = 
   return (await response.json()) as T
 }
 
-/** Every event that the pull interface has, page by page. */
+/** Every event that the pull interface has, page by page. A node that fills its copy is asked again until it is done. */
 export async function pullAll(base: string, query = ''): Promise<ApiEvent[]> {
   const events: ApiEvent[] = []
   let after = ''
+  const deadline = Date.now() + FILLING_MS
   for (;;) {
-    const page = await getJson<{ data: ApiEvent[]; cursor: string; more: boolean }>(
-      `${base}/v1/disclosures?limit=1000${after}${query}`,
-    )
+    const response = await fetch(`${base}/v1/disclosures?limit=1000${after}${query}`, { headers: bearer })
+    if (response.status === 503 && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      continue
+    }
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+    const page = (await response.json()) as { data: ApiEvent[]; cursor: string; more: boolean }
     events.push(...page.data)
     if (!page.more) return events
     after = `&after=${page.cursor}`

@@ -1,5 +1,6 @@
 /** The public listener over a store in memory: routes of api and feed on a real socket, with a clock of the test's. */
 import { disclosuresRoute } from '../../src/api/disclosures-route.ts'
+import { filterTestRoute } from '../../src/api/filter-test-route.ts'
 import type { Reader } from '../../src/archive/reader.ts'
 import { createFeed, type Feed } from '../../src/feed/feed.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -64,7 +65,11 @@ export async function startApi(
     ...(limits.stallMs === undefined ? {} : { stallMs: limits.stallMs }),
   })
   const app = createApp({
-    routes: [disclosuresRoute({ reader, clock, stopping: stopping.signal }), ...feed.routes],
+    routes: [
+      disclosuresRoute({ reader, clock, stopping: stopping.signal }),
+      filterTestRoute(reader),
+      ...feed.routes,
+    ],
     authenticate,
     corsOrigins,
     logger,

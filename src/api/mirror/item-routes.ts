@@ -10,6 +10,8 @@ import type { MirrorRoute } from './route.ts'
 /** What the list may depend on besides its parameters. */
 export interface ItemRoutesOptions {
   store: ItemStore
+  /** Asked before each answer; may throw HttpProblem. Default: nothing is asked. */
+  check?: () => void
   /** The server's present moment, ms since 1970. */
   now: () => number
   /** Word in the place of `native` in parameter names; default `native`. */
@@ -29,13 +31,14 @@ export const ITEMS = '/disclosures/sources/rns/items'
 
 /** The list and the single item over a store. */
 export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
-  const { store, now, nativeWord = 'native', unknownParameters = 'ignore' } = options
+  const { store, check = () => undefined, now, nativeWord = 'native', unknownParameters = 'ignore' } = options
   const { channel = 'serve', pollRange = 'default' } = options
   return [
     {
       path: ITEMS,
       key: 'required',
       answer({ params, gone }, { plan }) {
+        check()
         const context = { plan, nowMs: now(), nativeWord, unknownParameters, channel, pollRange }
         const query = readListQuery(params, context)
         if (!query.ok) return refusedAnswer(query.refusal)
@@ -46,7 +49,10 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
     {
       path: `${ITEMS}/:identifier`,
       key: 'required',
-      answer: (request) => itemAnswer(store, request.segment('identifier')),
+      answer(request) {
+        check()
+        return itemAnswer(store, request.segment('identifier'))
+      },
     },
   ]
 }

@@ -12,7 +12,7 @@ const whole: Status = {
   upstream: { state: 'ok', lastGoodPoll: TIME, phase: 'open' },
   quota: { limit: 3500, used: 10, remaining: 3490, reset: TIME, forecast: 0.5 },
   log: { kind: 'embedded', epoch: 'Epoch001', oldest: 1, latest: 7 },
-  copy: { sequence: 7, lagEvents: 0, lagSeconds: 0 },
+  copy: { sequence: 7, lagEvents: 0, lagSeconds: 0, filled: 1 },
   completeness: '+day',
   gaps: [],
   roles: ['poller', 'feed', 'api'],
@@ -61,7 +61,12 @@ test('a bridge that runs well is asked with its token, and says all of key, quot
 
 test.each([
   [{ gaps: [gap] }, 'bridge', 'warn', 'open gaps: 1'],
-  [{ copy: { sequence: 7, lagEvents: 90, lagSeconds: 8 } }, 'bridge', 'warn', '90 events and 8 s behind'],
+  [
+    { copy: { sequence: 7, lagEvents: 90, lagSeconds: 8, filled: 1 } },
+    'bridge',
+    'warn',
+    '90 events and 8 s behind',
+  ],
   [{ upstream: { ...whole.upstream, state: 'unauthorised' } }, 'key', 'fail', 'refuses the key'],
   [{ upstream: { ...whole.upstream, state: 'throttled' } }, 'key', 'warn', 'throttled'],
   [{ upstream: { ...whole.upstream, state: 'quota' } }, 'key', 'warn', 'is spent'],
