@@ -2,12 +2,12 @@
  * The poller role: performs what the state machine decides and feeds back what happened. Owns the one writer, the
  * request in flight, the wake-up timer. Refuses to decide anything.
  */
-import { contentHash } from '../core/disclosure.ts'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 import type { TokenBucket } from '../governor/token-bucket.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { sleep } from '../lifecycle/clock.ts'
 import type { Log, Purpose, Term, Writer } from '../log/log.ts'
+import { rejectedHash } from '../log/rejected-window.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { ListQuery, UpstreamClient } from '../upstream/client.ts'
 import { createAhead, type KnownCopy } from './ahead.ts'
@@ -157,7 +157,7 @@ export function createPoller(parts: PollerParts): Poller {
       for (;;) {
         try {
           writer = await log.claim(current, signal)
-          for (const item of await log.rejected(REJECTED_KEPT)) rememberRejected(item.raw)
+          for (const hash of await log.rejectedHashes(REJECTED_KEPT)) rememberRejected(hash)
           bucket.drain(clock.now())
           return { type: 'claimed', writer: writer.state, nowMs: clock.now() }
         } catch (error) {
@@ -196,7 +196,7 @@ export function createPoller(parts: PollerParts): Poller {
                 value: readItems(
                   outcome.value,
                   ahead.standings,
-                  (text) => rejected.has(contentHash(text)),
+                  (text) => rejected.has(rejectedHash(text)),
                   nowMs,
                 ),
               }
@@ -218,7 +218,7 @@ export function createPoller(parts: PollerParts): Poller {
         const committed = await current.commit(queued.commit)
         const nowMs = clock.now()
         ahead.remember(committed)
-        for (const item of queued.commit.rejected ?? []) rememberRejected(item.raw)
+        for (const item of queued.commit.rejected ?? []) rememberRejected(rejectedHash(item.raw))
         observer.committed(queued, committed, { startMs, nowMs })
         return { type: 'committed', writer: current.state, nowMs }
       } catch (error) {
@@ -254,8 +254,8 @@ export function createPoller(parts: PollerParts): Poller {
     await term?.end()
   }
 
-  const rememberRejected = (text: string): void => {
-    rejected.add(contentHash(text))
+  const rememberRejected = (hash: string): void => {
+    rejected.add(hash)
     const [oldest] = rejected
     if (rejected.size > REJECTED_KEPT && oldest !== undefined) rejected.delete(oldest)
   }

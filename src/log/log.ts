@@ -175,6 +175,11 @@ export interface Log {
   /** The rejected records, newest last, at most `limit` of the newest. */
   rejected(limit: number): Promise<RejectedItem[]>
   /**
+   * By what the newest rejected records are known again (`rejectedHash` of `raw`), newest last, at most `limit`, and of
+   * no more than the newest 64 MiB of them. Whatever their size, few of the items are in memory at a time.
+   */
+  rejectedHashes(limit: number): Promise<string[]>
+  /**
    * Tells whoever reads the log from outside how it goes, beside the events: `value` as JSON. Absent where nobody reads
    * it from outside. A word that did not get through is of no use later: it throws `log_unavailable`.
    */

@@ -8,6 +8,7 @@ import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { isBridgeError } from '../../src/errors.ts'
 import type { Log, Writer } from '../../src/log/log.ts'
 import { COMMIT_LIMIT } from '../../src/log/log.ts'
+import { rejectedHash } from '../../src/log/rejected-window.ts'
 import type { Seam } from '../../src/log/seam.ts'
 import {
   claimed,
@@ -206,6 +207,18 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(await log.rejected(2)).toEqual([sampleRejected(2), { ...sampleRejected(3), guid: 'g' }])
         expect(await log.rejected(10)).toHaveLength(3)
         expect(await log.rejected(0)).toEqual([])
+      })
+
+      it('knows the newest rejected records again by their hashes, the newest last', async () => {
+        const writer = await claimed(log)
+        const items = Array.from({ length: 40 }, (_, index) => sampleRejected(index))
+        for (let first = 0; first < 40; first += 4) {
+          await writer.commit({ events: [], rejected: items.slice(first, first + 4) })
+        }
+        const hashes = items.map(({ raw }) => rejectedHash(raw))
+        expect(await log.rejectedHashes(100)).toEqual(hashes)
+        expect(await log.rejectedHashes(3)).toEqual(hashes.slice(-3))
+        expect(await log.rejectedHashes(0)).toEqual([])
       })
 
       it('changes only the head fields that the commit names', async () => {
@@ -487,6 +500,7 @@ export function describeLog(name: string, open: OpenLog): void {
         await expect(log.campaign(signal)).rejects.toThrow('closed')
         await expect(log.claim(term, signal)).rejects.toThrow('closed')
         await expect(log.rejected(1)).rejects.toThrow('closed')
+        await expect(log.rejectedHashes(1)).rejects.toThrow('closed')
         await expect(table.put('a', 1)).rejects.toThrow('closed')
         await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_fenced' })
         expect(() => log.follow(0, signal)).toThrow('closed')

@@ -52,7 +52,8 @@ export async function latestRecords(
   const { earliest, lastStable } = await partitions.offsets(topic)
   for (let step = Math.max(FIRST_STEP, 2 * limit); ; step *= 4) {
     const from = Math.max(earliest, lastStable - step)
-    const records = await readBetween(partitions, topic, from, lastStable)
+    const records: KafkaRecord[] = []
+    await eachBetween(partitions, topic, from, lastStable, (record) => records.push(record) > 0)
     if (records.length >= limit || from === earliest) return records.slice(-limit)
   }
 }
@@ -60,7 +61,9 @@ export async function latestRecords(
 /** Every committed record that is kept. For small topics. */
 export async function committedRecords(partitions: PartitionClient, topic: string): Promise<KafkaRecord[]> {
   const { earliest, lastStable } = await partitions.offsets(topic)
-  return readBetween(partitions, topic, earliest, lastStable)
+  const records: KafkaRecord[] = []
+  await eachBetween(partitions, topic, earliest, lastStable, (record) => records.push(record) > 0)
+  return records
 }
 
 async function firstRecord(
@@ -88,19 +91,23 @@ function stuck(topic: string, offset: number, end: number): BridgeError {
   )
 }
 
-async function readBetween(
+/**
+ * Hands over every committed record from `from` on that lies before `to`, one after the other, until `take` answers
+ * false. Keeps none. True when all were taken.
+ */
+export async function eachBetween(
   partitions: PartitionClient,
   topic: string,
   from: number,
   to: number,
-): Promise<KafkaRecord[]> {
-  const records: KafkaRecord[] = []
+  take: (record: KafkaRecord) => boolean,
+): Promise<boolean> {
   for (let offset = from; offset < to; ) {
     const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes: READ_BYTES })
     requireNoError(topic, fetched)
-    records.push(...fetched.records.filter((record) => record.offset < to))
+    for (const record of fetched.records) if (record.offset < to && !take(record)) return false
     if (fetched.nextOffset === offset) throw stuck(topic, offset, to)
     offset = fetched.nextOffset
   }
-  return records
+  return true
 }

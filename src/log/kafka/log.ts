@@ -8,6 +8,7 @@ import { sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { fencedError } from '../local-writer.ts'
 import type { Log, Table } from '../log.ts'
+import { REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
 import type { Seam } from '../seam.ts'
 import { claimLog } from './claim.ts'
 import { type KafkaConnection, kafkaSessions } from './client.ts'
@@ -17,7 +18,7 @@ import { hopeless, unavailable } from './faults.ts'
 import { followTopic } from './follow.ts'
 import type { OpenElections } from './leader.ts'
 import { createPlainWriter } from './plain-writer.ts'
-import { readRejected } from './rejected.ts'
+import { readRejected, readRejectedHashes } from './rejected.ts'
 import { createStateTail } from './state-tail.ts'
 import { createTables } from './table.ts'
 import { ensureTopics, type TopicSettings } from './topic-setup.ts'
@@ -161,6 +162,12 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       open()
       await ready(closed)
       return readRejected({ openSession, clock, closed }, named(REJECTED), limit)
+    },
+    async rejectedHashes(limit) {
+      open()
+      await ready(closed)
+      const window = { limit, mostBytes: REJECTED_WINDOW_BYTES }
+      return readRejectedHashes({ openSession, clock, closed }, named(REJECTED), window)
     },
     async announce(value) {
       open()

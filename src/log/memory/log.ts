@@ -7,6 +7,7 @@ import { BridgeError } from '../../errors.ts'
 import { newEpoch } from '../epoch.ts'
 import { createLocalWriter, fencedError } from '../local-writer.ts'
 import type { Log, RejectedItem, Table, WriterState } from '../log.ts'
+import { hashesWithin, REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
 import type { Seam } from '../seam.ts'
 import { unusedState } from '../state.ts'
 import { createWakeup, followStore } from '../wakeup.ts'
@@ -62,6 +63,11 @@ export function createMemoryLog(options: { seam?: Seam } = {}): Log {
     async rejected(limit) {
       open()
       return limit > 0 ? structuredClone(rejected.slice(-limit)) : []
+    },
+    async rejectedHashes(limit) {
+      open()
+      const texts = rejected.toReversed().map(({ raw }) => raw)
+      return hashesWithin(texts, { limit, mostBytes: REJECTED_WINDOW_BYTES })
     },
     table<V>(name: string): Table<V> {
       open()

@@ -11,6 +11,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import { newEpoch } from '../epoch.ts'
 import { createLocalWriter, fencedError } from '../local-writer.ts'
 import type { Log, Table, Writer, WriterState } from '../log.ts'
+import { hashesWithin, REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
 import type { Seam } from '../seam.ts'
 import { unusedState } from '../state.ts'
 import type { Wakeup } from '../wakeup.ts'
@@ -23,6 +24,7 @@ import {
   raiseFence,
   readRejected,
   readState,
+  rejectedTexts,
   writeRejected,
   writeState,
 } from './state.ts'
@@ -91,6 +93,10 @@ function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log 
     async rejected(limit) {
       open()
       return readRejected(db, limit)
+    },
+    async rejectedHashes(limit) {
+      open()
+      return hashesWithin(rejectedTexts(db), { limit, mostBytes: REJECTED_WINDOW_BYTES })
     },
     table<V>(name: string): Table<V> {
       open()

@@ -68,3 +68,9 @@ export function readRejected(db: Database, limit: number): RejectedItem[] {
     .map((row) => ({ ...row }))
     .reverse()
 }
+
+/** The texts of the rejected records, newest first, one at a time. */
+export function* rejectedTexts(db: Database): Generator<string, void, undefined> {
+  const rows = db.prepare<{ raw: string }>('SELECT raw FROM rejected ORDER BY id DESC').iterate()
+  for (const { raw } of rows) yield raw
+}
