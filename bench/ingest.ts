@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- ingest`: the same mornings into the same broker through this product and through a plain poller
- * (`plain-poller.ts`), with a kill in the first burst of each. Owns the table. The judge is the sandbox's own truth
- * against what a `read_committed` reader finds.
+ * (`plain-poller.ts`, in both its readings of `hasMore`), with a kill in the first burst of each. Owns the table. The judge is
+ * the sandbox's own truth against what a `read_committed` reader finds.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { bridgeEnv } from '../test/support/bridge-process.ts'
 import { createTopic, kafkaClient, uniqueName } from '../test/support/kafka/clients.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
 import { findRuntime } from '../test/support/kafka/find-runtime.ts'
+import { quantile } from './figures.ts'
 import { type Morning, runMorning, type Subject, WEEKLY_QUOTA } from './support/morning.ts'
 
 /** Each morning dies at another moment of its first burst. */
@@ -22,17 +23,21 @@ const MORNINGS = [
 const POLL_MS = 5_000
 const PAGE_SIZE = 100
 
+type Make = (brokers: readonly string[], folder: string) => Promise<Subject>
+
+const programs: readonly (readonly [name: string, make: Make])[] = [
+  ['disclosure-bridge', bridge],
+  ['plain poller', (brokers, folder) => plainPoller(brokers, folder, 'again')],
+  ['plain poller that walks', (brokers, folder) => plainPoller(brokers, folder, 'walk')],
+]
+
 /** The table, a line each. Throws where no Kafka can be run here. */
 export async function ingestTable(): Promise<string[]> {
   const found = await findRuntime(process.env)
   if ('missing' in found) throw new Error(found.missing)
-  await using cluster = await startCluster({
-    runtime: found.runtime,
-    // The delay of every record is told by one clock, the broker's.
-    properties: { 'log.message.timestamp.type': 'LogAppendTime' },
-  })
+  await using cluster = await startCluster({ runtime: found.runtime })
   const rows: string[][] = []
-  for (const make of [bridge, plainPoller]) {
+  for (const [name, make] of programs) {
     const mornings: Morning[] = []
     for (const plan of MORNINGS) {
       const folder = mkdtempSync(join(tmpdir(), 'bridge-bench-'))
@@ -42,16 +47,17 @@ export async function ingestTable(): Promise<string[]> {
         rmSync(folder, { recursive: true, force: true })
       }
     }
-    rows.push(rowOf(make === bridge ? 'disclosure-bridge' : 'plain kafkajs poller', mornings))
+    rows.push(rowOf(name, mornings))
   }
-  const head = ['', 'items', 'lost', 'doubled', 'delay p50', 'p99', 'max', 'requests', 'peak memory']
+  const head = ['', 'items', 'lost', 'doubled', 'delay p50', 'p99', 'max', 'units', 'peak memory']
   return [
     `${MORNINGS.length} mornings (scenario morning-short, plan advanced, ${WEEKLY_QUOTA} units a week),`,
     `kill -9 in the first burst, restarted at once; ${found.runtime.description}`,
     '',
     ...aligned([head, ...rows]),
     '',
-    'Sums over the mornings; delay from visible upstream to appended in Kafka; memory of the larger of the two lives.',
+    'Sums over the mornings; delay of what came, from visible upstream to read by a plain read_committed consumer;',
+    'units of the quota; resident memory of the largest life.',
   ]
 }
 
@@ -61,7 +67,6 @@ async function bridge(brokers: readonly string[], folder: string): Promise<Subje
   return {
     brokers,
     topic: `${prefix}.all`,
-    pageSize: PAGE_SIZE,
     start: (upstream) =>
       child('src/main.ts', ['run'], folder, {
         ...bridgeEnv(upstream, folder),
@@ -73,12 +78,15 @@ async function bridge(brokers: readonly string[], folder: string): Promise<Subje
   }
 }
 
-async function plainPoller(brokers: readonly string[], folder: string): Promise<Subject> {
+async function plainPoller(
+  brokers: readonly string[],
+  folder: string,
+  overflow: 'again' | 'walk',
+): Promise<Subject> {
   const topic = await createTopic(kafkaClient(brokers))
   return {
     brokers,
     topic,
-    pageSize: PAGE_SIZE,
     start: ({ url, key }) =>
       child('bench/plain-poller.ts', [], folder, {
         UPSTREAM_URL: url,
@@ -87,7 +95,8 @@ async function plainPoller(brokers: readonly string[], folder: string): Promise<
         POLL_MS: String(POLL_MS),
         KAFKA_BROKERS: brokers.join(','),
         TOPIC: topic,
-        CURSOR_FILE: join(folder, 'cursor'),
+        STATE_FILE: join(folder, 'state'),
+        OVERFLOW: overflow,
       }),
   }
 }
@@ -101,11 +110,9 @@ function child(file: string, args: string[], cwd: string, env: Record<string, st
 function rowOf(name: string, mornings: readonly Morning[]): string[] {
   const total = (of: (morning: Morning) => number): string =>
     String(mornings.reduce((sum, morning) => sum + of(morning), 0))
-  const delays = mornings.flatMap(({ delaysMs }) => delaysMs).toSorted((one, other) => one - other)
-  const delayAt = (share: number): string => {
-    const delayMs = delays[Math.min(delays.length - 1, Math.floor(share * delays.length))]
-    return delayMs === undefined ? '–' : `${(delayMs / 1000).toFixed(1)} s`
-  }
+  const delays = mornings.flatMap(({ delaysMs }) => delaysMs)
+  const delayAt = (share: number): string =>
+    delays.length === 0 ? '–' : `${(quantile(delays, share) / 1000).toFixed(1)} s`
   return [
     name,
     total(({ shown }) => shown),
@@ -114,7 +121,7 @@ function rowOf(name: string, mornings: readonly Morning[]): string[] {
     delayAt(0.5),
     delayAt(0.99),
     delayAt(1),
-    total(({ requests }) => requests),
+    total(({ units }) => units),
     `${Math.max(...mornings.map(({ peakMb }) => peakMb)).toFixed(0)} MB`,
   ]
 }

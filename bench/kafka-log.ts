@@ -1,89 +1,111 @@
 /**
- * The writer on Kafka beside a bare kafkajs transaction of the same records, on a broker of its own. Owns what is timed.
+ * `npm run bench -- kafka [runs]`: the writer on Kafka beside a bare kafkajs transaction of the same records, on a broker
+ * of its own. The two take turns, so that a busy machine hits both. Owns what is timed and the goals.
  */
-import { Kafka, logLevel, type Producer } from 'kafkajs'
 import type { NewEvent } from '../src/core/event.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
-import { nameTopics, placeEvents } from '../src/log/kafka/books.ts'
 import { groupElections } from '../src/log/kafka/leader.ts'
 import { type KafkaLogOptions, openKafkaLog } from '../src/log/kafka/log.ts'
-import { topicName } from '../src/log/kafka/topics.ts'
-import type { Log, Writer } from '../src/log/log.ts'
+import type { Log, Term, Writer } from '../src/log/log.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
 import { findRuntime } from '../test/support/kafka/find-runtime.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, formatFigure, quantile } from './figures.ts'
+import { type BareProducer, connectBareProducer } from './support/bare-transactions.ts'
+import { meanPhases, type Trace, watchRequests } from './support/kafka-requests.ts'
 import { syntheticEvents } from './support/synthetic-events.ts'
 
+const RUNS = 5
 const ITEMS = 100
-const SPACED_COMMITS = 200
-const COMMITS_IN_A_ROW = 1_000
+const PAIRS = 200
+const IN_A_ROW = 1_000
 const CLAIMS = 30
+const SEEN = 100
+/** Before the first run: a broker's first transactions take up to a second. */
+const WARM_UP = 50
 /** Between spaced transactions, ms: the markers of the one before are written then. */
 const PAUSE_MS = 60
-/** With `all`, the native topics' eleven codes make twelve topics; the state topic comes on top. */
+/** With `all`, the native topics' eleven codes make twelve topics; the writer's state topic comes on top. */
 const NATIVE = 'AA BC CS CU DD DI HO ME RE TU XX'.split(' ')
+const BARE = 'bare'
 
-/** Times of commits, claims and visibility; throws where no Kafka can be run here. */
-export async function kafkaLogFigures(): Promise<Figure[]> {
+/** What one run has measured. */
+interface Run {
+  ours: Trace[]
+  bare: Trace[]
+  oursInARow: Trace[]
+  bareInARow: Trace[]
+  claimsMs: number[]
+  seenMs: number[]
+}
+
+/** What a run works with. */
+interface Bench {
+  log: Log
+  term: Term
+  bare: BareProducer
+  trace: ReturnType<typeof watchRequests>['trace']
+  next: (count: number) => NewEvent[]
+}
+
+/** Times of commits, claims and visibility, a line each; throws where no Kafka can be run here. */
+export async function kafkaLogLines(count = RUNS): Promise<string[]> {
   const found = await findRuntime(process.env)
   if ('missing' in found) throw new Error(found.missing)
   await using cluster = await startCluster({ runtime: found.runtime })
+  const { trace } = watchRequests()
+  const { signal } = new AbortController()
+  const topicsOfBare = openKafkaLog(optionsFor(cluster.brokers, BARE))
+  await topicsOfBare.campaign(signal)
+  await topicsOfBare.close()
+  await using bare = await connectBareProducer(cluster.brokers, BARE, NATIVE)
   const log = openKafkaLog(optionsFor(cluster.brokers, 'bench'))
-  const baseline = openKafkaLog(optionsFor(cluster.brokers, 'bare'))
-  const producer = bareProducer(cluster.brokers)
   try {
-    // Makes the baseline's topics; nothing else of it is used.
-    await baseline.campaign(new AbortController().signal)
-    await baseline.close()
-    await producer.connect()
-    return await figuresOf(log, producer)
+    const bench = { log, term: await log.campaign(signal), bare, trace, next: eventSource() }
+    const runs: Run[] = []
+    for (let run = 0; run < count; run++) runs.push(await measure(bench))
+    return [...figuresOf(runs).map(formatFigure), ...phasesOf(runs)]
   } finally {
-    await producer.disconnect()
     await log.close()
   }
 }
 
-async function figuresOf(log: Log, producer: Producer): Promise<Figure[]> {
-  const next = eventSource()
+async function measure({ log, term, bare, trace, next }: Bench): Promise<Run> {
   const { signal } = new AbortController()
-  const term = await log.campaign(signal)
-  const claims: number[] = []
+  const run: Run = { ours: [], bare: [], oursInARow: [], bareInARow: [], claimsMs: [], seenMs: [] }
   let writer = await log.claim(term, signal)
   for (let n = 0; n < CLAIMS; n++) {
     await writer.commit({ events: next(1) })
-    const startedAt = performance.now()
-    writer = await log.claim(term, signal)
-    claims.push(performance.now() - startedAt)
+    const claim = await trace(async () => {
+      writer = await log.claim(term, signal)
+    })
+    run.claimsMs.push(claim.tookMs)
   }
-  const spaced = { ours: [] as number[], bare: [] as number[] }
-  for (let n = 0; n < SPACED_COMMITS; n++) {
+  for (let n = 0; n < WARM_UP; n++) {
+    await writer.commit({ events: next(ITEMS) })
+    await bare.prepare(next(ITEMS))()
+  }
+  for (let n = 0; n < PAIRS; n++) {
     const events = next(ITEMS)
-    await pause()
-    spaced.bare.push(await timed(() => bareTransaction(producer, events)))
-    await pause()
-    spaced.ours.push(await timed(() => writer.commit({ events })))
+    const writeBare = bare.prepare(events)
+    const turns = [
+      async () => run.bare.push(await trace(writeBare)),
+      async () => run.ours.push(await trace(() => writer.commit({ events }))),
+    ]
+    for (const turn of n % 2 === 0 ? turns : turns.toReversed()) {
+      await pause()
+      await turn()
+    }
   }
-  const visible = await timesToBeSeen(log, writer, next)
-  const row: number[] = []
-  for (let n = 0; n < COMMITS_IN_A_ROW; n++) {
+  run.seenMs = await timesToBeSeen(log, writer, next)
+  for (let n = 0; n < IN_A_ROW; n++) {
+    run.bareInARow.push(await trace(bare.prepare(next(1))))
+  }
+  for (let n = 0; n < IN_A_ROW; n++) {
     const events = next(1)
-    row.push(await timed(() => writer.commit({ events })))
+    run.oursInARow.push(await trace(() => writer.commit({ events })))
   }
-  const ms = (name: string, values: number[]): Figure => ({ name, unit: 'ms', values })
-  return [
-    { ...ms('commit of 100 items, 12 topics, p50', [at(spaced.ours, 0.5)]), ...beside(at(spaced.bare, 0.5)) },
-    {
-      ...ms('commit of 100 items, 12 topics, p99', [at(spaced.ours, 0.99)]),
-      ...beside(at(spaced.bare, 0.99)),
-      goal: { atMost: at(spaced.bare, 0.99) + 25 },
-    },
-    ms('1,000 commits back to back, p50', [at(row, 0.5)]),
-    { ...ms('1,000 commits back to back, p99', [at(row, 0.99)]), goal: { atMost: 60 } },
-    ms('claim, p50', [at(claims, 0.5)]),
-    ms('claim, p99', [at(claims, 0.99)]),
-    ms('commit resolved to seen by a follower, p50', [at(visible, 0.5)]),
-    { ...ms('commit resolved to seen by a follower, p99', [at(visible, 0.99)]), goal: { atMost: 50 } },
-  ]
+  await writer.release()
+  return run
 }
 
 /** From the moment a commit has resolved to the moment a follower holds its event; 0 where the follower was first. */
@@ -100,7 +122,7 @@ async function timesToBeSeen(
     }
   })()
   const times: number[] = []
-  for (let n = 0; n < SPACED_COMMITS; n++) {
+  for (let n = 0; n < SEEN; n++) {
     await pause()
     const [event] = await writer.commit({ events: next(1) })
     const committedAt = performance.now()
@@ -112,29 +134,74 @@ async function timesToBeSeen(
   return times
 }
 
-/** The same records to the same topics, with kafkajs alone. */
-async function bareTransaction(producer: Producer, events: NewEvent[]): Promise<void> {
-  const placed = events.map((event, n) => ({ ...event, sequence: n + 1, epoch: 'Baseline' }))
-  const book = { known: new Set(NATIVE.map((code) => `native.${code}`)), choices: new Map() }
-  const { records } = placeEvents(nameTopics(placed, 'Native'), new Map(), book)
-  const topicMessages = [...records].map(([topic, messages]) => ({
-    topic: topicName('bare', topic),
-    messages,
-  }))
-  const transaction = await producer.transaction()
-  await transaction.sendBatch({ topicMessages, acks: -1 })
-  await transaction.commit()
+function figuresOf(runs: readonly Run[]): Figure[] {
+  const took = (traces: readonly Trace[]): number[] => traces.map(({ tookMs }) => tookMs)
+  const of = (share: number, values: (run: Run) => readonly number[]): number[] =>
+    runs.map((run) => quantile(values(run), share))
+  const ms = (name: string, values: number[], more: Partial<Figure> = {}): Figure => ({
+    name,
+    unit: 'ms',
+    values,
+    ...more,
+  })
+  const beside = (values: number[]): Partial<Figure> => ({ baseline: { name: 'a bare one', values } })
+  const oursP99 = of(0.99, ({ ours }) => took(ours))
+  const bareP99 = of(0.99, ({ bare }) => took(bare))
+  const above = oursP99.map((value, run) => value - (bareP99[run] ?? Number.NaN))
+  const rowBeside = (share: number): Partial<Figure> =>
+    beside(of(share, ({ bareInARow }) => took(bareInARow)))
+  return [
+    ms(
+      'commit of 100 items, 12 topics, p50',
+      of(0.5, ({ ours }) => took(ours)),
+      beside(of(0.5, ({ bare }) => took(bare))),
+    ),
+    ms('commit of 100 items, 12 topics, p99', oursP99, beside(bareP99)),
+    ms('  p99 above that of the bare one', above, { goal: { atMost: 25 } }),
+    ms(
+      '1,000 commits back to back, p50',
+      of(0.5, ({ oursInARow }) => took(oursInARow)),
+      rowBeside(0.5),
+    ),
+    ms(
+      '1,000 commits back to back, p99',
+      of(0.99, ({ oursInARow }) => took(oursInARow)),
+      { goal: { atMost: 60 }, ...rowBeside(0.99) },
+    ),
+    ms(
+      'claim, p50',
+      of(0.5, ({ claimsMs }) => claimsMs),
+    ),
+    ms(
+      'claim, p99',
+      of(0.99, ({ claimsMs }) => claimsMs),
+    ),
+    ms(
+      'commit resolved to seen by a follower, p50',
+      of(0.5, ({ seenMs }) => seenMs),
+    ),
+    ms(
+      'commit resolved to seen by a follower, p99',
+      of(0.99, ({ seenMs }) => seenMs),
+      { goal: { atMost: 50 } },
+    ),
+  ]
 }
 
-function bareProducer(brokers: readonly string[]): Producer {
-  const retry = { initialRetryTime: 10, retries: 10 }
-  const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING, retry })
-  return kafka.producer({
-    transactionalId: 'bare',
-    maxInFlightRequests: 1,
-    allowAutoTopicCreation: false,
-    createPartitioner: () => () => 0,
-  })
+/** Where the time goes: of all of them, and of the slowest of each hundred. */
+function phasesOf(runs: readonly Run[]): string[] {
+  const line = (name: string, of: (run: Run) => readonly Trace[]): string[] => {
+    const traces = runs.flatMap(of).toSorted((one, other) => one.tookMs - other.tookMs)
+    const slowest = traces.slice(-Math.ceil(traces.length / 100))
+    return [meanPhases(name, traces), meanPhases('  the slowest hundredth', slowest)]
+  }
+  return [
+    'mean of the phases:',
+    ...line('commit of 100 items', ({ ours }) => ours),
+    ...line('bare transaction of 100 items', ({ bare }) => bare),
+    ...line('commit of 1 item, back to back', ({ oursInARow }) => oursInARow),
+    ...line('bare transaction of 1 item, back to back', ({ bareInARow }) => bareInARow),
+  ]
 }
 
 function optionsFor(brokers: readonly string[], prefix: string): KafkaLogOptions {
@@ -160,21 +227,6 @@ function eventSource(): (count: number) => NewEvent[] {
     }))
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
-  await work()
-  return performance.now() - startedAt
-}
-
 function pause(): Promise<void> {
   return new Promise((go) => setTimeout(go, PAUSE_MS))
-}
-
-function at(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
-
-function beside(value: number): Pick<Figure, 'baseline'> {
-  return { baseline: { name: 'a bare transaction', values: [value] } }
 }

@@ -1,17 +1,19 @@
 /**
- * `npm run bench`: every figure of the issue with its goal, and a baseline from the same run where there is one.
- * `npm run bench -- store`, `-- kafka`, `-- failover [runs]`, `-- process`, `-- ingest` or `-- rebuild` runs a part. Owns the
- * choice of parts.
+ * `npm run bench -- [part] [runs] [--write]`: every figure of the issues with its goal, and a baseline from the same run
+ * where there is one; `--write` puts what is printed on `docs/benchmarks.md`. Owns the choice of parts.
  */
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
 import { failoverTable } from './failover.ts'
 import { type Figure, formatFigure } from './figures.ts'
 import { ingestTable } from './ingest.ts'
-import { kafkaLogFigures } from './kafka-log.ts'
+import { kafkaLogLines } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
 import { demoFigures, startFigures } from './process.ts'
 import { rebuildFigures } from './rebuild.ts'
+import { machineLine, withBlock } from './support/benchmarks-page.ts'
 
 /** The embedded store with 500,000 events in it. */
 async function storeFigures(): Promise<Figure[]> {
@@ -33,23 +35,34 @@ const lines = (figures: readonly Figure[]): string[] => figures.map(formatFigure
 /** Each gives the lines to print. */
 const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   store: async () => lines(await storeFigures()),
-  kafka: async () => lines(await kafkaLogFigures()),
+  kafka: kafkaLogLines,
   process: async () => lines([...(await startFigures()), ...(await demoFigures())]),
   failover: failoverTable,
   ingest: ingestTable,
   rebuild: async () => lines(await rebuildFigures()),
 }
 
-const [wanted = 'all', runsGiven] = process.argv.slice(2)
+const { values: flags, positionals } = parseArgs({
+  options: { write: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const [wanted = 'all', runsGiven] = positionals
 const runs = runsGiven === undefined ? undefined : Number(runsGiven)
+const page = join(import.meta.dirname, '../docs/benchmarks.md')
 const chosen = wanted === 'all' ? Object.keys(parts) : [wanted]
 for (const name of chosen) {
   const part = parts[name]
   if (part === undefined || (runs !== undefined && !(Number.isInteger(runs) && runs > 0))) {
     const known = [...Object.keys(parts), 'all'].join(', ')
-    process.stderr.write(`usage: npm run bench -- [part] [runs]; parts: ${known}; runs: a number from 1 on\n`)
+    process.stderr.write(
+      `usage: npm run bench -- [part] [runs] [--write]; parts: ${known}; runs: a number from 1 on\n`,
+    )
     process.exitCode = 2
     break
   }
-  for (const line of await part(runs)) process.stdout.write(`${line}\n`)
+  // Before the work, which takes minutes: a page without a place for it is told now.
+  if (flags.write) withBlock(readFileSync(page, 'utf8'), name, [])
+  const printed = [machineLine(), ...(await part(runs))]
+  process.stdout.write(`${printed.join('\n')}\n\n`)
+  if (flags.write) writeFileSync(page, withBlock(readFileSync(page, 'utf8'), name, printed))
 }

@@ -1,16 +1,27 @@
 /**
  * The baseline of `npm run bench -- ingest`: a poller into Kafka as a team would write it in a day. Owns being fair: it
- * keeps its cursor in a file, saves it after what it covers, retries, waits when told to, and sends idempotently. What
- * it gets wrong is what is usually got wrong: `hasMore` is read as "there is another page".
- * Settings: UPSTREAM_URL, UPSTREAM_KEY, PAGE_SIZE, POLL_MS, KAFKA_BROKERS, TOPIC, CURSOR_FILE.
+ * keeps its cursor in a file, saves it after what it covers, retries, waits when told to, and sends idempotently.
+ * Settings: UPSTREAM_URL, UPSTREAM_KEY, PAGE_SIZE, POLL_MS, KAFKA_BROKERS, TOPIC, STATE_FILE, OVERFLOW. The last says
+ * what `hasMore` is taken for: `again`, as is usually got wrong, for another page under the same cursor; `walk`, as the
+ * documentation means it, for items left out, which are then read by `pageCursor`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Kafka, logLevel, type Producer } from 'kafkajs'
 
+interface Item {
+  guid: string
+  timestamp: string
+}
 interface Page {
-  data: { guid: string }[]
-  meta: { paging: { latestCursor?: string; hasMore?: boolean } }
+  data: Item[]
+  meta: { paging: { latestCursor?: string; hasMore?: boolean; nextCursor?: string | null } }
+}
+/** What outlives the process. */
+interface State {
+  cursor: string
+  /** Timestamp of the newest item sent. */
+  newest: string | null
 }
 
 /** What the environment must say. */
@@ -20,9 +31,12 @@ function setting(name: string): string {
   return value
 }
 
-const cursorFile = setting('CURSOR_FILE')
+const stateFile = setting('STATE_FILE')
 const topic = setting('TOPIC')
 const pollMs = Number(setting('POLL_MS'))
+const walks = setting('OVERFLOW') === 'walk'
+/** Of this life: a walk meets items that polls have brought. */
+const sent = new Set<string>()
 
 async function fetchPage(query: Record<string, string>): Promise<Page> {
   const parameters = new URLSearchParams({ pageSize: setting('PAGE_SIZE'), ...query })
@@ -35,22 +49,38 @@ async function fetchPage(query: Record<string, string>): Promise<Page> {
   return (await answer.json()) as Page
 }
 
-/** Where to go on: the saved cursor, or the newest item's on the first start. */
-async function firstCursor(): Promise<string> {
-  if (existsSync(cursorFile)) return readFileSync(cursorFile, 'utf8')
-  const { meta } = await fetchPage({})
+/** Where to go on: the saved state, or the newest item's cursor on the first start. */
+async function firstState(): Promise<State> {
+  if (existsSync(stateFile)) return JSON.parse(readFileSync(stateFile, 'utf8')) as State
+  const { data, meta } = await fetchPage({})
   if (meta.paging.latestCursor === undefined) throw new Error('upstream has no items yet')
-  return save(meta.paging.latestCursor)
+  return save({ cursor: meta.paging.latestCursor, newest: data[0]?.timestamp ?? null })
 }
 
-function save(cursor: string): string {
-  writeFileSync(cursorFile, cursor)
-  return cursor
+function save(state: State): State {
+  writeFileSync(stateFile, JSON.stringify(state))
+  return state
 }
 
-async function publish(producer: Producer, page: Page): Promise<void> {
-  for (const item of page.data.toReversed()) {
+/** Everything since the newest item sent, newest first. */
+async function walkBack(newest: string | null): Promise<Item[]> {
+  const items: Item[] = []
+  for (let pageCursor: string | null | undefined; pageCursor !== null; ) {
+    const page = await fetchPage({
+      ...(newest === null ? {} : { dateFrom: newest }),
+      ...(pageCursor === undefined ? {} : { pageCursor }),
+    })
+    items.push(...page.data)
+    pageCursor = page.meta.paging.nextCursor ?? null
+  }
+  return items
+}
+
+async function publish(producer: Producer, newestFirst: readonly Item[]): Promise<void> {
+  for (const item of newestFirst.toReversed()) {
+    if (sent.has(item.guid)) continue
     await producer.send({ topic, messages: [{ key: item.guid, value: JSON.stringify(item) }] })
+    sent.add(item.guid)
   }
 }
 
@@ -59,19 +89,23 @@ async function main(): Promise<void> {
   const kafka = new Kafka({ clientId: 'plain-poller', brokers, logLevel: logLevel.ERROR })
   const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1 })
   await producer.connect()
-  let cursor: string | null = null
+  let state: State | null = null
   for (;;) {
     let hasMore = false
     try {
-      cursor ??= await firstCursor()
-      const page = await fetchPage({ sinceCursor: cursor })
-      await publish(producer, page)
-      if (page.meta.paging.latestCursor !== undefined) cursor = save(page.meta.paging.latestCursor)
-      hasMore = page.meta.paging.hasMore === true
+      state ??= await firstState()
+      const { data, meta } = await fetchPage({ sinceCursor: state.cursor })
+      hasMore = meta.paging.hasMore === true
+      await publish(producer, hasMore && walks ? await walkBack(state.newest) : data)
+      state = save({
+        cursor: meta.paging.latestCursor ?? state.cursor,
+        newest: data[0]?.timestamp ?? state.newest,
+      })
     } catch (error) {
       process.stderr.write(`${String(error)}\n`)
+      hasMore = false
     }
-    if (!hasMore) await wait(pollMs)
+    if (!hasMore || walks) await wait(pollMs)
   }
 }
 

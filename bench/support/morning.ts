@@ -26,7 +26,6 @@ export interface Subject {
   brokers: readonly string[]
   /** Holds an item a record, as JSON; records without a guid are passed over. */
   topic: string
-  pageSize: number
   /** Starts a life of it; its files outlive it. */
   start(upstream: { url: string; key: string }): ChildProcess
 }
@@ -37,10 +36,10 @@ export interface Morning {
   shown: number
   lost: number
   doubled: number
-  /** Of each revision that came: from visible to appended, ms. */
+  /** Of each revision that came: from visible upstream to read from the topic, ms. */
   delaysMs: number[]
-  /** Requests that the upstream counted. */
-  requests: number
+  /** Of the quota, as the upstream counts them. */
+  units: number
   peakMb: number
 }
 
@@ -68,11 +67,12 @@ export async function runMorning(
     const visibleMs = new Map<string, number>()
     const watching = watch(sandbox, visibleMs, () => weigh(life, memory))
     await wait(killAfterMs)
-    await end(life)
+    await kill(life)
     life = subject.start(sandbox)
     await until(() => sandbox.finished(), 120_000)
     await cameToRest(sandbox, found)
     watching.stop()
+    await kill(life)
     return verdict(sandbox, found, visibleMs, memory.peakMb)
   } finally {
     await end(life)
@@ -94,10 +94,10 @@ function verdict(
     lost: times.filter((all) => all.length === 0).length,
     doubled: times.reduce((sum, all) => sum + Math.max(0, all.length - 1), 0),
     delaysMs: revisions.flatMap((key) => {
-      const [appendedMs] = found.get(key) ?? []
-      return appendedMs === undefined ? [] : [Math.max(0, appendedMs - (visibleMs.get(key) ?? appendedMs))]
+      const [readMs] = found.get(key) ?? []
+      return readMs === undefined ? [] : [Math.max(0, readMs - (visibleMs.get(key) ?? readMs))]
     }),
-    requests: sandbox.usage().requests,
+    units: sandbox.usage().units,
     peakMb,
   }
 }
@@ -117,7 +117,7 @@ function watch(sandbox: Sandbox, visibleMs: Map<string, number>, also: () => voi
   return { stop: () => clearInterval(timer) }
 }
 
-/** Reads the topic from its start, with the broker's time of each record, once it is there. */
+/** Reads the topic from its start as a consumer would, and notes the machine's time of each record. */
 async function readTopic({ brokers, topic }: Subject, found: Map<string, number[]>): Promise<Consumer> {
   const consumer = kafkaClient(brokers).consumer({ groupId: uniqueName('judge'), maxWaitTimeInMs: 200 })
   await consumer.connect()
@@ -128,7 +128,7 @@ async function readTopic({ brokers, topic }: Subject, found: Map<string, number[
       const item: unknown = JSON.parse(String(message.value))
       if (typeof item !== 'object' || item === null || !('guid' in item)) return
       const key = keyOf({ guid: String(item.guid), contentHash: contentHash(item) })
-      found.set(key, [...(found.get(key) ?? []), Number(message.timestamp)])
+      found.set(key, [...(found.get(key) ?? []), systemClock.now()])
     },
   })
   return consumer
@@ -153,6 +153,12 @@ function weigh(life: ChildProcess, memory: { peakMb: number }): void {
   if (!isAlive(life)) return
   const residentKb = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${life.pid}/status`, 'utf8'))?.[1]
   if (residentKb !== undefined) memory.peakMb = Math.max(memory.peakMb, Number(residentKb) / 1024)
+}
+
+/** Kills a life that must not have ended by itself. */
+async function kill(life: ChildProcess): Promise<void> {
+  if (!isAlive(life)) throw new Error(`the program has ended by itself (${life.exitCode ?? life.signalCode})`)
+  await end(life)
 }
 
 /** Kills the life. Callable twice. */
