@@ -5,6 +5,7 @@
 import type { Calendar } from '../core/calendar.ts'
 import { type Completeness, completenessOf } from '../governor/completeness.ts'
 import { fixedPacing } from '../governor/pacing.ts'
+import { roundsOf } from '../governor/rounds.ts'
 import { createTokenBucket } from '../governor/token-bucket.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
@@ -65,7 +66,7 @@ export function createIngest(parts: IngestParts): Ingest {
     quotaReset: plan.quotaReset,
     pacing: fixedPacing(plan),
     breathMs: (plan.burst / plan.ratePerSecond) * 1000,
-    sweeps: completeness !== 'polls+fills',
+    rounds: roundsOf(plan),
     backfillMs: parts.backfillMs,
     businessDays: (fromMs, toMs) => parts.calendar.businessDaysBetween(fromMs, toMs),
     chance,

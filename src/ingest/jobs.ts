@@ -32,7 +32,7 @@ export function nextJob(turn: Turn): void {
   if (nowMs < state.blockedUntilMs) return wake(turn, state.blockedUntilMs)
   if (!turn.config.pacing.mayRequest(state.ledger, nowMs)) return waitForQuota(turn)
   if (nowMs >= state.nextPollMs || state.cursorRefused) return poll(turn)
-  const { backfill, sweep } = state.head
+  const { backfill, sweep, round, lastCleanPollMs } = state.head
   if (backfill !== null && nowMs >= state.backfillRetryMs) {
     return startWalk(turn, { kind: 'backfill', ...nextBackfillDay(backfill) })
   }
@@ -40,10 +40,23 @@ export function nextJob(turn: Turn): void {
   if (gap !== undefined)
     return startWalk(turn, { kind: 'gap', gapId: gap.id, cause: gap.cause, ...rangeOf(gap) })
   if (sweep !== null && nowMs >= sweep.dueAtMs) {
-    return startWalk(turn, { kind: 'sweep', fromMs: sweep.fromMs, toMs: null })
+    return startWalk(turn, {
+      kind: 'sweep',
+      fromMs: sweep.fromMs,
+      toMs: null,
+      upToMs: lastCleanPollMs ?? nowMs,
+    })
+  }
+  // While a burst goes on, its sweep stands; the round comes after it.
+  const { rounds } = turn.config
+  const roundAtMs = rounds === null || sweep !== null ? null : (round?.dueAtMs ?? null)
+  if (rounds !== null && round !== null && roundAtMs !== null && nowMs >= roundAtMs) {
+    const fromMs = round.fromMs - rounds.reachMs
+    return startWalk(turn, { kind: 'round', fromMs, toMs: null, upToMs: lastCleanPollMs ?? nowMs })
   }
   const later = [state.nextPollMs, ...state.head.openGaps.map((open) => open.retryAtMs)]
   if (sweep !== null) later.push(sweep.dueAtMs)
+  if (roundAtMs !== null) later.push(roundAtMs)
   if (backfill !== null) later.push(state.backfillRetryMs)
   wake(turn, Math.min(...later))
 }

@@ -262,7 +262,7 @@ function sweepAfter(
   lastCleanMs: number,
 ): PendingSweep | null {
   const inBurst = arrivedLately(turn, held.length) >= BURST_ITEMS && held.length > 0
-  if (!turn.config.sweeps || (!inBurst && !overflowed)) return null
+  if (turn.config.rounds === null || (!inBurst && !overflowed)) return null
   const standing = turn.state.head.sweep
   const fromMs = Math.min(standing?.fromMs ?? Number.POSITIVE_INFINITY, lastCleanMs - SWEEP_MARGIN_MS)
   const longEnough = standing !== null && lastCleanMs - fromMs > LONGEST_SWEEP_MS

@@ -10,7 +10,8 @@ import type { Commit, OpenGap, Purpose, RejectedItem } from '../log/log.ts'
 import { COMMIT_LIMIT } from '../log/log.ts'
 import type { HeldItem, Turn } from './state.ts'
 
-type HeadPatch = NonNullable<Commit['head']>
+/** What a commit changes in the head, beside the sequence. */
+export type HeadPatch = NonNullable<Commit['head']>
 
 /** What one round publishes. */
 export interface Publication {
@@ -29,7 +30,8 @@ export interface Publication {
 
 /** Queues the commits of one publication: one, or a chain where there are more than COMMIT_LIMIT events. */
 export function publish(turn: Turn, publication: Publication): void {
-  const { purpose, items, rejected = [], opening, closing, first = {}, last = {} } = publication
+  const { purpose, items, rejected = [], opening, closing, first = {} } = publication
+  const last = { ...publication.last, ...roundFor(turn, publication) }
   let latestTimeMs = turn.state.head.latestTimeMs
   const events: NewEvent[] = []
   if (opening !== undefined) events.push(gapEvent(gapOf(opening), GAP_OPENED, turn.nowMs))
@@ -60,6 +62,17 @@ export function publish(turn: Turn, publication: Publication): void {
       },
     })
   })
+}
+
+/** What came in is read again by the next round, which falls due from now. What the backfill brings is past. */
+function roundFor(turn: Turn, { purpose, items, last }: Publication): HeadPatch {
+  const { rounds } = turn.config
+  const { head } = turn.state
+  if (rounds === null || items.length === 0 || purpose === 'backfill') return {}
+  const newsMs = head.lastCleanPollMs ?? turn.nowMs
+  const { fromMs, dueAtMs, attempts } = last?.round ??
+    head.round ?? { fromMs: newsMs, dueAtMs: null, attempts: 0 }
+  return { round: { fromMs, dueAtMs: dueAtMs ?? turn.nowMs + rounds.everyMs, newsMs, attempts } }
 }
 
 /** Queues one commit and moves the head as it will be. Refunds that wait travel along. */

@@ -6,6 +6,7 @@ import type { Disclosure } from '../core/disclosure.ts'
 import type { GapCause } from '../core/event.ts'
 import type { QuotaReset } from '../governor/ledger.ts'
 import type { Pacing } from '../governor/pacing.ts'
+import type { Rounds } from '../governor/rounds.ts'
 import type { Chance } from '../lifecycle/clock.ts'
 import type { Commit, Head, Ledger, Purpose, Refund, RejectedItem, WriterState } from '../log/log.ts'
 import { unusedState } from '../log/state.ts'
@@ -64,8 +65,8 @@ export type Answer = Outcome<ReadPage>
 
 /** A walk over pages, from the first to `nextCursor: null`. */
 export interface Walk {
-  /** `fill` follows an overflowing poll, `gap` retries an open gap. */
-  kind: 'fill' | 'gap' | 'sweep' | 'backfill'
+  /** `fill` follows an overflowing poll, `gap` retries an open gap, `sweep` follows a burst, a `round` comes by schedule. */
+  kind: 'fill' | 'gap' | 'sweep' | 'round' | 'backfill'
   purpose: Purpose
   fromMs: number
   toMs: number | null
@@ -83,7 +84,7 @@ export interface Walk {
   /** Items published by this walk so far. */
   published: number
   startedMs: number
-  /** Everything up to here is covered by the cursor of the poll that a fill follows; ms since 1970, upstream's clock. */
+  /** Everything up to here is covered by the cursor of the poll that it follows; ms since 1970, upstream's clock. */
   upToMs: number
   /** guids of that poll: a fill that meets none of them has not walked where it should. */
   mustMeet: readonly string[]
@@ -146,8 +147,8 @@ export interface IngestConfig {
   pacing: Pacing
   /** Pause after a fill, so that the plan's bucket is full for the next one; ms. */
   breathMs: number
-  /** Whether the plan pays for the re-read after a burst. */
-  sweeps: boolean
+  /** The re-reads that the plan pays for, after bursts too; null where it pays for none. */
+  rounds: Rounds | null
   /** How far back the very first start reads, ms. */
   backfillMs: number
   /** Business days between two moments, for the backfill's arithmetic. */

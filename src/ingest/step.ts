@@ -158,6 +158,7 @@ function atTime(state: IngestState, nowMs: number): IngestState {
   const backMs = Math.max(0, state.lastSeenMs - nowMs)
   if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
   const { head, walk } = state
+  const { round } = head
   return {
     ...state,
     lastSeenMs: nowMs,
@@ -169,6 +170,7 @@ function atTime(state: IngestState, nowMs: number): IngestState {
       ...head,
       openGaps: head.openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),
       sweep: head.sweep === null ? null : { ...head.sweep, dueAtMs: head.sweep.dueAtMs - backMs },
+      round: round === null || round.dueAtMs === null ? round : { ...round, dueAtMs: round.dueAtMs - backMs },
     },
   }
 }

@@ -1,16 +1,16 @@
 /**
- * Walks over pages: the fill after an overflow, the retry of a gap, the sweep after a burst, a day of the backfill.
- * Owns how a walk goes on, ends, gives up, and when a fill publishes before it is done. Refuses to choose what comes
+ * Walks over pages: the fill after an overflow, the retry of a gap, the sweep after a burst, the round, a day of the
+ * backfill. Owns how a walk goes on, ends, gives up, and when a fill publishes before it is done. Refuses to choose what comes
  * next when no walk is under way.
  */
 import { isoMillis, parseTimestamp } from '../core/dates.ts'
 import type { GapCause } from '../core/event.ts'
-import type { Commit, OpenGap } from '../log/log.ts'
+import type { OpenGap, Round } from '../log/log.ts'
 import { COMMIT_LIMIT } from '../log/log.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { addHeld, latestOf } from './held.ts'
-import { gapOf, needsChain, newGap, publish } from './publish.ts'
+import { gapOf, type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { Answer, ReadPage, Turn, Walk } from './state.ts'
 import { HOLD_MS } from './state.ts'
 
@@ -33,7 +33,20 @@ const SWEEP_ATTEMPTS = 3
 
 const UNPAID = 'the quota kept for fills and sweeps is spent'
 
-const STATE_OF = { fill: 'filling', gap: 'filling', sweep: 'sweeping', backfill: 'backfilling' } as const
+const STATE_OF = {
+  fill: 'filling',
+  gap: 'filling',
+  sweep: 'sweeping',
+  round: 'sweeping',
+  backfill: 'backfilling',
+} as const
+const PURPOSE_OF = {
+  fill: 'fill',
+  gap: 'fill',
+  sweep: 'sweep',
+  round: 'sweep',
+  backfill: 'backfill',
+} as const
 
 /** Begins a walk and sends its first request. */
 export function startWalk(
@@ -43,7 +56,7 @@ export function startWalk(
 ): void {
   const { kind } = given
   turn.state.walk = {
-    purpose: kind === 'gap' ? 'fill' : kind,
+    purpose: PURPOSE_OF[kind],
     pageCursor: null,
     seenCursors: [],
     guids: new Set(),
@@ -181,6 +194,7 @@ function finishWalk(turn: Turn, walk: Walk): void {
     turn.state.backfillFailures = 0
     publish(turn, { ...common, last: { backfill: next } })
   } else if (walk.kind === 'sweep') publish(turn, { ...common, last: { sweep: null } })
+  else if (walk.kind === 'round') publish(turn, { ...common, last: { round: roundAfter(turn, walk) } })
   else publish(turn, { ...common, first: walk.firstHead ?? {} })
   reportWalk(turn, walk, 'done')
   endWalk(turn, walk)
@@ -197,8 +211,8 @@ function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY
   if (kind === 'fill' || kind === 'gap') {
     if (walk.gapId === null) publishUnfinished(turn, walk, turn.nowMs + retryMs)
     else postponeGap(turn, walk, retryMs)
-  } else if (kind === 'sweep') {
-    postponeSweep(turn, walk)
+  } else if (kind === 'sweep' || kind === 'round') {
+    postponeSweep(turn, walk, Math.max(SWEEP_RETRY_MS, retryMs))
   } else {
     postponeBackfill(turn, walk, retryMs)
     turn.actions.push({ type: 'wake', atMs: turn.state.nextPollMs })
@@ -227,18 +241,35 @@ function postponeBackfill(turn: Turn, walk: Walk, retryMs: number): void {
   publishBehindGap(turn, walk, opening, { backfill: null })
 }
 
-/** The same sweep a little later; after too many tries, or where it is not paid for, its stretch is an open gap. */
-function postponeSweep(turn: Turn, walk: Walk): void {
+/** The same sweep or round later; after too many tries, or where it is not paid for, its stretch is an open gap. */
+function postponeSweep(turn: Turn, walk: Walk, retryMs: number): void {
   const { purpose, held: items, rejected } = walk
-  const { sweep } = turn.state.head
-  if (sweep !== null && sweep.attempts + 1 < SWEEP_ATTEMPTS) {
-    const later = { ...sweep, attempts: sweep.attempts + 1, dueAtMs: turn.nowMs + SWEEP_RETRY_MS }
-    publish(turn, { purpose, items, rejected, last: { sweep: later } })
+  const { sweep, round } = turn.state.head
+  const isRound = walk.kind === 'round'
+  const attempts = ((isRound ? round : sweep)?.attempts ?? SWEEP_ATTEMPTS) + 1
+  if (attempts < SWEEP_ATTEMPTS) {
+    const later = { attempts, dueAtMs: turn.nowMs + retryMs }
+    const last: HeadPatch = {}
+    if (isRound && round !== null) last.round = { ...round, ...later }
+    if (!isRound && sweep !== null) last.sweep = { ...sweep, ...later }
+    publish(turn, { purpose, items, rejected, last })
     return
   }
-  const gap = newGap(turn, 'outage', walk.fromMs, walk.startedMs)
+  const gap = newGap(turn, 'outage', walk.fromMs, walk.upToMs)
   const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
-  publishBehindGap(turn, walk, opening, { sweep: null })
+  publishBehindGap(turn, walk, opening, isRound ? { round: roundAfter(turn, walk) } : { sweep: null })
+}
+
+/**
+ * What is owed after a round, or where its stretch is an open gap instead: another round while there was news within
+ * the reach of this one, for what may still come in behind that news; else none.
+ */
+function roundAfter(turn: Turn, walk: Walk): Round {
+  const reachMs = turn.config.rounds?.reachMs ?? 0
+  const newsMs = turn.state.head.round?.newsMs ?? walk.fromMs
+  const isAgain = newsMs > walk.upToMs - reachMs
+  const dueAtMs = isAgain ? turn.nowMs + (turn.config.rounds?.everyMs ?? 0) : null
+  return { fromMs: walk.upToMs, dueAtMs, newsMs, attempts: 0 }
 }
 
 /** The fill is not done in time, or cannot go on: what is known goes out behind an announced gap; the cursor moves. */
@@ -256,7 +287,7 @@ function publishUnfinished(turn: Turn, walk: Walk, retryAtMs: number): void {
 }
 
 /** Publishes what the walk holds behind a gap that opens over the rest; `head` changes with the same commit. */
-function publishBehindGap(turn: Turn, walk: Walk, opening: OpenGap, head: NonNullable<Commit['head']>): void {
+function publishBehindGap(turn: Turn, walk: Walk, opening: OpenGap, head: HeadPatch): void {
   const { purpose, held: items, rejected } = walk
   const openGaps = [...turn.state.head.openGaps, opening]
   publish(turn, { purpose, items, rejected, opening, first: { ...head, openGaps } })
@@ -327,9 +358,12 @@ function reportWalk(turn: Turn, walk: Walk, reason: string): void {
 function askPage(turn: Turn, walk: Walk): void {
   const { pacing, pageSize } = turn.config
   const { ledger } = turn.state
-  const paid =
-    walk.kind === 'backfill' ? pacing.mayBackfill(ledger, turn.nowMs) : pacing.mayWalk(ledger, turn.nowMs)
-  if (!paid) return abandonWalk(turn, walk, UNPAID, LONGEST_GAP_RETRY_MS)
+  const mayAsk = {
+    fill: pacing.mayWalk,
+    sweep: pacing.maySweep,
+    backfill: pacing.mayBackfill,
+  }[PURPOSE_OF[walk.kind]]
+  if (!mayAsk(ledger, turn.nowMs)) return abandonWalk(turn, walk, UNPAID, LONGEST_GAP_RETRY_MS)
   const query: ListQuery = {
     pageSize,
     fromMs: walk.fromMs,

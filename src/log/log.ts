@@ -45,6 +45,17 @@ export interface PendingSweep {
   attempts: number
 }
 
+/** The scheduled re-read of what came in. It is always known up to where the last one read. */
+export interface Round {
+  /** Where the last round ended: what came in since is read again by the next. Ms since 1970, upstream's clock. */
+  fromMs: number
+  /** Earliest moment of the next round, ms since 1970, our clock; null while nothing is owed. */
+  dueAtMs: number | null
+  /** When the poll began that was last known as news came in, by upstream's clock, ms since 1970. */
+  newsMs: number
+  attempts: number
+}
+
 /** What the last commit left: everything a new writer needs to go on. Kept as keyed records, never as one blob. */
 export interface Head {
   epoch: string
@@ -61,6 +72,8 @@ export interface Head {
   openGaps: OpenGap[]
   backfill: Backfill | null
   sweep: PendingSweep | null
+  /** Null before the first item, and where the plan pays for no rounds. */
+  round: Round | null
 }
 
 /** Units spent, by the hour (ms since 1970 of its start, UTC) and purpose. Hours older than 15 days are dropped. */

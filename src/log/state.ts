@@ -20,6 +20,7 @@ export function unusedState(epoch: string): WriterState {
     openGaps: [],
     backfill: null,
     sweep: null,
+    round: null,
   }
   return { head, ledger: new Map() }
 }

@@ -16,12 +16,22 @@ function spent(units: Partial<Record<Purpose, number>>): Ledger {
   return new Map([[START_MS, units]])
 }
 
-test('on every plan the polls of a week leave a fifth of the quota for fills and sweeps', () => {
-  for (const name of planNames) {
-    const pollsAWeek = WEEK_MS / fixedPacing(figures(plans[name])).pollIntervalMs()
-    expect(pollsAWeek).toBeLessThanOrEqual(plans[name].weeklyQuota * 0.8 + 1e-6)
-  }
-  expect(WEEK_MS / fixedPacing(figures()).pollIntervalMs()).toBeCloseTo(3500 * 0.8, 6)
+test('the polls of a week leave to fills and sweeps what the mornings and rounds of each plan take', () => {
+  const pollsInHundred = Object.fromEntries(
+    planNames.map((name) => {
+      const pollsAWeek = WEEK_MS / fixedPacing(figures(plans[name])).pollIntervalMs()
+      return [name, Math.round((pollsAWeek / plans[name].weeklyQuota) * 100)]
+    }),
+  )
+  expect(pollsInHundred).toEqual({ free: 80, lite: 71, advanced: 78, ultimate: 78, enterprise: 78 })
+})
+
+test('sweeps stop before fills do', () => {
+  const pacing = fixedPacing(figures({ weeklyQuota: 10_000 }))
+  expect(pacing.maySweep(spent({ sweep: 1599 }), START_MS)).toBe(true)
+  expect(pacing.maySweep(spent({ sweep: 1601 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ sweep: 1601 }), START_MS)).toBe(true)
+  expect(pacing.maySweep(spent({ sweep: 1, fill: 2200 }), START_MS)).toBe(false)
 })
 
 test('polls never come faster than a second, nor than the rate of the plan', () => {

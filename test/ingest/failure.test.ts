@@ -14,7 +14,7 @@ const plan = {
 }
 const config: IngestConfig = {
   ...{ pageSize: plan.pageSize, weeklyQuota: plan.weeklyQuota, quotaReset: plan.quotaReset },
-  ...{ pacing: fixedPacing(plan), breathMs: 2000, sweeps: true, backfillMs: 0 },
+  ...{ pacing: fixedPacing(plan), breathMs: 2000, rounds: null, backfillMs: 0 },
   businessDays: () => 0,
   chance: () => 0.5,
 }

@@ -335,7 +335,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     ]
     for (const item of items) if (item.guid.startsWith('early')) item.visibleMs += 18 * SECOND
     const world = new World({ ...plan, seed: 18, startMs: SEVEN - 5 * SECOND, items })
-    world.run(SEVEN + 3 * MINUTE)
+    world.run(SEVEN + MINUTE)
     whole(world)
     expect(world.requests.filter(({ purpose }) => purpose === 'sweep').length).toBe(1)
   })

@@ -81,6 +81,7 @@ export function describeLog(name: string, open: OpenLog): void {
           openGaps: [],
           backfill: null,
           sweep: null,
+          round: null,
         })
         expect(state.ledger.size).toBe(0)
       })

@@ -8,8 +8,8 @@ import { isoSeconds } from '../../src/core/dates.ts'
 import { contentHash } from '../../src/core/disclosure.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import { isGap } from '../../src/core/event.ts'
-import { completenessOf } from '../../src/governor/completeness.ts'
 import { fixedPacing } from '../../src/governor/pacing.ts'
+import { roundsOf } from '../../src/governor/rounds.ts'
 import { readItems, type Standing } from '../../src/ingest/read-page.ts'
 import {
   type Action,
@@ -128,7 +128,7 @@ export class World {
       quotaReset: 'rolling',
       pacing: fixedPacing(plan),
       breathMs: (burst / ratePerSecond) * 1000,
-      sweeps: completenessOf(plan) !== 'polls+fills',
+      rounds: roundsOf(plan),
       backfillMs: options.backfillMs ?? 0,
       businessDays: (fromMs, toMs) => Math.ceil((toMs - fromMs) / 86_400_000),
       chance: () => this.chance.next(),

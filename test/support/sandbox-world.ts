@@ -183,7 +183,8 @@ function isAtRest(
 ): boolean {
   const { state } = poller
   const { head } = state
-  const owesNothing = head.openGaps.length === 0 && head.sweep === null && head.backfill === null
+  const owesSweep = head.sweep !== null || (head.round?.dueAtMs ?? null) !== null
+  const owesNothing = head.openGaps.length === 0 && !owesSweep && head.backfill === null
   const canPay = config.pacing.mayWalk(state.ledger, clock.now())
   return (
     state.name === 'polling' &&

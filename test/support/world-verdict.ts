@@ -6,7 +6,7 @@
 import { contentHash } from '../../src/core/disclosure.ts'
 import { AMENDED, type Committed, GAP_OPENED, isGap, revisionOf } from '../../src/core/event.ts'
 import { plans } from '../../src/core/plans.ts'
-import { completenessOf } from '../../src/governor/completeness.ts'
+import { roundsOf } from '../../src/governor/rounds.ts'
 import type { TruthItem } from '../../src/sandbox/market.ts'
 import type { WorldPlan, WorldRun } from './sandbox-world.ts'
 
@@ -17,7 +17,7 @@ export const BY_DESIGN = {
   'gone-unseen':
     'left the listings, or was replaced by other content of the same guid, before any answer that arrived whole showed it',
   'behind-the-cursor':
-    'came in, or changed in place, behind cursors already given, and no finished walk read its moment again: sweeps follow bursts, and only where the plan pays for them',
+    'came in, or changed in place, behind cursors already given, where the plan pays for no rounds, or later after its time than a round reaches back',
 } as const
 export type Excuse = keyof typeof BY_DESIGN
 
@@ -47,8 +47,6 @@ export interface WorldVerdict extends WorldCounts {
   broken: string[]
 }
 
-/** So many revisions within so long a time are a burst beyond doubt: twice what the poller takes for one. */
-const BURST = { items: 40, ms: 20_000 }
 /** A date header has whole seconds, and so have timestamps: what comes in so long after its time is still in place. */
 const SAME_SECOND_MS = 1000
 
@@ -122,21 +120,9 @@ function excuseFor(item: TruthItem, plan: WorldPlan, run: WorldRun): Excuse | nu
   )
   if (item.vanishedAt !== null || later) return 'gone-unseen'
   const isBehind = insertedMs - timeMs > SAME_SECOND_MS
-  const isOwed = sweeps(plan) && wasInBurst(timeMs, insertedMs, run)
+  const rounds = roundsOf({ weeklyQuota: plan.weeklyQuota, pageSize: plans[plan.plan].pageSize })
+  const isOwed = rounds !== null && insertedMs - timeMs <= rounds.reachMs
   return isBehind && !isOwed && !wasReadAgain(insertedMs, timeMs, run) ? 'behind-the-cursor' : null
-}
-
-function sweeps({ plan, weeklyQuota }: WorldPlan): boolean {
-  return completenessOf({ weeklyQuota, pageSize: plans[plan].pageSize }) !== 'polls+fills'
-}
-
-/** True when a burst came in between the item's own time and its insertion, or around these. */
-function wasInBurst(timeMs: number, insertedMs: number, run: WorldRun): boolean {
-  const moments = run.truth.items
-    .map((item) => Date.parse(item.insertedAt))
-    .filter((atMs) => atMs >= timeMs - BURST.ms && atMs <= insertedMs + BURST.ms)
-    .sort((one, other) => one - other)
-  return moments.some((atMs, index) => (moments[index + BURST.items - 1] ?? Infinity) - atMs <= BURST.ms)
 }
 
 /** True when an answer that arrived whole held this content. */
