@@ -10,6 +10,7 @@ import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
 import { OFFSET_OUT_OF_RANGE, requireNoError } from './fetch-errors.ts'
 import type { Fetched, KafkaRecord } from './internals.ts'
+import { TOMBSTONES_KEPT_MS } from './topics.ts'
 
 /** What one fetch brought. */
 export interface ReadBatch {
@@ -18,7 +19,10 @@ export interface ReadBatch {
   nextOffset: number
   /** True when nothing more was decided at the moment of the fetch. */
   atEnd: boolean
-  /** The offset asked for did not exist any more, so reading began anew at the earliest one kept, with this batch. */
+  /**
+   * The offset asked for did not exist any more, or deletions may have been missed, so reading began anew at the earliest
+   * one kept, with this batch.
+   */
   rewound: { asked: number; earliest: number; end: number } | null
 }
 
@@ -38,19 +42,27 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 500
 /** A new topic, or one whose leader moves, answers errors this long without being worth a line of the log, ms. */
 const PASSING_MS = 1_000
+/**
+ * Whoever has not read a compacted topic for this long begins anew, ms: the mark of a deletion is kept for
+ * `TOMBSTONES_KEPT_MS`, and then it looks as if nothing had been deleted.
+ */
+const LONGEST_ABSENCE_MS = TOMBSTONES_KEPT_MS / 2
 
 /**
- * Batches of the topic's partition from an offset on, until the signal aborts, then ends. A batch without records comes
+ * Batches of the topic's partition from an offset on (`compacted`: from the first one kept, and anew after an absence in
+ * which deletions may have been forgotten), until the signal aborts, then ends. A batch without records comes
  * only to say that the end was reached. Never throws for faults of Kafka: it waits and goes on.
  */
 export async function* readPartition(
   parts: ReaderParts,
   topic: string,
-  from: number | 'earliest',
+  from: number | 'compacted',
   signal: AbortSignal,
 ): AsyncGenerator<ReadBatch> {
   const connection = createConnection(parts, signal)
-  let offset = from === 'earliest' ? null : from
+  let offset = from === 'compacted' ? null : from
+  /** When the last fetch that was answered was sent; what it gave is from no earlier moment. */
+  let askedMs = parts.clock.now()
   let rewound: ReadBatch['rewound'] = null
   let atEnd = false
   /** The broker gave nothing though it knows of more, as one that has just taken a partition over may. */
@@ -58,6 +70,12 @@ export async function* readPartition(
   try {
     while (!signal.aborted) {
       const fetched: Fetched | null = await connection.attempt(topic, async ({ partitions }) => {
+        const nowMs = parts.clock.now()
+        if (offset !== null && from === 'compacted' && nowMs - askedMs > LONGEST_ABSENCE_MS) {
+          const { earliest, end } = await partitions.offsets(topic)
+          rewound = { asked: offset, earliest, end }
+          offset = earliest
+        }
         offset ??= (await partitions.offsets(topic)).earliest
         const answer = await partitions.fetch(topic, offset, {
           maxWaitMs: atEnd || stalled ? WAIT_MS : 0,
@@ -70,6 +88,7 @@ export async function* readPartition(
           return null
         }
         requireNoError(topic, answer)
+        askedMs = nowMs
         return answer
       })
       if (fetched === null) continue

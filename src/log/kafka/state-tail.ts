@@ -21,7 +21,7 @@ export function createStateTail(parts: ReaderParts, topic: string): StateTail {
       return new Promise((resolve) => waiting.set(nonce, resolve))
     },
     async run(signal) {
-      for await (const { records, rewound } of readPartition(parts, topic, 'earliest', signal)) {
+      for await (const { records, rewound } of readPartition(parts, topic, 'compacted', signal)) {
         if (rewound !== null) rows.clear()
         for (const { key, value } of records) {
           const name = String(key)

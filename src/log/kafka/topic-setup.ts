@@ -8,7 +8,7 @@ import { sleep } from '../../lifecycle/clock.ts'
 import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
-import { ALL, LEADER, REJECTED, STATE, STATUS, TABLES, topicName } from './topics.ts'
+import { ALL, LEADER, REJECTED, STATE, STATUS, TABLES, TOMBSTONES_KEPT_MS, topicName } from './topics.ts'
 
 /** What an operator decides about topics. */
 export interface TopicSettings {
@@ -141,5 +141,6 @@ function compacted(): Record<string, string> {
     'segment.bytes': String(1024 * 1024),
     'segment.ms': String(HOUR_MS),
     'min.cleanable.dirty.ratio': '0.1',
+    'delete.retention.ms': String(TOMBSTONES_KEPT_MS),
   }
 }

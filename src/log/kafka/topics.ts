@@ -14,6 +14,9 @@ export const STATE = 'internal.state'
 export const TABLES = 'internal.tables'
 export const LEADER = 'internal.leader'
 
+/** How long a compacted topic keeps the mark of a deletion, ms: `delete.retention.ms`, as Kafka's own default. */
+export const TOMBSTONES_KEPT_MS = 24 * 3_600_000
+
 /** Most topics of codes made an hour, and in all with those known at the start. */
 export const NEW_TOPICS_AN_HOUR = 10
 export const MOST_CODE_TOPICS = 500
