@@ -145,6 +145,33 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
   })
 })
 
+describe.skipIf(brokers.length === 0)('a commit', () => {
+  it('does not begin where something is undecided: its end would decide for that too', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    const writer = await claimed(log)
+    await writer.commit({ events: [sampleEvent(1)] })
+    const topic = `${options.topics.prefix}.all`
+    const other = kafkaClient(brokers).producer({
+      transactionalId: uniqueName('other'),
+      maxInFlightRequests: 1,
+    })
+    await other.connect()
+    const open = await other.transaction()
+    await open.send({ topic, messages: [{ value: 'undecided', partition: 0 }] })
+    await expect(writer.commit({ events: [sampleEvent(2)] })).rejects.toMatchObject({
+      code: 'log_unknown',
+      message: expect.stringContaining(`what ${topic} has from`),
+    })
+    await open.abort()
+    await other.disconnect()
+    const next = await claimed(log)
+    expect(next.state.head.sequence).toBe(1)
+    await next.commit({ events: [sampleEvent(3)] })
+    expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(3)]))
+  })
+})
+
 describe.skipIf(brokers.length === 0)('two processes', () => {
   it('of which one stopped in the middle of a commit: its records are never seen', async () => {
     const options = kafkaLogOptions(brokers)

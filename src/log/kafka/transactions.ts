@@ -8,6 +8,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import type { Seam } from '../seam.ts'
 import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
+import { createDecidedWatch } from './decided.ts'
 import type { NewRecord } from './records.ts'
 import { roundsOf, type TopicRecords } from './rounds.ts'
 
@@ -45,7 +46,15 @@ export function openTransactions(parts: {
     allowAutoTopicCreation: false,
     createPartitioner: () => () => 0,
   })
-  const write = async (rounds: TopicRecords[][]): Promise<void> => {
+  const watch = createDecidedWatch(parts.openSession, clock)
+  /**
+   * A broker that died in a commit may have left records of it undecided (`undecided.ts`), and the end of the next
+   * transaction on their topic decides for them, be it an abort. So none begins there: a claim decides first.
+   */
+  const write = async (records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> => {
+    await watch.untilDecided([...records.keys()])
+    const rounds: TopicRecords[][] = roundsOf(records)
+    ended.signal.throwIfAborted()
     const transaction = await producer.transaction()
     for (const round of rounds) {
       await send(transaction, round)
@@ -59,6 +68,7 @@ export function openTransactions(parts: {
   const end = (): void => {
     ended.abort(new Error('the producer was discarded'))
     session.end()
+    watch.end()
   }
   return {
     async fence(signal) {
@@ -69,7 +79,7 @@ export function openTransactions(parts: {
       }
       await within(clock, FENCE_DEADLINE_MS, AbortSignal.any([signal, ended.signal]), work())
     },
-    run: (records) => within(clock, DEADLINE_MS, ended.signal, write(roundsOf(records))),
+    run: (records) => within(clock, DEADLINE_MS, ended.signal, write(records)),
     end,
   }
 }
