@@ -2,7 +2,7 @@
  * What is deployed says what is true: settings, metrics, ports, versions and files of image, compose and monitoring are
  * those of the program. No engine runs here: that they start is not proven.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { expect, it, test } from 'vitest'
@@ -26,6 +26,7 @@ interface Service {
   secrets?: string[]
   environment?: Record<string, string>
   command?: string[]
+  healthcheck?: { test: string[] }
 }
 interface Compose {
   services: Record<string, Service>
@@ -128,6 +129,44 @@ test('the image takes nothing into the builder but what it copies', () => {
   expect(kept.toSorted()).toEqual([...new Set(copied)].toSorted())
 })
 
+test('what image and health checks start is in the image', () => {
+  const started = [...dockerfile.matchAll(/^(?:ENTRYPOINT| +CMD) (\[.+\])$/gm)].map(
+    ([, list = '[]']) => JSON.parse(list) as string[],
+  )
+  expect(started.length).toBe(2)
+  for (const [program, script = ''] of started) {
+    expect(program).toBe('node')
+    expect(existsSync(join(root, script)), script).toBe(true)
+    expect(dockerfile).toMatch(new RegExp(`^COPY ${script}|^COPY ${script.split('/')[0]} `, 'm'))
+  }
+  const checks = services.flatMap(([, { image, healthcheck }]) =>
+    healthcheck === undefined ? [] : [{ image, test: healthcheck.test }],
+  )
+  for (const { image, test: check } of checks) {
+    expect(check[0]).toBe('CMD')
+    // Kafka's own image has its tools there and nothing of them on the path; ours has Node.
+    const program = image.startsWith('apache/kafka:') ? /^\/opt\/kafka\/bin\/kafka-[a-z-]+\.sh$/ : /^node$/
+    expect(check[1]).toMatch(program)
+  }
+})
+
+test('Prometheus and Grafana ask services of compose, at ports that these serve', () => {
+  const { scrape_configs } = parse(read(`${MONITORING}/prometheus.yml`)) as {
+    scrape_configs: { static_configs: { targets: string[] }[] }[]
+  }
+  const targets = scrape_configs.flatMap((job) => job.static_configs.flatMap((group) => group.targets))
+  const bridges = services.map(([name]) => name).filter((name) => name.startsWith('bridge-'))
+  const [, opsPort] = /^EXPOSE \d+ (\d+)$/m.exec(dockerfile) ?? []
+  expect(targets).toEqual(bridges.map((name) => `${name}:${opsPort}`))
+  const { datasources } = parse(read(`${MONITORING}/grafana/datasources.yml`)) as {
+    datasources: { url: string }[]
+  }
+  const served = services.flatMap(([name, { ports = [] }]) =>
+    ports.map((port) => `http://${name}:${port.split(':').at(-1)}`),
+  )
+  for (const { url } of datasources) expect(served).toContain(url)
+})
+
 test('every metric in rules and dashboard exists', async () => {
   const metrics = createMetrics({ version: VERSION })
   const scrape = await metrics.scrape()
@@ -179,6 +218,21 @@ it.skipIf(!hasTool('promtool', 'prometheus'))(
     const trial = await runTool('promtool', ['test', 'rules', join(root, MONITORING, 'tests/bridge.yml')])
     expect(trial.stdout + trial.stderr).toContain('SUCCESS')
     expect(trial.code).toBe(0)
+  },
+)
+
+it.skipIf(!hasTool('promtool', 'prometheus'))(
+  'gives Prometheus a configuration without a fault',
+  async () => {
+    const check = await runTool('promtool', [
+      'check',
+      'config',
+      '--lint=all',
+      '--lint-fatal',
+      join(root, MONITORING, 'prometheus.yml'),
+    ])
+    expect(check.stdout + check.stderr).toContain('is valid')
+    expect(check.code).toBe(0)
   },
 )
 
