@@ -14,6 +14,7 @@ import { benchMirror } from './mirror.ts'
 import { demoFigures, startFigures } from './process.ts'
 import { rebuildFigures } from './rebuild.ts'
 import { machineLine, withBlock } from './support/benchmarks-page.ts'
+import { tailFigures } from './tail.ts'
 
 /** The embedded store with 500,000 events in it. */
 async function storeFigures(): Promise<Figure[]> {
@@ -40,6 +41,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   failover: failoverTable,
   ingest: ingestTable,
   rebuild: async () => lines(await rebuildFigures()),
+  tail: async (runs) => lines(await tailFigures(runs)),
 }
 
 const { values: flags, positionals } = parseArgs({

@@ -15,6 +15,7 @@ import { statusRoute } from './api/status-route.ts'
 import { createExchangeCopy, EXCHANGES_TABLE } from './archive/exchanges.ts'
 import { createFollower } from './archive/follower.ts'
 import { archiveItems } from './archive/items.ts'
+import { runPruner } from './archive/pruner.ts'
 import { createReader, type Reader } from './archive/reader.ts'
 import { createTail } from './archive/tail.ts'
 import { createFeed } from './feed/feed.ts'
@@ -100,11 +101,19 @@ async function buildApp(
   const follower = createFollower({ log, archive, tail, clock, logger, shared })
   const reader = createReader(archive, tail, clock, follower.copy)
   const roles: Role[] = [{ name: 'follower', run: (signal) => follower.run(signal) }]
+  if (!shared) {
+    const parts = { log, archive, copy: follower.copy, clock, logger }
+    roles.push({ name: 'pruner', run: (signal) => runPruner(parts, signal) })
+  }
 
   const copy = {
+    get oldest() {
+      return archive.oldest
+    },
     get latest() {
       return archive.latest
     },
+    oldestRecordedMs: archive.oldestRecordedMs,
     known: archive.known,
     caughtUp: follower.caughtUp,
   }

@@ -8,6 +8,7 @@ import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import type { Database } from './db.ts'
 import { openDatabase } from './db.ts'
+import { removeOldest } from './prune.ts'
 import { insertEvent, readCommitted } from './record.ts'
 import { clearTables, ensureSchema } from './schema.ts'
 import { finishUpgrade, type UpgradeProgress } from './upgrade.ts'
@@ -47,6 +48,13 @@ export interface Archive {
   cursorAt(sequence: number): string
   /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
   sequenceSince(timeMs: number): number
+  /**
+   * Forgets the oldest events before `sequence`, at most `limit`, but never the newest event of all, which says where
+   * this store ends. Returns how many; 0 = done.
+   */
+  forget(sequence: number, limit: number): number
+  /** When the first event kept was recorded, ms since 1970; null where none is. */
+  oldestRecordedMs(): number | null
   /** Forgets everything, epoch included, so that the copy can be filled afresh. */
   clear(): void
   /** Callable twice. */
@@ -134,6 +142,10 @@ function archiveOver(db: Database, nativeKind: string): Archive {
         .get(timeMs)
       return high === undefined ? ends.latest : high.sequence - 1
     },
+    forget: (sequence, limit) => transaction(() => removeOldest(db, Math.min(sequence, ends.latest), limit)),
+    oldestRecordedMs: () =>
+      db.prepare<{ recorded_ms: number }>('SELECT recorded_ms FROM facts ORDER BY sequence LIMIT 1').get()
+        ?.recorded_ms ?? null,
     clear: () => transaction(() => clearTables(db)),
     close: () => db.close(),
   }

@@ -82,7 +82,7 @@ export function insertDerived(db: Database, event: Committed, highMs: number, na
   if (item === null) return
   if (item.revision > 1) supersede(db, item, sequence)
   db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, timeMs)
-  learnIssuer(db, facts.issuer)
+  learnIssuer(db, facts.issuer, sequence)
 }
 
 function supersede(db: Database, item: { guid: string; revision: number }, sequence: number): void {
@@ -92,13 +92,16 @@ function supersede(db: Database, item: { guid: string; revision: number }, seque
   ).run(sequence, item.guid, item.revision)
 }
 
-function learnIssuer(db: Database, issuer: Company): void {
+function learnIssuer(db: Database, issuer: Company, sequence: number): void {
   const company = companyKey(issuer)
   if (company === null) return
-  const learn = db.prepare('INSERT OR IGNORE INTO issuers(identifier, company) VALUES (?, ?)')
+  const learn = db.prepare(
+    `INSERT INTO issuers(identifier, company, sequence) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET sequence = excluded.sequence`,
+  )
   for (const field of ['isin', 'symbol'] as const) {
     const identifier = spelling(issuer, field)
-    if (identifier !== undefined) learn.run(`${field} ${identifier}`, company)
+    if (identifier !== undefined) learn.run(`${field} ${identifier}`, company, sequence)
   }
 }
 

@@ -5,8 +5,8 @@
 import { BridgeError } from '../errors.ts'
 import type { Database } from './db.ts'
 
-/** Kept in the file's `user_version`; 0 is a new file. Version 1 lacked `items`, `issuers` and names of companies. */
-const VERSION = 2
+/** Kept in the file's `user_version`; 0 is a new file. Version 1 lacked `items`, `issuers` and names of companies, 2 `issuers.sequence`. */
+const VERSION = 3
 /** In `meta`, while a store of an older version is brought up: the sequence through which everything is derived again. */
 const DERIVED_THROUGH = 'derived_through'
 
@@ -22,7 +22,7 @@ const KEPT = `
 /**
  * What follows from the events. `facts` is what queries look at, apart from the events so that a scan never touches the
  * items. `items` has what a list by sequence passes over most rows with: time, and which later revision took its place.
- * `issuers` names every company that has published under an identifier (`isin …`, `symbol …`). `highs` has one row for
+ * `issuers` names every company that has published under an identifier (`isin …`, `symbol …`), and when it last did. `highs` has one row for
  * each event whose time is later than that of every event before it: the lowest sequence whose time is at or after a
  * moment is always one of those. `terms` and `headlines` are inverted indexes without content; they are FTS5 tables
  * because its segments take the scattered writes of identifiers at a third of the cost of a B-tree over (key, sequence).
@@ -36,7 +36,7 @@ const DERIVED = `
   CREATE INDEX facts_date_id ON facts(date_id) WHERE date_id IS NOT NULL;
   CREATE TABLE items(sequence INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, superseded_by INTEGER);
   CREATE TABLE issuers(
-    identifier TEXT NOT NULL, company TEXT NOT NULL, PRIMARY KEY(identifier, company)
+    identifier TEXT NOT NULL, company TEXT NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY(identifier, company)
   ) WITHOUT ROWID;
   CREATE TABLE highs(time_ms INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
   CREATE VIRTUAL TABLE terms USING fts5(
@@ -46,6 +46,8 @@ const DERIVED = `
     headline, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
   );
 `
+
+const DERIVED_TABLES = ['facts', 'items', 'issuers', 'highs', 'terms', 'headlines']
 
 /**
  * Makes the tables in a new file; leaves those of this version alone. In a file of an older version everything derived is
@@ -69,7 +71,7 @@ export function ensureSchema(db: Database): void {
     db.transaction(() => db.exec(`${KEPT} ${DERIVED} ${setVersion}`))
   } else {
     db.transaction(() => {
-      db.exec('DROP TABLE facts; DROP TABLE highs; DROP TABLE terms; DROP TABLE headlines;')
+      for (const table of DERIVED_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`)
       db.exec(`${DERIVED} ${setVersion}`)
       setDerivedThrough(db, 0)
     })

@@ -2,24 +2,27 @@
  * The poller role: performs what the state machine decides and feeds back what happened. Owns the one writer, the
  * request in flight, the wake-up timer. Refuses to decide anything.
  */
+import { isoMillis } from '../core/dates.ts'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 import type { TokenBucket } from '../governor/token-bucket.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { sleep } from '../lifecycle/clock.ts'
-import type { Log, Purpose, Term, Writer } from '../log/log.ts'
+import type { Head, Log, Purpose, Term, Writer } from '../log/log.ts'
 import { rejectedHash } from '../log/rejected-window.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { ListQuery, UpstreamClient } from '../upstream/client.ts'
+import type { Page } from '../upstream/page.ts'
 import { createAhead, type KnownCopy } from './ahead.ts'
+import { forgottenThroughMs, type KeptCopy } from './forgotten.ts'
 import { createGate } from './gate.ts'
 import type { Observer } from './observer.ts'
 import { readItems } from './read-page.ts'
-import type { Action, Answer, IngestConfig, IngestState, Input, QueuedCommit } from './state.ts'
+import type { Action, Answer, IngestConfig, IngestState, Input, QueuedCommit, ReadPage } from './state.ts'
 import { initialState } from './state.ts'
 import { step } from './step.ts'
 
 /** The node's copy of the log, as far as the poller needs it. */
-export interface Copy extends KnownCopy {
+export interface Copy extends KnownCopy, KeptCopy {
   /**
    * Resolves when the copy, of that epoch, has reached the sequence, or the signal aborts.
    * @throws BridgeError `log_damaged` when the copy is of another epoch
@@ -67,6 +70,8 @@ export function createPoller(parts: PollerParts): Poller {
   /** Hashes of the rejected texts, so that overlapping pages keep each only once. */
   const rejected = new Set<string>()
   const ahead = createAhead(copy)
+  /** What the writer of this stretch began with. */
+  let claimed: Readonly<Head> = state.head
   const done = Promise.withResolvers<void>()
 
   const feed = (input: Input): void => {
@@ -158,6 +163,7 @@ export function createPoller(parts: PollerParts): Poller {
         try {
           writer = await log.claim(current, signal)
           for (const hash of await log.rejectedHashes(REJECTED_KEPT)) rememberRejected(hash)
+          claimed = writer.state.head
           bucket.drain(clock.now())
           return { type: 'claimed', writer: writer.state, nowMs: clock.now() }
         } catch (error) {
@@ -190,23 +196,29 @@ export function createPoller(parts: PollerParts): Poller {
         const outcome = await client.list(query, purpose, gate, signal)
         const nowMs = clock.now()
         const answer: Answer =
-          outcome.kind === 'ok'
-            ? {
-                ...outcome,
-                value: readItems(
-                  outcome.value,
-                  ahead.standings,
-                  (text) => rejected.has(rejectedHash(text)),
-                  nowMs,
-                ),
-              }
-            : outcome
+          outcome.kind === 'ok' ? { ...outcome, value: readPage(outcome.value, nowMs) } : outcome
         observer.answered(answer)
         return { type: 'answered', answer, spentMs: gate.spentMs, ledger: current.state.ledger, nowMs }
       } catch (error) {
         return brokenBy(error)
       }
     })
+  }
+
+  const readPage = (page: Page, nowMs: number): ReadPage => {
+    const throughMs = forgottenThroughMs(copy, claimed, nowMs)
+    let count = 0
+    const isForgotten = (timeMs: number): boolean => {
+      if (throughMs === null || timeMs > throughMs) return false
+      count += 1
+      return true
+    }
+    const isRejected = (text: string): boolean => rejected.has(rejectedHash(text))
+    const read = readItems(page, ahead.standings, isRejected, isForgotten, nowMs)
+    if (throughMs !== null && count > 0) {
+      logger.warn('items.too_old', { items: count, until: isoMillis(throughMs) })
+    }
+    return read
   }
 
   const commit = (queued: QueuedCommit): void => {

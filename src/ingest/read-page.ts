@@ -24,12 +24,13 @@ export interface Standing {
 /**
  * Reads a page, which upstream sends newest first: of two contents of one guid the upper one is the later revision.
  * `standings` gives the latest published revision of each guid it is asked for; `isRejected` whether
- * this unreadable text is already kept.
+ * this unreadable text is already kept; `isForgotten` whether an unknown item of that upstream time counts as published.
  */
 export function readItems(
   page: Page,
   standings: (guids: string[]) => ReadonlyMap<string, Standing>,
   isRejected: (text: string) => boolean,
+  isForgotten: (timeMs: number) => boolean,
   nowMs: number,
 ): ReadPage {
   const held: HeldItem[] = []
@@ -43,9 +44,10 @@ export function readItems(
   const latest = new Map(standings(guids))
   const fresh: HeldItem[] = []
   for (const item of held.toReversed()) {
-    const { guid } = item.disclosure
+    const { guid, timeMs } = item.disclosure
     const standing = latest.get(guid)
     if (standing?.hash === item.hash) continue
+    if (standing === undefined && isForgotten(timeMs)) continue
     const revision = (standing?.revision ?? 0) + 1
     latest.set(guid, { revision, hash: item.hash })
     fresh.push({ ...item, revision })

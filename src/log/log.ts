@@ -185,6 +185,8 @@ export interface Log {
   follow(after: number, signal: AbortSignal): AsyncIterable<Committed[]>
   /** Where the log ends, at some moment after this call. Rejects with the signal's reason when it aborts first. */
   end(signal: AbortSignal): Promise<LogEnd>
+  /** The sequence of the first event that is kept; null where none is. As `end` otherwise. */
+  oldest(signal: AbortSignal): Promise<number | null>
   /** The rejected records, newest last, at most `limit` of the newest. */
   rejected(limit: number): Promise<RejectedItem[]>
   /**

@@ -32,6 +32,11 @@ const KAFKA_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= 3_600_000,
   'must be at least PT1H (P1M is a month, PT1M a minute)',
 )
+/** An item that may have been published and dropped is not published again; what is younger than this is looked up. */
+const ALL_RETENTION = field.durationField.refine(
+  (durationMs) => durationMs >= 7 * 86_400_000,
+  'must be at least P7D',
+)
 const WEBHOOKS = 'the role webhooks'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Above every weekly quota there is. */
@@ -106,10 +111,10 @@ export const settingsSchema = z.object({
     meaning:
       'How long category topics, gaps and rejected items are kept, when they are made. At least `PT1H`.',
   }),
-  BRIDGE_ALL_RETENTION: setting(KAFKA_RETENTION, {
+  BRIDGE_ALL_RETENTION: setting(ALL_RETENTION, {
     default: null,
     shown: 'for ever',
-    meaning: 'How long the topic of all events keeps them, when it is made. At least `PT1H`.',
+    meaning: 'How long the topic of all events keeps them, when it is made. At least `P7D`.',
   }),
   BRIDGE_UPSTREAM_URL: setting(field.upstreamUrlField, {
     default: null,

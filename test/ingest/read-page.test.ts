@@ -23,6 +23,7 @@ describe('a page of items', () => {
       page(item('one'), item('two')),
       () => published,
       () => false,
+      () => false,
       NOW,
     )
     expect(read.fresh.map(({ disclosure, revision }) => [disclosure.headline, revision])).toEqual([
@@ -37,6 +38,7 @@ describe('a page of items', () => {
       page(item('one'), item('new', 'urn:b')),
       () => published,
       () => false,
+      () => false,
       NOW,
     )
     expect(read.fresh.map(({ disclosure, revision }) => [disclosure.guid, revision])).toEqual([['urn:b', 1]])
@@ -48,11 +50,26 @@ describe('a page of items', () => {
       page(item('one', 'urn:a#2'), item('x'.repeat(600_000), 'urn:b')),
       () => new Map(),
       () => false,
+      () => false,
       NOW,
     )
     expect(read.rejected.map(({ guid, reason }) => [guid, reason])).toEqual([
       ['urn:a#2', 'the guid ends like a revision'],
       ['urn:b', 'larger than 524288 bytes'],
     ])
+  })
+
+  it('takes an unknown item that may have been published and dropped for published, but not a known one', () => {
+    const published = new Map([['urn:a', { revision: 1, hash: contentHash(item('one')) }]])
+    const asked: number[] = []
+    const read = readItems(
+      page(item('two'), item('old', 'urn:b'), item('one', 'urn:a')),
+      () => published,
+      () => false,
+      (timeMs) => asked.push(timeMs) > 0,
+      NOW,
+    )
+    expect(read.fresh.map(({ disclosure, revision }) => [disclosure.guid, revision])).toEqual([['urn:a', 2]])
+    expect([read.duplicates, asked]).toEqual([2, [NOW]])
   })
 })

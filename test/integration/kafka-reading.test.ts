@@ -49,6 +49,7 @@ describe.skipIf(brokers.length === 0)('following', () => {
     await (await claimed(log)).commit({ events: sampleEvents(1, 20) })
     await dropBefore(`${options.topics.prefix}.all`, 15)
     expect(sequencesOf(await followed(log, 3, 5))).toEqual([16, 17, 18, 19, 20])
+    expect(await log.oldest(AbortSignal.timeout(20_000))).toBe(16)
     expect((await claimed(log)).state.head.sequence).toBe(20)
   })
 
@@ -111,6 +112,7 @@ describe.skipIf(brokers.length === 0)('a claim', () => {
     // Two events and the end of their transaction.
     await dropBefore(`${options.topics.prefix}.all`, 3)
     expect(await log.end(signal)).toEqual({ epoch: expect.any(String), sequence: 2, allDropped: true })
+    expect(await log.oldest(signal)).toBe(null)
     expect(await (await claimed(log)).commit({ events: sampleEvents(3, 3) })).toMatchObject([{ sequence: 3 }])
   })
 

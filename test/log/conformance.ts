@@ -119,11 +119,13 @@ export function describeLog(name: string, open: OpenLog): void {
       it('is without epoch before the first claim, then at the last committed event', async () => {
         const { signal } = new AbortController()
         expect(await log.end(signal)).toEqual({ epoch: null, sequence: 0 })
+        expect(await log.oldest(signal)).toBe(null)
         const writer = await claimed(log)
         const { epoch } = writer.state.head
         expect(await log.end(signal)).toEqual({ epoch, sequence: 0 })
         await writer.commit({ events: sampleEvents(1, 3) })
         expect(await log.end(signal)).toEqual({ epoch, sequence: 3 })
+        expect(await log.oldest(signal)).toBe(1)
         await expect(log.end(AbortSignal.abort(new Error('stopping')))).rejects.toThrow('stopping')
       })
     })

@@ -151,6 +151,7 @@ describe('settings of Kafka', () => {
     ['BRIDGE_TOPIC_REPLICATION', '0', 'from 1'],
     ['BRIDGE_TOPIC_RETENTION', 'PT1M', 'P1M is a month'],
     ['BRIDGE_ALL_RETENTION', 'forever', 'P1Y'],
+    ['BRIDGE_ALL_RETENTION', 'P6D', 'at least P7D'],
   ])('refuse %s = %s with what to write instead', (name, text, advice) => {
     const errors = wrong({ ...BROKERS, ...(name.includes('SASL') ? SASL : {}), [name]: text })
     expect(Object.keys(errors)).toEqual([name])

@@ -294,7 +294,7 @@ export class World {
     const standings = (guids: string[]) =>
       new Map(guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const]).filter(hasStanding))
     const isRejected = (text: string) => this.store.rejected.some((item) => item.raw === text)
-    return { kind: 'ok', value: readItems(page, standings, isRejected, this.ourMs) }
+    return { kind: 'ok', value: readItems(page, standings, isRejected, () => false, this.ourMs) }
   }
 
   /** The page as an honest upstream would give it now. */

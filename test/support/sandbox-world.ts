@@ -236,9 +236,13 @@ function createLives(parts: {
     const logger = timedLogger(lines, sandbox.marketNow)
     const follower = createFollower({ log, archive, tail, clock, logger, shared: true })
     const copy = {
+      get oldest() {
+        return archive.oldest
+      },
       get latest() {
         return archive.latest
       },
+      oldestRecordedMs: archive.oldestRecordedMs,
       known: archive.known,
       caughtUp: follower.caughtUp,
     }

@@ -43,6 +43,13 @@ export async function latestSequence(partitions: PartitionClient, topic: string)
   return (await partitions.offsets(topic)).earliest === 0 ? 0 : null
 }
 
+/** The sequence of the first event that the topic keeps; null where it keeps none. */
+export async function oldestSequence(partitions: PartitionClient, topic: string): Promise<number | null> {
+  const { earliest, lastStable } = await partitions.offsets(topic)
+  const first = await firstRecord(partitions, topic, earliest, lastStable)
+  return first === null ? null : sequenceOf(first)
+}
+
 /** The newest committed records, oldest first, at most `limit`. */
 export async function latestRecords(
   partitions: PartitionClient,

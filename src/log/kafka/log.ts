@@ -15,10 +15,12 @@ import { type KafkaConnection, kafkaSessions } from './client.ts'
 import { within } from './deadline.ts'
 import { readEnd } from './end.ts'
 import { hopeless, unavailable } from './faults.ts'
+import { oldestSequence } from './find.ts'
 import { followTopic } from './follow.ts'
 import type { OpenElections } from './leader.ts'
 import { createPlainWriter } from './plain-writer.ts'
 import { readRejected, readRejectedHashes } from './rejected.ts'
+import { shortRead } from './short-read.ts'
 import { createStateTail } from './state-tail.ts'
 import { createTables } from './table.ts'
 import { ensureTopics, type TopicSettings } from './topic-setup.ts'
@@ -157,6 +159,15 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       either.throwIfAborted()
       await ready(either)
       return readEnd(reading, { state: named(STATE), all: named(ALL) }, either)
+    },
+    async oldest(signal) {
+      open()
+      const either = AbortSignal.any([signal, closed])
+      either.throwIfAborted()
+      await ready(either)
+      return shortRead(reading, 'reading the first event', either, (partitions) =>
+        oldestSequence(partitions, named(ALL)),
+      )
     },
     async rejected(limit) {
       open()

@@ -60,6 +60,11 @@ export function createMemoryLog(options: { seam?: Seam } = {}): Log {
       signal.throwIfAborted()
       return { epoch: state?.head.epoch ?? null, sequence: events.length }
     },
+    async oldest(signal) {
+      open()
+      signal.throwIfAborted()
+      return events[0]?.sequence ?? null
+    },
     async rejected(limit) {
       open()
       return limit > 0 ? structuredClone(rejected.slice(-limit)) : []

@@ -90,6 +90,11 @@ function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log 
       signal.throwIfAborted()
       return { epoch: archive.epoch, sequence: archive.latest }
     },
+    async oldest(signal) {
+      open()
+      signal.throwIfAborted()
+      return archive.latest === 0 ? null : archive.oldest
+    },
     async rejected(limit) {
       open()
       return readRejected(db, limit)

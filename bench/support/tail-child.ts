@@ -1,0 +1,65 @@
+/**
+ * A process beside the writer that notes when it has each event: `copy` as a node of the product (its tail has it, so its
+ * readers do), `plain` as a kafkajs consumer in its batch. Arguments: kind, brokers, topic prefix, data directory, last
+ * sequence. Writes `ready` on stdout when it has reached the log, and the times as JSON when it has the last event.
+ */
+import { Kafka, logLevel } from 'kafkajs'
+import { openCopy } from '../../src/archive/copy.ts'
+import { createFollower } from '../../src/archive/follower.ts'
+import { createTail } from '../../src/archive/tail.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { openKafkaLog } from '../../src/log/kafka/log.ts'
+import { createLogger } from '../../src/obs/logger.ts'
+import { kafkaLogOptions } from '../../test/support/kafka/kafka-logs.ts'
+
+const [kind, brokerList = '', prefix = '', dataDir = '', lastText = ''] = process.argv.slice(2)
+const brokers = brokerList.split(',')
+const last = Number(lastText)
+/** Milliseconds since 1970 by the machine's clock, to the microsecond, for each sequence. */
+const seenMs: [sequence: number, atMs: number][] = []
+
+const note = (sequence: number): void => {
+  seenMs.push([sequence, performance.timeOrigin + performance.now()])
+}
+const ready = (): void => void process.stdout.write('ready\n')
+
+async function followAsCopy(): Promise<void> {
+  const log = openKafkaLog(kafkaLogOptions(brokers, prefix))
+  const archive = openCopy({ dataDir, nativeKind: 'Native', onDamage: () => undefined })
+  const tail = createTail(archive.latest)
+  const logger = createLogger({ level: 'warn', secrets: [] })
+  const follower = createFollower({ log, archive, tail, clock: systemClock, logger, shared: false })
+  const ended = new AbortController()
+  const running = follower.run(ended.signal)
+  await follower.copy.whole(ended.signal)
+  ready()
+  for (let seen = tail.latest; seen < last; ) {
+    await tail.waitBeyond(seen, ended.signal)
+    for (; seen < tail.latest; seen++) note(seen + 1)
+  }
+  ended.abort()
+  await running
+  await log.close()
+  archive.close()
+}
+
+async function consume(): Promise<void> {
+  const consumer = new Kafka({ brokers, logLevel: logLevel.NOTHING }).consumer({
+    groupId: `tail-${process.pid}`,
+  })
+  const all = Promise.withResolvers<void>()
+  await consumer.connect()
+  await consumer.subscribe({ topics: [`${prefix}.all`] })
+  consumer.on('consumer.group_join', ready)
+  await consumer.run({
+    eachBatch: async ({ batch }) => {
+      for (const { headers } of batch.messages) note(Number(headers?.ce_sequence))
+      if ((seenMs.at(-1)?.[0] ?? 0) >= last) all.resolve()
+    },
+  })
+  await all.promise
+  await consumer.disconnect()
+}
+
+await (kind === 'copy' ? followAsCopy() : consume())
+process.stdout.write(`${JSON.stringify(seenMs)}\n`)
