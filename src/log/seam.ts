@@ -11,10 +11,10 @@ export interface Seam {
   afterFence?(): void | Promise<void>
   /** Called when a claim's own mark is durable, before what it leads to is read. Kafka only. */
   afterNonce?(): void | Promise<void>
-  /** Called when a part of a commit is written. Kafka only. */
-  afterSend?(): void | Promise<void>
-  /** Called when everything is written and nothing is durable. */
-  beforeCommit?(): void
-  /** Called when everything is durable and visible, before the writer's caller hears of it. */
-  afterCommit?(): void
+  /** Called when a part of a commit is written. Kafka only, as are the names of the topics the whole commit writes to. */
+  afterSend?(topics: readonly string[]): void | Promise<void>
+  /** Called when everything is written and nothing is durable. `topics`: Kafka only. */
+  beforeCommit?(topics?: readonly string[]): void
+  /** Called when everything is durable and visible, before the writer's caller hears of it. `topics`: Kafka only. */
+  afterCommit?(topics?: readonly string[]): void
 }

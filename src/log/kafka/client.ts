@@ -7,7 +7,8 @@ import { connect as connectTls } from 'node:tls'
 import { Kafka, type KafkaConfig, type LogEntry, logLevel } from 'kafkajs'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
-import { createPartitionClient, type PartitionClient, repairKafkaJs } from './internals.ts'
+import { createPartitionClient, type PartitionClient } from './internals.ts'
+import { repairKafkaJs } from './repairs.ts'
 
 /** Where the brokers are and how to be let in, as the settings say it. */
 export interface KafkaConnection extends Pick<KafkaSettings, 'brokers' | 'tls' | 'sasl'> {

@@ -1,16 +1,12 @@
 /**
- * The one place that touches what kafkajs 2.2.4 does not publish. Owns three repairs on its prototypes, and reading one
- * partition without a consumer group: `read_committed`, from any offset. Refuses to retry: `partition-reader.ts` does.
+ * With `repairs.ts` the one place that touches what kafkajs 2.2.4 does not publish. Owns reading one partition without a
+ * consumer group: `read_committed`, from any offset. Refuses to retry: `partition-reader.ts` does.
  */
-import type { ISocketFactory, KafkaConfig, Logger as KafkaJsLogger, RetryOptions } from 'kafkajs'
-import Broker from 'kafkajs/src/broker/index.js'
+import type { ISocketFactory, KafkaConfig, Logger as KafkaJsLogger } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
-import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import Decoder from 'kafkajs/src/protocol/decoder.js'
 import decodeRecordBatch from 'kafkajs/src/protocol/recordBatch/v0/decoder.js'
 import fetchRequest from 'kafkajs/src/protocol/requests/fetch/v11/request.js'
-import metadataRequests from 'kafkajs/src/protocol/requests/metadata/index.js'
-import { systemClock } from '../../lifecycle/clock.ts'
 
 /** What a cluster is made of: kafkajs's own settings and its logger. */
 export interface ClusterOptions extends Omit<KafkaConfig, 'logLevel' | 'logCreator'> {
@@ -20,6 +16,14 @@ export interface ClusterOptions extends Omit<KafkaConfig, 'logLevel' | 'logCreat
   /** ms. */
   metadataMaxAge?: number
   isolationLevel?: number
+}
+
+/** Partitions that a transaction is going to write to. */
+export interface AddedPartitions {
+  transactionalId: string
+  producerId: string
+  producerEpoch: number
+  topics: { topic: string; partitions: number[] }[]
 }
 
 /** A connected broker of a cluster. */
@@ -39,12 +43,7 @@ export interface KafkaJsBroker {
     transactionalId: string
     transactionTimeout: number
   }): Promise<{ producerId: string; producerEpoch: number }>
-  addPartitionsToTxn(transaction: {
-    transactionalId: string
-    producerId: string
-    producerEpoch: number
-    topics: { topic: string; partitions: number[] }[]
-  }): Promise<unknown>
+  addPartitionsToTxn(partitions: AddedPartitions): Promise<unknown>
   endTxn(transaction: {
     transactionalId: string
     producerId: string
@@ -96,77 +95,12 @@ const CONSUMER = -1
 const METADATA_AGE_MS = 300_000
 /** How long an answer may be on its way after the broker's own wait, ms. */
 const NETWORK_MS = 5_000
-/** Smallest pause between two looks at requests that wait for their turn, ms; kafkajs's own figure. */
-const CHECK_MS = 10
 /** Smallest size of a record batch, bytes: less than that at the end of an answer is a cut one. */
 const BATCH_OVERHEAD = 49
 const ABORT_MARKER = 0
-/** The number of the question for metadata. */
-const METADATA = 3
 /** The kind of coordinator that keeps transactions. */
 const TRANSACTIONS = 1
 const DECIDE_TIMEOUT_MS = 10_000
-
-/**
- * Repairs three faults of kafkajs, for every client of this process; may be called again.
- * - The transaction manager takes its retry figures from `cluster.retry`, which nobody sets, so that a takeover waits
- *   255–360 ms for one answer of CONCURRENT_TRANSACTIONS (measured; 14–20 ms with this).
- * - The request queue re-arms a timer each millisecond while nothing is pending (2.2–2.8 % of a core; 0.1–0.4 % with
- *   this).
- * - Who asks for every topic of the cluster (a new transactional producer does, and the making of topics) gets an error
- *   while any of them, be it somebody else's, has no leader. Here such a partition is led by −1 as Kafka says it.
- */
-export function repairKafkaJs(retry: RetryOptions): void {
-  Broker.prototype.metadata = tolerantMetadata
-  Cluster.prototype.retry = retry
-  RequestQueue.prototype.scheduleCheckPendingRequests = checkWhilePending
-}
-
-function checkWhilePending(this: RequestQueue): void {
-  if (this.throttleCheckTimeoutId || this.pending.length === 0) return
-  const delayMs = Math.max(CHECK_MS, this.throttledUntil - systemClock.now())
-  this.throttleCheckTimeoutId = systemClock.after(delayMs, () => {
-    this.throttleCheckTimeoutId = null
-    this.checkPendingRequests()
-  })
-}
-
-/** The answer to a question for metadata, as far as faults are in it. */
-export interface DecodedMetadata {
-  topicMetadata: {
-    topicErrorCode: number
-    partitionMetadata: { partitionErrorCode: number; leader: number }[]
-  }[]
-}
-
-/** kafkajs's own question; of the answer for topics that nobody named, faults are no error. */
-async function tolerantMetadata(this: Broker, topics: string[] = []): Promise<DecodedMetadata> {
-  const { allowAutoTopicCreation } = this
-  const { request, response } = this.lookupRequest(
-    METADATA,
-    metadataRequests,
-  )({ topics, allowAutoTopicCreation })
-  const parse = (answer: DecodedMetadata): Promise<DecodedMetadata> =>
-    response.parse(topics.length === 0 ? withoutFaults(answer) : answer)
-  try {
-    return await this.connectionPool.send({ request, response: { decode: response.decode, parse } })
-  } catch (error) {
-    if (error instanceof Error && error.name === 'KafkaJSConnectionClosedError') await this.disconnect()
-    throw error
-  }
-}
-
-function withoutFaults(answer: DecodedMetadata): DecodedMetadata {
-  const topicMetadata = answer.topicMetadata
-    .filter(({ topicErrorCode }) => topicErrorCode === 0)
-    .map((topic) => ({
-      ...topic,
-      partitionMetadata: topic.partitionMetadata.map((partition) =>
-        partition.partitionErrorCode === 0 ? partition : { ...partition, partitionErrorCode: 0, leader: -1 },
-      ),
-    }))
-  return { ...answer, topicMetadata }
-}
 
 /** How to fetch. */
 export interface FetchOptions {

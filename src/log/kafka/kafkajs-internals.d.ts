@@ -1,5 +1,5 @@
 /**
- * Types of the parts of kafkajs 2.2.4 that it does not publish, as far as `internals.ts` uses them. Read off its source;
+ * Types of the parts of kafkajs 2.2.4 that it does not publish, as far as `internals.ts` and `repairs.ts` use them. Read off its source;
  * another version may differ, so the version is pinned and the conformance suite runs over this.
  */
 
@@ -10,14 +10,15 @@ declare module 'kafkajs/src/broker/index.js' {
     allowAutoTopicCreation: boolean
     /** The newest version of a request that this broker and kafkajs know. */
     lookupRequest(key: number, requests: MetadataRequests): ReturnType<MetadataRequests['protocol']>
-    metadata(topics?: string[]): Promise<import('./internals.ts').DecodedMetadata>
+    metadata(topics?: string[]): Promise<import('./repairs.ts').DecodedMetadata>
+    addPartitionsToTxn(partitions: import('./internals.ts').AddedPartitions): Promise<unknown>
     disconnect(): Promise<void>
   }
   export = Broker
 }
 
 declare module 'kafkajs/src/protocol/requests/metadata/index.js' {
-  type Metadata = import('./internals.ts').DecodedMetadata
+  type Metadata = import('./repairs.ts').DecodedMetadata
   const metadataRequests: {
     protocol(of: { version: number }): (asked: { topics: string[]; allowAutoTopicCreation: boolean }) => {
       request: unknown

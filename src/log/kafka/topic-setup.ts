@@ -8,6 +8,7 @@ import { sleep } from '../../lifecycle/clock.ts'
 import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
+import { shortRead } from './short-read.ts'
 import { ALL, LEADER, REJECTED, STATE, STATUS, TABLES, TOMBSTONES_KEPT_MS, topicName } from './topics.ts'
 
 /** What an operator decides about topics. */
@@ -49,7 +50,8 @@ export function topicConfig(
 }
 
 /**
- * Makes those of the topics that are missing, with one partition each, and resolves when each has a leader.
+ * Makes those of the topics that are missing, with one partition each, and resolves when each has a leader, and the
+ * leaders of new ones know of it: what is sent before is refused.
  * @throws BridgeError `log_unavailable`; `kafka` when a topic is there with several partitions; the signal's reason
  */
 export async function ensureTopics(
@@ -67,6 +69,9 @@ export async function ensureTopics(
     const missing = topics.filter((topic) => !present.has(topicName(settings.prefix, topic)))
     if (missing.length > 0) await create(admin, missing, settings)
     while (!signal.aborted && !(await haveLeaders(admin, names))) await sleep(clock, POLL_MS, signal)
+    const made = missing.map((topic) => topicName(settings.prefix, topic))
+    if (made.length > 0)
+      await shortRead(parts, 'asking new topics', signal, ({ undecided }) => undecided(made))
   }
   try {
     await within(clock, DEADLINE_MS, signal, work())

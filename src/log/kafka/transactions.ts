@@ -44,6 +44,8 @@ export function openTransactions(parts: {
     idempotent: false,
     maxInFlightRequests: 1,
     allowAutoTopicCreation: false,
+    // Whatever fails ends the transaction: kafkajs would begin again while something is still on its way (`repairs.ts`).
+    retry: { retries: 0 },
     createPartitioner: () => () => 0,
   })
   const watch = createDecidedWatch(parts.openSession, clock)
@@ -52,18 +54,19 @@ export function openTransactions(parts: {
    * transaction on their topic decides for them, be it an abort. So none begins there: a claim decides first.
    */
   const write = async (records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> => {
-    await watch.untilDecided([...records.keys()])
+    const topics = [...records.keys()]
+    await watch.untilDecided(topics)
     const rounds: TopicRecords[][] = roundsOf(records)
     ended.signal.throwIfAborted()
     const transaction = await producer.transaction()
     for (const round of rounds) {
       await send(transaction, round)
-      await seam.afterSend?.()
+      await seam.afterSend?.(topics)
     }
-    seam.beforeCommit?.()
+    seam.beforeCommit?.(topics)
     ended.signal.throwIfAborted()
     await transaction.commit()
-    seam.afterCommit?.()
+    seam.afterCommit?.(topics)
   }
   const end = (): void => {
     ended.abort(new Error('the producer was discarded'))
@@ -84,10 +87,7 @@ export function openTransactions(parts: {
   }
 }
 
-/**
- * kafkajs forgets a topic whose leader has moved to a broker that has answered already: each topic's answer is asked
- * for.
- */
+/** kafkajs gives the answers of the brokers that it has asked: each topic's own is looked for. */
 async function send(transaction: Transaction, round: TopicRecords[]): Promise<void> {
   const answers = await transaction.sendBatch({ topicMessages: round, acks: -1, timeout: DEADLINE_MS })
   for (const { topic } of round) {

@@ -1,0 +1,60 @@
+/**
+ * `bridge run` with the settings of its environment, which a test can order to kill or freeze itself at a place of the
+ * log's seam. Owns carrying out the order and a line on stdout for each place it reaches; the product is as it is.
+ */
+import { readFileSync, writeSync } from 'node:fs'
+import { startApp } from '../../../src/app.ts'
+import { systemChance, systemClock } from '../../../src/lifecycle/clock.ts'
+import { withStopSignal } from '../../../src/lifecycle/signals.ts'
+import type { Seam } from '../../../src/log/seam.ts'
+import { loadSettings } from '../../../src/settings/settings.ts'
+
+/** What the process is to do to itself. A later order replaces an earlier one. */
+export interface Order {
+  at: keyof Seam
+  /** Which time it gets there, 1 the next. */
+  call: number
+  /** Only commits that write to this topic count; null: everything does. */
+  topic: string | null
+  /** As kill -9 would, or as SIGSTOP. */
+  signal: 'SIGKILL' | 'SIGSTOP'
+}
+
+/** One line of stdout: the process has got there. `atMs`: ms since 1970. `obeyed`: it carries out its order now. */
+export interface Reached {
+  reached: keyof Seam
+  atMs: number
+  obeyed: boolean
+}
+
+let order: Order | null = null
+process.on('message', (given: Order) => {
+  order = given
+  process.send?.('taken')
+})
+// Waiting for orders is no reason to live on.
+process.channel?.unref()
+
+const reach =
+  (place: keyof Seam) =>
+  (topics: readonly string[] = []): void => {
+    const counts = order?.at === place && (order.topic === null || topics.includes(order.topic))
+    if (order !== null && counts) order.call -= 1
+    const obeyed = counts && order?.call === 0
+    if (!obeyed && place !== 'afterFence') return
+    const line: Reached = { reached: place, atMs: systemClock.now(), obeyed }
+    // Written before the signal takes effect, which a stream might not be.
+    writeSync(1, `${JSON.stringify(line)}\n`)
+    if (obeyed && order !== null) process.kill(process.pid, order.signal)
+  }
+const seam: Seam = {
+  afterFence: reach('afterFence'),
+  afterNonce: reach('afterNonce'),
+  afterSend: reach('afterSend'),
+  beforeCommit: reach('beforeCommit'),
+  afterCommit: reach('afterCommit'),
+}
+const settings = loadSettings(process.env, (path) => readFileSync(path, 'utf8'))
+const app = await startApp(settings, { clock: systemClock, chance: systemChance, seam })
+process.stdout.write(`${JSON.stringify(app.ready)}\n`)
+await withStopSignal((signal) => app.runUntil(signal))
