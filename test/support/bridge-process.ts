@@ -121,7 +121,8 @@ function spawnBridge(args: string[], env: Record<string, string>, script: string
   const child = spawn(process.execPath, [script, ...args], {
     env: { PATH, HOME, ...env },
     cwd: env.BRIDGE_DATA_DIR ?? tmpdir(),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // A script of ours may take orders; the product takes none.
+    stdio: ['ignore', 'pipe', 'pipe', ...(script === MAIN ? [] : ['ipc' as const])],
   })
   // A test that fails half way leaves no process behind.
   const end = (): void => void child.kill('SIGKILL')

@@ -1,22 +1,26 @@
-/** What stands before the upstream for one process and counts its requests. Owns the counting; passes everything on. */
+/** What stands before the upstream for one process and notes its requests. Owns the notes; passes everything on. */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+
+/** Everything else, the references among it, is free. */
+const COSTS = '/disclosures/'
 
 /** A running front. Disposing of it cuts its connections. */
 export interface CountingFront extends AsyncDisposable {
   /** Takes the place of the upstream's base address. */
   readonly url: string
-  /** Requests that came so far. */
-  requests(): number
+  /** When each request that costs a unit came, ms since 1970, rising. */
+  arrivals(): readonly number[]
 }
 
 /** Stands before `url`. */
 export async function startCountingFront(url: string): Promise<CountingFront> {
   const { origin, pathname } = new URL(url)
-  let requests = 0
+  const arrivals: number[] = []
   const server = createServer((incoming, outgoing) => {
-    requests += 1
+    if (incoming.url?.includes(COSTS)) arrivals.push(systemClock.now())
     const { method, headers } = incoming
     const onward = request(`${origin}${incoming.url}`, { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
@@ -30,7 +34,7 @@ export async function startCountingFront(url: string): Promise<CountingFront> {
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`,
-    requests: () => requests,
+    arrivals: () => arrivals,
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()

@@ -76,6 +76,14 @@ export function correlationOf(frame: Buffer): number {
   return frame.readInt32BE(LENGTH_BYTES)
 }
 
+/** True when the frame names the topic, as requests in the classic encoding do: its length, then its name. */
+export function namesTopic(frame: Buffer, topic: string): boolean {
+  const name = Buffer.from(topic)
+  const length = Buffer.alloc(2)
+  length.writeInt16BE(name.length)
+  return frame.includes(Buffer.concat([length, name]))
+}
+
 /** A request frame in the oldest header with a client name. `body` is that of the API's version. */
 export function requestFrame(header: RequestHeader, clientId: string, body: Buffer): Buffer {
   const name = Buffer.from(clientId)

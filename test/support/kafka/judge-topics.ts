@@ -114,24 +114,26 @@ async function readToEnd(brokers: readonly string[], prefix: string): Promise<Ma
   await consumer.connect()
   try {
     await consumer.subscribe({ topics, fromBeginning: true })
-    const records = new Map(topics.map((topic): [string, Read[]] => [topic, []]))
+    // By offset: a reader whose group is disturbed reads again.
+    const records = new Map(topics.map((topic) => [topic, new Map<string, Read>()]))
     const unread = new Set(topics)
     await new Promise<void>((resolve, reject) => {
       consumer.on('consumer.crash', ({ payload }) => !payload.restart && reject(payload.error))
       const eachMessage: EachMessage = async ({ topic, message }) => {
         if (String(message.key) === END) unread.delete(topic)
-        else records.get(topic)?.push(readOf(message))
+        else records.get(topic)?.set(message.offset, readOf(message))
         if (unread.size === 0) resolve()
       }
       consumer.run({ eachMessage }).catch(reject)
     })
-    return new Map([...records].map(([topic, read]) => [topic.slice(prefix.length + 1), read]))
+    return new Map([...records].map(([topic, read]) => [topic.slice(prefix.length + 1), [...read.values()]]))
   } finally {
     await consumer.disconnect()
   }
 }
 
 type Message = {
+  offset: string
   key: Buffer | null
   value: Buffer | null
   headers?: Record<string, unknown>

@@ -4,8 +4,8 @@
  */
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { correlationOf, createFrameSplitter, requestHeader } from './frames.ts'
-import type { ProxyRules } from './proxy-rules.ts'
+import { apiKeys, correlationOf, createFrameSplitter, namesTopic, requestHeader } from './frames.ts'
+import type { PassingRequest, ProxyRules } from './proxy-rules.ts'
 
 /** A connection to cut. */
 export interface ProxyConnection {
@@ -19,14 +19,15 @@ export interface ProxyConnection {
 
 /** Joins the two sockets, with the rules between them. */
 export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): ProxyConnection {
-  /** The API of each request that the broker has got and not answered, by correlation id. */
-  const asked = new Map<number, number>()
-  const toBroker = createLane(rules, (frame) => {
-    const { apiKey, correlationId } = requestHeader(frame)
-    asked.set(correlationId, apiKey)
+  /** Each request that the broker has got and not answered, by correlation id. */
+  const asked = new Map<number, PassingRequest>()
+  /** The requests that added partitions to the transaction that is open on this connection. */
+  let joining: Buffer[] = []
+  const toBroker = createLane<PassingRequest>(rules, (frame, passing) => {
+    asked.set(requestHeader(frame).correlationId, passing)
     broker.write(frame)
   })
-  const toClient = createLane(rules, (frame) => {
+  const toClient = createLane<null>(rules, (frame) => {
     if (!client.destroyed) client.write(frame)
   })
   let heldCount = 0
@@ -38,23 +39,34 @@ export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): 
     if (client.destroyed && heldCount === 0 && asked.size === 0) broker.destroySoon()
   }
   const takeRequest = (frame: Buffer): void => {
-    const keep = rules.request(requestHeader(frame).apiKey)
-    if (keep === null) return toBroker.push(frame)
+    const passing = passingRequest(frame)
+    const keep = rules.request(passing)
+    if (keep === null) return toBroker.push(frame, passing)
     heldCount++
     keep({
       send() {
         heldCount--
         if (broker.destroyed) return false
-        toBroker.push(frame)
+        toBroker.push(frame, passing)
         return true
       },
     })
   }
+  /** Both are asked of the transaction's coordinator, which kafkajs reaches over one connection. */
+  const passingRequest = (frame: Buffer): PassingRequest => {
+    const { apiKey } = requestHeader(frame)
+    const transaction = joining
+    if (apiKey === apiKeys.addPartitionsToTxn) joining.push(frame)
+    if (apiKey === apiKeys.endTxn) joining = []
+    const telling = apiKey === apiKeys.endTxn ? transaction : [frame]
+    const touches = (topic: string): boolean => telling.some((told) => namesTopic(told, topic))
+    return { apiKey, touches }
+  }
   const takeReply = (frame: Buffer): void => {
     const correlationId = correlationOf(frame)
-    const apiKey = asked.get(correlationId)
+    const request = asked.get(correlationId)
     asked.delete(correlationId)
-    if (apiKey === undefined || !rules.drops(apiKey)) toClient.push(frame)
+    if (request === undefined || !rules.drops(request)) toClient.push(frame, null)
     if (client.destroyed) endWithClient()
   }
   const feed = (from: Socket, take: (frame: Buffer) => void): void => {
@@ -97,8 +109,8 @@ function closed(socket: Socket): Promise<void> {
 }
 
 /** One direction: frames leave in the order they came, none before its time, none while a black hole is open. */
-function createLane(rules: ProxyRules, write: (frame: Buffer) => void) {
-  let waiting: { frame: Buffer; leavesAt: number }[] = []
+function createLane<T>(rules: ProxyRules, write: (frame: Buffer, about: T) => void) {
+  let waiting: { frame: Buffer; about: T; leavesAt: number }[] = []
   let running = false
   const idle: (() => void)[] = []
   const run = async (): Promise<void> => {
@@ -109,14 +121,14 @@ function createLane(rules: ProxyRules, write: (frame: Buffer) => void) {
       await rules.open()
       if (waiting[0] !== next) continue // thrown away meanwhile
       waiting.shift()
-      write(next.frame)
+      write(next.frame, next.about)
     }
     running = false
     for (const resolve of idle.splice(0)) resolve()
   }
   return {
-    push(frame: Buffer): void {
-      waiting.push({ frame, leavesAt: performance.now() + rules.delayMs() })
+    push(frame: Buffer, about: T): void {
+      waiting.push({ frame, about, leavesAt: performance.now() + rules.delayMs() })
       if (!running) run()
     },
     clear(): void {

@@ -16,6 +16,18 @@ export interface HeldRequest {
   send(): boolean
 }
 
+/** Narrows a rule to requests that name the topic (its name in the cluster), and to ends of transactions that write to it. */
+export interface Touching {
+  touching: string
+}
+
+/** What a proxy knows of a request when it takes it. */
+export interface PassingRequest {
+  apiKey: number
+  /** True when it names the topic, or ends a transaction that writes to it. */
+  touches(topic: string): boolean
+}
+
 /** Requests of one API that are kept back. */
 export interface Hold extends Rule {
   /** Sends on what is held, in the order of arrival, and ends the rule. Answers how many reached the broker. */
@@ -27,11 +39,11 @@ export interface ProxyRules {
   /**
    * Keeps back every request of that API from now on. Those behind it on the same connection pass, as they would on
    * another; the held ones survive the client's connection, as packets on their way do. `lift` lets new ones pass and
-   * leaves those that are held.
+   * leaves those that are held. `only` leaves all others alone.
    */
-  hold(apiKey: number): Hold
-  /** Throws away every reply to a request of that API that was not answered yet. */
-  dropReplies(apiKey: number): Rule
+  hold(apiKey: number, only?: Touching): Hold
+  /** Throws away every reply to a request of that API that was not answered yet; of those that `only` names. */
+  dropReplies(apiKey: number, only?: Touching): Rule
   /** Every frame, either way, leaves that many milliseconds after it came. Caught are the frames so delayed. */
   delay(delayMs: number): Rule
   /** Nothing passes either way and nobody is told; what came meanwhile passes when it is lifted. */
@@ -42,9 +54,9 @@ export interface ProxyRules {
   seen(apiKey: number): number
 
   /** Takes a request. Null: pass it on. Otherwise it is held, and `keep` gets it. */
-  request(apiKey: number): ((held: HeldRequest) => void) | null
-  /** Whether the reply to a request of that API is thrown away. */
-  drops(apiKey: number): boolean
+  request(passing: PassingRequest): ((held: HeldRequest) => void) | null
+  /** Whether the reply to that request is thrown away. */
+  drops(passing: PassingRequest): boolean
   /** Milliseconds that a frame which came now waits. */
   delayMs(): number
   /** Resolves when nothing is black, at once where nothing was. */
@@ -59,15 +71,15 @@ interface Catching extends Rule {
 
 /** Rules that leave everything alone, until told otherwise. */
 export function createProxyRules(): ProxyRules {
-  const holds = new Map<Catching, { apiKey: number; held: HeldRequest[] }>()
-  const drops = new Map<Catching, number>()
+  const holds = new Map<Catching, Aim & { held: HeldRequest[] }>()
+  const drops = new Map<Catching, Aim>()
   const delays = new Map<Catching, number>()
   const refusals = new Set<Catching>()
   const holes = new Map<Catching, PromiseWithResolvers<void>>()
   const seen = new Map<number, number>()
   return {
-    hold(apiKey) {
-      const entry: { apiKey: number; held: HeldRequest[] } = { apiKey, held: [] }
+    hold(apiKey, only) {
+      const entry: Aim & { held: HeldRequest[] } = { apiKey, only, held: [] }
       const rule = createRule(() => holds.delete(rule))
       holds.set(rule, entry)
       const release = (): number => {
@@ -76,9 +88,9 @@ export function createProxyRules(): ProxyRules {
       }
       return { ...rule, release }
     },
-    dropReplies(apiKey) {
+    dropReplies(apiKey, only) {
       const rule = createRule(() => drops.delete(rule))
-      drops.set(rule, apiKey)
+      drops.set(rule, { apiKey, only })
       return rule
     },
     delay(delayMs) {
@@ -102,9 +114,10 @@ export function createProxyRules(): ProxyRules {
     },
     seen: (apiKey) => seen.get(apiKey) ?? 0,
 
-    request(apiKey) {
+    request(passing) {
+      const { apiKey } = passing
       seen.set(apiKey, (seen.get(apiKey) ?? 0) + 1)
-      const found = [...holds].find(([, entry]) => entry.apiKey === apiKey)
+      const found = [...holds].find(([, entry]) => hits(entry, passing))
       if (found === undefined) return null
       const [rule, entry] = found
       return (held) => {
@@ -112,8 +125,8 @@ export function createProxyRules(): ProxyRules {
         rule.catch()
       }
     },
-    drops(apiKey) {
-      const found = [...drops].find(([, key]) => key === apiKey)
+    drops(passing) {
+      const found = [...drops].find(([, aim]) => hits(aim, passing))
       found?.[0].catch()
       return found !== undefined
     },
@@ -132,6 +145,16 @@ export function createProxyRules(): ProxyRules {
       return refusals.size > 0
     },
   }
+}
+
+/** Which requests a rule is for. */
+interface Aim {
+  apiKey: number
+  only: Touching | undefined
+}
+
+function hits({ apiKey, only }: Aim, passing: PassingRequest): boolean {
+  return apiKey === passing.apiKey && (only === undefined || passing.touches(only.touching))
 }
 
 function createRule(lift: () => void): Catching {

@@ -153,6 +153,28 @@ test('replies of one API are dropped after the broker has worked, until the rule
   expect(replied).toBe(false)
 })
 
+test('ends of transactions are told apart by the topics that were added to them, over one connection', async () => {
+  const { ask } = connectClient()
+  const added = (topic: string): string => `\0${String.fromCharCode(topic.length)}${topic}`
+  const aim = { touching: 'p.all' }
+  const hold = proxy.hold(apiKeys.endTxn, aim)
+  await ask(apiKeys.addPartitionsToTxn, 1, added('p.allowed'))
+  await ask(apiKeys.endTxn, 2)
+  await ask(apiKeys.addPartitionsToTxn, 3, added('p.state'))
+  await ask(apiKeys.addPartitionsToTxn, 4, added('p.all'))
+  const held = ask(apiKeys.endTxn, 5)
+  await hold.caught()
+  hold.release()
+  await held
+  expect(answered).toEqual([1, 2, 3, 4, 5])
+  const drop = proxy.dropReplies(apiKeys.endTxn, aim)
+  await ask(apiKeys.endTxn, 6)
+  await ask(apiKeys.addPartitionsToTxn, 7, added('p.all'))
+  ask(apiKeys.endTxn, 8).catch(() => undefined)
+  await drop.caught()
+  expect(answered).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+})
+
 test('a delay keeps every frame that long, in both directions, and keeps their order', async () => {
   const { ask } = connectClient()
   const delay = proxy.delay(30)

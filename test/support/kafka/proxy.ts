@@ -72,11 +72,11 @@ export async function startProxy(ports: { port: number; brokerPort: number }): P
   }
 }
 
-/** A proxy in front of each node of a cluster that has the listener `PROXIED`, in the order of the nodes. */
-export function startProxies(cluster: KafkaCluster): Promise<KafkaProxy[]> {
+/** A proxy in front of each node of a cluster that has that listener, in the order of the nodes. */
+export function startProxies(cluster: KafkaCluster, listener = PROXIED): Promise<KafkaProxy[]> {
   return Promise.all(
     cluster.nodes.map((node) => {
-      const { port, advertisedPort } = node.listener(PROXIED.name)
+      const { port, advertisedPort } = node.listener(listener.name)
       return startProxy({ port: advertisedPort, brokerPort: port })
     }),
   )

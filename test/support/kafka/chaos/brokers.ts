@@ -1,0 +1,77 @@
+/** Brokers that die in the middle of a commit: restarted, away for long, or with the coordinator moving to another. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { eventually } from '../../api-client.ts'
+import { kafkaClient, leaderOf } from '../clients.ts'
+import { type FaultScript, heldCommit, must } from './script.ts'
+import type { ChaosWorld } from './world.ts'
+
+const AWAY_MS = 30_000
+const TRANSACTIONS = '__transaction_state'
+const GROUPS = '__consumer_offsets'
+
+/** Every broker is killed and started again. */
+const restart: FaultScript = async (world, chance) => {
+  const { leader } = await world.sides()
+  const held = chance.yes(0.7) ? await heldCommit(world, leader) : null
+  await Promise.all(world.cluster.nodes.map((node) => node.kill()))
+  held?.lift()
+  await Promise.all(world.cluster.nodes.map((node) => node.start()))
+  await world.flows()
+}
+
+const away: FaultScript = async (world, chance) => {
+  const { leader } = await world.sides()
+  const held = chance.yes(0.5) ? await heldCommit(world, leader) : null
+  await Promise.all(world.cluster.nodes.map((node) => node.kill()))
+  held?.lift()
+  const asked = world.sandbox.usage().requests
+  await wait(AWAY_MS)
+  // One may have been written down before Kafka went.
+  must(world.sandbox.usage().requests <= asked + 1, 'requests were sent while Kafka was away')
+  await Promise.all(world.cluster.nodes.map((node) => node.start()))
+  await world.flows()
+}
+
+/** The node that leads the only partition of that topic dies in the middle of a commit, and comes back later. */
+function moveOf(topic: string): FaultScript {
+  return async (world, chance) => {
+    const { leader } = await world.sides()
+    const coordinator = await leaderOf(kafkaClient(world.cluster.brokers), topic)
+    const node = world.cluster.nodes.find(({ nodeId }) => nodeId === coordinator)
+    if (node === undefined) throw new Error(`${topic} has no leader`)
+    const held = chance.yes(0.7) ? await heldCommit(world, leader) : null
+    await node.kill()
+    held?.lift()
+    await world.flows()
+    await node.start()
+    await inSync(world, topic)
+    await world.flows()
+  }
+}
+
+/** Resolves when every node has what the topics of coordinators and events hold: the next may die. */
+async function inSync({ cluster, topic }: ChaosWorld, moved: string): Promise<void> {
+  const admin = kafkaClient(cluster.brokers).admin()
+  await admin.connect()
+  try {
+    const look = async (): Promise<number[]> => {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [moved, topic('all')] })
+      return topics.map(({ partitions: [first] }) => first?.isr.length ?? 0)
+    }
+    await eventually(look, (replicas) => replicas.every((count) => count === cluster.nodes.length))
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+/** Those for any number of nodes, by name. */
+export const outages = {
+  'broker-restart': restart,
+  'broker-away': away,
+} as const satisfies Record<string, FaultScript>
+
+/** Those that need several nodes, by name. */
+export const moves = {
+  'transaction-coordinator-move': moveOf(TRANSACTIONS),
+  'group-coordinator-move': moveOf(GROUPS),
+} as const satisfies Record<string, FaultScript>

@@ -1,0 +1,60 @@
+/**
+ * A burst that runs as long as a test needs it: a few items at a time, now and then more than a page at once. Owns what
+ * is published and when. Everything but the moments follows from the seed.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { seededChance } from '../../../../src/core/chance.ts'
+import { draftDay } from '../../../../src/sandbox/draft.ts'
+import { createIssuers } from '../../../../src/sandbox/issuers.ts'
+import { itemJson } from '../../../../src/sandbox/item-json.ts'
+import type { Sandbox } from '../../../../src/sandbox/sandbox.ts'
+
+const DAY = '2026-02-03'
+/** What one day's numbers give. */
+const MOST_ITEMS = 9_000
+const PAUSE_MS = 150
+const MOST_AT_ONCE = 4
+/** Above a page of the plan `advanced`. */
+const OVERFLOW = 130
+const OVERFLOW_SHARE = 0.005
+
+/** A running burst. */
+export interface Burst {
+  /** Publishes so many items at this moment. */
+  add(count: number): void
+  /** Publishes nothing more; resolves when that is so. */
+  end(): Promise<void>
+}
+
+/** Begins a burst in that market. */
+export function startBurst(sandbox: Sandbox, seed: number): Burst {
+  const issuers = createIssuers(seed)
+  const chance = seededChance(seed)
+  const seconds = Array.from({ length: MOST_ITEMS }, () => 12 * 3_600)
+  const drafts = draftDay({ seed, issuers }, DAY, seconds)
+  const context = { issuers, nativeKind: 'Native', documentsUrl: 'http://documents.test' }
+  const add = (count: number): void => {
+    const timestamp = new Date(sandbox.marketNow()).toISOString()
+    const items = drafts.splice(0, count).map((draft) => ({
+      ...(JSON.parse(itemJson(draft, context)) as object),
+      timestamp,
+    }))
+    if (items.length < count) throw new Error(`the burst has no more than ${MOST_ITEMS} items`)
+    sandbox.publish(items)
+  }
+  let ending = false
+  const run = async (): Promise<void> => {
+    while (!ending) {
+      add(chance.yes(OVERFLOW_SHARE) ? OVERFLOW : chance.between(0, MOST_AT_ONCE))
+      await wait(PAUSE_MS)
+    }
+  }
+  const running = run()
+  return {
+    add,
+    end() {
+      ending = true
+      return running
+    },
+  }
+}

@@ -1,0 +1,20 @@
+/** Every named fault script, and the brokers it needs. Owns the list. */
+import { moves, outages } from './brokers.ts'
+import { kills } from './kills.ts'
+import type { FaultScript } from './script.ts'
+import { separations } from './separations.ts'
+
+const all: Readonly<Record<string, FaultScript>> = { ...kills, ...separations, ...outages, ...moves }
+
+/** The names of those that need three brokers. */
+export const threeNodeScripts: readonly string[] = Object.keys(moves)
+
+/**
+ * The script of that name.
+ * @throws Error naming the known ones
+ */
+export function findScript(name: string): FaultScript {
+  const script = all[name]
+  if (script !== undefined) return script
+  throw new Error(`no such script: ${name}; known: ${Object.keys(all).join(', ')}`)
+}

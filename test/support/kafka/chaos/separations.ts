@@ -1,0 +1,131 @@
+/** A leader that is frozen, cut off, forgotten or unanswered while it believes that it leads; a standby that reads late. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Order } from '../bridge-child.ts'
+import { apiKeys } from '../frames.ts'
+import { asksAgain, type FaultScript, heldCommit, must, nowMs, steppedDown } from './script.ts'
+
+/** More than one batch of 512 KiB: items of some 1.5 KB. */
+const SEVERAL_BATCHES = 700
+/** How long the standby's reading of the state stays behind, ms; a claim waits ten seconds for it. */
+const LATE_MS = { least: 200, most: 2_000 }
+
+/** Frozen past its session, in the middle of a commit or between two steps; it goes on when another leads. */
+const frozenLeader: FaultScript = async (world, chance) => {
+  const { leader, standby } = await world.sides()
+  const events = world.topic('all')
+  const order = chance.pick<Pick<Order, 'at' | 'topic'>>([
+    { at: 'beforeCommit', topic: events },
+    { at: 'beforeCommit', topic: events },
+    { at: 'afterSend', topic: events },
+    { at: 'afterCommit', topic: events },
+    { at: 'afterCommit', topic: null },
+  ])
+  const lost = leader.said('leader.lost')
+  await leader.order({ ...order, call: chance.between(1, 3), signal: 'SIGSTOP' })
+  await leader.obeyed()
+  await world.claims(standby, nowMs())
+  await asksAgain(standby, 2)
+  const asked = leader.front.arrivals().length
+  leader.bridge().child.kill('SIGCONT')
+  await steppedDown(leader, lost)
+  await world.flows()
+  // After the unit of a request is written down the request may leave.
+  const mayAsk = order.topic === null ? 1 : 0
+  must(leader.front.arrivals().length <= asked + mayAsk, 'a leader that was frozen sent a request')
+}
+
+/** The end of a commit is kept back until the same leader is in the middle of a later one. */
+const lateCommit: FaultScript = async (world, chance) => {
+  const { leader, standby } = await world.sides()
+  const late = await heldCommit(world, leader)
+  late.lift()
+  world.burst.add(SEVERAL_BATCHES)
+  const cutMs = nowMs()
+  await leader.order({ at: 'afterSend', call: 1, topic: world.topic('all'), signal: 'SIGSTOP' })
+  leader.way.cut()
+  await world.claims(leader, cutMs)
+  await leader.obeyed()
+  must(late.release() === 1, 'the late end of the commit did not reach the broker')
+  if (chance.yes(0.5)) {
+    leader.bridge().child.kill('SIGCONT')
+  } else {
+    const killedMs = nowMs()
+    await leader.stop('SIGKILL')
+    await world.claims(standby, killedMs)
+    await leader.start()
+  }
+  await world.flows()
+}
+
+/** A commit is done and nobody is told. */
+const lostAnswer: FaultScript = async (world) => {
+  const { leader } = await world.sides()
+  const drop = leader.way.dropReplies(apiKeys.endTxn, { touching: world.topic('all') })
+  await drop.caught()
+  drop.lift()
+  const cutMs = nowMs()
+  leader.way.cut()
+  await world.claims(leader, cutMs)
+  await world.flows()
+}
+
+/** Only the leader has no way to Kafka, in the middle of a commit or anywhere. */
+const partition: FaultScript = async (world, chance) => {
+  const { leader, standby } = await world.sides()
+  const lost = leader.said('leader.lost')
+  const held = chance.yes(0.5) ? await heldCommit(world, leader) : null
+  const isSilent = chance.yes(0.5)
+  const fault = isSilent ? leader.way.blackHole() : leader.way.refuse()
+  held?.release()
+  if (!isSilent) leader.way.cut()
+  const cutMs = nowMs()
+  const asked = leader.front.arrivals().length
+  await world.claims(standby, cutMs)
+  await asksAgain(standby, 2)
+  // One may have been written down before.
+  must(leader.front.arrivals().length <= asked + 1, 'a leader without Kafka sent requests')
+  fault.lift()
+  await steppedDown(leader, lost)
+  await world.flows()
+}
+
+/** The group gives the lead away while the leader waits for its answer: for a while two believe that they lead. */
+const forgottenLeader: FaultScript = async (world) => {
+  const { leader, standby } = await world.sides()
+  const lost = leader.said('leader.lost')
+  const joining = leader.way.hold(apiKeys.joinGroup)
+  const sinceMs = nowMs()
+  await standby.stop()
+  await standby.start()
+  await joining.caught()
+  await world.claims(standby, sinceMs)
+  await asksAgain(standby, 3)
+  joining.release()
+  await steppedDown(leader, lost)
+  await world.flows()
+}
+
+/** A standby that has not read what its predecessor wrote is called to lead. */
+const slowStandby: FaultScript = async (world, chance) => {
+  const { leader, standby } = await world.sides()
+  const reading = standby.way.hold(apiKeys.fetch, { touching: world.topic('internal.state') })
+  await reading.caught()
+  await world.flows()
+  const sinceMs = nowMs()
+  await leader.stop('SIGTERM')
+  await world.claims(standby, sinceMs)
+  await wait(chance.between(LATE_MS.least, LATE_MS.most))
+  reading.release()
+  await leader.start()
+  await world.flows()
+}
+
+/** All of them, by name. */
+export const separations = {
+  'frozen-leader': frozenLeader,
+  'late-commit': lateCommit,
+  'lost-answer': lostAnswer,
+  partition,
+  'forgotten-leader': forgottenLeader,
+  'slow-standby': slowStandby,
+} as const satisfies Record<string, FaultScript>
