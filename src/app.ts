@@ -98,7 +98,15 @@ async function buildApp(
   stack.push('the log', opened.close)
   const { log, archive, shared } = opened
   const tail = createTail(archive.latest)
-  const follower = createFollower({ log, archive, tail, clock, logger, shared })
+  const follower = createFollower({
+    log,
+    archive,
+    tail,
+    clock,
+    logger,
+    shared,
+    silentSinceMs: opened.silentSinceMs,
+  })
   const reader = createReader(archive, tail, clock, follower.copy)
   const roles: Role[] = [{ name: 'follower', run: (signal) => follower.run(signal) }]
   if (!shared) {
@@ -200,7 +208,10 @@ async function buildApp(
   )
   stack.push('the public listener', () => publicListener.close(settings.drainTimeoutMs))
   const checks = {
-    log: () => opened.waitingFor() === null && ingest?.poller.state.name !== 'claiming',
+    log: () =>
+      opened.waitingFor() === null &&
+      opened.silentSinceMs() === null &&
+      ingest?.poller.state.name !== 'claiming',
     copy: () => follower.copy.filling?.share ?? true,
     running: () => !stopping.signal.aborted,
   }

@@ -28,7 +28,15 @@ async function followAsCopy(): Promise<void> {
   const archive = openCopy({ dataDir, nativeKind: 'Native', onDamage: () => undefined })
   const tail = createTail(archive.latest)
   const logger = createLogger({ level: 'warn', secrets: [] })
-  const follower = createFollower({ log, archive, tail, clock: systemClock, logger, shared: false })
+  const follower = createFollower({
+    log,
+    archive,
+    tail,
+    clock: systemClock,
+    logger,
+    shared: false,
+    silentSinceMs: () => null,
+  })
   const ended = new AbortController()
   const running = follower.run(ended.signal)
   await follower.copy.whole(ended.signal)

@@ -20,7 +20,7 @@ const SLICE = 250
 /** How far this copy is behind what it has heard of. */
 export interface Lag {
   events: number
-  /** When it fell behind, on our clock, ms since 1970; null when it is not. */
+  /** When it fell behind, or the log last answered where it does not; our clock, ms since 1970. null: it is not behind. */
   sinceMs: number | null
 }
 
@@ -53,6 +53,8 @@ export interface FollowerParts {
    * the log before anything is added, and any difference rebuilds it.
    */
   shared: boolean
+  /** Since when the log has not answered, our clock, ms since 1970; null while it does. */
+  silentSinceMs: () => number | null
 }
 
 /** A follower that has not started. */
@@ -130,7 +132,7 @@ export function createFollower(parts: FollowerParts): Follower {
 
   return {
     get lag() {
-      return { events: Math.max(0, goal() - tail.latest), sinceMs }
+      return { events: Math.max(0, goal() - tail.latest), sinceMs: sinceMs ?? parts.silentSinceMs() }
     },
     copy: shared ? WHOLE : progress,
     async run(signal) {

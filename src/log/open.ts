@@ -24,6 +24,8 @@ export interface OpenedLog {
   shared: boolean
   /** What keeps the log from being used, in words; null while nothing does. */
   waitingFor(): string | null
+  /** Since when the log has not answered, ms since 1970, where that is too long; null while it answers. */
+  silentSinceMs(): number | null
   /** Lets go of log, archive and data directory. Callable twice. */
   close(): Promise<void>
 }
@@ -52,7 +54,14 @@ export function openLog(options: OpenLogOptions): OpenedLog {
   const { kafka } = options
   if (kafka !== null) return openOnKafka(kafka, options)
   const { log, archive } = openSqliteLog(options)
-  return { log, archive, shared: true, waitingFor: () => null, close: () => log.close() }
+  return {
+    log,
+    archive,
+    shared: true,
+    waitingFor: () => null,
+    silentSinceMs: () => null,
+    close: () => log.close(),
+  }
 }
 
 function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
@@ -71,6 +80,7 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
       archive,
       shared: false,
       waitingFor: () => log.waitingFor,
+      silentSinceMs: () => log.silentSinceMs,
       async close() {
         await log.close()
         archive.close()

@@ -123,7 +123,11 @@ export function createMetrics(options: { version: string }) {
     commitDuration: make.histogram('commit_duration_seconds', 'Duration of a commit.', {}, FAST),
     logSequence: make.gauge('log_sequence', 'Sequence of the last event that this process knows of.', {}),
     followerLagEvents: make.gauge('follower_lag_events', 'Events that the copy is behind the log.', {}),
-    followerLag: make.gauge('follower_lag_seconds', 'Age of the oldest event that the copy lacks.', {}),
+    followerLag: make.gauge(
+      'follower_lag_seconds',
+      'Age of the oldest event that the copy lacks; while the log does not answer, time since its last answer.',
+      {},
+    ),
     streamClients: make.gauge('stream_clients', 'Streams open now.', { transport: transports }),
     streamEventsSent: make.counter('stream_events_sent_total', 'Events written to streams.', {
       transport: transports,

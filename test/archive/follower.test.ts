@@ -15,10 +15,10 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
 })
 
-function following(log: Log, archive: Archive, shared = false) {
+function following(log: Log, archive: Archive, shared = false, silentSinceMs = (): number | null => null) {
   const tail = createTail(archive.latest)
   const { logger, lines } = keepingLogger()
-  const follower = createFollower({ log, archive, tail, clock: systemClock, logger, shared })
+  const follower = createFollower({ log, archive, tail, clock: systemClock, logger, shared, silentSinceMs })
   const ended = new AbortController()
   const run = follower.run(ended.signal)
   const stop = async (): Promise<void> => {
@@ -188,6 +188,17 @@ describe('the follower', () => {
     await writer.commit({ events: sampleEvents(21, 30) })
     await running.caughtUp(30)
     expect([archive.oldest, archive.latest, running.tail.first]).toEqual([26, 30, 26])
+  })
+
+  it('is behind for as long as the log does not answer, whatever it has heard of', async () => {
+    const log = createMemoryLog()
+    await (await claimed(log)).commit({ events: sampleEvents(1, 3) })
+    let silentMs: number | null = null
+    const { follower, caughtUp } = following(log, memoryArchive(), false, () => silentMs)
+    await caughtUp(3)
+    expect(follower.lag).toEqual({ events: 0, sinceMs: null })
+    silentMs = 1234
+    expect([follower.lag, follower.copy.filling]).toEqual([{ events: 0, sinceMs: 1234 }, null])
   })
 
   it('says how far it is, and nothing before it was compared with the log', async () => {

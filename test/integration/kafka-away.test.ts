@@ -4,16 +4,21 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 import { kafkaSessions } from '../../src/log/kafka/client.ts'
 import { groupElections } from '../../src/log/kafka/leader.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually, pullAll } from '../support/api-client.ts'
+import { claimed, sampleEvents } from '../log/samples.ts'
+import { eventually, getJson, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { createTopic, kafkaClient, uniqueName } from '../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
+import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
 import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 const runtime = await kafkaRuntime()
 const SESSION_MS = 6_000
+const LAG = /^bridge_follower_lag_seconds (.*)$/m
+const NO_UPSTREAM = { url: 'http://127.0.0.1:9/v2', key: 'none' }
+const logs = createLogKeeper()
 
 describe.skipIf(runtime === null)('while Kafka is away', () => {
   let cluster: KafkaCluster
@@ -27,7 +32,10 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     const [first] = await startProxies(cluster)
     if (first !== undefined) proxy = first
   })
-  afterEach(() => proxy.close())
+  afterEach(async () => {
+    await logs.closeAll()
+    await proxy.close()
+  })
 
   it('a bridge that starts opens its listeners, is not ready, says so once, and goes on when Kafka is back', async () => {
     using directory = temporaryDirectory()
@@ -66,6 +74,39 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     } finally {
       await sandbox.close()
     }
+  })
+
+  it('a node that is cut off serves what it holds, but is not ready, and its lag grows until Kafka answers', async () => {
+    using directory = temporaryDirectory()
+    const options = kafkaLogOptions(cluster.brokers)
+    const writer = await claimed(logs.open(options))
+    await writer.commit({ events: sampleEvents(1, 3) })
+    const bridge = await startBridge(
+      bridgeEnv(NO_UPSTREAM, directory.path, {
+        BRIDGE_ROLES: 'api,feed',
+        BRIDGE_KAFKA_BROKERS: cluster.addresses(PROXIED.name).join(','),
+        BRIDGE_TOPIC_PREFIX: options.topics.prefix,
+      }),
+    )
+    const { http, ops } = bridge.ready
+    const readiness = async () => (await fetch(`${ops}/readyz`)).json() as Promise<{ ready: boolean }>
+    const lag = async () => Number(LAG.exec(await (await fetch(`${ops}/metrics`)).text())?.[1])
+    await eventually(readiness, ({ ready }) => ready)
+    expect(await lag()).toBe(0)
+    const hole = proxy.blackHole()
+    await writer.commit({ events: sampleEvents(4, 5) })
+    const away = await eventually(readiness, ({ ready }) => !ready)
+    expect(away).toEqual({ ready: false, checks: { log: false, copy: true, running: true } })
+    expect(await lag()).toBeGreaterThanOrEqual(10)
+    expect(
+      (await getJson<{ copy: { lagSeconds: number } }>(`${http}/v1/status`)).copy.lagSeconds,
+    ).toBeGreaterThan(10)
+    expect(await pullAll(http)).toHaveLength(3)
+    hole.lift()
+    await eventually(readiness, ({ ready }) => ready)
+    expect(await pullAll(http)).toHaveLength(5)
+    expect(await lag()).toBe(0)
+    expect(await bridge.stop()).toBe(0)
   })
 
   it('a leader that the group cannot hear ends its term by itself, and leads again afterwards', async () => {

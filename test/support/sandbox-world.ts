@@ -234,7 +234,15 @@ function createLives(parts: {
     })
     const tail = createTail(archive.latest)
     const logger = timedLogger(lines, sandbox.marketNow)
-    const follower = createFollower({ log, archive, tail, clock, logger, shared: true })
+    const follower = createFollower({
+      log,
+      archive,
+      tail,
+      clock,
+      logger,
+      shared: true,
+      silentSinceMs: () => null,
+    })
     const copy = {
       get oldest() {
         return archive.oldest

@@ -45,10 +45,14 @@ export interface KafkaLogOptions {
 export interface KafkaLog extends Log {
   /** What keeps it from beginning; null once its topics are there. */
   readonly waitingFor: string | null
+  /** When a follower last had an answer of Kafka, ms since 1970, where that is too long ago; null while all is well. */
+  readonly silentSinceMs: number | null
 }
 
 /** Pause between two tries to begin while Kafka is away, ms: low, so that its return is noticed soon. */
 const RETRY_MS = 1_000
+/** A fetch without anything new is answered each second. This long without: longer than a leader's move takes, ms. */
+const SILENT_MS = 10_000
 
 /**
  * Opens the log. It begins in the background: while Kafka is away everything that is asked of it waits, and
@@ -67,6 +71,13 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const createTopics = (topics: readonly string[], signal = closed): Promise<void> =>
     ensureTopics({ openSession, clock, settings: options.topics }, topics, signal)
 
+  let answeredMs = Number.POSITIVE_INFINITY
+  const following = {
+    ...reading,
+    onAnswer: () => {
+      answeredMs = clock.now()
+    },
+  }
   let waitingFor: string | null = 'Kafka has not answered yet'
   /** The hint of the fault that was logged last. */
   let told: string | null = null
@@ -122,6 +133,9 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     get waitingFor() {
       return waitingFor
     },
+    get silentSinceMs() {
+      return clock.now() - answeredMs > SILENT_MS ? answeredMs : null
+    },
     async campaign(signal) {
       open()
       signal.throwIfAborted()
@@ -151,7 +165,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     follow(after, signal) {
       open()
       const ended = AbortSignal.any([signal, closed])
-      return followWhen(ready, () => followTopic(reading, named(ALL), after, ended), ended)
+      return followWhen(ready, () => followTopic(following, named(ALL), after, ended), ended)
     },
     async end(signal) {
       open()

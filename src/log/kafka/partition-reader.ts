@@ -31,6 +31,8 @@ export interface ReaderParts {
   openSession: OpenSession
   clock: Clock
   logger: Logger
+  /** Told of every answer to a fetch: with nothing new, one comes each second. */
+  onAnswer?: () => void
 }
 
 /** Longest wait of the broker for something new, ms: it bounds how long a connection that died unnoticed is believed. */
@@ -92,6 +94,7 @@ export async function* readPartition(
         return answer
       })
       if (fetched === null) continue
+      parts.onAnswer?.()
       const wasAtEnd = atEnd
       atEnd = fetched.nextOffset >= fetched.lastStableOffset
       stalled = fetched.nextOffset === offset
