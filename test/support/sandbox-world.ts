@@ -122,7 +122,14 @@ export async function runWorld(
     const passedMs = clock.now() - beganMs
     return passedMs >= overMs && (passedMs >= plan.marketMs || sandbox.finished())
   }
-  const at = { sandbox, wire, clock: ours, overMs: ours.now() + Math.max(overMs, plan.marketMs) }
+  const lastsMs = Math.max(overMs, plan.marketMs)
+  const at = {
+    sandbox,
+    wire,
+    clock: ours,
+    overMs: ours.now() + lastsMs,
+    marketOverMs: sandbox.marketNow() + lastsMs,
+  }
   try {
     life.start()
     let stuck: string | null = null
@@ -143,7 +150,11 @@ export async function runWorld(
     const evidence = { commits: life.commits, lines: life.lines, pages, head, ledger }
     const log = life.log()
     const lastPoll = pages.findLast(({ query }) => query.has('sinceCursor'))
-    const coveredMs = sandbox.finished() ? sandbox.marketNow() : (lastPoll?.askedMs ?? 0)
+    const polledMs = lastPoll?.askedMs ?? 0
+    // Where the market goes on, so do the rounds: what came in late after the last one is still to be found.
+    const coveredMs = sandbox.finished()
+      ? sandbox.marketNow()
+      : Math.min(polledMs, head.round?.fromMs ?? polledMs)
     const [events, rejected] = [log.events(), await log.rejected()]
     const measured = { truth: sandbox.truth(), usage: sandbox.usage(), virtualMs: clock.now() - beganMs }
     return { stuck, events, rejected, coveredMs, ...evidence, ...measured }
@@ -173,18 +184,30 @@ async function settle(life: Lives, wire: WireWatch): Promise<void> {
   }
 }
 
+interface RestingWorld {
+  sandbox: Sandbox
+  wire: WireWatch
+  clock: Clock
+  /** When the market's busy time, the faults and the ends of processes are over: on our clock, ms since 1970. */
+  overMs: number
+  /** The same on the market's clock. */
+  marketOverMs: number
+}
+
 /**
- * True when nothing is owed that can be paid, and a poll has seen the market as it is: that of this very moment, or of
- * one after everything was over where the market never ends.
+ * True when nothing is owed that can be paid, and a poll has seen the market as it is: that of this very moment, or,
+ * where the market never ends, a poll and a round of a moment after everything was over.
  */
 function isAtRest(
   { poller, config }: Ingest,
-  { sandbox, wire, clock, overMs }: { sandbox: Sandbox; wire: WireWatch; clock: Clock; overMs: number },
+  { sandbox, wire, clock, overMs, marketOverMs }: RestingWorld,
 ): boolean {
   const { state } = poller
   const { head } = state
-  const owesSweep = head.sweep !== null || (head.round?.dueAtMs ?? null) !== null
-  const owesNothing = head.openGaps.length === 0 && !owesSweep && head.backfill === null
+  const { round } = head
+  const hasRound =
+    round === null || round.dueAtMs === null || (!sandbox.finished() && round.fromMs > marketOverMs)
+  const owesNothing = head.openGaps.length === 0 && head.sweep === null && head.backfill === null && hasRound
   const canPay = config.pacing.mayWalk(state.ledger, clock.now())
   return (
     state.name === 'polling' &&
