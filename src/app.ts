@@ -85,11 +85,10 @@ async function buildApp(
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
   logger.info('settings.read', { settings: settings.summary })
 
-  const nativeKind = settings.upstream?.nativeKind ?? 'Native'
   const opened = openLog({
     kafka: settings.kafka,
     dataDir: settings.dataDir,
-    nativeKind,
+    nativeKind: settings.native.kind,
     clock,
     logger,
     ...(seam && { seam }),
@@ -161,14 +160,13 @@ async function buildApp(
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
     /** What `/v2` serves, resource by resource. */
-    const nativeWord = settings.upstream?.nativeWord ?? 'native'
     const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()
     const mirrored: MirrorRoute[] = [
       ...copiedItemRoutes({
         items: archiveItems(archive, clock),
         copy: follower.copy,
         now: upstreamNow,
-        nativeWord,
+        nativeWord: settings.native.word,
       }),
       ...referenceRoutes({ store: exchanges, unknownParameters: 'warn' }),
       ...fundRoutes(fundsOff),

@@ -95,14 +95,14 @@ async function examine(
 
 /** The findings of the one paid request, or why it was not made. */
 async function keyFindings(
-  { upstream, dataDir, roles, kafka }: Settings,
+  { upstream, native, dataDir, roles, kafka }: Settings,
   { maySpend, obstacle }: { maySpend: boolean; obstacle: string | null },
   { clock, signal }: Pick<CommandContext, 'clock' | 'signal'>,
 ): Promise<Finding[]> {
   if (upstream === null || !roles.includes('poller')) return []
   if (!maySpend) return [fine('key', 'not tried (--no-spend)')]
   if (kafka !== null) return [fine('key', 'not tried: with Kafka only the bridge that leads counts units')]
-  if (obstacle === null) return checkKey({ upstream, dataDir, clock, signal })
+  if (obstacle === null) return checkKey({ upstream, nativeKind: native.kind, dataDir, clock, signal })
   const todo = 'see to that first, then ask again'
   return [{ level: 'warn', name: 'key', finding: `not tried: ${obstacle}`, todo, area: 'upstream' }]
 }

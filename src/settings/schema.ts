@@ -158,7 +158,7 @@ export const settingsSchema = z.object({
     {
       default: 'native',
       meaning:
-        'The word that the live service has in the place of `native`, in parameter names and (first letter upper case) in its category kind.',
+        'The word that the live service has in the place of `native`, in parameter names and (first letter upper case) in its category kind. The same on every node, with or without the role `poller`.',
     },
   ),
   BRIDGE_GATEWAY_WEEKLY_UNITS: setting(field.integerField(0, MOST_UNITS), {

@@ -31,10 +31,6 @@ export interface UpstreamSettings {
   url: string
   key: string
   plan: UpstreamPlan
-  /** The live service's word for `native` in parameter names. */
-  nativeWord: string
-  /** The same with its first letter in upper case: the kind of its categories. */
-  nativeKind: string
 }
 
 /** Everything that can be set. Durations in milliseconds; null = not given. */
@@ -45,6 +41,13 @@ export interface Settings {
   kafka: KafkaSettings | null
   /** null without the role `poller`. */
   upstream: UpstreamSettings | null
+  /** What stands for `native` in the items of the log, so on every node that reads them. */
+  native: {
+    /** The live service's word, in parameter names. */
+    word: string
+    /** The same with its first letter in upper case: the kind of its categories. */
+    kind: string
+  }
   backfillMs: number
   calendarFile: string | null
   http: { host: string; port: number }
@@ -178,11 +181,13 @@ function groupSettings(
   { kafka, warnings }: ExaminedKafka,
   found: Found,
 ): Settings {
+  const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
   return {
     roles,
     dataDir: given(values.BRIDGE_DATA_DIR),
     kafka,
     upstream: upstreamSettings(values),
+    native: { word: nativeWord, kind: nativeWord.charAt(0).toUpperCase() + nativeWord.slice(1) },
     backfillMs: given(values.BRIDGE_BACKFILL),
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
     http: { host: given(values.BRIDGE_HTTP_HOST), port: given(values.BRIDGE_HTTP_PORT) },
@@ -209,7 +214,6 @@ function upstreamSettings(values: SettingValues): UpstreamSettings | null {
   const { BRIDGE_UPSTREAM_URL: url, BRIDGE_UPSTREAM_KEY: key } = values
   if (url === undefined || key === undefined) return null
   const name = given(values.BRIDGE_UPSTREAM_PLAN)
-  const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
   return {
     url,
     key,
@@ -221,8 +225,6 @@ function upstreamSettings(values: SettingValues): UpstreamSettings | null {
       pageSize: values.BRIDGE_UPSTREAM_PAGE_SIZE ?? plans[name].pageSize,
       quotaReset: given(values.BRIDGE_UPSTREAM_QUOTA_RESET),
     },
-    nativeWord,
-    nativeKind: nativeWord.charAt(0).toUpperCase() + nativeWord.slice(1),
   }
 }
 

@@ -50,9 +50,8 @@ describe('settings', () => {
         pageSize: 50,
         quotaReset: 'rolling',
       },
-      nativeWord: 'native',
-      nativeKind: 'Native',
     })
+    expect(settings.native).toEqual({ word: 'native', kind: 'Native' })
     expect(settings.http).toEqual({ host: '127.0.0.1', port: 8080 })
     expect(settings.backfillMs).toBe(86_400_000)
     expect(settings.drainTimeoutMs).toBe(30_000)
@@ -68,7 +67,6 @@ describe('settings', () => {
         BRIDGE_UPSTREAM_RATE: '2.5',
         BRIDGE_UPSTREAM_WEEKLY_QUOTA: '100000',
         BRIDGE_UPSTREAM_QUOTA_RESET: 'TUE 01:30Z',
-        BRIDGE_UPSTREAM_NATIVE_WORD: 'house',
       },
       files(),
     )
@@ -80,7 +78,20 @@ describe('settings', () => {
       pageSize: 100,
       quotaReset: { minutesAfterMonday: 24 * 60 + 90 },
     })
-    expect(upstream?.nativeKind).toBe('House')
+  })
+
+  test('have the word for `native` on a node that does not poll too: it reads the same items', () => {
+    const { upstream, native } = loadSettings(
+      {
+        BRIDGE_ROLES: 'api',
+        BRIDGE_ADMIN_TOKEN: whole.BRIDGE_ADMIN_TOKEN,
+        BRIDGE_SECRET_KEY: whole.BRIDGE_SECRET_KEY,
+        BRIDGE_UPSTREAM_NATIVE_WORD: 'house',
+      },
+      files(),
+    )
+    expect(upstream).toBeNull()
+    expect(native).toEqual({ word: 'house', kind: 'House' })
   })
 
   test('refuse an unknown name with the near match, wherever it stands', () => {

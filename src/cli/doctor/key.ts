@@ -21,6 +21,8 @@ import { awayWords, REQUEST_TIMEOUT_MS } from './upstream.ts'
 /** What is asked, and where its unit is counted. */
 export interface KeyCheck {
   upstream: UpstreamSettings
+  /** The kind upstream writes for its own categories, e.g. `Native`. */
+  nativeKind: string
   /** Must be free: nobody else may hold it. It is made where it is missing. */
   dataDir: string
   clock: Clock
@@ -28,9 +30,15 @@ export interface KeyCheck {
 }
 
 /** Asks once. What the upstream and the log do are findings; nothing is thrown but an abort. */
-export async function checkKey({ upstream, dataDir, clock, signal }: KeyCheck): Promise<Finding[]> {
+export async function checkKey({
+  upstream,
+  nativeKind,
+  dataDir,
+  clock,
+  signal,
+}: KeyCheck): Promise<Finding[]> {
   try {
-    const { log } = openSqliteLog({ dataDir, nativeKind: upstream.nativeKind, clock })
+    const { log } = openSqliteLog({ dataDir, nativeKind, clock })
     try {
       const writer = await log.claim(await log.campaign(signal), signal)
       const findings = await askOnce(writer, upstream, clock, signal)

@@ -25,10 +25,8 @@ async function check(dataDir: string, changes: { url?: string; weeklyQuota?: num
     url,
     key: sandbox.key,
     plan: { ...plans.ultimate, name: 'ultimate', weeklyQuota, quotaReset: 'rolling' },
-    nativeWord: 'native',
-    nativeKind: 'Native',
   }
-  const findings = await checkKey({ upstream, dataDir, clock: systemClock, signal })
+  const findings = await checkKey({ upstream, nativeKind: 'Native', dataDir, clock: systemClock, signal })
   return findings.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
 }
 
