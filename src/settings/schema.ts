@@ -104,7 +104,8 @@ export const settingsSchema = z.object({
   BRIDGE_TOPIC_REPLICATION: setting(field.integerField(1, 32_767), {
     default: null,
     shown: 'the smaller of 3 and the number of brokers',
-    meaning: 'Replication factor of topics when they are made. Existing ones are never changed.',
+    meaning:
+      'Replication factor of topics when they are made; brokers that are named or hold a replica count while they are away too. Existing topics are never changed.',
   }),
   BRIDGE_TOPIC_RETENTION: setting(KAFKA_RETENTION, {
     default: 'P1Y',

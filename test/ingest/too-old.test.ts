@@ -43,7 +43,7 @@ it('publishes what is young, counts as published what may have been dropped, and
     quotaReset: 'rolling' as const,
   }
   const ingest = createIngest({
-    upstream: { url: upstream.url, key: 'key', plan, nativeWord: 'native', nativeKind: 'Native' },
+    upstream: { url: upstream.url, key: 'key', plan },
     backfillMs: 0,
     calendar: createCalendar(),
     log,

@@ -6,6 +6,7 @@ import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { kafkaSessions } from '../../log/kafka/client.ts'
 import { inspectKafka, type KafkaReport, type OtherSetting } from '../../log/kafka/inspect.ts'
+import { SAFE_REPLICAS } from '../../log/kafka/topic-setup.ts'
 import { codeTopics } from '../../log/kafka/topics.ts'
 import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
@@ -13,8 +14,6 @@ import { type Finding, fine } from './finding.ts'
 
 /** Names shown of a longer list. */
 const MOST_NAMES = 3
-/** With fewer copies, or one in sync, the death of a broker can lose what was committed. */
-const SAFE_REPLICAS = 3
 
 /** Looks at the cluster that the settings choose. What it does is a finding; nothing is thrown but an abort. */
 export async function checkKafka(
@@ -29,8 +28,9 @@ export async function checkKafka(
     createLogger({ level: 'silent', secrets: [] }),
   )
   const known = codeTopics({ fca: knownFcaCodes, native: knownNativeCodes })
+  const parts = { openSession, clock, settings: topics, named: access.brokers.length, known }
   try {
-    return kafkaFindings(await inspectKafka({ openSession, clock, settings: topics, known }, signal), kafka)
+    return kafkaFindings(await inspectKafka(parts, signal))
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
     return [finding('fail', 'kafka', error.message, error.hint ?? 'see that the brokers run')]
@@ -38,9 +38,8 @@ export async function checkKafka(
 }
 
 /** What a report means. */
-export function kafkaFindings(report: KafkaReport, { topics }: Pick<KafkaSettings, 'topics'>): Finding[] {
-  const { brokers, present, missing, others, refused } = report
-  const replication = topics.replication ?? Math.min(SAFE_REPLICAS, brokers)
+export function kafkaFindings(report: KafkaReport): Finding[] {
+  const { brokers, replication, present, missing, others, refused } = report
   const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
   const several = present.filter(({ partitions }) => partitions !== 1).map(({ topic }) => topic)
   const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)

@@ -116,6 +116,9 @@ function hintFor(error: unknown): string {
   if (causes.some(({ message }) => /certificate|ssl|tls/i.test(message))) {
     return 'Check BRIDGE_KAFKA_TLS and its files, and that the listener speaks TLS.'
   }
+  if (causes.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR')) {
+    return 'Start the other brokers, for topics keep the replication they are made with; or set BRIDGE_TOPIC_REPLICATION.'
+  }
   // kafkajs says no more than this when the broker has refused the transactional id or the group to this user.
   if (causes.some(({ name }) => name === 'KafkaJSGroupCoordinatorNotFound')) {
     return 'Check that the brokers run, and that this user has the rights that the operating guide lists.'

@@ -7,7 +7,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
-import { type TopicSettings, topicConfig } from './topic-setup.ts'
+import { replicationOf, type TopicSettings, topicConfig } from './topic-setup.ts'
 import { ALL, startTopics, topicName } from './topics.ts'
 
 /** A setting of a topic that is not as a bridge would make it now. */
@@ -21,6 +21,8 @@ export interface OtherSetting {
 /** What was found. Topics by their full names. */
 export interface KafkaReport {
   brokers: number
+  /** Replication that topics made now would have. */
+  replication: number
   /** Topics that a start would make, and that this user sees or does not. */
   present: readonly { topic: string; partitions: number; replicas: number; inSync: number }[]
   missing: readonly string[]
@@ -36,7 +38,14 @@ const LIMIT_MS = 15_000
  * @throws BridgeError `log_unavailable` when it cannot be reached, or does not let this user in; the signal's reason
  */
 export async function inspectKafka(
-  parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings; known: ReadonlySet<string> },
+  parts: {
+    openSession: OpenSession
+    clock: Clock
+    settings: TopicSettings
+    /** Addresses of brokers in the settings. */
+    named: number
+    known: ReadonlySet<string>
+  },
   signal: AbortSignal,
 ): Promise<KafkaReport> {
   const session = parts.openSession()
@@ -72,7 +81,12 @@ export async function inspectKafka(
       otherSettings(admin, present, wanted, parts.settings),
     )
     const missing = [...wanted.keys()].filter((name) => !seen.has(name))
-    return { brokers: brokers.length, present, missing, others, refused }
+    const replication = replicationOf(parts.settings, {
+      answering: brokers.map(({ nodeId }) => nodeId),
+      holding: topics.flatMap(({ partitions }) => partitions.flatMap(({ replicas }) => replicas)),
+      named: parts.named,
+    })
+    return { brokers: brokers.length, replication, present, missing, others, refused }
   }
   try {
     return await within(parts.clock, LIMIT_MS, signal, look())

@@ -23,7 +23,7 @@ import { readRejected, readRejectedHashes } from './rejected.ts'
 import { shortRead } from './short-read.ts'
 import { createStateTail } from './state-tail.ts'
 import { createTables } from './table.ts'
-import { ensureTopics, type TopicSettings } from './topic-setup.ts'
+import { ensureTopics, SAFE_REPLICAS, type TopicSettings } from './topic-setup.ts'
 import { ALL, codeTopics, LEADER, REJECTED, STATE, STATUS, startTopics, TABLES, topicName } from './topics.ts'
 
 /** What a log on Kafka is opened with. */
@@ -68,8 +68,10 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const reading = { openSession, clock, logger }
   const named = (topic: string): string => topicName(prefix, topic)
   const known = codeTopics(options.knownCodes)
-  const createTopics = (topics: readonly string[], signal = closed): Promise<void> =>
-    ensureTopics({ openSession, clock, settings: options.topics }, topics, signal)
+  const makeTopics = (topics: readonly string[]): Promise<number> => {
+    const parts = { openSession, clock, settings: options.topics, named: options.connection.brokers.length }
+    return ensureTopics(parts, topics, closed)
+  }
 
   let answeredMs = Number.POSITIVE_INFINITY
   const following = {
@@ -85,7 +87,8 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     const all = startTopics(known)
     while (waitingFor !== null && !closed.aborted) {
       try {
-        await createTopics(all)
+        const replicas = await makeTopics(all)
+        if (replicas < SAFE_REPLICAS) logger.warn('log.replication', { warning: fewReplicas(replicas) })
         waitingFor = null
         if (told !== null) logger.info('log.available')
       } catch (error) {
@@ -152,7 +155,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
         prefix,
         nativeKind,
         known,
-        createTopics,
+        createTopics: async (topics: readonly string[]) => void (await makeTopics(topics)),
         openSession,
         clock,
         logger,
@@ -215,6 +218,10 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
 }
 
 const ignore = (): void => undefined
+
+function fewReplicas(count: number): string {
+  return `topics have ${count === 1 ? 'one copy' : `${count} copies`}, for good: the death of a broker can lose what was committed; three brokers keep that, and BRIDGE_TOPIC_REPLICATION says how many copies new topics get`
+}
 
 /** What `follow` gives, once the log has begun; ends when the signal aborts before. */
 async function* followWhen<T>(

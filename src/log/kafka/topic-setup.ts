@@ -49,32 +49,62 @@ export function topicConfig(
   }
 }
 
+/** Copies from which on the death of a broker loses nothing, with two in sync. */
+export const SAFE_REPLICAS = 3
+
+/** What is known of a cluster's brokers. */
+export interface KnownBrokers {
+  /** Numbers of those that answer. */
+  answering: readonly number[]
+  /** Numbers of those that hold a replica of any topic, whether they answer or not. */
+  holding: readonly number[]
+  /** Addresses in `BRIDGE_KAFKA_BROKERS`. */
+  named: number
+}
+
+/**
+ * Replication of topics that are made: as set; else three, or as many as the cluster has brokers. One that is away counts
+ * as long as an address or a replica speaks of it: topics keep the replication they are made with.
+ */
+export function replicationOf({ replication }: TopicSettings, brokers: KnownBrokers): number {
+  const { answering, holding, named } = brokers
+  return replication ?? Math.min(SAFE_REPLICAS, Math.max(named, new Set([...answering, ...holding]).size))
+}
+
 /**
  * Makes those of the topics that are missing, with one partition each, and resolves when each has a leader, and the
- * leaders of new ones know of it: what is sent before is refused.
+ * leaders of new ones know of it (what is sent before is refused), with the fewest replicas that one of them has. `named`
+ * is how many addresses of brokers the settings have.
  * @throws BridgeError `log_unavailable`; `kafka` when a topic is there with several partitions; the signal's reason
  */
 export async function ensureTopics(
-  parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings },
+  parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings; named: number },
   topics: readonly string[],
   signal: AbortSignal,
-): Promise<void> {
-  const { openSession, clock, settings } = parts
+): Promise<number> {
+  const { openSession, clock, settings, named } = parts
   const session = openSession()
   const admin = session.kafka.admin()
-  const work = async (): Promise<void> => {
+  const work = async (): Promise<number> => {
     await admin.connect()
     const names = topics.map((topic) => topicName(settings.prefix, topic))
     const present = await partitionsByTopic(admin)
     const missing = topics.filter((topic) => !present.has(topicName(settings.prefix, topic)))
-    if (missing.length > 0) await create(admin, missing, settings)
-    while (!signal.aborted && !(await haveLeaders(admin, names))) await sleep(clock, POLL_MS, signal)
+    if (missing.length > 0) await create(admin, missing, settings, { named, present })
     const made = missing.map((topic) => topicName(settings.prefix, topic))
-    if (made.length > 0)
-      await shortRead(parts, 'asking new topics', signal, ({ undecided }) => undecided(made))
+    for (;;) {
+      const standing = await partitionsByTopic(admin)
+      signal.throwIfAborted()
+      if (haveLeaders(standing, names)) {
+        if (made.length > 0)
+          await shortRead(parts, 'asking new topics', signal, ({ undecided }) => undecided(made))
+        return fewestReplicas(standing, names)
+      }
+      await sleep(clock, POLL_MS, signal)
+    }
   }
   try {
-    await within(clock, DEADLINE_MS, signal, work())
+    return await within(clock, DEADLINE_MS, signal, work())
   } catch (error) {
     if (signal.aborted) throw signal.reason
     throw unavailable('creating topics', error)
@@ -83,9 +113,16 @@ export async function ensureTopics(
   }
 }
 
-async function create(admin: Admin, topics: readonly string[], settings: TopicSettings): Promise<void> {
+async function create(
+  admin: Admin,
+  topics: readonly string[],
+  settings: TopicSettings,
+  { named, present }: { named: number; present: ReadonlyMap<string, readonly Standing[]> },
+): Promise<void> {
   const { brokers } = await admin.describeCluster()
-  const replicationFactor = settings.replication ?? Math.min(3, brokers.length)
+  const answering = brokers.map(({ nodeId }) => nodeId)
+  const holding = [...present.values()].flat().flatMap(({ replicas }) => replicas)
+  const replicationFactor = replicationOf(settings, { answering, holding, named })
   const wanted: ITopicConfig[] = topics.map((topic) => ({
     topic: topicName(settings.prefix, topic),
     numPartitions: 1,
@@ -105,19 +142,32 @@ async function create(admin: Admin, topics: readonly string[], settings: TopicSe
   }
 }
 
-async function haveLeaders(admin: Admin, names: readonly string[]): Promise<boolean> {
-  const present = await partitionsByTopic(admin)
+function haveLeaders(standing: ReadonlyMap<string, readonly Standing[]>, names: readonly string[]): boolean {
   return names.every((name) => {
-    const leaders = present.get(name)
-    if (leaders !== undefined && leaders.length !== 1) throw severalPartitions(name, leaders.length)
-    return leaders?.every((leader) => leader >= 0) === true
+    const partitions = standing.get(name)
+    if (partitions !== undefined && partitions.length !== 1) throw severalPartitions(name, partitions.length)
+    return partitions?.every(({ leader }) => leader >= 0) === true
   })
 }
 
-/** The leader of each partition, −1 while it has none, by topic. */
-async function partitionsByTopic(admin: Admin): Promise<Map<string, number[]>> {
+function fewestReplicas(
+  standing: ReadonlyMap<string, readonly Standing[]>,
+  names: readonly string[],
+): number {
+  const counts = names.flatMap((name) => standing.get(name) ?? []).map(({ replicas }) => replicas.length)
+  return Math.min(...counts)
+}
+
+/** A partition as the cluster has it: its leader, −1 while it has none, and the brokers that hold it. */
+interface Standing {
+  leader: number
+  replicas: readonly number[]
+}
+
+/** The partitions of every topic that this user sees. */
+async function partitionsByTopic(admin: Admin): Promise<Map<string, Standing[]>> {
   const { topics } = await admin.fetchTopicMetadata()
-  return new Map(topics.map(({ name, partitions }) => [name, partitions.map(({ leader }) => leader)]))
+  return new Map(topics.map(({ name, partitions }) => [name, partitions]))
 }
 
 function severalPartitions(name: string, count: number): BridgeError {

@@ -13,14 +13,15 @@ const settings: KafkaSettings = {
 }
 const whole: KafkaReport = {
   brokers: 3,
+  replication: 3,
   present: ['p.all', 'p.gaps'].map((topic) => ({ topic, partitions: 1, replicas: 3, inSync: 3 })),
   missing: [],
   others: [],
   refused: [],
 }
 
-function lines(report: Partial<KafkaReport>, topics: Partial<KafkaSettings['topics']> = {}): string[] {
-  const found = kafkaFindings({ ...whole, ...report }, { topics: { ...settings.topics, ...topics } })
+function lines(report: Partial<KafkaReport>): string[] {
+  const found = kafkaFindings({ ...whole, ...report })
   return found.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
 }
 
@@ -56,10 +57,11 @@ describe('the doctor of Kafka', () => {
   })
 
   test('says before the first start that the replication cannot be had', () => {
-    expect(lines({ brokers: 1, present: [], missing: ['p.all'] }, { replication: 3 })[1]).toBe(
+    expect(lines({ brokers: 1, replication: 3, present: [], missing: ['p.all'] })[1]).toBe(
       'fail topics: replication 3 needs as many brokers, 1 answer',
     )
-    expect(lines({ brokers: 1, present: [], missing: ['p.all'] })[2]).toContain('warn topics: replication 1')
+    const alone = { brokers: 1, replication: 1, present: [], missing: ['p.all'] }
+    expect(lines(alone)[2]).toContain('warn topics: replication 1')
   })
 
   test('tells a setting once, however many topics have it', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { topicConfig } from '../../../src/log/kafka/topic-setup.ts'
+import { replicationOf, topicConfig } from '../../../src/log/kafka/topic-setup.ts'
 
 const settings = { prefix: 'p', replication: null, retentionMs: 5, allRetentionMs: null }
 
@@ -15,5 +15,19 @@ describe('the settings of topics', () => {
     expect(topicConfig('all', settings, 3)).toMatchObject({ ...kept, 'retention.ms': '-1' })
     expect(topicConfig('fca.REN', settings, 3)).toMatchObject({ ...kept, 'retention.ms': '5' })
     expect(topicConfig('gaps', settings, 2)).toMatchObject({ 'min.insync.replicas': '1' })
+  })
+})
+
+describe('the replication of topics', () => {
+  const of = (answering: number[], holding: number[] = [], named = 1, replication: number | null = null) =>
+    replicationOf({ ...settings, replication }, { answering, holding, named })
+
+  it('is three, or as many as there are brokers, those included that are away', () => {
+    expect([of([1]), of([1, 2]), of([1, 2, 3]), of([1, 2, 3, 4])]).toEqual([1, 2, 3, 3])
+    expect([of([1], [1, 2, 3]), of([1], [2]), of([1], [], 3), of([1, 2], [2, 3], 2)]).toEqual([3, 2, 3, 3])
+  })
+
+  it('is what is set, whatever brokers there are', () => {
+    expect([of([1], [1, 2, 3], 3, 1), of([1], [], 1, 5)]).toEqual([1, 5])
   })
 })
