@@ -9,6 +9,7 @@ import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
 import { failoverTable } from './failover.ts'
 import { type Figure, formatFigure } from './figures.ts'
 import { ingestTable } from './ingest.ts'
+import { judgeTable } from './judge.ts'
 import { kafkaLogLines } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
 import { demoFigures, startFigures } from './process.ts'
@@ -40,6 +41,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   process: async () => lines([...(await startFigures()), ...(await demoFigures())]),
   failover: failoverTable,
   ingest: ingestTable,
+  judge: judgeTable,
   rebuild: async () => lines(await rebuildFigures()),
   tail: async (runs) => lines(await tailFigures(runs)),
 }

@@ -3,76 +3,139 @@
  * back. Owns the waits. Refuses to know what the request was for.
  */
 import { backoffMs } from '../core/backoff.ts'
-import { hintsAtQuota, judge429 } from '../governor/judge.ts'
+import { afterGoodAnswer, type Cause, judge429 } from '../governor/judge.ts'
 import { quotaAt } from '../governor/ledger.ts'
+import { takeRetry } from '../governor/retry-allowance.ts'
 import type { PollResult } from '../obs/metrics.ts'
 import type { Failure, Timing } from '../upstream/outcome.ts'
 import { retryAfterMs } from '../upstream/retry-after.ts'
 import type { Turn } from './state.ts'
 
-/** Waits after failures that upstream may get over by itself: 1, 2, 4 … s, up to the poll interval (at least 5 s). */
+const MINUTE_MS = 60_000
+/**
+ * Waits after failures that upstream may get over by itself: 1, 2, 4 … s, up to the poll interval (at least 5 s), and
+ * further while the trouble lasts.
+ */
 const TROUBLE = { baseMs: 1000, factor: 2, jitter: 0.1 }
 const LONGEST_TROUBLE_MS = 5_000
+/** Longest wait of a request that never leaves this machine, and so costs nothing. */
+const LONGEST_UNSENT_MS = 15_000
 /** Waits after a refused key: somebody has to act. */
-const UNAUTHORISED = { baseMs: 10_000, factor: 2, maxMs: 15 * 60_000, jitter: 0.1 }
+const UNAUTHORISED = { baseMs: 10_000, factor: 2, jitter: 0.1 }
+const LONGEST_UNAUTHORISED_MS = 15 * MINUTE_MS
+/**
+ * Trouble that has lasted long is asked about rarely: so its end is seen later by a tenth of its length at most, and by
+ * no more than this. A week of errors then costs a quarter of the polls of the plan `advanced`.
+ */
+const SHARE_OF_TROUBLE = 0.1
+const RAREST_TROUBLE_MS = 15 * MINUTE_MS
+const RAREST_UNAUTHORISED_MS = 60 * MINUTE_MS
+/** Of the weekly quota, and at least so many units: what may be spent a week on retries sooner than the next poll. */
+const RETRY_SHARE = 0.01
+const FEWEST_RETRIES = 10
+/** As much after 429s: being refused again is what they cost. */
+const RETRY_SHARE_429 = 0.001
+const FEWEST_RETRIES_429 = 2
+
+/** What a failure asks for. */
+interface Consequence {
+  result: PollResult
+  /** The verdict on a 429, else null. */
+  cause: Cause | null
+  waitMs: number
+}
 
 /**
  * Blocks further requests for as long as the failure asks for. `spentMs` is when its unit was counted. Only a request
  * that never left gives its unit back: a 429 that is judged to be the quota's may still be the throttle's, which counts.
  */
 export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: number): void {
-  const { state, config, nowMs } = turn
+  const { state, nowMs } = turn
   const request = state.request
   if (request === null) throw new Error('a failure without a request')
   if (!failure.sent) state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: request.purpose }]
-  if (failure.kind !== 'too_many') state.failuresInARow += 1
-  let result: PollResult
-  let waitMs: number
-  if (failure.kind === 'too_many') {
-    state.tooManyInARow += 1
-    const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
-    const askedMs = retryAfterMs(failure.retryAfter, failure.serverMs ?? nowMs)
-    state.hintsInARow = hintsAtQuota(askedMs) ? state.hintsInARow + 1 : 0
-    const evidence = {
-      retryAfterMs: askedMs,
-      inARow: state.tooManyInARow,
-      hintsInARow: state.hintsInARow,
-      quota,
-      nowMs,
-    }
-    const verdict = judge429(evidence, config.chance)
-    state.upstream = verdict.kind === 'quota' ? 'quota' : 'throttled'
-    result = verdict.kind === 'quota' ? 'quota' : 'throttled'
-    waitMs = verdict.waitMs
-  } else if (failure.kind === 'unauthorised') {
-    state.upstream = 'unauthorised'
-    result = 'client_error'
-    state.keyRefusalsInARow += 1
-    waitMs = backoffMs(state.keyRefusalsInARow, UNAUTHORISED, config.chance)
-  } else {
-    state.upstream = 'failing'
-    result = failure.kind === 'refused' ? 'client_error' : failure.kind
-    const maxMs = Math.max(LONGEST_TROUBLE_MS, config.pacing.pollIntervalMs())
-    waitMs = backoffMs(state.failuresInARow, { ...TROUBLE, maxMs }, config.chance)
-  }
+  const { result, cause, waitMs: wantedMs } = consequenceOf(turn, failure)
+  const waitMs = failure.sent ? paidWaitMs(turn, wantedMs, cause !== null) : wantedMs
   state.blockedUntilMs = nowMs + waitMs
-  turn.actions.push({ type: 'tally', purpose: request.purpose, result })
+  turn.actions.push({ type: 'tally', purpose: request.purpose, result, ...(cause !== null && { cause }) })
   turn.actions.push({
     type: 'report',
     level: 'warn',
     event: 'poll.failed',
-    fields: { purpose: request.purpose, result, ...detailsOf(failure), waitMs: Math.round(waitMs) },
+    fields: {
+      purpose: request.purpose,
+      result,
+      ...(cause === null ? {} : { verdict: cause }),
+      ...detailsOf(failure),
+      waitMs: Math.round(waitMs),
+    },
   })
 }
 
 /** A good answer ends every row of failures. */
 export function unblock(turn: Turn): void {
-  turn.state.failuresInARow = 0
-  turn.state.keyRefusalsInARow = 0
-  turn.state.tooManyInARow = 0
-  turn.state.hintsInARow = 0
-  turn.state.blockedUntilMs = 0
-  turn.state.upstream = 'ok'
+  const { state, config, nowMs } = turn
+  state.failuresInARow = 0
+  state.keyRefusalsInARow = 0
+  state.failingSinceMs = null
+  state.judge = afterGoodAnswer(state.judge, config.breathMs, nowMs)
+  state.blockedUntilMs = 0
+  state.upstream = 'ok'
+}
+
+function consequenceOf(turn: Turn, failure: Failure & Timing): Consequence {
+  if (failure.kind === 'too_many') return judged(turn, failure)
+  const { state, config, nowMs } = turn
+  state.failuresInARow += 1
+  state.failingSinceMs ??= nowMs
+  const lastingMs = Math.max(0, nowMs - state.failingSinceMs) * SHARE_OF_TROUBLE
+  if (failure.kind === 'unauthorised') {
+    state.upstream = 'unauthorised'
+    state.keyRefusalsInARow += 1
+    const maxMs = Math.max(LONGEST_UNAUTHORISED_MS, Math.min(RAREST_UNAUTHORISED_MS, lastingMs))
+    const waitMs = backoffMs(state.keyRefusalsInARow, { ...UNAUTHORISED, maxMs }, config.chance)
+    return { result: 'client_error', cause: null, waitMs }
+  }
+  state.upstream = 'failing'
+  const usualMs = Math.max(LONGEST_TROUBLE_MS, config.pacing.pollIntervalMs())
+  const maxMs = failure.sent ? Math.max(usualMs, Math.min(RAREST_TROUBLE_MS, lastingMs)) : LONGEST_UNSENT_MS
+  const waitMs = backoffMs(state.failuresInARow, { ...TROUBLE, maxMs }, config.chance)
+  return { result: failure.kind === 'refused' ? 'client_error' : failure.kind, cause: null, waitMs }
+}
+
+function judged(turn: Turn, failure: Extract<Failure, { kind: 'too_many' }> & Timing): Consequence {
+  const { state, config, nowMs } = turn
+  const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+  const { memory, verdict } = judge429(
+    state.judge,
+    {
+      retryAfterMs: retryAfterMs(failure.retryAfter, failure.serverMs ?? nowMs),
+      leftShare: quota.remaining / quota.limit,
+      resetMs: config.quotaReset === 'rolling' ? null : quota.resetMs,
+      refillMs: config.breathMs,
+      nowMs,
+    },
+    config.chance,
+  )
+  state.judge = memory
+  state.upstream = verdict.kind === 'quota' ? 'quota' : 'throttled'
+  const result = verdict.kind === 'quota' ? 'quota' : 'throttled'
+  return { result, cause: verdict.kind, waitMs: verdict.waitMs }
+}
+
+/** The wait, or the time to the next poll of the plan where no unit is left for a request before it. */
+function paidWaitMs(turn: Turn, waitMs: number, is429: boolean): number {
+  const { state, config, nowMs } = turn
+  const intervalMs = config.pacing.pollIntervalMs()
+  if (waitMs >= intervalMs) return waitMs
+  const unitsAWeek = is429
+    ? Math.max(FEWEST_RETRIES_429, config.weeklyQuota * RETRY_SHARE_429)
+    : Math.max(FEWEST_RETRIES, config.weeklyQuota * RETRY_SHARE)
+  const which = is429 ? 'refused' : 'failed'
+  const left = takeRetry(state.retries[which], unitsAWeek, nowMs)
+  if (left === null) return intervalMs
+  state.retries = { ...state.retries, [which]: left }
+  return waitMs
 }
 
 function detailsOf(failure: Failure): Record<string, unknown> {

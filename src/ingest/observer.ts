@@ -4,6 +4,7 @@
  */
 import type { Committed } from '../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../core/event.ts'
+import type { Cause } from '../governor/judge.ts'
 import { type Quota, quotaAt } from '../governor/ledger.ts'
 import type { Purpose } from '../log/log.ts'
 import type { Metrics, PollResult } from '../obs/metrics.ts'
@@ -12,8 +13,8 @@ import type { Answer, IngestConfig, IngestState, QueuedCommit } from './state.ts
 
 /** Told by the poller as things happen; never throws. */
 export interface Observer {
-  /** A request ended and was judged. */
-  requestDone(purpose: Purpose, result: PollResult): void
+  /** A request ended and was judged; `cause` is the verdict on a 429, absent after everything else. */
+  requestDone(purpose: Purpose, result: PollResult, cause?: Cause): void
   /** An answer came, before it was judged. */
   answered(answer: Answer): void
   /** A commit became durable. */
@@ -58,10 +59,9 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
     get skewMs() {
       return skewMs
     },
-    requestDone(purpose, result) {
+    requestDone(purpose, result, cause) {
       metrics.pollRequests.add({ purpose, result })
-      if (result === 'throttled') metrics.upstream429.add({ kind: 'throttle' })
-      if (result === 'quota') metrics.upstream429.add({ kind: 'quota' })
+      if (cause !== undefined) metrics.upstream429.add({ kind: cause })
     },
     answered(answer) {
       if (answer.serverMs !== null) {

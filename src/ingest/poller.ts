@@ -126,7 +126,7 @@ export function createPoller(parts: PollerParts): Poller {
       case 'release':
         return release()
       case 'tally':
-        return observer.requestDone(action.purpose, action.result)
+        return observer.requestDone(action.purpose, action.result, action.cause)
       case 'report':
         return logger[action.level](action.event, action.fields)
       case 'halt':

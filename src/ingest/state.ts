@@ -4,8 +4,10 @@
  */
 import type { Disclosure } from '../core/disclosure.ts'
 import type { GapCause } from '../core/event.ts'
+import { type Cause, type JudgeMemory, NOTHING_MET } from '../governor/judge.ts'
 import type { QuotaReset } from '../governor/ledger.ts'
 import type { Pacing } from '../governor/pacing.ts'
+import { type RetryAllowance, UNTOUCHED } from '../governor/retry-allowance.ts'
 import type { Rounds } from '../governor/rounds.ts'
 import type { Chance } from '../lifecycle/clock.ts'
 import type { Commit, Head, Ledger, Purpose, Refund, RejectedItem, WriterState } from '../log/log.ts'
@@ -121,9 +123,12 @@ export interface IngestState {
   failuresInARow: number
   /** Of the failures in a row, those of a refused key. */
   keyRefusalsInARow: number
-  tooManyInARow: number
-  /** Of the 429s in a row, those that hint at the weekly quota. */
-  hintsInARow: number
+  /** Since when there was no good answer, our clock; 429s apart. Null while there is no trouble. */
+  failingSinceMs: number | null
+  /** What the judge of 429s remembers. */
+  judge: JudgeMemory
+  /** What retries sooner than the next poll have taken, after 429s and after other failures. */
+  retries: { refused: RetryAllowance; failed: RetryAllowance }
   /** Commits and spends in a row that broke the writer. */
   brokenInARow: number
   /** Polls in a row whose cursor was refused although it was new. */
@@ -189,7 +194,8 @@ export type Action =
   /** Stops the request in flight; its answer no longer matters. */
   | { type: 'abandon' }
   | { type: 'release' }
-  | { type: 'tally'; purpose: Purpose; result: PollResult }
+  /** `cause` is the verdict on a 429; absent after everything else. */
+  | { type: 'tally'; purpose: Purpose; result: PollResult; cause?: Cause }
   | { type: 'report'; level: 'info' | 'warn' | 'error'; event: string; fields: Record<string, unknown> }
   /** Ends the process: what is asked for cannot be done. */
   | { type: 'halt'; message: string; hint: string }
@@ -229,8 +235,9 @@ export function initialState(): IngestState {
     lastGoodPollMs: null,
     failuresInARow: 0,
     keyRefusalsInARow: 0,
-    tooManyInARow: 0,
-    hintsInARow: 0,
+    failingSinceMs: null,
+    judge: NOTHING_MET,
+    retries: { refused: UNTOUCHED, failed: UNTOUCHED },
     brokenInARow: 0,
     refusedInARow: 0,
     lastSeenMs: 0,

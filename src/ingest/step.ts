@@ -33,8 +33,8 @@ const campaign = (turn: Turn): void => {
 
 const claim = (turn: Turn): void => {
   const { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow } = turn.state
-  const { blockedUntilMs, failuresInARow, keyRefusalsInARow, tooManyInARow, hintsInARow } = turn.state
-  const failures = { failuresInARow, keyRefusalsInARow, tooManyInARow, hintsInARow }
+  const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries } = turn.state
+  const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }
