@@ -2,7 +2,8 @@
  * The long runs: `npm run campaign -- --seeds 20` prints what was tried and what was lost, as JSON. Owns the choice of
  * runs. Each run comes from its seed alone. Exit code 1 when anything was lost, repeated or out of order.
  * `--scenario morning --fault reset,drip --seed 7` plays one world of the third part alone, and `--lines` shows what the
- * poller logged in it.
+ * poller logged in it. `--kafka 4,3.9` plays the fault scripts of Kafka on those releases instead, `--script` one world of
+ * them.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -13,6 +14,7 @@ import { findScenario } from '../../src/sandbox/scenarios.ts'
 import { burst, World } from '../support/ingest-world.ts'
 import { playWorld } from '../support/play-world.ts'
 import { casesOf } from '../support/world-cases.ts'
+import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
 import { playAll } from './worlds.ts'
 
@@ -99,6 +101,10 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '20' },
     kills: { type: 'string', default: '20' },
     workers: { type: 'string', default: '2' },
+    /** Releases, by comma. */
+    kafka: { type: 'string' },
+    /** Fault scripts of Kafka, by comma: one world, in that order. */
+    script: { type: 'string' },
     scenario: { type: 'string' },
     fault: { type: 'string' },
     seed: { type: 'string', default: '1' },
@@ -108,7 +114,27 @@ const { values } = parseArgs({
   },
 })
 const print = (result: unknown): void => void process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-if (values.scenario !== undefined) {
+if (values.script !== undefined) {
+  const chaosCase = { scripts: values.script.split(','), seed: Number(values.seed) }
+  const look = (lines: string): void => void (values.lines && process.stderr.write(lines))
+  const played = await playKafkaWorld(values.kafka ?? '4', chaosCase, look)
+  print(played)
+  process.exitCode = played.broken.length > 0 ? 1 : 0
+} else if (values.kafka !== undefined) {
+  const seeds = Number(values.seeds)
+  const report = await playKafka({
+    versions: values.kafka.split(','),
+    seeds,
+    workers: Number(values.workers),
+    tell({ kafka, nodes, seed, seconds }, failure) {
+      const verdict = failure === null ? 'whole' : `${failure.again}\n  ${failure.broken.join('\n  ')}`
+      const took = Math.round(Object.values(seconds).reduce((sum, one) => sum + one, 0))
+      process.stderr.write(`kafka ${kafka}, ${nodes} nodes, seed ${seed}, ${took} s: ${verdict}\n`)
+    },
+  })
+  print({ node: process.version, seeds, kafka: report })
+  process.exitCode = report.failures.length > 0 ? 1 : 0
+} else if (values.scenario !== undefined) {
   const faults = values.fault === undefined ? [] : values.fault.split(',')
   const played = await oneWorld(values.scenario, faults, Number(values.seed), values.lines)
   print(played)

@@ -4,7 +4,11 @@ import { kills } from './kills.ts'
 import type { FaultScript } from './script.ts'
 import { separations } from './separations.ts'
 
-const all: Readonly<Record<string, FaultScript>> = { ...kills, ...separations, ...outages, ...moves }
+const onOneNode = { ...kills, ...separations, ...outages }
+const all: Readonly<Record<string, FaultScript>> = { ...onOneNode, ...moves }
+
+/** The names of the scripts that one broker is enough for. */
+export const oneNodeScripts: readonly string[] = Object.keys(onOneNode)
 
 /** The names of those that need three brokers. */
 export const threeNodeScripts: readonly string[] = Object.keys(moves)

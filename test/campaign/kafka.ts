@@ -1,0 +1,149 @@
+/**
+ * The fault scripts of Kafka, each with many seeds on each release: some worlds side by side, every script of a world in
+ * an order that its seed gives. Owns the worlds and the counting by script. A failure is told with what it takes to play
+ * its world again alone.
+ */
+import { seededChance } from '../../src/core/chance.ts'
+import { messageOf } from '../../src/errors.ts'
+import { type ChaosCase, type PlayedChaos, playChaos } from '../support/kafka/chaos/play.ts'
+import { oneNodeScripts, threeNodeScripts } from '../support/kafka/chaos/scripts.ts'
+import { findRuntime } from '../support/kafka/find-runtime.ts'
+import type { KafkaRuntime } from '../support/kafka/runtime.ts'
+
+/** Sums over worlds. */
+interface ScriptTally {
+  runs: number
+  /** Runs that did not come to their end. */
+  failed: number
+  seconds: number
+}
+
+/** What all worlds on one release came to. */
+export interface KafkaTally {
+  /** The exact release. */
+  kafka: string
+  worlds: number
+  failed: number
+  shown: number
+  published: number
+  claims: number
+  units: number
+  unitsOver: number
+  afterFence: number
+  seconds: number
+  byScript: Record<string, ScriptTally>
+}
+
+/** A world in which a promise was broken, with the command that plays it again alone. */
+export interface KafkaFailure {
+  again: string
+  broken: string[]
+}
+
+/** What all worlds came to. */
+export interface KafkaReport {
+  releases: KafkaTally[]
+  failures: KafkaFailure[]
+}
+
+/** Which worlds. */
+export interface KafkaCampaign {
+  /** Releases, as `KAFKA_VERSION` names them. */
+  versions: readonly string[]
+  seeds: number
+  /** Worlds at the same time. */
+  workers: number
+  /** Hears of each world when it has been judged. */
+  tell: (played: PlayedChaos, failure: KafkaFailure | null) => void
+}
+
+/** Every script with each seed on each release: two worlds a seed, one of one node and one of three. */
+export async function playKafka({ versions, seeds, workers, tell }: KafkaCampaign): Promise<KafkaReport> {
+  const report: KafkaReport = { releases: [], failures: [] }
+  for (const version of versions) {
+    const runtime = await kafkaOf(version)
+    const tally = emptyTally(runtime)
+    report.releases.push(tally)
+    const waiting = Array.from({ length: seeds }, (_, index) => casesOf(index + 1)).flat()
+    const beganMs = performance.now()
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const played = await playAnyway(runtime, next)
+        count(tally, played)
+        const failure =
+          played.broken.length > 0 ? { again: commandFor(next, version), broken: played.broken } : null
+        if (failure !== null) report.failures.push(failure)
+        tell(played, failure)
+      }
+    }
+    await Promise.all(Array.from({ length: workers }, work))
+    tally.seconds = Math.round((performance.now() - beganMs) / 1000)
+  }
+  return report
+}
+
+/** One world of these scripts alone. `look` gets what its bridges logged. */
+export async function playKafkaWorld(
+  version: string,
+  chaosCase: ChaosCase,
+  look: (lines: string) => void,
+): Promise<PlayedChaos> {
+  return playChaos(await kafkaOf(version), chaosCase, look)
+}
+
+async function kafkaOf(version: string): Promise<KafkaRuntime> {
+  const found = await findRuntime({ ...process.env, KAFKA_VERSION: version })
+  if ('missing' in found) throw new Error(found.missing)
+  return found.runtime
+}
+
+/** The worlds of one seed. */
+function casesOf(seed: number): ChaosCase[] {
+  const chance = seededChance(seed)
+  const shuffled = (names: readonly string[]): string[] =>
+    names
+      .map((name) => ({ name, place: chance.next() }))
+      .sort((left, right) => left.place - right.place)
+      .map(({ name }) => name)
+  return [
+    { seed, scripts: shuffled(threeNodeScripts) },
+    { seed, scripts: shuffled(oneNodeScripts) },
+  ]
+}
+
+/** A world that cannot even begin is a failure like others. */
+async function playAnyway(runtime: KafkaRuntime, chaosCase: ChaosCase): Promise<PlayedChaos> {
+  return playChaos(runtime, chaosCase).catch((error: unknown) => ({
+    ...chaosCase,
+    kafka: runtime.version.number,
+    nodes: 1 as const,
+    seconds: {},
+    verdict: null,
+    broken: [`the start: ${messageOf(error)}`],
+  }))
+}
+
+function emptyTally(runtime: KafkaRuntime): KafkaTally {
+  const counts = { shown: 0, published: 0, claims: 0, units: 0, unitsOver: 0, afterFence: 0 }
+  return { kafka: runtime.version.number, worlds: 0, failed: 0, ...counts, seconds: 0, byScript: {} }
+}
+
+function count(tally: KafkaTally, { scripts, seconds, verdict, broken }: PlayedChaos): void {
+  tally.worlds += 1
+  tally.failed += broken.length > 0 ? 1 : 0
+  for (const name of ['shown', 'published', 'claims', 'units', 'unitsOver', 'afterFence'] as const)
+    tally[name] += verdict?.[name] ?? 0
+  const ended = scripts.filter((name) => seconds[name] !== undefined)
+  for (const name of scripts.slice(0, ended.length + 1)) {
+    tally.byScript[name] ??= { runs: 0, failed: 0, seconds: 0 }
+    const script = tally.byScript[name]
+    script.runs += 1
+    script.failed += ended.includes(name) ? 0 : 1
+    script.seconds = Math.round((script.seconds + (seconds[name] ?? 0)) * 10) / 10
+  }
+}
+
+/** The command that plays this world alone. */
+function commandFor({ scripts, seed }: ChaosCase, version: string): string {
+  return `npm run campaign -- --script ${scripts.join(',')} --seed ${seed} --kafka ${version}`
+}
