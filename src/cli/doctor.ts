@@ -85,7 +85,7 @@ async function examine(
   const key = bridge.status === null ? await keyFindings(settings, { maySpend, obstacle }, context) : []
   return [
     ...checkSettings(examined),
-    ...(await checkKafka(settings.kafka, clock, signal)),
+    ...(await checkKafka({ kafka: settings.kafka, polls: settings.roles.includes('poller') }, clock, signal)),
     ...machine,
     ...upstream.findings,
     ...key,

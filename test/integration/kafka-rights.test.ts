@@ -12,6 +12,9 @@ import {
   ResourcePatternTypes,
 } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { kafkaSessions } from '../../src/log/kafka/client.ts'
+import { inspectKafka } from '../../src/log/kafka/inspect.ts'
 import { groupElections } from '../../src/log/kafka/leader.ts'
 import { type KafkaLog, openKafkaLog } from '../../src/log/kafka/log.ts'
 import { claimed, followed, sampleRejected } from '../log/samples.ts'
@@ -25,7 +28,7 @@ import { eventAt } from '../support/store.ts'
 const runtime = await kafkaRuntime()
 const PREFIX = 'disclosures'
 const PASSWORD = 'opens-the-test-broker'
-const USERS = ['poller', 'reader', 'unwritten']
+const USERS = ['poller', 'reader', 'unwritten', 'narrow']
 
 interface Row {
   role: string
@@ -108,6 +111,14 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
           'unwritten',
           pollerRows.filter(({ resource }) => resource !== 'transactional id'),
         ),
+        ...rightsOf(
+          'narrow',
+          pollerRows.filter(({ resource }) => resource === 'transactional id'),
+        ),
+        ...rightsOf('narrow', [
+          { role: 'narrow', resource: 'topic', name: PREFIX, operations: ['Describe', 'Read'] },
+          { role: 'narrow', resource: 'topic', name: `${PREFIX}.all`, operations: ['Write'] },
+        ]),
       ],
     })
     await admin.disconnect()
@@ -163,5 +174,44 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     } finally {
       await log.close()
     }
+  })
+
+  /** What the doctor finds as that user, who polls. */
+  function reportTo(username: string) {
+    const options = kafkaLogOptions(cluster.addresses('SASL'), PREFIX)
+    const sasl = { mechanism: 'plain' as const, username, password: PASSWORD }
+    const openSession = kafkaSessions({ ...options.connection, sasl }, options.logger)
+    const parts = { openSession, clock: systemClock, settings: options.topics, named: 1, polls: true }
+    return inspectKafka({ ...parts, known: new Set<string>() }, AbortSignal.timeout(20_000))
+  }
+
+  it('lets the doctor tell, without writing, that a poller has what it needs', async () => {
+    const log = logAs('poller')
+    try {
+      const writer = await claimed(log)
+      expect(await reportTo('poller')).toMatchObject({
+        missing: [],
+        refused: [],
+        creation: null,
+        unread: expect.stringContaining('settings of topics'),
+      })
+      // It has fenced nobody.
+      await writer.spend(1, 'poll', Date.now())
+    } finally {
+      await log.close()
+    }
+  })
+
+  it('lets the doctor tell which right to write is missing', async () => {
+    expect((await reportTo('unwritten')).refused).toEqual([
+      expect.stringContaining(`writing with the transactional id ${PREFIX}.writer failed`),
+    ])
+    const { refused, creation } = await reportTo('narrow')
+    expect(refused).toContainEqual(expect.stringContaining(`writing to ${PREFIX}.gaps failed`))
+    expect(refused).toContainEqual(
+      expect.stringContaining(`standing for leader in the group ${PREFIX}.leader`),
+    )
+    expect(refused).not.toContainEqual(expect.stringContaining(`writing to ${PREFIX}.all failed`))
+    expect(creation).toContain('making topics failed')
   })
 })

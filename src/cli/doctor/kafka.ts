@@ -12,12 +12,15 @@ import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import { type Finding, fine } from './finding.ts'
 
+const POLLER_TRIED =
+  'to read events, stand for leader, write with the transactional id to every topic, and make topics; nothing was written'
+const READER_TRIED = 'to read events; writing its tables was not tried'
 /** Names shown of a longer list. */
 const MOST_NAMES = 3
 
 /** Looks at the cluster that the settings choose. What it does is a finding; nothing is thrown but an abort. */
 export async function checkKafka(
-  kafka: KafkaSettings | null,
+  { kafka, polls }: { kafka: KafkaSettings | null; polls: boolean },
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Finding[]> {
@@ -28,18 +31,18 @@ export async function checkKafka(
     createLogger({ level: 'silent', secrets: [] }),
   )
   const known = codeTopics({ fca: knownFcaCodes, native: knownNativeCodes })
-  const parts = { openSession, clock, settings: topics, named: access.brokers.length, known }
+  const parts = { openSession, clock, settings: topics, named: access.brokers.length, polls, known }
   try {
-    return kafkaFindings(await inspectKafka(parts, signal))
+    return kafkaFindings(await inspectKafka(parts, signal), polls)
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
     return [finding('fail', 'kafka', error.message, error.hint ?? 'see that the brokers run')]
   }
 }
 
-/** What a report means. */
-export function kafkaFindings(report: KafkaReport): Finding[] {
-  const { brokers, replication, present, missing, others, refused } = report
+/** What a report means to a process that polls, or does not. */
+export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
+  const { brokers, replication, present, missing, others, refused, unread, creation } = report
   const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
   const several = present.filter(({ partitions }) => partitions !== 1).map(({ topic }) => topic)
   const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)
@@ -73,6 +76,16 @@ export function kafkaFindings(report: KafkaReport): Finding[] {
   for (const why of refused) {
     found.push(finding('fail', 'rights', why, 'give this user the rights of docs/kafka-security.md'))
   }
+  if (creation !== null) {
+    const todo = 'give it Create on topics of the prefix; without it a new category shares _other'
+    found.push(finding(missing.length > 0 ? 'fail' : 'warn', 'rights', creation, todo))
+  }
+  if (unread !== null) {
+    const todo = 'compare them with docs/operating.md yourself, or give this user DescribeConfigs'
+    found.push(finding('warn', 'topics', unread, todo))
+  }
+  if (refused.length === 0 && creation === null)
+    found.push(fine('rights', polls ? POLLER_TRIED : READER_TRIED))
   if (found.every(({ level }) => level === 'ok') && present.length > 0) {
     found.push(fine('topics', `${present.length} as the settings say`))
   }

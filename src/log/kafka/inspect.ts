@@ -1,12 +1,13 @@
 /**
- * Kafka as it stands, for an operator: brokers, topics, their settings, what this user may read. Owns the looking.
- * Refuses to make or change anything, to judge, and to try what only a write would show.
+ * Kafka as it stands, for an operator: brokers, topics, their settings, what this user may do. Owns the looking. Refuses
+ * to make or change anything, and to judge.
  */
 import kafkajs, { type Admin } from 'kafkajs'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
+import { askWriteRights } from './rights.ts'
 import { replicationOf, type TopicSettings, topicConfig } from './topic-setup.ts'
 import { ALL, startTopics, topicName } from './topics.ts'
 
@@ -27,8 +28,12 @@ export interface KafkaReport {
   present: readonly { topic: string; partitions: number; replicas: number; inSync: number }[]
   missing: readonly string[]
   others: readonly OtherSetting[]
-  /** Why settings, or events, or the group could not be read with this user's rights; empty where nothing was refused. */
+  /** Why events or the group could not be read, or a poller not work, with this user's rights. */
   refused: readonly string[]
+  /** Why the settings of topics could not be read; null where they could. */
+  unread: string | null
+  /** Why topics may not be made; null where they may, and without the role `poller`. */
+  creation: string | null
 }
 
 const LIMIT_MS = 15_000
@@ -44,6 +49,8 @@ export async function inspectKafka(
     settings: TopicSettings
     /** Addresses of brokers in the settings. */
     named: number
+    /** Whether this process polls, and so needs to write. */
+    polls: boolean
     known: ReadonlySet<string>
   },
   signal: AbortSignal,
@@ -66,27 +73,36 @@ export async function inspectKafka(
       }))
     const seen = new Set(present.map(({ topic }) => topic))
     const refused: string[] = []
-    const trying = async <T>(doing: string, otherwise: T, work: () => Promise<T>): Promise<T> => {
+    const trying = async (doing: string, work: () => Promise<unknown>): Promise<void> => {
       try {
-        return await work()
+        await work()
       } catch (error) {
         refused.push(unavailable(doing, error).message)
-        return otherwise
       }
     }
     const all = topicName(prefix, ALL)
-    if (seen.has(all)) await trying('reading events', null, () => session.partitions.offsets(all))
-    await trying('asking for the group of leaders', null, () => admin.describeGroups([`${prefix}.leader`]))
-    const others = await trying('reading the settings of topics', [], () =>
-      otherSettings(admin, present, wanted, parts.settings),
-    )
+    if (seen.has(all)) await trying('reading events', () => session.partitions.offsets(all))
+    await trying('asking for the group of leaders', () => admin.describeGroups([`${prefix}.leader`]))
+    let unread: string | null = null
+    const others = await otherSettings(admin, present, wanted, parts.settings).catch((error: unknown) => {
+      unread = unavailable('reading the settings of topics', error).message
+      return []
+    })
+    const asked = { partitions: session.partitions, admin }
+    const writing = parts.polls
+      ? await askWriteRights(asked, prefix, [...seen])
+      : { refused: [], creation: null }
+    refused.push(...writing.refused)
     const missing = [...wanted.keys()].filter((name) => !seen.has(name))
     const replication = replicationOf(parts.settings, {
       answering: brokers.map(({ nodeId }) => nodeId),
       holding: topics.flatMap(({ partitions }) => partitions.flatMap(({ replicas }) => replicas)),
       named: parts.named,
     })
-    return { brokers: brokers.length, replication, present, missing, others, refused }
+    return {
+      ...{ brokers: brokers.length, replication, present, missing, others },
+      ...{ refused, unread, creation: writing.creation },
+    }
   }
   try {
     return await within(parts.clock, LIMIT_MS, signal, look())

@@ -44,6 +44,7 @@ export interface KafkaJsBroker {
     transactionTimeout: number
   }): Promise<{ producerId: string; producerEpoch: number }>
   addPartitionsToTxn(partitions: AddedPartitions): Promise<unknown>
+  heartbeat(member: { groupId: string; groupGenerationId: number; memberId: string }): Promise<unknown>
   endTxn(transaction: {
     transactionalId: string
     producerId: string
@@ -100,6 +101,8 @@ const BATCH_OVERHEAD = 49
 const ABORT_MARKER = 0
 /** The kind of coordinator that keeps transactions. */
 const TRANSACTIONS = 1
+/** The kind that keeps groups. */
+const MEMBERS = 0
 const DECIDE_TIMEOUT_MS = 10_000
 
 /** How to fetch. */
@@ -137,8 +140,19 @@ export interface PartitionClient {
   decide(transactionalId: string, topic: string, end: 'commit' | 'abort'): Promise<void>
 }
 
+/** Questions about the rights of this user, which change nothing. */
+export interface RightsClient {
+  /**
+   * Resolves when a producer of that transactional id may write to the topics. Asked for a producer that does not exist,
+   * so it changes nothing and fences nobody. Throws the broker's refusal.
+   */
+  askToWrite(transactionalId: string, topics: readonly string[]): Promise<void>
+  /** Resolves when a process may be a member of the group. Asked for a member that does not exist, likewise. */
+  askToJoin(groupId: string): Promise<void>
+}
+
 /** A client over a cluster of its own. Whoever made the sockets ends it by destroying them. */
-export function createPartitionClient(options: ClusterOptions): PartitionClient {
+export function createPartitionClient(options: ClusterOptions): PartitionClient & RightsClient {
   const cluster = new Cluster({
     ...options,
     allowAutoTopicCreation: false,
@@ -210,6 +224,29 @@ export function createPartitionClient(options: ClusterOptions): PartitionClient 
       await broker.addPartitionsToTxn({ ...transaction, topics: [{ topic, partitions: [0] }] })
       await broker.endTxn({ ...transaction, transactionResult: end === 'commit' })
     },
+    async askToWrite(transactionalId, topics) {
+      await cluster.connect()
+      const where = { groupId: transactionalId, coordinatorType: TRANSACTIONS }
+      const broker = await cluster.findGroupCoordinator(where)
+      const nobody = { transactionalId, producerId: '-1', producerEpoch: 0 }
+      const asked = topics.map((topic) => ({ topic, partitions: [0] }))
+      await expecting('INVALID_PRODUCER_ID_MAPPING', broker.addPartitionsToTxn({ ...nobody, topics: asked }))
+    },
+    async askToJoin(groupId) {
+      await cluster.connect()
+      const broker = await cluster.findGroupCoordinator({ groupId, coordinatorType: MEMBERS })
+      const nobody = { groupId, groupGenerationId: 0, memberId: 'nobody' }
+      await expecting('UNKNOWN_MEMBER_ID', broker.heartbeat(nobody))
+    },
+  }
+}
+
+/** Resolves when the work fails with that error of Kafka, or not at all. */
+async function expecting(type: string, work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof Error && 'type' in error && error.type === type)) throw error
   }
 }
 

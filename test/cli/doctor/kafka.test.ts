@@ -18,20 +18,26 @@ const whole: KafkaReport = {
   missing: [],
   others: [],
   refused: [],
+  unread: null,
+  creation: null,
 }
 
 function lines(report: Partial<KafkaReport>): string[] {
-  const found = kafkaFindings({ ...whole, ...report })
-  return found.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
+  const found = kafkaFindings({ ...whole, ...report }, true)
+  return found
+    .filter(({ level, name }) => name !== 'rights' || level !== 'ok')
+    .map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
 }
 
 describe('the doctor of Kafka', () => {
   test('says that the embedded log is used where no brokers are set', async () => {
-    expect(await checkKafka(null, systemClock, never)).toMatchObject([{ level: 'ok', name: 'kafka' }])
+    expect(await checkKafka({ kafka: null, polls: true }, systemClock, never)).toMatchObject([
+      { level: 'ok', name: 'kafka' },
+    ])
   })
 
   test('fails where nobody answers, and says what to look at', async () => {
-    expect(await checkKafka(settings, systemClock, never)).toMatchObject([
+    expect(await checkKafka({ kafka: settings, polls: true }, systemClock, never)).toMatchObject([
       { level: 'fail', area: 'kafka', todo: expect.stringContaining('BRIDGE_KAFKA_BROKERS') },
     ])
   })
@@ -75,6 +81,23 @@ describe('the doctor of Kafka', () => {
       'ok kafka: 3 brokers answer',
       'warn topics: retention.ms is 604800000, not 86400000: p.fca.a, p.fca.b, p.fca.c and 2 more',
     ])
+  })
+
+  test('says what of the rights was tried, and that nothing was written', () => {
+    const rights = (polls: boolean) =>
+      kafkaFindings(whole, polls).find(({ name }) => name === 'rights')?.finding
+    expect(rights(true)).toContain('nothing was written')
+    expect(rights(false)).toContain('was not tried')
+  })
+
+  test('warns where categories to come get no topics, and fails where the first ones cannot be made', () => {
+    const creation = 'Kafka: making topics failed: Not authorized'
+    expect(lines({ creation })).toContain(`warn rights: ${creation}`)
+    expect(lines({ creation, present: [], missing: ['p.all'] })).toContain(`fail rights: ${creation}`)
+  })
+
+  test('warns where settings of topics cannot be read, which no bridge needs', () => {
+    expect(lines({ unread: 'Kafka: reading' })).toContain('warn topics: Kafka: reading')
   })
 
   test('fails where this user may not look', () => {
