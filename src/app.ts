@@ -111,6 +111,7 @@ async function buildApp(
   if (!shared) {
     const parts = { log, archive, copy: follower.copy, clock, logger }
     roles.push({ name: 'pruner', run: (signal) => runPruner(parts, signal) })
+    roles.push({ name: 'copy', run: opened.watchCopy })
   }
 
   const copy = {

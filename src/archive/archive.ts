@@ -68,6 +68,8 @@ export interface ArchiveOptions {
   nativeKind: string
   /** As `openDatabase`; a copy that can be rebuilt need not be. */
   durable: boolean
+  /** As `openDatabase`. */
+  onDamage?: (error: BridgeError) => void
   /** Told how far the upgrade of a file of an older version has come: it takes a minute for a million events. */
   onUpgrade?: (progress: UpgradeProgress) => void
 }

@@ -4,7 +4,7 @@
  */
 import type { SQLInputValue } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
-import { BridgeError, messageOf } from '../errors.ts'
+import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 
 /** What a column may be bound to. */
 export type Value = SQLInputValue
@@ -69,14 +69,29 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
 const CHECKPOINT_PAGES = 2000
 const CACHE_KIB = 32 * 1024
 
+export interface DatabaseOptions {
+  path: string
+  durable: boolean
+  /** Told of every error that means damage, before it is thrown. */
+  onDamage?: (error: BridgeError) => void
+}
+
+/** What an error of SQLite means. */
+type FaultOf = (error: unknown) => unknown
+
 /**
  * Opens or makes the database at `path` (`:memory:` for one that is never written). `durable`: a resolved
  * transaction survives loss of power; else only the end of the process.
  * @throws BridgeError as `Database`
  */
-export function openDatabase(options: { path: string; durable: boolean }): Database {
-  const raw = guarded(options.path, () => new DatabaseSync(options.path, { timeout: 5000 }))
-  const db = wrapped(raw, options.path)
+export function openDatabase(options: DatabaseOptions): Database {
+  const faultOf = (error: unknown): unknown => {
+    const fault = translated(options.path, error)
+    if (isBridgeError(fault, 'log_damaged')) options.onDamage?.(fault)
+    return fault
+  }
+  const raw = guarded(faultOf, () => new DatabaseSync(options.path, { timeout: 5000 }))
+  const db = wrapped(raw, faultOf)
   try {
     db.exec(`
       PRAGMA page_size = 8192;
@@ -100,7 +115,10 @@ export function openDatabase(options: { path: string; durable: boolean }): Datab
  * @throws BridgeError as `Database`
  */
 export function takeFile(path: string): (() => void) | null {
-  const raw = guarded(path, () => new DatabaseSync(path, { timeout: 0 }))
+  const raw = guarded(
+    (error) => translated(path, error),
+    () => new DatabaseSync(path, { timeout: 0 }),
+  )
   try {
     raw.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
   } catch (error) {
@@ -113,14 +131,14 @@ export function takeFile(path: string): (() => void) | null {
   }
 }
 
-function wrapped(raw: DatabaseSync, path: string): Database {
+function wrapped(raw: DatabaseSync, faultOf: FaultOf): Database {
   const statements = new Map<string, Statement<unknown>>()
-  const exec = (sql: string): void => guarded(path, () => raw.exec(sql))
+  const exec = (sql: string): void => guarded(faultOf, () => raw.exec(sql))
   return {
     prepare<Row>(sql: string): Statement<Row> {
       const known = statements.get(sql)
       if (known !== undefined) return known as Statement<Row>
-      const made = prepared<Row>(raw, path, sql)
+      const made = prepared<Row>(raw, faultOf, sql)
       statements.set(sql, made)
       return made
     },
@@ -142,28 +160,28 @@ function wrapped(raw: DatabaseSync, path: string): Database {
   }
 }
 
-function prepared<Row>(raw: DatabaseSync, path: string, sql: string): Statement<Row> {
-  const statement = guarded(path, () => raw.prepare(sql))
+function prepared<Row>(raw: DatabaseSync, faultOf: FaultOf, sql: string): Statement<Row> {
+  const statement = guarded(faultOf, () => raw.prepare(sql))
   return {
-    run: (...values) => void guarded(path, () => statement.run(...values)),
-    get: (...values) => guarded(path, () => statement.get(...values)) as Row | undefined,
-    all: (...values) => guarded(path, () => statement.all(...values)) as Row[],
+    run: (...values) => void guarded(faultOf, () => statement.run(...values)),
+    get: (...values) => guarded(faultOf, () => statement.get(...values)) as Row | undefined,
+    all: (...values) => guarded(faultOf, () => statement.all(...values)) as Row[],
     *iterate(...values) {
-      const rows = guarded(path, () => statement.iterate(...values))
+      const rows = guarded(faultOf, () => statement.iterate(...values))
       try {
         for (const row of rows) yield row as Row
       } catch (error) {
-        throw translated(path, error)
+        throw faultOf(error)
       }
     },
   }
 }
 
-function guarded<T>(path: string, work: () => T): T {
+function guarded<T>(faultOf: FaultOf, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw translated(path, error)
+    throw faultOf(error)
   }
 }
 

@@ -6,6 +6,8 @@ import type { Archive } from '../archive/archive.ts'
 import { openCopy } from '../archive/copy.ts'
 import type { UpgradeProgress } from '../archive/upgrade.ts'
 import { knownFcaCodes, knownNativeCodes } from '../core/categories.ts'
+import { BridgeError } from '../errors.ts'
+import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
@@ -26,6 +28,11 @@ export interface OpenedLog {
   waitingFor(): string | null
   /** Since when the log has not answered, ms since 1970, where that is too long; null while it answers. */
   silentSinceMs(): number | null
+  /**
+   * Resolves when the signal aborts. Rejects with BridgeError `log_damaged` when this node's copy turns out to be damaged:
+   * the process ends, and its next start fills a new one.
+   */
+  watchCopy(signal: AbortSignal): Promise<void>
   /** Lets go of log, archive and data directory. Callable twice. */
   close(): Promise<void>
 }
@@ -60,6 +67,7 @@ export function openLog(options: OpenLogOptions): OpenedLog {
     shared: true,
     waitingFor: () => null,
     silentSinceMs: () => null,
+    watchCopy: aborted,
     close: () => log.close(),
   }
 }
@@ -68,12 +76,19 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
   const { dataDir, nativeKind, clock, logger, onUpgrade, seam } = options
   const unlock = lockDirectory(dataDir, clock)
   try {
+    const damaged = Promise.withResolvers<never>()
+    damaged.promise.catch(() => undefined)
+    let isOpen = false
     const archive = openCopy({
       dataDir,
       nativeKind,
-      onDamage: (error) => logger.warn('copy.damaged', { error }),
+      onDamage(error) {
+        logger.warn('copy.damaged', { error })
+        if (isOpen) damaged.reject(damagedCopy(error))
+      },
       ...(onUpgrade && { onUpgrade }),
     })
+    isOpen = true
     const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(seam && { seam }) }))
     return {
       log,
@@ -81,6 +96,7 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
       shared: false,
       waitingFor: () => log.waitingFor,
       silentSinceMs: () => log.silentSinceMs,
+      watchCopy: (signal) => Promise.race([damaged.promise, aborted(signal)]),
       async close() {
         await log.close()
         archive.close()
@@ -91,6 +107,13 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
     unlock()
     throw error
   }
+}
+
+function damagedCopy(cause: BridgeError): BridgeError {
+  return new BridgeError('log_damaged', `this node's copy of the log is damaged: ${cause.message}`, {
+    hint: 'Start again: the copy was thrown away, and a new one is filled from Kafka. Look at the disk.',
+    cause,
+  })
 }
 
 function kafkaLogOptions(

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -18,6 +26,7 @@ const AWAY: KafkaSettings = {
 const folder = mkdtempSync(join(tmpdir(), 'bridge-open-'))
 const dataDir = join(folder, 'data')
 const copy = join(dataDir, 'copy.db')
+const PAGE_BYTES = 8192
 const opened: OpenedLog[] = []
 afterEach(async () => {
   for (const log of opened.splice(0)) await log.close()
@@ -67,6 +76,35 @@ describe('choosing the log', () => {
     expect(archive.latest).toBe(0)
     archive.append(inPlace(items(1)))
     expect(lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+  })
+
+  it('throws away a copy whose damage shows when it is read, ends the process, and begins anew', async () => {
+    await openedCopy((archive) => archive.append(inPlace(items(400))))
+    const bytes = readFileSync(copy)
+    // The head of the page that has an event from the middle.
+    const page = Math.floor(bytes.indexOf('"headline":"Item 200"') / PAGE_BYTES) * PAGE_BYTES
+    bytes.fill(0xa5, page, page + 12)
+    writeFileSync(copy, bytes)
+    const first = open(AWAY)
+    const watching = first.watchCopy(new AbortController().signal)
+    const readAll = (): unknown => first.archive.committed(0, 1000)
+    expect(readAll).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+    await expect(watching).rejects.toMatchObject({
+      code: 'log_damaged',
+      hint: expect.stringContaining('again'),
+    })
+    expect(first.lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+    expect(readAll).toThrow()
+    expect(first.lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+    await first.close()
+    expect(open(AWAY).archive.latest).toBe(0)
+  })
+
+  it('throws away a copy that was cut off', async () => {
+    await openedCopy((archive) => archive.append(inPlace(items(400))))
+    truncateSync(copy, 3 * PAGE_BYTES)
+    const { archive, lines } = open(AWAY)
+    expect([archive.latest, lines.map(({ event }) => event)]).toEqual([0, ['copy.damaged']])
   })
 
   it('never throws the embedded log away', () => {
