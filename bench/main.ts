@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
 import { failoverTable } from './failover.ts'
 import { type Figure, formatFigure } from './figures.ts'
+import { idleFigures } from './idle.ts'
 import { ingestTable } from './ingest.ts'
 import { judgeTable } from './judge.ts'
 import { kafkaLogLines } from './kafka-log.ts'
@@ -43,6 +44,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   ingest: ingestTable,
   judge: judgeTable,
   rebuild: async () => lines(await rebuildFigures()),
+  idle: async (runs) => lines(await idleFigures(runs)),
   tail: async (runs) => lines(await tailFigures(runs)),
 }
 

@@ -6,6 +6,9 @@ import { collectDefaultMetrics } from 'prom-client'
 import { purposes } from '../log/log.ts'
 import { createInstruments, type MetricDoc } from './instruments.ts'
 
+/** How often the delay of the event loop is looked at, ms, which is also the least that it shows. Each look wakes the process. */
+const LOOP_LOOK_MS = 50
+
 /** How a request to the upstream ended. */
 export const pollResults = [
   'new',
@@ -151,7 +154,7 @@ export function createMetrics(options: { version: string }) {
   make
     .gauge('build_info', 'Always 1; the label tells the version.', { version: [options.version] })
     .set({ version: options.version }, 1)
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   return {
     ...metrics,
     /** Content type of a scrape. */
