@@ -2,10 +2,17 @@
  * What the weekly quota has left, from the units that the log has counted. Owns the two readings of "weekly": rolling
  * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
  */
-import type { Ledger, Purpose } from '../log/log.ts'
+import { type Ledger, type Purpose, purposes } from '../log/log.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
+/**
+ * A unit is written down before its request leaves, and upstream counts it when it arrives, by another clock: so much
+ * later at most (a request is given up after 10 s). The units of an hour stay counted so much longer.
+ */
+const ARRIVAL_MS = 60_000
+/** A fixed week begins so much later here: upstream's clock may be behind ours, and then its old week goes on. */
+const BEHIND_MS = 2_000
 
 /** `rolling`: the units of any seven days; else a weekly moment, as minutes after Monday 00:00 UTC. */
 export type QuotaReset = 'rolling' | { minutesAfterMonday: number }
@@ -15,28 +22,33 @@ export interface Quota {
   used: number
   /** Never negative. */
   remaining: number
-  /** When units come free again, ms since 1970: the fixed reset, or when the oldest counted hour leaves the week. */
+  /** When units come free again, ms since 1970: just after the fixed reset, or when the oldest hour leaves the week. */
   resetMs: number
 }
 
-/** The quota at `nowMs`. An hour that is only partly inside the week counts in full, so the count is never too low. */
+/**
+ * The quota at `nowMs`. An hour that is only partly inside the week, or ended within a minute before it, counts in full,
+ * so the count is never too low.
+ */
 export function quotaAt(ledger: Ledger, limit: number, reset: QuotaReset, nowMs: number): Quota {
   const startMs = weekStartMs(reset, nowMs)
   let used = 0
   let oldestMs = nowMs
   for (const [hourMs, units] of ledger) {
+    if (hourMs + HOUR_MS + ARRIVAL_MS <= startMs) continue
     const spent = unitsOf(units)
-    if (hourMs + HOUR_MS <= startMs || spent === 0) continue
+    if (spent === 0) continue
     used += spent
     oldestMs = Math.min(oldestMs, hourMs)
   }
-  const resetMs = reset === 'rolling' ? oldestMs + HOUR_MS + WEEK_MS : startMs + WEEK_MS
+  const resetMs =
+    reset === 'rolling' ? oldestMs + HOUR_MS + ARRIVAL_MS + WEEK_MS : startMs + WEEK_MS + BEHIND_MS
   return { limit, used, remaining: Math.max(0, limit - used), resetMs }
 }
 
-/** Units spent in the last seven days on any of these purposes. */
+/** Units spent in the last seven days on any of these purposes, as `quotaAt` counts a rolling week. */
 export function spentOn(ledger: Ledger, purposes: readonly Purpose[], nowMs: number): number {
-  return spentSince(ledger, purposes, nowMs - WEEK_MS)
+  return spentSince(ledger, purposes, nowMs - WEEK_MS - ARRIVAL_MS)
 }
 
 /** Units spent on any of these purposes since the hour in which `sinceMs` lies began. */
@@ -53,9 +65,12 @@ function weekStartMs(reset: QuotaReset, nowMs: number): number {
   if (reset === 'rolling') return nowMs - WEEK_MS
   /** 1970-01-05 was a Monday. */
   const anchorMs = 4 * 24 * HOUR_MS + reset.minutesAfterMonday * 60_000
-  return nowMs - ((((nowMs - anchorMs) % WEEK_MS) + WEEK_MS) % WEEK_MS)
+  const sinceAnchorMs = nowMs - BEHIND_MS - anchorMs
+  return anchorMs + Math.floor(sinceAnchorMs / WEEK_MS) * WEEK_MS
 }
 
 function unitsOf(units: Partial<Record<Purpose, number>>): number {
-  return Object.values(units).reduce((sum, spent) => sum + spent, 0)
+  let sum = 0
+  for (const purpose of purposes) sum += units[purpose] ?? 0
+  return sum
 }

@@ -34,7 +34,8 @@ export function hourOf(atMs: number): number {
 export function afterSpend(state: WriterState, units: number, purpose: Purpose, atMs: number): WriterState {
   const hourMs = hourOf(atMs)
   const oldestMs = hourMs - LEDGER_HOURS * HOUR_MS
-  const ledger = new Map([...state.ledger].filter(([keptMs]) => keptMs >= oldestMs))
+  const ledger = new Map(state.ledger)
+  for (const keptMs of ledger.keys()) if (keptMs < oldestMs) ledger.delete(keptMs)
   add(ledger, hourMs, purpose, units)
   return { head: { ...state.head, lastSpendMs: atMs }, ledger }
 }

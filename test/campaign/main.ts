@@ -3,7 +3,7 @@
  * runs. Each run comes from its seed alone. Exit code 1 when anything was lost, repeated or out of order.
  * `--scenario morning --fault reset,drip --seed 7` plays one world of the third part alone, and `--lines` shows what the
  * poller logged in it. `--kafka 4,3.9` plays the fault scripts of Kafka on those releases instead, `--script` one world of
- * them.
+ * them; `--weeks 10000` plays weeks of spending.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -16,6 +16,7 @@ import { playWorld } from '../support/play-world.ts'
 import { casesOf } from '../support/world-cases.ts'
 import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
+import { weekRuns } from './weeks.ts'
 import { playAll } from './worlds.ts'
 
 const SECOND = 1000
@@ -111,6 +112,8 @@ const { values } = parseArgs({
     lines: { type: 'boolean', default: false },
     /** Leaves the machine and the kills out. */
     'worlds-only': { type: 'boolean', default: false },
+    /** So many weeks of spending alone, and nothing else. */
+    weeks: { type: 'string' },
   },
 })
 const print = (result: unknown): void => void process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
@@ -134,6 +137,10 @@ if (values.script !== undefined) {
   })
   print({ node: process.version, seeds, kafka: report })
   process.exitCode = report.failures.length > 0 ? 1 : 0
+} else if (values.weeks !== undefined) {
+  const report = weekRuns(Number(values.weeks))
+  print(report)
+  process.exitCode = report.failed.length > 0 ? 1 : 0
 } else if (values.scenario !== undefined) {
   const faults = values.fault === undefined ? [] : values.fault.split(',')
   const played = await oneWorld(values.scenario, faults, Number(values.seed), values.lines)
