@@ -2,7 +2,7 @@
  * What the poller does next when nothing is in flight. Owns the order: commits first, then polls that are due, the
  * backfill, gaps, the sweep. Refuses to look at answers.
  */
-import { parseTimestamp } from '../core/dates.ts'
+import { isoMillis, parseTimestamp } from '../core/dates.ts'
 import { quotaAt } from '../governor/ledger.ts'
 import type { OpenGap } from '../log/log.ts'
 import { nextBackfillDay, poll } from './poll.ts'
@@ -69,8 +69,13 @@ function rangeOf(gap: OpenGap): { fromMs: number; toMs: number } {
 
 function waitForQuota(turn: Turn): void {
   const { weeklyQuota, quotaReset } = turn.config
+  const { limit, used, resetMs } = quotaAt(turn.state.ledger, weeklyQuota, quotaReset, turn.nowMs)
+  if (turn.state.upstream !== 'quota') {
+    const fields = { limit, used, reset: isoMillis(resetMs) }
+    turn.actions.push({ type: 'report', level: 'warn', event: 'quota.spent', fields })
+  }
   turn.state.upstream = 'quota'
-  wake(turn, quotaAt(turn.state.ledger, weeklyQuota, quotaReset, turn.nowMs).resetMs)
+  wake(turn, resetMs)
 }
 
 function wake(turn: Turn, atMs: number): void {

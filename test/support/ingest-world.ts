@@ -8,6 +8,7 @@ import { isoSeconds } from '../../src/core/dates.ts'
 import { contentHash } from '../../src/core/disclosure.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import { isGap } from '../../src/core/event.ts'
+import type { QuotaReset } from '../../src/governor/ledger.ts'
 import { fixedPacing } from '../../src/governor/pacing.ts'
 import { roundsOf } from '../../src/governor/rounds.ts'
 import { readItems, type Standing } from '../../src/ingest/read-page.ts'
@@ -42,6 +43,7 @@ export interface WorldOptions {
   items: WorldItem[]
   pageSize: number
   weeklyQuota: number
+  quotaReset?: QuotaReset
   ratePerSecond?: number
   burst?: number
   backfillMs?: number
@@ -120,12 +122,12 @@ export class World {
     this.newestFirst = options.items
       .map((item) => ({ item, key: keyOf(item) }))
       .sort((one, other) => (one.key < other.key ? 1 : -1))
-    const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30 } = options
-    const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset: 'rolling' as const }
+    const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30, quotaReset = 'rolling' } = options
+    const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset }
     this.config = {
       pageSize,
       weeklyQuota,
-      quotaReset: 'rolling',
+      quotaReset,
       pacing: fixedPacing(plan),
       breathMs: (burst / ratePerSecond) * 1000,
       rounds: roundsOf(plan),
@@ -200,11 +202,13 @@ export class World {
   }
 
   unitsSpent(): number {
-    let units = 0
-    for (const purposes of this.store.ledger.values()) {
-      for (const spent of Object.values(purposes)) units += spent
-    }
-    return units
+    const hours = [...this.store.ledger.values()]
+    return hours.flatMap((hour) => Object.values(hour)).reduce((sum, units) => sum + units, 0)
+  }
+
+  /** What the status page says of upstream. */
+  get health() {
+    return this.state.upstream
   }
 
   private happens(probability = 0): boolean {
@@ -260,20 +264,19 @@ export class World {
     this.store.head = { ...this.store.head, lastSpendMs: spentMs }
     this.requests.push({ atMs: spentMs, purpose, query })
     const number = ++this.requestNumber
-    const startedMs = this.ourMs
-    const [low, high] = this.options.latencyMs ?? [5, 120]
+    const { latencyMs: [low, high] = [5, 120], dateOffMs = 0 } = this.options
     this.during(this.chance.between(low, high), () => {
       if (number !== this.requestNumber) return
-      const { dateOffMs = 0 } = this.options
       const serverMs = dateOffMs === null ? null : this.nowMs - (this.nowMs % 1000) + dateOffMs
-      const timing = { startedMs, endedMs: this.ourMs, serverMs, sent: true }
-      const answer: Answer = { ...timing, ...this.answerTo(query) }
+      const given = this.answerTo(query)
+      const sent = given.kind !== 'network' || given.message !== 'ECONNREFUSED'
+      const answer: Answer = { startedMs: spentMs, endedMs: this.ourMs, serverMs, sent, ...given }
       this.feed({ type: 'answered', answer, spentMs, ledger: this.writerState().ledger, nowMs: this.nowMs })
     })
   }
 
-  private spend(purpose: Purpose, units: number): void {
-    const hourMs = this.nowMs - (this.nowMs % 3_600_000)
+  private spend(purpose: Purpose, units: number, atMs = this.nowMs): void {
+    const hourMs = atMs - (atMs % 3_600_000)
     const spent = this.store.ledger.get(hourMs) ?? {}
     this.store.ledger.set(hourMs, { ...spent, [purpose]: (spent[purpose] ?? 0) + units })
   }
@@ -354,7 +357,7 @@ export class World {
       store.standings.set(value.guid, { revision, hash: contentHash(value) })
     }
     store.rejected.push(...(commit.rejected ?? []))
-    for (const refund of commit.refunds ?? []) this.spend(refund.purpose, -refund.units)
+    for (const refund of commit.refunds ?? []) this.spend(refund.purpose, -refund.units, refund.atMs)
     store.head = { ...store.head, ...commit.head, sequence: store.events.length }
   }
 }
