@@ -26,7 +26,7 @@ export interface StatusParts {
   clock: Clock
 }
 
-const NO_QUOTA = { limit: null, used: null, remaining: null, reset: null, forecast: null }
+const NO_QUOTA = { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null }
 
 /** What `GET /v1/status` answers at the moment it is called. */
 export function createStatus(parts: StatusParts): () => Status {
@@ -87,6 +87,7 @@ function quotaOf(ingest: Ingest, nowMs: number) {
     remaining,
     reset: isoMillis(resetMs),
     forecast: ingest.forecast(quota, config, nowMs),
+    drift: poller.state.quotaDrift,
   }
 }
 

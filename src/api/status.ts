@@ -20,6 +20,8 @@ export interface Status {
     remaining: number | null
     reset: string | null
     forecast: number | null
+    /** What upstream reports as used minus our count, over `limit`; null where it reports nothing. */
+    drift: number | null
   }
   log: { kind: 'kafka' | 'embedded' | 'memory'; epoch: string | null; oldest: number; latest: number }
   /** `filled`: how much of the log is here, from 0 to 1; below 1 only while a new node or a rebuilt copy is filled. */

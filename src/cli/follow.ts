@@ -6,6 +6,7 @@ import { type Backoff, backoffMs } from '../core/backoff.ts'
 import { BridgeError } from '../errors.ts'
 import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
 import { classifyThrown } from '../upstream/outcome.ts'
+import { retryAfterMs } from '../upstream/retry-after.ts'
 import { networkWords } from './network-words.ts'
 import { refusalOf } from './refusal.ts'
 import { createSseParser, type SseMessage, type SseParser } from './sse-parser.ts'
@@ -32,7 +33,7 @@ const BACKOFF: Backoff = { baseMs: 500, factor: 2, maxMs: 15_000, jitter: 1 }
 const SILENCE_MS = 45_000
 /** Statuses of a bridge that asks to come back later. */
 const LATER = [429, 500, 502, 503, 504]
-const LONGEST_RETRY_AFTER_SECONDS = 3600
+const LONGEST_RETRY_AFTER_MS = 3_600_000
 
 /** How one connection ended, where another one should follow. */
 interface Ended {
@@ -94,7 +95,7 @@ async function connectOnce(options: FollowOptions, progress: Progress): Promise<
       redirect: 'manual',
       signal: AbortSignal.any([signal, stop.signal]),
     })
-    const later = await judge(response, target)
+    const later = await judge(response, target, clock.now())
     return later ?? (await readStream(response, heard, options, progress))
   } catch (error) {
     if (error instanceof BridgeError) throw error
@@ -118,23 +119,20 @@ function requestUrl({ target, filter, start }: FollowOptions, { cursor }: Progre
 }
 
 /** Null for a stream; when to come back for an answer that says so; throws for any other. */
-async function judge(response: Response, target: Target): Promise<Ended | null> {
+async function judge(response: Response, target: Target, nowMs: number): Promise<Ended | null> {
   const { status, headers } = response
   if (status === 200 && headers.get('content-type')?.startsWith('text/event-stream')) return null
   if (LATER.includes(status)) {
     await response.body?.cancel()
-    return { why: `${target.url} answers with status ${status}`, waitMs: retryAfterMs(headers) }
+    const askedMs = retryAfterMs(headers.get('retry-after'), nowMs)
+    const waitMs = askedMs === null ? null : Math.min(askedMs, LONGEST_RETRY_AFTER_MS)
+    return { why: `${target.url} answers with status ${status}`, waitMs }
   }
   if (status !== 200) throw refusalOf(status, await response.text(), target)
   await response.body?.cancel()
   throw new BridgeError('failed', `what answers at ${target.url} is no bridge`, {
     hint: 'Give --url the address `http` of the ready line.',
   })
-}
-
-function retryAfterMs(headers: Headers): number | null {
-  const text = headers.get('retry-after') ?? ''
-  return /^\d{1,6}$/.test(text) ? Math.min(Number(text), LONGEST_RETRY_AFTER_SECONDS) * 1000 : null
 }
 
 async function readStream(

@@ -142,6 +142,8 @@ export interface IngestState {
   /** What the latest polls brought, oldest first: a burst shows. */
   arrivals: readonly { atMs: number; items: number }[]
   refunds: Refund[]
+  /** What upstream reports as used minus our count, over the quota; null while it reports nothing. */
+  quotaDrift: number | null
 }
 
 /** What the decisions depend on and never changes. */
@@ -245,5 +247,6 @@ export function initialState(): IngestState {
     knownOverflows: 0,
     arrivals: [],
     refunds: [],
+    quotaDrift: null,
   }
 }

@@ -5,6 +5,7 @@
 import { backoffMs } from '../core/backoff.ts'
 import { flushQueue, nextJob } from './jobs.ts'
 import { answerPoll } from './poll.ts'
+import { compareQuota } from './quota-drift.ts'
 import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
 import { initialState } from './state.ts'
 import { answerWalk, wakeWalk } from './walk.ts'
@@ -34,7 +35,8 @@ const campaign = (turn: Turn): void => {
 const claim = (turn: Turn): void => {
   const { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow } = turn.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries } = turn.state
-  const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries }
+  const { quotaDrift } = turn.state
+  const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries, quotaDrift }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }
@@ -76,6 +78,7 @@ const answer: Cell<'answered'> = (turn, input) => {
   const { request, walk } = turn.state
   if (request === null) return never(turn, input)
   turn.state.ledger = input.ledger
+  compareQuota(turn, input.answer)
   if (walk !== null) answerWalk(turn, walk, input.answer, input.spentMs)
   else answerPoll(turn, request.query, input.answer, input.spentMs)
   goOn(turn)

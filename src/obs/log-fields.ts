@@ -75,6 +75,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'guids',
   'field',
   'verdict',
+  'drift',
   // gaps and backfill
   'gapId',
   'cause',

@@ -3,6 +3,8 @@
  * statuses and of transport faults. Refuses to retry or wait.
  */
 
+import type { ReportedQuota } from './reported-quota.ts'
+
 /** How a request that brought no usable answer ended. */
 export type Failure =
   | { kind: 'too_many'; retryAfter: string | null }
@@ -21,6 +23,8 @@ export interface Timing {
   serverMs: number | null
   /** False when the request surely never reached upstream: its unit is given back. */
   sent: boolean
+  /** What upstream's headers say of its quotas; absent where they say nothing. */
+  reported?: readonly ReportedQuota[]
 }
 
 /** How one request ended, and when. */

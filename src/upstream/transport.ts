@@ -6,6 +6,7 @@ import { Agent, fetch, type Response } from 'undici'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Failure, Outcome } from './outcome.ts'
 import { classifyStatus, classifyThrown } from './outcome.ts'
+import { type ReportedQuota, reportedQuotas } from './reported-quota.ts'
 
 /** A page of 200 items of 1.5 KB is 300 KB; what is larger than this cap is refused unread. */
 const LARGEST_BODY_BYTES = 64 * 1024 * 1024
@@ -54,11 +55,13 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
       const onAbort = (): void => stop.abort()
       signal.addEventListener('abort', onAbort, { once: true })
       let serverMs: number | null = null
+      let reported: ReportedQuota[] = []
       const ended = (sent: boolean, result: { kind: 'ok'; value: string } | Failure): Outcome<string> => ({
         startedMs,
         endedMs: clock.now(),
         serverMs,
         sent,
+        ...(reported.length > 0 && { reported }),
         ...result,
       })
       try {
@@ -70,6 +73,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
         })
         phase = 'body'
         serverMs = dateHeaderMs(response)
+        reported = reportedQuotas((name) => response.headers.get(name))
         return ended(true, await readAnswer(response))
       } catch (error) {
         if (timeUp.phase !== null) return ended(true, { kind: 'timeout', phase: timeUp.phase })

@@ -44,7 +44,7 @@ test('the status is what it is at each call, and takes no parameters', async () 
 const waiting: Status = {
   leader: { id: null, since: null, self: false },
   upstream: { state: 'waiting', lastGoodPoll: null, phase: 'closed' },
-  quota: { limit: null, used: null, remaining: null, reset: null, forecast: null },
+  quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
   log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
   copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
   completeness: 'polls+fills',

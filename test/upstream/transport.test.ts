@@ -56,6 +56,15 @@ async function headersSeen(): Promise<void> {
   await nextTurn()
 }
 
+test('what the headers say of a quota comes with the outcome, whatever the status', async () => {
+  const headers = { 'x-ratelimit-limit': '3500', 'x-ratelimit-remaining': '17' }
+  for (const status of [200, 429, 500]) {
+    const { reported } = await outcomeOf(answers(status, GOOD, headers))
+    expect(reported).toEqual([{ limit: 3500, remaining: 17 }])
+  }
+  expect(await outcomeOf(answers(200, GOOD))).not.toHaveProperty('reported')
+})
+
 test('a good answer comes back as text, with its times, the key in its header and the path under the base', async () => {
   const { server, transport } = await against(answers(200, GOOD, { date: 'Mon, 01 Jun 2026 06:00:07 GMT' }))
   const startedMs = clock.now()
