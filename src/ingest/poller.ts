@@ -139,9 +139,13 @@ export function createPoller(parts: PollerParts): Poller {
     // A term that was lost in good health ends with the commit under way; a fenced writer has ended already.
     void writer?.release()
     writer = null
+    const before = term
+    term = null
     leaderSinceMs = null
     observer.leads(false)
     during(signal, async () => {
+      // Who was fenced may still hold the term, and would claim in it again: against whoever leads by right.
+      await before?.end()
       let won = await log.campaign(signal)
       while (won.lost.aborted) won = await log.campaign(signal)
       term = won

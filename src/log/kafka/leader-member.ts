@@ -14,8 +14,11 @@ export const SESSION_MS = 6_000
 const HEARTBEAT_MS = 300
 /** Who leaves waits for the end of one, ms. */
 const FETCH_WAIT_MS = 100
-/** How long a rebalance waits for members that do not answer, ms. */
-const REBALANCE_MS = SESSION_MS
+/**
+ * How long a rebalance waits for members that do not answer, ms: ten beats. A broker that comes back waits as long for
+ * the members that it had, who come back as new ones; polling is to go on within five seconds.
+ */
+const REBALANCE_MS = 3_000
 /** Leaving takes 0.2–0.3 s; the session's end does it otherwise. */
 const LEAVE_LIMIT_MS = 2_000
 

@@ -100,6 +100,10 @@ const forgottenLeader: FaultScript = async (world) => {
   await joining.caught()
   await world.claims(standby, sinceMs)
   await asksAgain(standby, 3)
+  must(
+    leader.fences().every((atMs) => atMs < sinceMs),
+    'a fenced leader claimed again in its term',
+  )
   joining.release()
   await steppedDown(leader, lost)
   await world.flows()
