@@ -1,14 +1,20 @@
 /**
  * How well throttle and quota are told apart: ten thousand random episodes of 429s with a known cause, by cause, by
- * header and by plan. Owns the table. The episodes are in `test/support/episodes.ts`.
+ * header and by plan; and what 429s cost a week on a shared key. Owns the tables. The simulations are in
+ * `test/support/episodes.ts` and `test/support/shared-key.ts`.
  */
 import { planNames } from '../src/core/plans.ts'
 import { causes, type Episode, headers, playEpisode } from '../test/support/episodes.ts'
+import { mostLost, playSharedWeeks, type SharedWeek } from '../test/support/shared-key.ts'
 import { quantile } from './figures.ts'
 
 const EPISODES = 10_000
 /** Of the episodes, those in which the cause must be told within two requests after the first 429. */
 const GOAL = 0.99
+
+/** Weeks on a shared key, four in a row on one plan. */
+const SHARED_RUNS = 30
+const SHARED_WEEKS = 4
 
 /** The table; `episodes` other than 10,000 for a quick look. Each has its number as seed. */
 export async function judgeTable(episodes = EPISODES): Promise<string[]> {
@@ -23,6 +29,53 @@ export async function judgeTable(episodes = EPISODES): Promise<string[]> {
     ...rows('cause', causes, played),
     ...rows('header', headers, played),
     ...rows('plan', planNames, played),
+    '',
+    ...sharedWeeks(),
+  ]
+}
+
+/** What 429s cost in weeks in which other processes use the key too. */
+function sharedWeeks(): string[] {
+  const weeks = Array.from({ length: SHARED_RUNS }, (_, run) => playSharedWeeks(run + 1, SHARED_WEEKS)).flat()
+  const over = weeks.filter(({ plan, lost }) => lost > mostLost(plan)).length
+  return [
+    `${weeks.length} weeks on a key that others use too; units lost to 429s a week`,
+    `at most the larger of 2 and 0.1 % of the quota: ${over === 0 ? 'met' : 'MISSED'} (${over} weeks above)`,
+    '',
+    `${''.padEnd(12)} weeks  requests a week  others' a week  lost: mean, most  429s of the quota: mean, most`,
+    ...planNames.flatMap((name) =>
+      sharedRow(
+        name,
+        weeks.filter(({ plan }) => plan === name),
+      ),
+    ),
+  ]
+}
+
+function sharedRow(name: string, weeks: readonly SharedWeek[]): string[] {
+  if (weeks.length === 0) return []
+  const mean = (of: (week: SharedWeek) => number): number =>
+    weeks.reduce((sum, week) => sum + of(week), 0) / weeks.length
+  const most = (of: (week: SharedWeek) => number): string => String(Math.max(...weeks.map(of)))
+  return [
+    [
+      `  ${name.padEnd(10)}`,
+      String(weeks.length).padStart(5),
+      mean(({ requests }) => requests)
+        .toFixed(0)
+        .padStart(16),
+      mean(({ others }) => others)
+        .toFixed(0)
+        .padStart(15),
+      mean(({ lost }) => lost)
+        .toFixed(2)
+        .padStart(11),
+      most(({ lost }) => lost).padStart(5),
+      mean(({ quotaRefused }) => quotaRefused)
+        .toFixed(1)
+        .padStart(24),
+      most(({ quotaRefused }) => quotaRefused).padStart(5),
+    ].join(' '),
   ]
 }
 

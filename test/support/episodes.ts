@@ -6,8 +6,9 @@
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { type PlanName, planNames, plans } from '../../src/core/plans.ts'
 import { type Cause, judge429, NOTHING_MET } from '../../src/governor/judge.ts'
-import { createLimits, type Limits } from '../../src/sandbox/limits.ts'
+import { createLimits } from '../../src/sandbox/limits.ts'
 import { retryAfterMs } from '../../src/upstream/retry-after.ts'
+import { lasting, otherProcess } from './other-process.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 3_600_000
@@ -162,6 +163,7 @@ function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChanc
   const unruly = cause === 'throttle: an unruly process'
   const requests = Math.round(lasting(1, weeklyQuota * 0.3, chance))
   const other = otherProcess(limits, {
+    startMs: START_MS,
     requests,
     everyMs: SECOND_MS / (ratePerSecond * (unruly ? chance.between(2, 6) : 1.02)),
     waitMs: unruly ? 0 : SECOND_MS,
@@ -172,28 +174,6 @@ function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChanc
       return limits.take(nowMs)
     },
   }
-}
-
-/** Asks again and again until it has had so many answers; after a 429 it waits. Returns what lets it act up to a moment. */
-function otherProcess(
-  limits: Limits,
-  { requests, everyMs, waitMs }: { requests: number; everyMs: number; waitMs: number },
-): (untilMs: number) => void {
-  let left = requests
-  let nextMs = START_MS
-  return (untilMs) => {
-    for (; left > 0 && nextMs < untilMs; ) {
-      const taken = limits.take(nextMs)
-      if (taken === 'ok') left -= 1
-      if (taken === 'quota') left = 0
-      nextMs += taken === 'ok' ? everyMs : Math.max(everyMs, waitMs)
-    }
-  }
-}
-
-/** Spread evenly over orders of magnitude. */
-function lasting(low: number, high: number, chance: SeededChance): number {
-  return low * (high / low) ** chance.next()
 }
 
 /** The header's text, and how far upstream's clock is from ours. */
