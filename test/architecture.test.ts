@@ -42,6 +42,18 @@ test('each package is imported by its owners only', () => {
   expect(strayPackages(sources)).toEqual([])
 })
 
+test('every request of a bridge passes one throttle and one transport: each is made in one place', () => {
+  // The doctor is a process of its own, which sends with the key only where no bridge runs.
+  const bridge = sources.filter(({ path }) => !path.startsWith('src/cli/doctor/'))
+  for (const [maker, home] of [
+    ['createTokenBucket', 'src/governor/token-bucket.ts'],
+    ['createTransport', 'src/upstream/transport.ts'],
+  ] as const) {
+    const makers = bridge.filter(({ path, text }) => path !== home && text.includes(`${maker}(`))
+    expect(makers.map(({ path }) => path)).toEqual(['src/ingest/ingest.ts'])
+  }
+})
+
 test('no file imports itself by way of others', () => {
   expect(importCycles([...sources, ...tests])).toEqual([])
 })
