@@ -5,10 +5,13 @@ import { eventually, getJson, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { compare, expectComplete } from '../support/completeness.ts'
 
-/** Every fault of the issue, each for a few requests, one after the other while the flood comes in. */
+/**
+ * Every fault of the issue, each for a few requests, one after the other while the flood comes in. A second 429 in a row
+ * is waited for a minute: longer rows are in `test/integration/worlds.test.ts`, in virtual time.
+ */
 const FAULTS: Record<string, unknown>[][] = [
-  [{ kind: 'throttle-429', count: 2, retryAfter: '1' }],
-  [{ kind: 'quota-429', count: 2, retryAfter: '1000000000' }],
+  [{ kind: 'throttle-429', count: 1, retryAfter: '1' }],
+  [{ kind: 'quota-429', count: 1, retryAfter: '1000000000' }],
   [{ kind: 'throttle-429', count: 1, retryAfter: '-1' }],
   [{ kind: 'status', status: 500, count: 3 }],
   [{ kind: 'truncate', count: 2 }],
