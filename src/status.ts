@@ -86,7 +86,7 @@ function quotaOf(ingest: Ingest, nowMs: number) {
     used,
     remaining,
     reset: isoMillis(resetMs),
-    forecast: ingest.forecast(quota, config, nowMs),
+    forecast: ingest.forecast(quota, poller.state),
     drift: poller.state.quotaDrift,
   }
 }

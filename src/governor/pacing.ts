@@ -1,10 +1,21 @@
 /**
- * How the quota is shared out: the seam behind which the planner comes. For now a fixed interval between polls, and
- * a share kept for fills and sweeps. Owns these two decisions. Refuses to count and to send.
+ * How the quota is shared out: when the next poll is due, and what fills, sweeps and the backfill may take. Owns the
+ * shares. Refuses to count and to send; where polls go is the planner's.
  */
+import type { Calendar } from '../core/calendar.ts'
 import type { Ledger, Purpose } from '../log/log.ts'
 import type { QuotaReset } from './ledger.ts'
 import { quotaAt, spentOn, spentSince } from './ledger.ts'
+import { outlook } from './outlook.ts'
+import {
+  type PlannedQuota,
+  paysFullRate,
+  pollIntervalMs,
+  pollsWithin,
+  prospect,
+  type Situation,
+} from './planner.ts'
+import { pollsUntil } from './price.ts'
 import { roundsOf } from './rounds.ts'
 
 const HOUR_MS = 3_600_000
@@ -27,6 +38,8 @@ const EARLY_WINDOW_MS = 6 * HOUR_MS
  * more on polls at most, which the share of the walks pays.
  */
 const EARLY_SHARE = 1.1
+/** And so many more, because polls just after bursts are more than the pace tells. */
+const EARLY_EXTRA = 3
 /** Polling faster than this gains nothing that a reader would notice. */
 const SHORTEST_INTERVAL_MS = 1000
 
@@ -42,11 +55,21 @@ export interface PlanFigures {
   quotaReset: QuotaReset
 }
 
+/** What is planned at the moment of a poll. */
+export interface PollPlan {
+  /** From this poll to the next, ms. */
+  intervalMs: number
+  /** Polls planned until units come back. */
+  pollsUntilReset: number
+}
+
 export interface Pacing {
-  /** Milliseconds from one poll to the next. */
-  pollIntervalMs(): number
+  /** From one poll to the next if the week were polled evenly, ms. */
+  readonly meanIntervalMs: number
+  /** What follows a poll that is made now. */
+  plan(situation: Situation): PollPlan
   /** True when whoever begins to poll may do so at once, though the interval since the last poll is not over. */
-  mayPollEarly(ledger: Ledger, nowMs: number): boolean
+  mayPollEarly(situation: Situation): boolean
   /** True when one more request of a fill or of a gap can be paid without taking it from the polls. */
   mayWalk(ledger: Ledger, nowMs: number): boolean
   /** True when one more request of a sweep can be paid without taking it from polls and fills. */
@@ -63,32 +86,48 @@ export function walkShareOf(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>)
   return rounds === null ? WALK_SHARE : MORNING_SHARE + rounds.share
 }
 
-/** A fixed interval that, with the share kept for walks, spends the quota in exactly a week. */
-export function fixedPacing(plan: PlanFigures): Pacing {
+/** Polls where the news is expected, within what the share kept for walks leaves of the quota. */
+export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
   const walkShare = walkShareOf(plan)
-  const intervalMs = Math.max(
-    SHORTEST_INTERVAL_MS,
-    1000 / plan.ratePerSecond,
-    WEEK_MS / (plan.weeklyQuota * (1 - walkShare)),
-  )
+  const { weeklyQuota, quotaReset, pageSize } = plan
+  const shortestMs = Math.max(SHORTEST_INTERVAL_MS, 1000 / plan.ratePerSecond)
+  const meanIntervalMs = Math.max(shortestMs, WEEK_MS / (weeklyQuota * (1 - walkShare)))
+  const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, walkShare, shortestMs }
+  const isFull = paysFullRate(quota)
   const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
-    quotaAt(ledger, plan.weeklyQuota, plan.quotaReset, nowMs).remaining > 0
+    quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining > 0
   const mayWalk = (ledger: Ledger, nowMs: number): boolean =>
-    mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < plan.weeklyQuota * walkShare
+    mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < weeklyQuota * walkShare
   return {
-    pollIntervalMs: () => intervalMs,
+    meanIntervalMs,
+    plan(situation) {
+      const { ledger, nowMs } = situation
+      if (isFull) {
+        const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
+        return { intervalMs: shortestMs, pollsUntilReset: (resetMs - nowMs) / shortestMs }
+      }
+      const ahead = prospect(quota, calendar, situation)
+      const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
+      return {
+        intervalMs: pollIntervalMs(quota, ahead),
+        pollsUntilReset: pollsWithin(quota, ahead, resetMs - nowMs),
+      }
+    },
     mayRequest,
-    mayPollEarly(ledger, nowMs) {
-      const sinceMs = nowMs - Math.max(EARLY_WINDOW_MS, intervalMs)
-      const countedMs = nowMs - Math.floor(sinceMs / HOUR_MS) * HOUR_MS
-      const polls = spentSince(ledger, ['poll'], sinceMs)
-      return polls < Math.max(1, (countedMs / intervalMs) * EARLY_SHARE)
+    mayPollEarly(situation) {
+      const { ledger, profile, nowMs, skewMs } = situation
+      const sinceMs = Math.floor((nowMs - EARLY_WINDOW_MS) / HOUR_MS) * HOUR_MS
+      const spent = spentSince(ledger, ['poll'], sinceMs)
+      if (isFull) return spent < ((nowMs - sinceMs) / shortestMs) * EARLY_SHARE
+      const { pace } = prospect(quota, calendar, situation)
+      const past = outlook(profile, calendar, sinceMs + skewMs, nowMs + skewMs)
+      const planned = pollsUntil(past, pace, nowMs + skewMs, 1000 / shortestMs)
+      return spent < planned * EARLY_SHARE + EARLY_EXTRA
     },
     mayWalk,
     mayBackfill: (ledger, nowMs) =>
-      mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < plan.weeklyQuota * BACKFILL_SHARE,
+      mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < weeklyQuota * BACKFILL_SHARE,
     maySweep: (ledger, nowMs) =>
-      mayWalk(ledger, nowMs) &&
-      spentOn(ledger, ['sweep'], nowMs) < plan.weeklyQuota * (walkShare - FILL_SHARE),
+      mayWalk(ledger, nowMs) && spentOn(ledger, ['sweep'], nowMs) < weeklyQuota * (walkShare - FILL_SHARE),
   }
 }

@@ -97,7 +97,7 @@ function consequenceOf(turn: Turn, failure: Failure & Timing): Consequence {
     return { result: 'client_error', cause: null, waitMs }
   }
   state.upstream = 'failing'
-  const usualMs = Math.max(LONGEST_TROUBLE_MS, config.pacing.pollIntervalMs())
+  const usualMs = Math.max(LONGEST_TROUBLE_MS, config.pacing.meanIntervalMs)
   const maxMs = failure.sent ? Math.max(usualMs, Math.min(RAREST_TROUBLE_MS, lastingMs)) : LONGEST_UNSENT_MS
   const waitMs = backoffMs(state.failuresInARow, { ...TROUBLE, maxMs }, config.chance)
   return { result: failure.kind === 'refused' ? 'client_error' : failure.kind, cause: null, waitMs }
@@ -126,7 +126,7 @@ function judged(turn: Turn, failure: Extract<Failure, { kind: 'too_many' }> & Ti
 /** The wait, or the time to the next poll of the plan where no unit is left for a request before it. */
 function paidWaitMs(turn: Turn, waitMs: number, is429: boolean): number {
   const { state, config, nowMs } = turn
-  const intervalMs = config.pacing.pollIntervalMs()
+  const intervalMs = config.pacing.meanIntervalMs
   if (waitMs >= intervalMs) return waitMs
   const unitsAWeek = is429
     ? Math.max(FEWEST_RETRIES_429, config.weeklyQuota * RETRY_SHARE_429)

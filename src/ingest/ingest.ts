@@ -4,7 +4,7 @@
  */
 import type { Calendar } from '../core/calendar.ts'
 import { type Completeness, completenessOf } from '../governor/completeness.ts'
-import { fixedPacing } from '../governor/pacing.ts'
+import { plannedPacing } from '../governor/pacing.ts'
 import { roundsOf } from '../governor/rounds.ts'
 import { createTokenBucket } from '../governor/token-bucket.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
@@ -64,11 +64,11 @@ export function createIngest(parts: IngestParts): Ingest {
     pageSize: plan.pageSize,
     weeklyQuota: plan.weeklyQuota,
     quotaReset: plan.quotaReset,
-    pacing: fixedPacing(plan),
+    pacing: plannedPacing(plan, parts.calendar),
     breathMs: (plan.burst / plan.ratePerSecond) * 1000,
     rounds: roundsOf(plan),
     backfillMs: parts.backfillMs,
-    businessDays: (fromMs, toMs) => parts.calendar.businessDaysBetween(fromMs, toMs),
+    calendar: parts.calendar,
     chance,
   }
   const transport = createTransport({

@@ -8,7 +8,7 @@ import type { Cause } from '../governor/judge.ts'
 import { type Quota, quotaAt } from '../governor/ledger.ts'
 import type { Purpose } from '../log/log.ts'
 import type { Metrics, PollResult } from '../obs/metrics.ts'
-import { upstreamNow } from './poll.ts'
+import { skewOf } from './poll.ts'
 import type { Answer, IngestConfig, IngestState, QueuedCommit } from './state.ts'
 
 /** Told by the poller as things happen; never throws. */
@@ -32,9 +32,6 @@ export interface Observer {
   /** The state after a step. */
   stateChanged(state: IngestState, nowMs: number): void
 }
-
-/** Upstream's `Date` has whole seconds; a smaller difference to our clock than this is not believed. */
-const SMALLEST_SKEW_MS = 1500
 
 /** An observer that writes into the metrics. */
 export function createObserver(metrics: Metrics, config: IngestConfig): Observer {
@@ -64,10 +61,7 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
       if (cause !== undefined) metrics.upstream429.add({ kind: cause })
     },
     answered(answer) {
-      if (answer.serverMs !== null) {
-        const apartMs = upstreamNow(answer) + 500 - answer.endedMs
-        skewMs = Math.abs(apartMs) < SMALLEST_SKEW_MS ? 0 : apartMs
-      }
+      skewMs = skewOf(answer) ?? skewMs
       if (answer.kind === 'ok') metrics.items.add({ disposition: 'duplicate' }, answer.value.duplicates)
     },
     committed({ purpose, commit }, events, { startMs, nowMs }) {
@@ -87,20 +81,19 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
     },
     stateChanged(state, nowMs) {
       metrics.gapsOpen.set({}, state.head.openGaps.length)
-      metrics.pollInterval.set({}, config.pacing.pollIntervalMs() / 1000)
+      metrics.pollInterval.set({}, state.plan.intervalMs / 1000)
       metrics.pollLastSuccess.set({}, (state.lastGoodPollMs ?? 0) / 1000)
       const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
       metrics.quotaLimit.set({}, quota.limit)
       metrics.quotaUsed.set({}, quota.used)
       metrics.quotaRemaining.set({}, quota.remaining)
       metrics.quotaReset.set({}, quota.resetMs / 1000)
-      metrics.quotaForecast.set({}, forecast(quota, config, nowMs))
+      metrics.quotaForecast.set({}, forecast(quota, state))
     },
   }
 }
 
 /** Polls planned until units come back, over the units left; 0 where none are planned. */
-export function forecast(quota: Quota, config: IngestConfig, nowMs: number): number {
-  const polls = Math.max(0, quota.resetMs - nowMs) / config.pacing.pollIntervalMs()
-  return quota.remaining === 0 ? polls : polls / quota.remaining
+export function forecast(quota: Quota, { plan }: Pick<IngestState, 'plan'>): number {
+  return quota.remaining === 0 ? plan.pollsUntilReset : plan.pollsUntilReset / quota.remaining
 }

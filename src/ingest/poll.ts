@@ -7,6 +7,7 @@ import type { Commit, PendingSweep } from '../log/log.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { addHeld } from './held.ts'
+import { learnFromPoll, savedProfile, situationOf } from './learn.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import type { Answer, HeldItem, ReadPage, Turn } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
@@ -27,6 +28,8 @@ const LONGEST_SWEEP_MS = 30 * 60_000
 /** Cursors remembered to notice a circle. */
 const CURSORS_KEPT = 500
 const DAY_MS = 24 * 3_600_000
+/** Upstream's `Date` has whole seconds; a smaller difference to our clock than this is not believed. */
+const SMALLEST_SKEW_MS = 1500
 /** A `Date` further from our clock than ten years is rubbish; a sandbox's market may well run in another year. */
 const LARGEST_SKEW_MS = 3653 * DAY_MS
 /** Bounds in the future cost nothing, items behind a bound that is too early would be lost. */
@@ -52,7 +55,9 @@ export function poll(turn: Turn): void {
   }
   const purpose = cursorRefused ? 'probe' : 'poll'
   turn.state.request = { purpose, query }
-  turn.state.nextPollMs = turn.nowMs + turn.config.pacing.pollIntervalMs()
+  turn.state.intervalBeforeMs = turn.state.plan.intervalMs
+  turn.state.plan = turn.config.pacing.plan(situationOf(turn))
+  turn.state.nextPollMs = turn.nowMs + turn.state.plan.intervalMs
   turn.actions.push({ type: 'request', purpose, query })
 }
 
@@ -79,6 +84,7 @@ export function answerPoll(turn: Turn, query: ListQuery, answer: Answer, spentMs
   }
   unblock(turn)
   turn.state.lastGoodPollMs = turn.nowMs
+  turn.state.skewMs = skewOf(answer) ?? turn.state.skewMs
   // A poll may take longer than the interval: whatever else waits gets its turn before the next one.
   turn.state.nextPollMs = Math.max(turn.state.nextPollMs, turn.nowMs + 1)
   turn.state.request = null
@@ -152,10 +158,10 @@ function takeFirstCursor(turn: Turn, page: ReadPage, startMs: number, untilMs: n
 
 /** Refuses a backfill that would cost more than half of the quota left, with the arithmetic. */
 function canPayBackfill(turn: Turn, fromMs: number, untilMs: number): boolean {
-  const { pageSize, businessDays, weeklyQuota, quotaReset } = turn.config
+  const { pageSize, calendar, weeklyQuota, quotaReset } = turn.config
   const { remaining } = quotaAt(turn.state.ledger, weeklyQuota, quotaReset, turn.nowMs)
   const days = Math.ceil((untilMs - fromMs) / DAY_MS)
-  const busy = businessDays(fromMs, untilMs)
+  const busy = calendar.businessDaysBetween(fromMs, untilMs)
   const units = busy * Math.ceil(ITEMS_A_DAY / pageSize) + days
   if (units <= remaining / 2) return true
   turn.actions.push({
@@ -197,9 +203,10 @@ function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number
   const lastCleanMs = head.lastCleanPollMs ?? startMs
   const cursor = page.latestCursor ?? head.cursor
   const held = addHeld({ held: [], latest: new Map() }, page.fresh).held
-  const first: NonNullable<Commit['head']> = { cursor, lastCleanPollMs: startMs }
   const again = isKnownAgain(turn, query, page)
   const overflowed = overflows(turn, query, page) && !again
+  const unread = learnFromPoll(turn, { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed })
+  const first: NonNullable<Commit['head']> = { cursor, lastCleanPollMs: startMs, ...savedProfile(turn) }
   const sweep = sweepAfter(turn, held, overflowed, lastCleanMs)
   if (sweep !== null) first.sweep = sweep
   if (overflowed) {
@@ -212,8 +219,9 @@ function takeItems(turn: Turn, query: ListQuery, page: ReadPage, startMs: number
       mustMeet: page.guids,
       held,
       rejected: page.rejected,
-      cause: overflowCause(startMs - lastCleanMs, turn.config.pacing.pollIntervalMs()),
+      cause: overflowCause(startMs - lastCleanMs, turn.state.intervalBeforeMs),
       firstHead: first,
+      unread,
     })
     return
   }
@@ -239,6 +247,13 @@ function fillStart(turn: Turn, page: ReadPage, lastCleanMs: number): number {
 /** Upstream's present, by its `Date` where that can be believed, else by our clock; ms since 1970. */
 export function upstreamNow({ serverMs, endedMs }: Answer): number {
   return serverMs !== null && Math.abs(serverMs - endedMs) <= LARGEST_SKEW_MS ? serverMs : endedMs
+}
+
+/** Upstream's clock minus ours, ms: 0 where they agree, null where the answer does not tell. */
+export function skewOf(answer: Answer): number | null {
+  if (answer.serverMs === null) return null
+  const apartMs = upstreamNow(answer) + 500 - answer.endedMs
+  return Math.abs(apartMs) < SMALLEST_SKEW_MS ? 0 : apartMs
 }
 
 /** Up to where the cursor of this answer covers: the end of the request and its newest item, with a margin. */

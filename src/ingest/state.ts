@@ -2,11 +2,13 @@
  * What the poller knows and what can happen to it: the vocabulary of the state machine. Owns types and constants.
  * Refuses to do anything; `step.ts` decides, `poller.ts` acts.
  */
+import type { Calendar } from '../core/calendar.ts'
 import type { Disclosure } from '../core/disclosure.ts'
 import type { GapCause } from '../core/event.ts'
 import { type Cause, type JudgeMemory, NOTHING_MET } from '../governor/judge.ts'
 import type { QuotaReset } from '../governor/ledger.ts'
-import type { Pacing } from '../governor/pacing.ts'
+import type { Pacing, PollPlan } from '../governor/pacing.ts'
+import { firstProfile, type Profile } from '../governor/profile.ts'
 import { type RetryAllowance, UNTOUCHED } from '../governor/retry-allowance.ts'
 import type { Rounds } from '../governor/rounds.ts'
 import type { Chance } from '../lifecycle/clock.ts'
@@ -95,6 +97,8 @@ export interface Walk {
   cause: GapCause
   /** For a fill: what its first commit does to the head. Taken out when that commit is queued. */
   firstHead: Commit['head'] | null
+  /** For a fill: the time whose items its poll left out, by upstream's clock, ms since 1970; else null. */
+  unread: { fromMs: number; toMs: number } | null
 }
 
 export interface IngestState {
@@ -109,6 +113,14 @@ export interface IngestState {
   request: { purpose: Purpose; query: ListQuery } | null
   walk: Walk | null
   nextPollMs: number
+  /** What was planned with the last poll. */
+  plan: PollPlan
+  /** The interval that was planned with the poll before it, ms. */
+  intervalBeforeMs: number
+  /** When items arrive, as far as it is learnt. */
+  profile: Profile
+  /** Upstream's clock minus ours by its last good poll, ms; 0 where they agree. */
+  skewMs: number
   /** Nothing is sent before this moment. */
   blockedUntilMs: number
   /** The poll's cursor was refused: the next request asks for a new one. */
@@ -158,8 +170,7 @@ export interface IngestConfig {
   rounds: Rounds | null
   /** How far back the very first start reads, ms. */
   backfillMs: number
-  /** Business days between two moments, for the backfill's arithmetic. */
-  businessDays: (fromMs: number, toMs: number) => number
+  calendar: Calendar
   chance: Chance
 }
 
@@ -217,6 +228,8 @@ export const FILL_MARGIN_MS = 15 * 60_000
 
 /** What a log that was never used says; no request is made before a claim has replaced it. */
 const NOTHING_YET = unusedState('')
+/** What is believed before anything was learnt. */
+export const UNTAUGHT: Profile = firstProfile()
 
 /** The state before anything happened. */
 export function initialState(): IngestState {
@@ -229,6 +242,10 @@ export function initialState(): IngestState {
     request: null,
     walk: null,
     nextPollMs: 0,
+    plan: { intervalMs: 0, pollsUntilReset: 0 },
+    intervalBeforeMs: 0,
+    profile: UNTAUGHT,
+    skewMs: 0,
     blockedUntilMs: 0,
     cursorRefused: false,
     backfillRetryMs: 0,

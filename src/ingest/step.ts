@@ -4,10 +4,11 @@
  */
 import { backoffMs } from '../core/backoff.ts'
 import { flushQueue, nextJob } from './jobs.ts'
+import { situationOf } from './learn.ts'
 import { answerPoll } from './poll.ts'
 import { compareQuota } from './quota-drift.ts'
 import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
-import { initialState } from './state.ts'
+import { initialState, UNTAUGHT } from './state.ts'
 import { answerWalk, wakeWalk } from './walk.ts'
 
 /** Waits after the log did not take a write: a second, doubling up to five minutes. Polls cost units all the same. */
@@ -44,18 +45,22 @@ const claim = (turn: Turn): void => {
 }
 
 const takeOver: Cell<'claimed'> = (turn, { writer }) => {
-  turn.state = { ...turn.state, name: 'catching-up', head: writer.head, ledger: writer.ledger }
+  const { head, ledger } = writer
+  turn.state = { ...turn.state, name: 'catching-up', head, ledger, profile: head.profile ?? UNTAUGHT }
   turn.actions.push({ type: 'await-copy', sequence: writer.head.sequence })
 }
 
 /** What came in since the last poll of whoever led before is asked for at once, where the ledger allows it. */
 const beginPolling = (turn: Turn): void => {
-  const { head, ledger } = turn.state
-  const { lastSpendMs } = head
+  const { lastSpendMs } = turn.state.head
   const { pacing } = turn.config
   turn.state.name = 'polling'
-  const isDue = lastSpendMs === null || pacing.mayPollEarly(ledger, turn.nowMs)
-  turn.state.nextPollMs = isDue ? turn.nowMs : Math.min(turn.nowMs, lastSpendMs) + pacing.pollIntervalMs()
+  turn.state.nextPollMs = turn.nowMs
+  if (lastSpendMs !== null && !pacing.mayPollEarly(situationOf(turn))) {
+    const lastMs = Math.min(turn.nowMs, lastSpendMs)
+    turn.state.plan = pacing.plan({ ...situationOf(turn), nowMs: lastMs })
+    turn.state.nextPollMs = lastMs + turn.state.plan.intervalMs
+  }
   goOn(turn)
 }
 

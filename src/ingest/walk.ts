@@ -10,6 +10,7 @@ import { COMMIT_LIMIT } from '../log/log.ts'
 import type { ListQuery } from '../upstream/client.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { addHeld, latestOf } from './held.ts'
+import { learnFromFill } from './learn.ts'
 import { gapOf, type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { Answer, ReadPage, Turn, Walk } from './state.ts'
 import { HOLD_MS } from './state.ts'
@@ -52,7 +53,9 @@ const PURPOSE_OF = {
 export function startWalk(
   turn: Turn,
   given: Pick<Walk, 'kind' | 'fromMs' | 'toMs'> &
-    Partial<Pick<Walk, 'held' | 'rejected' | 'gapId' | 'cause' | 'firstHead' | 'upToMs' | 'mustMeet'>>,
+    Partial<
+      Pick<Walk, 'held' | 'rejected' | 'gapId' | 'cause' | 'firstHead' | 'upToMs' | 'mustMeet' | 'unread'>
+    >,
 ): void {
   const { kind } = given
   turn.state.walk = {
@@ -73,6 +76,7 @@ export function startWalk(
     gapId: null,
     cause: 'overflow',
     firstHead: null,
+    unread: null,
     ...given,
   }
   turn.state.name = STATE_OF[kind]
@@ -196,6 +200,7 @@ function finishWalk(turn: Turn, walk: Walk): void {
   } else if (walk.kind === 'sweep') publish(turn, { ...common, last: { sweep: null } })
   else if (walk.kind === 'round') publish(turn, { ...common, last: { round: roundAfter(turn, walk) } })
   else publish(turn, { ...common, first: walk.firstHead ?? {} })
+  learnFromFill(turn, walk, false)
   reportWalk(turn, walk, 'done')
   endWalk(turn, walk)
 }
@@ -217,6 +222,7 @@ function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY
     postponeBackfill(turn, walk, retryMs)
     turn.actions.push({ type: 'wake', atMs: turn.state.nextPollMs })
   }
+  learnFromFill(turn, walk, true)
   reportWalk(turn, turn.state.walk ?? walk, reason)
   endWalk(turn, walk)
 }

@@ -5,6 +5,7 @@
  * `test/log/conformance.ts`; a behaviour that an adapter needs and the suite lacks is added to the suite first.
  */
 import type { Committed, Gap, NewEvent } from '../core/event.ts'
+import type { Profile } from '../governor/profile.ts'
 
 /** Why a unit of the upstream quota was spent; the label set of `bridge_poll_requests_total{purpose}`. */
 export const purposes = ['poll', 'fill', 'sweep', 'backfill', 'probe', 'gateway'] as const
@@ -74,6 +75,8 @@ export interface Head {
   sweep: PendingSweep | null
   /** Null before the first item, and where the plan pays for no rounds. */
   round: Round | null
+  /** When items arrive, as far as it was learnt; null before anything was. */
+  profile: Profile | null
 }
 
 /** Units spent, by the hour (ms since 1970 of its start, UTC) and purpose. Hours older than 15 days are dropped. */

@@ -21,6 +21,7 @@ export function unusedState(epoch: string): WriterState {
     backfill: null,
     sweep: null,
     round: null,
+    profile: null,
   }
   return { head, ledger: new Map() }
 }

@@ -3,7 +3,7 @@
  * scenarios are made of. Owns seconds of the London day. Refuses to know what is published.
  */
 import type { SeededChance } from '../core/chance.ts'
-import { intensity } from './data/intensity.ts'
+import { intensity } from '../core/intensity.ts'
 import { secondOfDay } from './london.ts'
 
 /** RNS items of a usual business day. */

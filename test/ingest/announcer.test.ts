@@ -22,7 +22,6 @@ const DAY_MS = 86_400_000
 const config = {
   weeklyQuota: 350,
   quotaReset: 'rolling',
-  pacing: { pollIntervalMs: () => 1000 },
 } as unknown as IngestConfig
 
 function announcing() {

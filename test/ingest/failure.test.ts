@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { fixedPacing } from '../../src/governor/pacing.ts'
+import { createCalendar } from '../../src/core/calendar.ts'
+import { plannedPacing } from '../../src/governor/pacing.ts'
 import { blockAfter, unblock } from '../../src/ingest/failure.ts'
 import { type IngestConfig, initialState, type Turn } from '../../src/ingest/state.ts'
 import type { Failure } from '../../src/upstream/outcome.ts'
@@ -12,8 +13,8 @@ function configOf(weeklyQuota: number): IngestConfig {
   const plan = { pageSize: 100, ratePerSecond: 15, burst: 30, weeklyQuota, quotaReset: 'rolling' as const }
   return {
     ...{ pageSize: plan.pageSize, weeklyQuota, quotaReset: plan.quotaReset },
-    ...{ pacing: fixedPacing(plan), breathMs: 2000, rounds: null, backfillMs: 0 },
-    businessDays: () => 0,
+    ...{ pacing: plannedPacing(plan, createCalendar()), breathMs: 2000, rounds: null, backfillMs: 0 },
+    calendar: createCalendar(),
     chance: () => 0.5,
   }
 }
@@ -48,7 +49,7 @@ function poller(weeklyQuota = 1_000_000) {
       return turn.actions
     },
     get intervalMs() {
-      return turn.config.pacing.pollIntervalMs()
+      return turn.config.pacing.meanIntervalMs
     },
   }
 }

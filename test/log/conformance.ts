@@ -82,6 +82,7 @@ export function describeLog(name: string, open: OpenLog): void {
           backfill: null,
           sweep: null,
           round: null,
+          profile: null,
         })
         expect(state.ledger.size).toBe(0)
       })

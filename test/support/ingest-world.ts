@@ -3,13 +3,14 @@
  * can lose its answer, a process that can die. Owns the simulation and its own count of the truth. Everything is
  * drawn from one seed, so a failing run can be run again.
  */
+import { createCalendar } from '../../src/core/calendar.ts'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { isoSeconds } from '../../src/core/dates.ts'
 import { contentHash } from '../../src/core/disclosure.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import { isGap } from '../../src/core/event.ts'
 import type { QuotaReset } from '../../src/governor/ledger.ts'
-import { fixedPacing } from '../../src/governor/pacing.ts'
+import { plannedPacing } from '../../src/governor/pacing.ts'
 import { roundsOf } from '../../src/governor/rounds.ts'
 import { readItems, type Standing } from '../../src/ingest/read-page.ts'
 import {
@@ -73,6 +74,8 @@ export interface WorldOptions {
   cursorsRefusedAtMs?: number
 }
 
+const calendar = createCalendar()
+
 interface Scheduled {
   atMs: number
   order: number
@@ -125,14 +128,11 @@ export class World {
     const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30, quotaReset = 'rolling' } = options
     const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset }
     this.config = {
-      pageSize,
-      weeklyQuota,
-      quotaReset,
-      pacing: fixedPacing(plan),
+      ...{ pageSize, weeklyQuota, quotaReset, calendar },
+      pacing: plannedPacing(plan, calendar),
       breathMs: (burst / ratePerSecond) * 1000,
       rounds: roundsOf(plan),
       backfillMs: options.backfillMs ?? 0,
-      businessDays: (fromMs, toMs) => Math.ceil((toMs - fromMs) / 86_400_000),
       chance: () => this.chance.next(),
     }
     this.store = {
