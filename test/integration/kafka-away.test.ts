@@ -135,4 +135,34 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       await elections.close()
     }
   })
+  it('a leader whose broker was killed and is back leads again at once, not after a session', async () => {
+    const { logger, lines } = keepingLogger()
+    const elections = groupElections({
+      openSession: kafkaSessions(
+        { brokers: cluster.brokers, clientId: 'killed', tls: null, sasl: null },
+        logger,
+      ),
+      clock: systemClock,
+      logger,
+      groupId: uniqueName('killed'),
+      topic: await createTopic(kafkaClient(cluster.brokers)),
+    })
+    const [node] = cluster.nodes
+    try {
+      const { signal } = new AbortController()
+      const { lost } = await elections.campaign(signal)
+      await node?.kill()
+      // It has given up what it had, so it comes back as somebody else.
+      await eventually(
+        () => lines.some(({ event }) => event === 'leader.group_away') && lost.aborted,
+        (away) => away,
+      )
+      await node?.start()
+      const backMs = performance.now()
+      expect((await elections.campaign(signal)).lost.aborted).toBe(false)
+      expect(performance.now() - backMs).toBeLessThan(SESSION_MS)
+    } finally {
+      await elections.close()
+    }
+  })
 })

@@ -45,6 +45,7 @@ export interface KafkaJsBroker {
   }): Promise<{ producerId: string; producerEpoch: number }>
   addPartitionsToTxn(partitions: AddedPartitions): Promise<unknown>
   heartbeat(member: { groupId: string; groupGenerationId: number; memberId: string }): Promise<unknown>
+  leaveGroup(member: { groupId: string; memberId: string }): Promise<unknown>
   endTxn(transaction: {
     transactionalId: string
     producerId: string
@@ -138,6 +139,8 @@ export interface PartitionClient {
    * that transactional id.
    */
   decide(transactionalId: string, topic: string, end: 'commit' | 'abort'): Promise<void>
+  /** Takes a member out of its group; one that the group does not know is out already. */
+  leaveGroup(groupId: string, memberId: string): Promise<void>
 }
 
 /** Questions about the rights of this user, which change nothing. */
@@ -231,6 +234,12 @@ export function createPartitionClient(options: ClusterOptions): PartitionClient 
       const nobody = { transactionalId, producerId: '-1', producerEpoch: 0 }
       const asked = topics.map((topic) => ({ topic, partitions: [0] }))
       await expecting('INVALID_PRODUCER_ID_MAPPING', broker.addPartitionsToTxn({ ...nobody, topics: asked }))
+    },
+    async leaveGroup(groupId, memberId) {
+      await cluster.connect()
+      await cluster.refreshMetadata()
+      const broker = await cluster.findGroupCoordinator({ groupId, coordinatorType: MEMBERS })
+      await expecting('UNKNOWN_MEMBER_ID', broker.leaveGroup({ groupId, memberId }))
     },
     async askToJoin(groupId) {
       await cluster.connect()

@@ -3,8 +3,8 @@
  * partition means: `leader.ts` does.
  */
 import type { Consumer } from 'kafkajs'
-import type { Clock } from '../../lifecycle/clock.ts'
-import type { OpenSession } from './client.ts'
+import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import type { KafkaSession, OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { type Candidacy, leaderAssigner } from './leader-assigner.ts'
 
@@ -16,9 +16,11 @@ const HEARTBEAT_MS = 300
 const FETCH_WAIT_MS = 100
 /**
  * How long a rebalance waits for members that do not answer, ms: ten beats. A broker that comes back waits as long for
- * the members that it had, who come back as new ones; polling is to go on within five seconds.
+ * the members that it had, where they could not be taken out; polling is to go on within five seconds.
  */
 const REBALANCE_MS = 3_000
+/** Between two tries to take out the member that this process was, ms. */
+const TAKE_OUT_PAUSE_MS = 100
 /** Leaving takes 0.2–0.3 s; the session's end does it otherwise. */
 const LEAVE_LIMIT_MS = 2_000
 
@@ -35,6 +37,8 @@ export interface GroupPlace {
 export interface Membership {
   /** What it says of itself, asked at each join. */
   candidacy(): Candidacy
+  /** Under which id this process was a member before and did not leave; null where it was none. */
+  formerId(): string | null
   /** The group has answered a join: whether this member holds the partition. */
   joined(memberId: string, holds: boolean): void
   /** The group has answered a beat. */
@@ -72,6 +76,9 @@ export async function beMember(
   })
   consumer.on(consumer.events.HEARTBEAT, membership.heard)
   consumer.on(consumer.events.REBALANCING, membership.rebalancing)
+  const ended = new AbortController()
+  const formerId = membership.formerId()
+  if (formerId !== null) void takeOut(formerId, { session, clock, groupId }, ended.signal)
   const begun = begin(consumer, topic)
   const leave = async (): Promise<void> => {
     // kafkajs only leaves when it has joined: else the others would wait for a member that is gone.
@@ -85,7 +92,28 @@ export async function beMember(
     // What fails here ends with the session, and the group forgets this member when its own time is over.
     await within(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
   } finally {
+    ended.abort()
     session.end()
+  }
+}
+
+/**
+ * Takes the member that this process was out of the group, beside the joining: brokers that come back remember it, and
+ * the group would wait a session for it. Never throws: where it does not succeed, the wait does the same.
+ */
+async function takeOut(
+  formerId: string,
+  { session, clock, groupId }: { session: KafkaSession; clock: Clock; groupId: string },
+  ended: AbortSignal,
+): Promise<void> {
+  const untilMs = clock.now() + SESSION_MS
+  while (!ended.aborted && clock.now() < untilMs) {
+    try {
+      return await session.partitions.leaveGroup(groupId, formerId)
+    } catch {
+      // Kafka is away, or its group is not there yet: whoever joins says so.
+      await sleep(clock, TAKE_OUT_PAUSE_MS, ended)
+    }
   }
 }
 

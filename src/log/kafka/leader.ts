@@ -49,6 +49,7 @@ export function groupElections(parts: ElectionParts): Elections {
   let sinceMs = 0
   let tenure: Tenure | null = null
   let heardMs = 0
+  let formerId: string | null = null
   let cancelLease = (): void => undefined
   let won = Promise.withResolvers<Tenure>()
   let candidacy: { leaving: AbortController; left: Promise<void> } | null = null
@@ -75,6 +76,7 @@ export function groupElections(parts: ElectionParts): Elections {
   const joined = (memberId: string, holds: boolean): void => {
     if (failing) logger.info('leader.group_back', { name: parts.groupId })
     failing = false
+    formerId = memberId
     if (tenure !== null && tenure.memberId !== memberId) lose('the group has forgotten this process')
     if (!holds) lose('the group has given the partition to another process')
     const begins = holds && tenure === null
@@ -89,6 +91,7 @@ export function groupElections(parts: ElectionParts): Elections {
       if (!recent()) lose('the group has not been heard for a session')
       return { holds: tenure !== null, sinceMs }
     },
+    formerId: () => formerId,
     joined,
     heard,
     // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.

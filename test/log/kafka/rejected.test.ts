@@ -26,6 +26,7 @@ function topicOf(texts: readonly string[]): { partitions: PartitionClient; readC
     offsets: async () => ({ earliest: 0, lastStable: texts.length, end: texts.length }),
     undecided: async () => [],
     decide: async () => undefined,
+    leaveGroup: async () => undefined,
   }
   return { partitions, readCount: () => read }
 }

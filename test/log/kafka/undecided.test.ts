@@ -49,6 +49,7 @@ function over(topics: Record<string, Lying>): { parts: DecidingParts; decisions:
     async decide(_, topic, end) {
       decisions.push([topic, end])
     },
+    leaveGroup: async () => undefined,
   }
   const read: DecidingParts['read'] = (_, work) => work(partitions)
   return {
