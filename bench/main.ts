@@ -13,6 +13,7 @@ import { ingestTable } from './ingest.ts'
 import { judgeTable } from './judge.ts'
 import { kafkaLogLines } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
+import { pollingTable } from './polling.ts'
 import { demoFigures, startFigures } from './process.ts'
 import { rebuildFigures } from './rebuild.ts'
 import { machineLine, withBlock } from './support/benchmarks-page.ts'
@@ -43,13 +44,14 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   failover: failoverTable,
   ingest: ingestTable,
   judge: judgeTable,
+  polling: () => pollingTable(flags.trace),
   rebuild: async () => lines(await rebuildFigures()),
   idle: async (runs) => lines(await idleFigures(runs)),
   tail: async (runs) => lines(await tailFigures(runs)),
 }
 
 const { values: flags, positionals } = parseArgs({
-  options: { write: { type: 'boolean', default: false } },
+  options: { write: { type: 'boolean', default: false }, trace: { type: 'string' } },
   allowPositionals: true,
 })
 const [wanted = 'all', runsGiven] = positionals

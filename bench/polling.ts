@@ -1,0 +1,215 @@
+/**
+ * `npm run bench -- polling`: weeks of polling, simulated, on every plan and three traces, beside even polling, the √ rule and
+ * the best timetable of as many polls. Owns the table and its goals. Refuses network and real time.
+ */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { createCalendar } from '../src/core/calendar.ts'
+import { plans } from '../src/core/plans.ts'
+import type { Arrivals } from '../src/governor/optimum.ts'
+import { plannedPacing } from '../src/governor/pacing.ts'
+import { type Simulated, simulate } from './support/polling-simulation.ts'
+import { fileTrace, modelTrace, sandboxTrace, shifted, type Trace } from './support/polling-traces.ts'
+import {
+  clairvoyantMean,
+  delaysOf,
+  evenPolls,
+  evenPollsInHours,
+  rootPolls,
+  timetablePolls,
+  typicalWeek,
+} from './support/polling-yardsticks.ts'
+
+const DAY_MS = 86_400_000
+const WEEK_MS = 7 * DAY_MS
+const HOUR_MS = 3_600_000
+/** The week that is learnt from, and those that are judged. */
+const WEEKS = 3
+/** So many weeks stand for what is expected: with fewer a timetable would fit their accidents. */
+const EXPECTED_WEEKS = 60
+const NAMES = ['free', 'lite', 'advanced', 'ultimate'] as const
+const GOAL_OPTIMUM = 1.1
+const GOAL_EVEN = 0.75
+const GOAL_BURSTS = 0.05
+const GOAL_USED = 0.98
+
+const calendar = createCalendar()
+const START_MS = calendar.momentMs('2026-09-07', 0)
+
+/** A trace with the week that it stands for. */
+interface Judged {
+  trace: Trace
+  week: Arrivals
+}
+
+interface Row {
+  cells: (string | number)[]
+  ratio: number
+}
+
+/** The lines to print; with the text of a CSV file only its trace, else the three of the issue. */
+export async function pollingTable(file?: string): Promise<string[]> {
+  const judged = file === undefined ? builtIn() : [ofFile(file)]
+  const head = [
+    'trace',
+    'plan',
+    'polls/wk',
+    'mean s',
+    'p99 s',
+    'best s',
+    'ratio',
+    '√ s',
+    'even s',
+    'foresight s',
+  ]
+  const tail = ['bursts over', 'not filled', 'units/wk, most']
+  const rows = judged.flatMap((one) => NAMES.map((name) => rowOf(one, name)))
+  const worst = Math.max(...rows.map(({ ratio }) => ratio))
+  return [
+    `weeks of ${WEEKS - 1} judged after one of learning; mean delay from visible to polled, seconds`,
+    ...table([[...head, ...tail], ...rows.map(({ cells }) => cells)]),
+    `over the best timetable: ${worst.toFixed(2)} at most, goal at most ${GOAL_OPTIMUM}: ${verdict(worst <= GOAL_OPTIMUM)}`,
+    ...(file === undefined ? goalLines(judged) : []),
+  ]
+}
+
+function builtIn(): Judged[] {
+  const model = modelTrace(1, START_MS, WEEKS * 7)
+  const modelWeek = modelTrace(5, START_MS, EXPECTED_WEEKS * 7)
+  const sandbox = sandboxTrace(2, START_MS, WEEKS * 7)
+  const sandboxWeek = sandboxTrace(6, START_MS, EXPECTED_WEEKS * 7)
+  return [
+    { trace: model, week: typicalWeek(modelWeek, calendar) },
+    { trace: sandbox, week: typicalWeek(sandboxWeek, calendar) },
+    {
+      trace: shifted(model, 'shifted', HOUR_MS),
+      week: typicalWeek(shifted(modelWeek, 'shifted', HOUR_MS), calendar),
+    },
+  ]
+}
+
+function ofFile(path: string): Judged {
+  const trace = fileTrace(basename(path), readFileSync(path, 'utf8'))
+  return { trace, week: typicalWeek(trace, calendar) }
+}
+
+function simulated(trace: Trace, name: (typeof NAMES)[number], fixedReset = false): Simulated {
+  const quotaReset = fixedReset ? { minutesAfterMonday: 0 } : ('rolling' as const)
+  const plan = { ...plans[name], quotaReset }
+  return simulate(trace, plan, plannedPacing(plan, calendar), calendar)
+}
+
+function rowOf({ trace, week }: Judged, name: (typeof NAMES)[number]): Row {
+  const { polls, unfilled, spent } = simulated(trace, name)
+  const { startMs, endMs } = trace
+  const fromMs = endMs - startMs > WEEK_MS ? startMs + WEEK_MS : startMs
+  const range = { fromMs, toMs: endMs }
+  const weeks = (endMs - fromMs) / WEEK_MS
+  const judged = polls.filter(({ atMs }) => atMs >= fromMs)
+  const aWeek = judged.length / weeks
+  const own = delaysOf(trace, pollsOf(judged), range)
+  const best = delaysOf(trace, timetablePolls(calendar, week, range, aWeek), range).mean
+  const bursts = burstsOver(trace, judged, plans[name].pageSize, fromMs)
+  const cells = [
+    trace.name,
+    name,
+    Math.round(aWeek),
+    own.mean.toFixed(1),
+    own.p99.toFixed(0),
+    best.toFixed(1),
+    (own.mean / best).toFixed(3),
+    delaysOf(trace, rootPolls(calendar, fromMs, endMs, aWeek), range).mean.toFixed(1),
+    delaysOf(trace, evenPolls(fromMs, endMs, aWeek), range).mean.toFixed(1),
+    clairvoyantMean(trace, judged.length, range).toFixed(1),
+    `${(bursts * 100).toFixed(0)} %`,
+    unfilled,
+    mostInAWeek(spent),
+  ]
+  return { cells, ratio: own.mean / best }
+}
+
+function goalLines(judged: readonly Judged[]): string[] {
+  const lines: string[] = []
+  for (const { trace } of judged.slice(0, 2)) {
+    const { polls } = simulated(trace, 'advanced')
+    const fromMs = trace.startMs + WEEK_MS
+    const range = { fromMs, toMs: trace.endMs }
+    const own = polls.filter(({ atMs }) => atMs >= fromMs)
+    const aWeek = own.length / (WEEKS - 1)
+    const isOpen = (ms: number): boolean => {
+      const window = calendar.releaseWindow(calendar.londonDate(ms))
+      return window !== null && ms >= window.fromMs && ms < window.toMs
+    }
+    const even = evenPollsInHours(calendar, fromMs, trace.endMs, aWeek)
+    const share =
+      delaysOf(trace, pollsOf(own), range, isOpen).mean / delaysOf(trace, even, range, isOpen).mean
+    lines.push(
+      `${trace.name}, advanced, items of business hours, over even polling inside them: ${share.toFixed(2)}, goal at most ${GOAL_EVEN}: ${verdict(share <= GOAL_EVEN)}`,
+    )
+    const ultimate = simulated(trace, 'ultimate').polls.filter(({ atMs }) => atMs >= fromMs)
+    const over = burstsOver(trace, ultimate, plans.ultimate.pageSize, fromMs)
+    lines.push(
+      `${trace.name}, ultimate, bursts with an overflow: ${(over * 100).toFixed(0)} %, goal at most ${GOAL_BURSTS * 100} %: ${verdict(over <= GOAL_BURSTS)}`,
+    )
+    for (const name of NAMES) {
+      const { leftAtResets } = simulated(trace, name, true)
+      const used = 1 - Math.max(...leftAtResets.slice(1))
+      lines.push(
+        `${trace.name}, ${name}, reset on Mondays, used by then: ${(used * 100).toFixed(1)} %, goal at least ${GOAL_USED * 100} %: ${verdict(used >= GOAL_USED)}`,
+      )
+    }
+  }
+  return lines
+}
+
+/** Share of the bursts in which a poll brought more than a page. */
+function burstsOver(
+  { endMs, shiftMs }: Trace,
+  polls: readonly { atMs: number; items: number }[],
+  pageSize: number,
+  fromMs: number,
+): number {
+  let [bursts, over] = [0, 0]
+  for (let ms = fromMs + DAY_MS / 2; ms < endMs; ms += DAY_MS) {
+    const date = calendar.londonDate(ms)
+    if (!calendar.isBusinessDay(date)) continue
+    for (const minute of [420, 430]) {
+      const startMs = calendar.momentMs(date, minute) + shiftMs
+      const first = polls.filter(({ atMs }) => atMs > startMs && atMs < startMs + 10 * 60_000)
+      bursts += 1
+      if (first.some(({ items }) => items > pageSize)) over += 1
+    }
+  }
+  return over / Math.max(1, bursts)
+}
+
+function mostInAWeek(spent: Simulated['spent']): number {
+  let [most, units, first] = [0, 0, 0]
+  for (const one of spent) {
+    units += one.units
+    for (; (spent[first]?.atMs ?? 0) <= one.atMs - WEEK_MS; first++) units -= spent[first]?.units ?? 0
+    most = Math.max(most, units)
+  }
+  return most
+}
+
+function pollsOf(polls: readonly { atMs: number }[]): number[] {
+  return polls.map(({ atMs }) => atMs)
+}
+
+function verdict(met: boolean): string {
+  return met ? 'met' : 'MISSED'
+}
+
+function table(rows: readonly (readonly (string | number)[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => String(row[column]).length)),
+  )
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column < 2 ? String(cell).padEnd(widths[column] ?? 0) : String(cell).padStart(widths[column] ?? 0),
+      )
+      .join('  '),
+  )
+}

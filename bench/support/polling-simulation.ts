@@ -1,0 +1,140 @@
+/**
+ * Weeks of polling in no time: a poller that asks a policy when to poll next, over a trace. Owns what polls see, what fills,
+ * sweeps and rounds cost, and the ledger. Refuses to decide anything. Close to the real state machine, which the tests
+ * run in simulated weeks; here only times and counts are kept.
+ */
+import type { Calendar } from '../../src/core/calendar.ts'
+import type { PlanLimits } from '../../src/core/plans.ts'
+import { learn } from '../../src/governor/learning.ts'
+import { type QuotaReset, quotaAt } from '../../src/governor/ledger.ts'
+import type { Pacing } from '../../src/governor/pacing.ts'
+import { firstProfile, type Profile } from '../../src/governor/profile.ts'
+import { roundsOf } from '../../src/governor/rounds.ts'
+import type { Purpose } from '../../src/log/log.ts'
+import type { Trace } from './polling-traces.ts'
+
+const HOUR_MS = 3_600_000
+const FILL_MARGIN_MS = 15 * 60_000
+const SWEEP_MARGIN_MS = 2 * 60_000
+const SWEEP_QUIET_MS = 20_000
+const BURST_ITEMS = 20
+const BURST_MS = 20_000
+
+/** One poll: how much it found at once. */
+export interface SimulatedPoll {
+  atMs: number
+  items: number
+}
+
+/** What came of it. */
+export interface Simulated {
+  polls: SimulatedPoll[]
+  /** Units of all purposes, and when. */
+  spent: { atMs: number; units: number; purpose: Purpose }[]
+  /** Overflows that no unit was left to fill. */
+  unfilled: number
+  /** Units left at each fixed reset, as a share of the quota. */
+  leftAtResets: number[]
+  profile: Profile
+}
+
+type Situation = { ledger: Map<number, Partial<Record<Purpose, number>>>; profile: Profile; nowMs: number }
+
+/** Polls at the moments that the pacing gives, from the trace's start to its end. */
+export function simulate(
+  trace: Trace,
+  plan: PlanLimits & { quotaReset: QuotaReset },
+  pacing: Pacing,
+  calendar: Calendar,
+): Simulated {
+  const { visibleMs, startMs, endMs, stampOffMs } = trace
+  const rounds = roundsOf(plan)
+  const result: Simulated = { polls: [], spent: [], unfilled: 0, leftAtResets: [], profile: firstProfile() }
+  const state: Situation = { ledger: new Map(), profile: firstProfile(), nowMs: startMs }
+  let seen = 0
+  let lastMs = startMs
+  let sweepFromMs: number | null = null
+  let roundFromMs: number | null = null
+  let roundDueMs = Number.POSITIVE_INFINITY
+  let resetMs = quotaAt(state.ledger, plan.weeklyQuota, plan.quotaReset, startMs).resetMs
+
+  const spend = (units: number, purpose: Purpose): void => {
+    const hourMs = Math.floor(state.nowMs / HOUR_MS) * HOUR_MS
+    const hour = state.ledger.get(hourMs) ?? {}
+    state.ledger.set(hourMs, { ...hour, [purpose]: (hour[purpose] ?? 0) + units })
+    result.spent.push({ atMs: state.nowMs, units, purpose })
+  }
+  /** Walks page by page, as far as it is paid for. */
+  const walk = (items: number, purpose: 'fill' | 'sweep'): boolean => {
+    const pages = Math.max(1, Math.ceil(items / plan.pageSize))
+    const may = purpose === 'fill' ? pacing.mayWalk : pacing.maySweep
+    for (let page = 0; page < pages; page++) {
+      if (!may(state.ledger, state.nowMs)) return false
+      spend(1, purpose)
+    }
+    return true
+  }
+  const since = (fromMs: number): number => seen - placeOf(visibleMs, fromMs)
+  const sweepIfDue = (): void => {
+    if (rounds === null) return
+    if (sweepFromMs !== null && since(state.nowMs - SWEEP_QUIET_MS) < BURST_ITEMS) {
+      walk(since(sweepFromMs), 'sweep')
+      sweepFromMs = null
+    }
+    if (roundFromMs !== null && state.nowMs >= roundDueMs) {
+      walk(since(roundFromMs - rounds.reachMs), 'sweep')
+      roundFromMs = null
+    }
+  }
+  const poll = (): void => {
+    spend(1, 'poll')
+    const before = seen
+    seen = placeOf(visibleMs, state.nowMs)
+    const items = seen - before
+    result.polls.push({ atMs: state.nowMs, items })
+    const overflowed = items > plan.pageSize
+    const filled = !overflowed || walk(since(lastMs - FILL_MARGIN_MS), 'fill')
+    if (!filled) result.unfilled += 1
+    if (items > 0 && since(state.nowMs - BURST_MS) >= BURST_ITEMS) sweepFromMs ??= lastMs - SWEEP_MARGIN_MS
+    if (items > 0 && rounds !== null && roundFromMs === null) {
+      roundFromMs = lastMs
+      roundDueMs = state.nowMs + rounds.everyMs
+    }
+    const found = filled ? visibleMs.slice(before, seen) : visibleMs.slice(seen - plan.pageSize, seen)
+    state.profile = learn(state.profile, calendar, {
+      fromMs: lastMs,
+      toMs: state.nowMs,
+      timesMs: found.map((ms) => Math.floor((ms + stampOffMs) / 1000) * 1000),
+      atLeast: !filled,
+    })
+    lastMs = state.nowMs
+  }
+
+  while (state.nowMs < endMs) {
+    if (pacing.mayRequest(state.ledger, state.nowMs)) {
+      poll()
+      sweepIfDue()
+      state.nowMs += Math.ceil(pacing.plan({ ...state, skewMs: 0 }).intervalMs)
+    } else {
+      state.nowMs = quotaAt(state.ledger, plan.weeklyQuota, plan.quotaReset, state.nowMs).resetMs
+    }
+    if (plan.quotaReset !== 'rolling' && state.nowMs >= resetMs) {
+      const { remaining } = quotaAt(state.ledger, plan.weeklyQuota, plan.quotaReset, resetMs - 1)
+      result.leftAtResets.push(remaining / plan.weeklyQuota)
+      resetMs = quotaAt(state.ledger, plan.weeklyQuota, plan.quotaReset, state.nowMs).resetMs
+    }
+  }
+  return { ...result, profile: state.profile }
+}
+
+/** How many moments are before `ms`. */
+export function placeOf(moments: readonly number[], ms: number): number {
+  let low = 0
+  let high = moments.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((moments[middle] ?? 0) < ms) low = middle + 1
+    else high = middle
+  }
+  return low
+}
