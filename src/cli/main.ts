@@ -37,6 +37,10 @@ const commands: Record<string, Command> = {
     does: 'check settings, machine, upstream, key and a running bridge; says what to do',
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
+  plan: {
+    does: "the week's polls as they would be planned, with delays and risks; spends nothing",
+    load: async () => (await import('./plan.ts')).planCommand,
+  },
   tail: {
     does: "follow a running bridge's stream in the terminal",
     load: async () => (await import('./tail.ts')).tailCommand,

@@ -41,6 +41,8 @@ export interface Settings {
   kafka: KafkaSettings | null
   /** null without the role `poller`. */
   upstream: UpstreamSettings | null
+  /** The upstream plan, also where there is no upstream. */
+  plan: UpstreamPlan
   /** What stands for `native` in the items of the log, so on every node that reads them. */
   native: {
     /** The live service's word, in parameter names. */
@@ -187,6 +189,7 @@ function groupSettings(
     dataDir: given(values.BRIDGE_DATA_DIR),
     kafka,
     upstream: upstreamSettings(values),
+    plan: upstreamPlan(values),
     native: { word: nativeWord, kind: nativeWord.charAt(0).toUpperCase() + nativeWord.slice(1) },
     backfillMs: given(values.BRIDGE_BACKFILL),
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
@@ -213,18 +216,18 @@ function given<T>(value: T | undefined): T {
 function upstreamSettings(values: SettingValues): UpstreamSettings | null {
   const { BRIDGE_UPSTREAM_URL: url, BRIDGE_UPSTREAM_KEY: key } = values
   if (url === undefined || key === undefined) return null
+  return { url, key, plan: upstreamPlan(values) }
+}
+
+function upstreamPlan(values: SettingValues): UpstreamPlan {
   const name = given(values.BRIDGE_UPSTREAM_PLAN)
   return {
-    url,
-    key,
-    plan: {
-      name,
-      ratePerSecond: values.BRIDGE_UPSTREAM_RATE ?? plans[name].ratePerSecond,
-      burst: values.BRIDGE_UPSTREAM_BURST ?? plans[name].burst,
-      weeklyQuota: values.BRIDGE_UPSTREAM_WEEKLY_QUOTA ?? plans[name].weeklyQuota,
-      pageSize: values.BRIDGE_UPSTREAM_PAGE_SIZE ?? plans[name].pageSize,
-      quotaReset: given(values.BRIDGE_UPSTREAM_QUOTA_RESET),
-    },
+    name,
+    ratePerSecond: values.BRIDGE_UPSTREAM_RATE ?? plans[name].ratePerSecond,
+    burst: values.BRIDGE_UPSTREAM_BURST ?? plans[name].burst,
+    weeklyQuota: values.BRIDGE_UPSTREAM_WEEKLY_QUOTA ?? plans[name].weeklyQuota,
+    pageSize: values.BRIDGE_UPSTREAM_PAGE_SIZE ?? plans[name].pageSize,
+    quotaReset: given(values.BRIDGE_UPSTREAM_QUOTA_RESET),
   }
 }
 

@@ -1,0 +1,143 @@
+/**
+ * `bridge plan`: the week's polls as they would be planned, before any is made. Owns the words and the chart. Refuses to send
+ * anything: it spends no unit and needs neither address nor key.
+ */
+import { readFileSync } from 'node:fs'
+import { isoSeconds } from '../core/dates.ts'
+import { BridgeError } from '../errors.ts'
+import { firstProfile } from '../governor/profile.ts'
+import {
+  type Comparison,
+  comparison,
+  type PlannedHour,
+  plannedPolls,
+  type WeekPlan,
+  weekPlan,
+} from '../governor/week-plan.ts'
+import { loadCalendar } from '../settings/calendar-file.ts'
+import { examineSettings, type UpstreamPlan } from '../settings/settings.ts'
+import { asksForHelp, readFlags } from './arguments.ts'
+import type { CommandContext } from './context.ts'
+import { type Paint, painter } from './terminal.ts'
+
+const DAY_MS = 86_400_000
+const WEEK_S = 604_800
+/** Characters of the longest bar. */
+const BAR = 32
+/** Only what the plan is made of must be right. */
+const NEEDED =
+  /^BRIDGE_(UPSTREAM_(PLAN|RATE|BURST|WEEKLY_QUOTA|PAGE_SIZE|QUOTA_RESET)|CALENDAR_FILE)(_FILE)?$/
+
+const flags = { json: { type: 'boolean' }, compare: { type: 'boolean' } } as const
+
+const HELP = `bridge plan: the polls of a week as they would be planned; spends nothing, asks nobody
+
+A row an hour of London, averages of the business days of the seven days from tomorrow on: polls and
+items, mean and worst delay from an item's appearance to its poll, the risk that one poll meets
+more than a page. What is expected comes from the shipped table; a running bridge goes on learning.
+Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides, BRIDGE_CALENDAR_FILE).
+  --compare   beside as many polls placed evenly, evenly in the release hours, and by the best timetable
+  --json      everything as one line of JSON`
+
+/** Prints the plan. */
+export async function planCommand(args: string[], context: CommandContext): Promise<void> {
+  const { stdout, clock, colour, env } = context
+  if (asksForHelp(args)) {
+    stdout(HELP)
+    return
+  }
+  const values = readFlags('plan', args, flags)
+  const { settings, errors } = examineSettings(env, (path) => readFileSync(path, 'utf8'))
+  const wrong = errors.filter(({ field }) => NEEDED.test(field))
+  if (wrong.length > 0) {
+    throw new BridgeError('settings', 'settings of the plan are wrong', {
+      errors: wrong,
+      hint: 'Every setting, its default and its meaning: docs/configuration.md',
+    })
+  }
+  const { plan } = settings
+  refuseEveryPoll(plan)
+  const calendar = loadCalendar(settings.calendarFile)
+  const fromMs = calendar.momentMs(calendar.londonDate(clock.now() + DAY_MS), 0)
+  const profile = firstProfile()
+  const pollsMs = plannedPolls(plan, profile, calendar, fromMs)
+  const week = weekPlan(plan, profile, calendar, pollsMs)
+  const compared = values.compare === true ? comparison(profile, calendar, pollsMs) : null
+  if (values.json === true) {
+    const { fromMs: _fromMs, ...rest } = week
+    stdout(
+      JSON.stringify({
+        plan: plan.name,
+        weeklyQuota: plan.weeklyQuota,
+        from: isoSeconds(fromMs),
+        ...rest,
+        ...(compared !== null && { compared }),
+      }),
+    )
+    return
+  }
+  for (const line of planLines(plan, week, compared, painter(colour))) stdout(line)
+}
+
+/** With units for a poll a second there is nothing to plan, and a week of them is no table. */
+function refuseEveryPoll({ weeklyQuota }: UpstreamPlan): void {
+  if (weeklyQuota < WEEK_S / 5) return
+  throw new BridgeError(
+    'settings',
+    `a weekly quota of ${weeklyQuota} pays for a poll every few seconds: nothing needs planning`,
+    {
+      hint: 'Set BRIDGE_UPSTREAM_WEEKLY_QUOTA to what your key has, or leave it out to take the figure of the plan.',
+    },
+  )
+}
+
+function planLines(plan: UpstreamPlan, week: WeekPlan, compared: Comparison | null, paint: Paint): string[] {
+  const most = Math.max(...week.hours.map(({ polls }) => polls))
+  const open = week.hours.filter(({ isOpen }) => isOpen)
+  const closed = week.hours.filter(({ isOpen }) => !isOpen)
+  const head = '  hour  polls  items  mean delay  worst  overflow'
+  return [
+    `plan ${plan.name}: ${plan.weeklyQuota} units a week, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
+    `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left; mean delay ${seconds(week.meanDelayS)}`,
+    '',
+    paint('soft', `business days\n${head}`),
+    ...open.map((hour) => hourLine(hour, most, paint)),
+    ...(closed.length === 0 ? [] : ['', paint('soft', 'closed days'), closedLine(closed)]),
+    ...(compared === null ? [] : ['', ...comparedLines(week, compared)]),
+  ]
+}
+
+function hourLine(hour: PlannedHour, most: number, paint: Paint): string {
+  const risk = hour.overflowRisk < 0.0005 ? '–' : `${(hour.overflowRisk * 100).toFixed(1)} %`
+  const cells = [
+    `  ${String(hour.hour).padStart(2, '0')}:00`.padEnd(6),
+    hour.polls.toFixed(1).padStart(6),
+    hour.items.toFixed(hour.items < 10 ? 1 : 0).padStart(6),
+    seconds(hour.meanDelayS).padStart(11),
+    seconds(hour.worstDelayS).padStart(7),
+    risk.padStart(9),
+  ]
+  return `${cells.join(' ')}  ${paint('strong', '█'.repeat(Math.round((hour.polls / most) * BAR)))}`
+}
+
+function closedLine(hours: readonly PlannedHour[]): string {
+  const polls = hours.reduce((sum, hour) => sum + hour.polls, 0)
+  const worst = Math.max(...hours.map(({ worstDelayS }) => worstDelayS))
+  return `  ${polls.toFixed(1)} polls a day, worst delay ${seconds(worst)}`
+}
+
+function comparedLines(week: WeekPlan, { evenS, evenInHoursS, bestS }: Comparison): string[] {
+  const line = (name: string, delayS: number): string =>
+    `  ${name.padEnd(34)} ${seconds(delayS).padStart(8)}   ${(week.meanDelayS / delayS).toFixed(2)} of it is planned`
+  return [
+    'mean delay of as many polls',
+    line('evenly, round the clock', evenS),
+    line('evenly in the release hours', evenInHoursS),
+    line('by the best timetable there is', bestS),
+  ]
+}
+
+function seconds(value: number): string {
+  if (value >= 5400) return `${(value / 3600).toFixed(1)} h`
+  return value >= 90 ? `${(value / 60).toFixed(1)} min` : `${value.toFixed(1)} s`
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { planCommand } from '../../src/cli/plan.ts'
+import { testContext } from './command-context.ts'
+
+async function run(args: string[], env: Record<string, string> = {}): Promise<string[]> {
+  const { context, stdout } = testContext(env)
+  await planCommand(args, context)
+  return stdout.join('\n').split('\n')
+}
+
+test('the plan needs neither address nor key, and never takes more units than the week has', async () => {
+  const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
+  const plan = JSON.parse(line)
+  expect(plan).toMatchObject({ plan: 'free', weeklyQuota: 350, kept: 70 })
+  expect(plan.polls + plan.kept + plan.left).toBeLessThanOrEqual(350)
+  expect(plan.polls).toBeGreaterThan(200)
+  expect(plan.hours.filter(({ isOpen }: { isOpen: boolean }) => isOpen)).toHaveLength(24)
+})
+
+test('a person sees a row an hour, and beside it as many polls placed otherwise', async () => {
+  const lines = await run(['--compare'], { BRIDGE_UPSTREAM_PLAN: 'lite' })
+  expect(lines[0]).toContain('plan lite: 1500 units a week, pages of 50')
+  expect(lines.filter((line) => /^ {2}\d\d:00 /.test(line))).toHaveLength(24)
+  const share = (name: string): number => {
+    const line = lines.find((candidate) => candidate.includes(name)) ?? ''
+    return Number(/ ([\d.]+) of it is planned/.exec(line)?.[1])
+  }
+  expect(share('evenly, round the clock')).toBeLessThan(0.5)
+  expect(share('by the best timetable')).toBeGreaterThanOrEqual(0.99)
+  expect(share('by the best timetable')).toBeLessThan(1.1)
+})
+
+test('a wrong figure of the plan is refused with its name, other settings do not matter', async () => {
+  const wrong = run([], { BRIDGE_UPSTREAM_WEEKLY_QUOTA: 'many' })
+  await expect(wrong).rejects.toMatchObject({
+    code: 'settings',
+    errors: [{ field: 'BRIDGE_UPSTREAM_WEEKLY_QUOTA' }],
+  })
+  const other = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free', BRIDGE_HTTP_PORT: 'x' })
+  expect(other).toHaveLength(1)
+})
+
+test('a quota for a poll every few seconds is told to need no plan', async () => {
+  await expect(run([], { BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' })).rejects.toThrow('nothing needs planning')
+})
