@@ -2,7 +2,7 @@
  * The rates of a usual business day, as a profile has them: stretches of constant rate with their sums. Owns how far a thin
  * cell borrows from its neighbours; pure. Refuses to know dates.
  */
-import { type Belief, type Profile, SLOT_S, slotOf } from './profile.ts'
+import { type Profile, SLOT_S, slotOf } from './profile.ts'
 
 /** No moment is so quiet that nothing is looked for: an item in eleven days, per second. */
 const LOWEST_RATE = 1e-6
@@ -26,14 +26,24 @@ export interface DayShape {
   highestRate: number
 }
 
+/** Beliefs of cells beside each other. */
+interface Cells {
+  seen: readonly number[]
+  over: readonly number[]
+}
+
 /** The shape of a usual business day. */
 export function openShape(profile: Profile): DayShape {
   const sharp = new Map(profile.sharp.map((minute) => [minute.minuteOfDay, minute]))
   const sharpSlots = new Set(profile.sharp.map(({ minuteOfDay }) => slotOf(minuteOfDay)))
   const endsS: number[] = []
   const rates: number[] = []
+  const slots: Cells = {
+    seen: profile.slots.map(([seen]) => seen),
+    over: profile.slots.map(([, over]) => over),
+  }
   profile.slots.forEach((_, slot) => {
-    const rate = pooled(profile.slots, slot) / SLOT_S
+    const rate = pooled(slots, slot) / SLOT_S
     const startS = slot * SLOT_S
     if (!sharpSlots.has(slot)) {
       endsS.push(startS + SLOT_S)
@@ -47,8 +57,8 @@ export function openShape(profile: Profile): DayShape {
         rates.push(rate)
         continue
       }
-      const cells = minute.seen.map((seen): Belief => [seen, minute.days])
-      cells.forEach((_cell, second) => {
+      const cells: Cells = { seen: minute.seen, over: minute.seen.map(() => minute.days) }
+      minute.seen.forEach((_seen, second) => {
         endsS.push(minuteS + second + 1)
         rates.push(pooled(cells, second))
       })
@@ -84,24 +94,24 @@ export function stretchAt({ endsS }: DayShape, second: number): number {
 }
 
 /** What a cell expects; where it has seen few items, together with as many alike cells around it as have seen enough. */
-function pooled(cells: readonly Belief[], place: number): number {
-  let [seen, over] = cells[place] ?? [0, 1]
-  let [left, right] = [place, place]
-  const take = (other: number): boolean => {
-    const [more, longer] = cells[other] ?? [Number.POSITIVE_INFINITY, 0]
-    if (more > ((ALIKE_TIMES * seen) / over) * longer + ALIKE_ITEMS) return false
-    seen += more
-    over += longer
-    return true
+function pooled({ seen, over }: Cells, place: number): number {
+  let items = seen[place] ?? 0
+  let weight = over[place] ?? 1
+  let left = true
+  let right = true
+  for (let step = 1; step <= MOST_NEIGHBOURS && items < ENOUGH_ITEMS && (left || right); step++) {
+    for (const other of [place - step, place + step]) {
+      if (!(other < place ? left : right)) continue
+      const more = seen[other] ?? Number.POSITIVE_INFINITY
+      const longer = over[other] ?? 0
+      if (more <= ((ALIKE_TIMES * items) / weight) * longer + ALIKE_ITEMS) {
+        items += more
+        weight += longer
+      } else if (other < place) left = false
+      else right = false
+    }
   }
-  for (let step = 1; step <= MOST_NEIGHBOURS && seen < ENOUGH_ITEMS; step++) {
-    const before = left === place - step + 1 && take(place - step)
-    if (before) left = place - step
-    const after = right === place + step - 1 && take(place + step)
-    if (after) right = place + step
-    if (!before && !after) break
-  }
-  return seen / over
+  return items / weight
 }
 
 function withSums(endsS: readonly number[], expected: readonly number[]): DayShape {

@@ -23,15 +23,16 @@ function taught(
   { perMinute = 300, everyMs = 5 * MINUTE_MS, lateMs = 0 } = {},
 ): Profile {
   let profile = firstProfile()
-  for (let fromMs = MONDAY_MS; fromMs < MONDAY_MS + 5 * DAY_MS; fromMs += everyMs) {
-    const toMs = fromMs + everyMs
-    const dayMs = MONDAY_MS + Math.floor((fromMs - MONDAY_MS) / DAY_MS) * DAY_MS
-    const timesMs = minutes
-      .flatMap((minute) =>
-        Array.from({ length: perMinute }, (_, item) => dayMs + minute * MINUTE_MS + (item % 10) * 1000),
-      )
-      .filter((timeMs) => timeMs + lateMs >= fromMs && timeMs + lateMs < toMs)
-    profile = learn(profile, calendar, { fromMs, toMs, timesMs, atLeast: false })
+  for (let dayMs = MONDAY_MS; dayMs < MONDAY_MS + 5 * DAY_MS; dayMs += DAY_MS) {
+    const times = minutes.flatMap((minute) =>
+      Array.from({ length: perMinute }, (_, item) => dayMs + minute * MINUTE_MS + (item % 10) * 1000),
+    )
+    const shown = Map.groupBy(times, (timeMs) => Math.floor((timeMs + lateMs - dayMs) / everyMs))
+    for (let poll = 0; poll < DAY_MS / everyMs; poll++) {
+      const fromMs = dayMs + poll * everyMs
+      const observation = { fromMs, toMs: fromMs + everyMs, timesMs: shown.get(poll) ?? [], atLeast: false }
+      profile = learn(profile, calendar, observation)
+    }
   }
   return profile
 }

@@ -88,15 +88,15 @@ test('whoever begins to poll again and again, on any plan, spends a tenth more t
 })
 
 test('whoever begins after a day as planned may poll at once, and not again and again', () => {
-  for (const name of planNames) {
+  for (const name of ['free', 'advanced', 'ultimate'] as const) {
     const pacing = plannedPacing(figures(plans[name]), calendar)
     const ledger = new Map<number, Partial<Record<Purpose, number>>>()
     const poll = (atMs: number): void => {
       const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
       ledger.set(hourMs, { poll: (ledger.get(hourMs)?.poll ?? 0) + 1 })
     }
-    let nowMs = START_MS + 9 * HOUR_MS
-    for (; nowMs < START_MS + 16 * HOUR_MS; nowMs += pacing.plan(at(nowMs, ledger)).intervalMs) poll(nowMs)
+    let nowMs = START_MS + 12 * HOUR_MS
+    for (; nowMs < START_MS + 19 * HOUR_MS; nowMs += pacing.plan(at(nowMs, ledger)).intervalMs) poll(nowMs)
     const before = [...ledger.values()].reduce((sum, { poll: units = 0 }) => sum + units, 0)
     let early = 0
     for (; pacing.mayPollEarly(at(nowMs, ledger)); early++) poll(nowMs)
