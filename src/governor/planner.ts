@@ -16,7 +16,7 @@ const WEEK_MS = 7 * DAY_MS
 /** However little is expected: so long a silence would look like a dead poller. */
 const LONGEST_INTERVAL_MS = 6 * HOUR_MS
 /** Of the week's pace, the least that is kept up where few units are left for now: others come back hour by hour. */
-const LEAST_PACE = 0.3
+const LEAST_PACE = 0.6
 /** Polls that a day takes beyond the √ rule: those just after bursts, and on closed days those of the longest interval. */
 const OPEN_DAY_EXTRA = 3
 const CLOSED_DAY_EXTRA = 3

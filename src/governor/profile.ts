@@ -13,7 +13,7 @@ const ITEMS_A_DAY = 1900
 /** Items of a closed day before anything is learnt: a guess, there are none on bank holidays. */
 const ITEMS_A_CLOSED_DAY = 2
 /** The first belief counts as much as so many days of one's own. */
-const FIRST_DAYS = 2
+const FIRST_DAYS = 0.7
 /** The highest day of a month is its first business day: 2,710 items where 2,280 are usual. */
 const MONTH_FIRST_FACTOR = 1.19
 /** Share of a burst's minute that comes within its seconds. */
