@@ -44,18 +44,23 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   failover: failoverTable,
   ingest: ingestTable,
   judge: judgeTable,
-  polling: () => pollingTable(flags.trace),
+  polling: () => pollingTable(flags.trace, weeks),
   rebuild: async () => lines(await rebuildFigures()),
   idle: async (runs) => lines(await idleFigures(runs)),
   tail: async (runs) => lines(await tailFigures(runs)),
 }
 
 const { values: flags, positionals } = parseArgs({
-  options: { write: { type: 'boolean', default: false }, trace: { type: 'string' } },
+  options: {
+    write: { type: 'boolean', default: false },
+    trace: { type: 'string' },
+    weeks: { type: 'string' },
+  },
   allowPositionals: true,
 })
 const [wanted = 'all', runsGiven] = positionals
 const runs = runsGiven === undefined ? undefined : Number(runsGiven)
+const weeks = flags.weeks === undefined ? undefined : Number(flags.weeks)
 const page = join(import.meta.dirname, '../docs/benchmarks.md')
 const chosen = wanted === 'all' ? Object.keys(parts) : [wanted]
 for (const name of chosen) {

@@ -4,7 +4,7 @@
  */
 import type { Calendar } from '../../src/core/calendar.ts'
 import { type Arrivals, bestPlacing } from '../../src/governor/optimum.ts'
-import { outlook, rootsUntil, stretchesOf } from '../../src/governor/outlook.ts'
+import { outlooks, rootsUntil, stretchesOf } from '../../src/governor/outlook.ts'
 import { firstProfile } from '../../src/governor/profile.ts'
 import { placeOf } from './polling-simulation.ts'
 import type { Trace } from './polling-traces.ts'
@@ -71,7 +71,7 @@ export function evenPollsInHours(
 
 /** So many polls a week by the √ rule over the shipped profile: one whenever the rule has made a whole poll. */
 export function rootPolls(calendar: Calendar, fromMs: number, toMs: number, pollsAWeek: number): number[] {
-  const ahead = outlook(firstProfile(), calendar, fromMs, toMs)
+  const ahead = outlooks(calendar)(firstProfile(), fromMs, toMs)
   const pace = (pollsAWeek * (toMs - fromMs)) / WEEK_MS / rootsUntil(ahead, toMs)
   const pollsMs: number[] = []
   let made = 0

@@ -11,6 +11,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 /** Offsets kept, one an hour of UTC; beyond it the cache starts afresh. */
 const MOST_OFFSETS = 20_000
+/** Dates and days kept of each sort; beyond it they start afresh. */
+const MOST_DAYS = 2_000
 
 /**
  * Where a business day stands: `closed` · `pre` 06:30–07:00 · `burst` 07:00–07:12 (both morning bursts) · `open` until
@@ -53,19 +55,22 @@ export function createCalendar(overrides: CalendarOverrides = NO_OVERRIDES): Cal
   const open = new Set(overrides.businessDays)
   const early = new Set(overrides.halfDays)
 
+  const dateOf = remembered((day: number) => isoDate(day * DAY_MS))
+  const midnightOf = remembered(midnightUtcMs)
+
   const wallMs = (ms: number): number => ms + offsetMs(ms)
-  const londonDate = (ms: number): string => isoDate(wallMs(ms))
+  const londonDate = (ms: number): string => dateOf(Math.floor(wallMs(ms) / DAY_MS))
   const minuteOfDay = (ms: number): number => Math.floor(modulo(wallMs(ms), DAY_MS) / MINUTE_MS)
   const momentMs = (date: string, minute: number): number => {
-    const asUtcMs = midnightUtcMs(date) + minute * MINUTE_MS
+    const asUtcMs = midnightOf(date) + minute * MINUTE_MS
     // London is never more than an hour ahead, so this asks for the offset before a change of clocks.
     return asUtcMs - offsetMs(asUtcMs - HOUR_MS)
   }
-  const isBusinessDay = (date: string): boolean => {
+  const isBusinessDay = remembered((date: string): boolean => {
     if (closed.has(date)) return false
     if (open.has(date) || early.has(date)) return true
     return !isWeekendDate(date) && !holidaysOf(date).has(date)
-  }
+  })
   const isHalfDay = (date: string): boolean =>
     early.has(date) || (halfDaysOf(date).has(date) && !open.has(date) && isBusinessDay(date))
   const endsOf = (date: string): typeof fullDay => (isHalfDay(date) ? halfDay : fullDay)
@@ -120,6 +125,21 @@ function londonOffsets(): (ms: number) => number {
     if (known.size >= MOST_OFFSETS) known.clear()
     known.set(hour, offset)
     return offset
+  }
+}
+
+/** Computes each answer once: a plan of polls asks for the same few days thousands of times. */
+function remembered<Question, Answer>(
+  compute: (question: Question) => Answer,
+): (question: Question) => Answer {
+  const known = new Map<Question, Answer>()
+  return (question) => {
+    const kept = known.get(question)
+    if (kept !== undefined) return kept
+    const answer = compute(question)
+    if (known.size >= MOST_DAYS) known.clear()
+    known.set(question, answer)
+    return answer
   }
 }
 

@@ -1,79 +1,85 @@
 /**
- * The rates of a usual business day, as a profile has them: stretches of constant rate with their sums. Owns how far a thin
- * cell borrows from its neighbours; pure. Refuses to know dates.
+ * The rates of a usual business day, as a profile has them: stretches of constant rate with their sums. Owns
+ * them; how far a thin cell borrows is `pooling.ts`. Refuses to know dates.
  */
-import { type Profile, SLOT_S, slotOf } from './profile.ts'
+import { type Cells, createPooling } from './pooling.ts'
+import { type Profile, type SharpMinute, SLOT_S, slotOf } from './profile.ts'
 
 /** No moment is so quiet that nothing is looked for: an item in eleven days, per second. */
 const LOWEST_RATE = 1e-6
-/** A cell that has seen fewer items than this takes its neighbours with it, up to so many on either side. */
-const ENOUGH_ITEMS = 12
-const MOST_NEIGHBOURS = 36
-/** A neighbour is not taken that has seen more than so many times what the others expect of it, and so much more. */
-const ALIKE_TIMES = 3
-const ALIKE_ITEMS = 2
 
 /** Stretches that follow each other from midnight to midnight. */
 export interface DayShape {
   /** Where each stretch ends, seconds of the day, rising. */
-  endsS: readonly number[]
+  endsS: ArrayLike<number>
   /** Items a second in each. */
-  rates: readonly number[]
+  rates: ArrayLike<number>
   /** Items from midnight to the end of each. */
-  items: readonly number[]
+  items: ArrayLike<number>
   /** Seconds × √rate from midnight to the end of each. */
-  roots: readonly number[]
+  roots: ArrayLike<number>
   highestRate: number
 }
 
-/** Beliefs of cells beside each other. */
-interface Cells {
-  seen: readonly number[]
-  over: readonly number[]
+/**
+ * Gives the shape of a usual business day; written for speed, as each poll asks with a profile that has learnt a little:
+ * what has not changed since the question before is not reckoned again.
+ */
+export function openShapes(): (profile: Profile) => DayShape {
+  const known = new WeakMap<SharpMinute, Float64Array>()
+  const pooled = createPooling()
+  const ratesOf = (minute: SharpMinute): Float64Array => {
+    const rates = known.get(minute) ?? secondRates(minute)
+    known.set(minute, rates)
+    return rates
+  }
+  return (profile) => openShape(profile, pooled(slotCells(profile)), ratesOf)
 }
 
-/** The shape of a usual business day. */
-export function openShape(profile: Profile): DayShape {
+/** `slotItems`: what each slot expects. */
+function openShape(
+  profile: Profile,
+  slotItems: Float64Array,
+  ratesOf: (minute: SharpMinute) => Float64Array,
+): DayShape {
   const sharp = new Map(profile.sharp.map((minute) => [minute.minuteOfDay, minute]))
   const sharpSlots = new Set(profile.sharp.map(({ minuteOfDay }) => slotOf(minuteOfDay)))
-  const endsS: number[] = []
-  const rates: number[] = []
-  const slots: Cells = {
-    seen: profile.slots.map(([seen]) => seen),
-    over: profile.slots.map(([, over]) => over),
+  const stretches = profile.slots.length + sharpSlots.size * (SLOT_S / 60 - 1) + sharp.size * 59
+  const endsS = new Float64Array(stretches)
+  const rates = new Float64Array(stretches)
+  let place = 0
+  const add = (endS: number, rate: number): void => {
+    endsS[place] = endS
+    rates[place] = rate
+    place += 1
   }
-  profile.slots.forEach((_, slot) => {
-    const rate = pooled(slots, slot) / SLOT_S
+  for (let slot = 0; slot < profile.slots.length; slot++) {
+    const rate = (slotItems[slot] ?? 0) / SLOT_S
     const startS = slot * SLOT_S
     if (!sharpSlots.has(slot)) {
-      endsS.push(startS + SLOT_S)
-      rates.push(rate)
-      return
+      add(startS + SLOT_S, rate)
+      continue
     }
     for (let minuteS = startS; minuteS < startS + SLOT_S; minuteS += 60) {
       const minute = sharp.get(minuteS / 60)
-      if (minute === undefined) {
-        endsS.push(minuteS + 60)
-        rates.push(rate)
-        continue
-      }
-      const cells: Cells = { seen: minute.seen, over: minute.seen.map(() => minute.days) }
-      minute.seen.forEach((_seen, second) => {
-        endsS.push(minuteS + second + 1)
-        rates.push(pooled(cells, second))
-      })
+      if (minute === undefined) add(minuteS + 60, rate)
+      else ratesOf(minute).forEach((perSecond, second) => add(minuteS + second + 1, perSecond))
     }
-  })
+  }
   return withSums(endsS, rates)
+}
+
+function secondRates({ seen, days }: SharpMinute): Float64Array {
+  return createPooling()({ seen: Float64Array.from(seen), over: new Float64Array(seen.length).fill(days) })
 }
 
 /** The same day, but as quiet as its last stretch from a second on: a half day. */
 export function endedAt({ endsS, rates }: DayShape, releaseEndS: number): DayShape {
-  const night = rates.at(-1) ?? 0
-  return withSums(
-    endsS,
-    rates.map((rate, place) => ((endsS[place - 1] ?? 0) >= releaseEndS ? night : rate)),
+  const night = rates[rates.length - 1] ?? 0
+  const ended = Float64Array.from(rates, (rate, place) =>
+    (endsS[place - 1] ?? 0) >= releaseEndS ? night : rate,
   )
+  return withSums(endsS, ended)
 }
 
 /** A day of which only its number of items is known. */
@@ -93,40 +99,32 @@ export function stretchAt({ endsS }: DayShape, second: number): number {
   return low
 }
 
-/** What a cell expects; where it has seen few items, together with as many alike cells around it as have seen enough. */
-function pooled({ seen, over }: Cells, place: number): number {
-  let items = seen[place] ?? 0
-  let weight = over[place] ?? 1
-  let left = true
-  let right = true
-  for (let step = 1; step <= MOST_NEIGHBOURS && items < ENOUGH_ITEMS && (left || right); step++) {
-    for (const other of [place - step, place + step]) {
-      if (!(other < place ? left : right)) continue
-      const more = seen[other] ?? Number.POSITIVE_INFINITY
-      const longer = over[other] ?? 0
-      if (more <= ((ALIKE_TIMES * items) / weight) * longer + ALIKE_ITEMS) {
-        items += more
-        weight += longer
-      } else if (other < place) left = false
-      else right = false
-    }
+function slotCells({ slots }: Profile): Cells {
+  const seen = new Float64Array(slots.length)
+  const over = new Float64Array(slots.length)
+  for (let slot = 0; slot < slots.length; slot++) {
+    const belief = slots[slot]
+    seen[slot] = belief?.[0] ?? 0
+    over[slot] = belief?.[1] ?? 1
   }
-  return items / weight
+  return { seen, over }
 }
 
-function withSums(endsS: readonly number[], expected: readonly number[]): DayShape {
-  const rates = expected.map((rate) => Math.max(LOWEST_RATE, rate))
-  const items: number[] = []
-  const roots: number[] = []
+function withSums(endsS: ArrayLike<number>, expected: ArrayLike<number>): DayShape {
+  const rates = new Float64Array(expected.length)
+  const items = new Float64Array(expected.length)
+  const roots = new Float64Array(expected.length)
   let [itemsTo, rootsTo, highestRate, startS] = [0, 0, 0, 0]
-  rates.forEach((rate, place) => {
+  for (let place = 0; place < rates.length; place++) {
+    const rate = Math.max(LOWEST_RATE, expected[place] ?? 0)
     const endS = endsS[place] ?? 86_400
     itemsTo += (endS - startS) * rate
     rootsTo += (endS - startS) * Math.sqrt(rate)
     highestRate = Math.max(highestRate, rate)
-    items.push(itemsTo)
-    roots.push(rootsTo)
+    rates[place] = rate
+    items[place] = itemsTo
+    roots[place] = rootsTo
     startS = endS
-  })
+  }
   return { endsS, rates, items, roots, highestRate }
 }

@@ -69,7 +69,8 @@ function weekStartMs(reset: QuotaReset, nowMs: number): number {
   return anchorMs + Math.floor(sinceAnchorMs / WEEK_MS) * WEEK_MS
 }
 
-function unitsOf(units: Partial<Record<Purpose, number>>): number {
+/** Units of an hour of the ledger, of all purposes. */
+export function unitsOf(units: Partial<Record<Purpose, number>>): number {
   let sum = 0
   for (const purpose of purposes) sum += units[purpose] ?? 0
   return sum

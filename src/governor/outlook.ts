@@ -4,7 +4,7 @@
  */
 import type { Calendar } from '../core/calendar.ts'
 import { expected, factorOf, type LondonDay, londonDayOf, momentIn, secondIn } from './day-kind.ts'
-import { type DayShape, endedAt, evenShape, openShape, stretchAt } from './day-shape.ts'
+import { type DayShape, endedAt, evenShape, openShapes, stretchAt } from './day-shape.ts'
 import type { Profile } from './profile.ts'
 
 /** A day of the outlook: its rates are the shape's × the factor. */
@@ -29,19 +29,29 @@ export interface Stretch {
   rate: number
 }
 
-/** The outlook over [fromMs, toMs). */
-export function outlook(profile: Profile, calendar: Calendar, fromMs: number, toMs: number): Outlook {
-  const open = openShape(profile)
-  const closed = evenShape(expected(profile.closed))
-  const days: OutlookDay[] = []
-  for (let day = londonDayOf(calendar, fromMs); day.startMs < toMs; day = londonDayOf(calendar, day.endMs)) {
-    if (!day.isOpen) days.push({ day, shape: closed, factor: 1 })
-    else {
-      const shape = calendar.isHalfDay(day.date) ? endedAt(open, day.releaseEndS) : open
-      days.push({ day, shape, factor: factorOf(profile, day) })
+/** The outlook over [fromMs, toMs), by upstream's clock. */
+export type OutlookOf = (profile: Profile, fromMs: number, toMs: number) => Outlook
+
+/** Outlooks on this calendar; of a profile that has changed a little, what has not changed is kept. */
+export function outlooks(calendar: Calendar): OutlookOf {
+  const openShape = openShapes()
+  return (profile, fromMs, toMs) => {
+    const open = openShape(profile)
+    const closed = evenShape(expected(profile.closed))
+    const days: OutlookDay[] = []
+    for (
+      let day = londonDayOf(calendar, fromMs);
+      day.startMs < toMs;
+      day = londonDayOf(calendar, day.endMs)
+    ) {
+      if (!day.isOpen) days.push({ day, shape: closed, factor: 1 })
+      else {
+        const shape = calendar.isHalfDay(day.date) ? endedAt(open, day.releaseEndS) : open
+        days.push({ day, shape, factor: factorOf(profile, day) })
+      }
     }
+    return { fromMs, toMs, days }
   }
-  return { fromMs, toMs, days }
 }
 
 /** Its stretches from the start on. */
@@ -94,7 +104,7 @@ export function highestRate({ days }: Outlook): number {
 function sumUntil(
   { fromMs, days }: Outlook,
   untilMs: number,
-  sumsOf: (shape: DayShape) => readonly number[],
+  sumsOf: (shape: DayShape) => ArrayLike<number>,
   power: number,
 ): number {
   let sum = 0
@@ -109,7 +119,7 @@ function sumUntil(
   return sum
 }
 
-function sumAt(shape: DayShape, sums: readonly number[], second: number): number {
+function sumAt(shape: DayShape, sums: ArrayLike<number>, second: number): number {
   const place = stretchAt(shape, second)
   const [startS, endS] = [shape.endsS[place - 1] ?? 0, shape.endsS[place] ?? 86_400]
   const [before, after] = [sums[place - 1] ?? 0, sums[place] ?? 0]

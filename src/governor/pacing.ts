@@ -6,7 +6,7 @@ import type { Calendar } from '../core/calendar.ts'
 import type { Ledger, Purpose } from '../log/log.ts'
 import type { QuotaReset } from './ledger.ts'
 import { quotaAt, spentOn, spentSince } from './ledger.ts'
-import { outlook } from './outlook.ts'
+import { outlooks } from './outlook.ts'
 import {
   type PlannedQuota,
   paysFullRate,
@@ -94,6 +94,7 @@ export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
   const meanIntervalMs = Math.max(shortestMs, WEEK_MS / (weeklyQuota * (1 - walkShare)))
   const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, walkShare, shortestMs }
   const isFull = paysFullRate(quota)
+  const outlookOf = outlooks(calendar)
   const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
     quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining > 0
   const mayWalk = (ledger: Ledger, nowMs: number): boolean =>
@@ -106,7 +107,7 @@ export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
         const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
         return { intervalMs: shortestMs, pollsUntilReset: (resetMs - nowMs) / shortestMs }
       }
-      const ahead = prospect(quota, calendar, situation)
+      const ahead = prospect(quota, outlookOf, situation)
       const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
       return {
         intervalMs: pollIntervalMs(quota, ahead),
@@ -119,8 +120,8 @@ export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
       const sinceMs = Math.floor((nowMs - EARLY_WINDOW_MS) / HOUR_MS) * HOUR_MS
       const spent = spentSince(ledger, ['poll'], sinceMs)
       if (isFull) return spent < ((nowMs - sinceMs) / shortestMs) * EARLY_SHARE
-      const { pace } = prospect(quota, calendar, situation)
-      const past = outlook(profile, calendar, sinceMs + skewMs, nowMs + skewMs)
+      const { pace } = prospect(quota, outlookOf, situation)
+      const past = outlookOf(profile, sinceMs + skewMs, nowMs + skewMs)
       const planned = pollsUntil(past, pace, nowMs + skewMs, 1000 / shortestMs)
       return spent < planned * EARLY_SHARE + EARLY_EXTRA
     },

@@ -2,10 +2,9 @@
  * When the next poll is due: budgets from ledger and plan, the pace that they pay, the place that the pace gives. Owns how
  * many units polls may have until when, under both readings of "weekly". Pure. Refuses to spend and to wait.
  */
-import type { Calendar } from '../core/calendar.ts'
 import type { Ledger, Purpose } from '../log/log.ts'
-import { type QuotaReset, quotaAt } from './ledger.ts'
-import { itemsUntil, type Outlook, outlook } from './outlook.ts'
+import { type QuotaReset, quotaAt, unitsOf } from './ledger.ts'
+import { itemsUntil, type Outlook, type OutlookOf } from './outlook.ts'
 import { nextPollInMs } from './placing.ts'
 import { type Budget, paceOf, pollsUntil } from './price.ts'
 import type { Profile } from './profile.ts'
@@ -71,10 +70,10 @@ export function paysFullRate({ weeklyQuota, walkShare, shortestMs }: PlannedQuot
 }
 
 /** The outlook over the next week, or from another moment, and the pace that the budgets pay now. */
-export function prospect(quota: PlannedQuota, calendar: Calendar, situation: Situation): Prospect {
+export function prospect(quota: PlannedQuota, outlookOf: OutlookOf, situation: Situation): Prospect {
   const { profile, nowMs, skewMs } = situation
   const upstreamMs = nowMs + skewMs
-  const ahead = outlook(profile, calendar, upstreamMs, upstreamMs + WEEK_MS)
+  const ahead = outlookOf(profile, upstreamMs, upstreamMs + WEEK_MS)
   const budgets = budgetsOf(quota, ahead, situation)
   const most = 1000 / quota.shortestMs
   const longest = budgets.slice(-1)
@@ -139,11 +138,13 @@ interface SpentHour {
 }
 
 function unitsByHour(ledger: Ledger): SpentHour[] {
-  return [...ledger].map(([hourMs, purposes]) => ({
-    hourMs,
-    units: Object.values(purposes).reduce((sum, units) => sum + units, 0),
-    walks: WALKS.reduce((sum, purpose) => sum + (purposes[purpose] ?? 0), 0),
-  }))
+  const hours: SpentHour[] = []
+  for (const [hourMs, spent] of ledger) {
+    let walks = 0
+    for (const purpose of WALKS) walks += spent[purpose] ?? 0
+    hours.push({ hourMs, units: unitsOf(spent), walks })
+  }
+  return hours
 }
 
 /** What has been spent by now and will still count at that moment, in a rolling week. */

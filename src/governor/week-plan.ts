@@ -5,7 +5,7 @@
 import type { Calendar } from '../core/calendar.ts'
 import type { Purpose } from '../log/log.ts'
 import { type Arrivals, bestPlacing } from './optimum.ts'
-import { itemsUntil, type Outlook, outlook, stretchesOf } from './outlook.ts'
+import { itemsUntil, type Outlook, outlooks, stretchesOf } from './outlook.ts'
 import { type PlanFigures, plannedPacing, walkShareOf } from './pacing.ts'
 import { overflowRisk } from './placing.ts'
 import type { Profile } from './profile.ts'
@@ -62,7 +62,7 @@ export function plannedPolls(
   fromMs: number,
 ): number[] {
   const pacing = plannedPacing(plan, calendar)
-  const ahead = outlook(profile, calendar, fromMs, fromMs + WEEK_MS)
+  const ahead = outlooks(calendar)(profile, fromMs, fromMs + WEEK_MS)
   const walksAnItem = (plan.weeklyQuota * walkShareOf(plan)) / itemsUntil(ahead, ahead.toMs)
   const ledger = new Map<number, Partial<Record<Purpose, number>>>()
   const spend = (units: number, purpose: Purpose, atMs: number): void => {
@@ -94,7 +94,7 @@ export function weekPlan(
   pollsMs: readonly number[],
 ): WeekPlan {
   const fromMs = pollsMs[0] ?? 0
-  const ahead = outlook(profile, calendar, fromMs, fromMs + WEEK_MS)
+  const ahead = outlooks(calendar)(profile, fromMs, fromMs + WEEK_MS)
   const hours = new Map<string, PlannedHour & { days: Set<string>; delayS: number }>()
   const hourOf = (ms: number) => {
     const date = calendar.londonDate(ms)
@@ -143,7 +143,7 @@ export function weekPlan(
 /** How as many polls would do evenly, evenly inside the release windows, and by the best timetable of all. */
 export function comparison(profile: Profile, calendar: Calendar, pollsMs: readonly number[]): Comparison {
   const fromMs = pollsMs[0] ?? 0
-  const ahead = outlook(profile, calendar, fromMs, fromMs + WEEK_MS)
+  const ahead = outlooks(calendar)(profile, fromMs, fromMs + WEEK_MS)
   const count = pollsMs.length
   const even = Array.from({ length: count }, (_, poll) => fromMs + ((poll + 1) * WEEK_MS) / count)
   const windows = ahead.days.flatMap(({ day }) => calendar.releaseWindow(day.date) ?? [])

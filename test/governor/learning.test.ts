@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createCalendar } from '../../src/core/calendar.ts'
 import { seededChance } from '../../src/core/chance.ts'
 import { lagOf, learn } from '../../src/governor/learning.ts'
-import { itemsUntil, outlook } from '../../src/governor/outlook.ts'
+import { itemsUntil, outlooks } from '../../src/governor/outlook.ts'
 import { firstProfile, type Profile } from '../../src/governor/profile.ts'
 
 const MINUTE_MS = 60_000
@@ -14,7 +14,7 @@ const MONDAY_MS = Date.parse('2026-02-02T00:00:00Z')
 
 /** Items between two moments. */
 function expectedItems(profile: Profile, fromMs: number, toMs: number): number {
-  return itemsUntil(outlook(profile, calendar, fromMs, toMs), toMs)
+  return itemsUntil(outlooks(calendar)(profile, fromMs, toMs), toMs)
 }
 
 /** A business week polled every `everyMs`, with `perMinute` items at these minutes of each day, shown `lateMs` after their time. */

@@ -1,9 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Arrivals, bestPlacing } from '../../src/governor/optimum.ts'
+import { bestPlacing } from '../../src/governor/optimum.ts'
+
+interface Given {
+  atS: readonly number[]
+  items: readonly number[]
+}
 
 /** Item-seconds with polls at these moments; Infinity where one is not seen. */
-function delayWith({ atS, items }: Arrivals, pollsS: readonly number[]): number {
+function delayWith({ atS, items }: Given, pollsS: readonly number[]): number {
   return atS.reduce((sum, at, place) => {
     const poll = pollsS.find((moment) => moment >= at) ?? Number.POSITIVE_INFINITY
     return sum + (poll - at) * (items[place] ?? 0)
