@@ -7,7 +7,7 @@ import { purposes } from '../log/log.ts'
 import { createInstruments, type MetricDoc } from './instruments.ts'
 
 /** How often the delay of the event loop is looked at, ms, which is also the least that it shows. Each look wakes the process. */
-const LOOP_LOOK_MS = 50
+const LOOP_LOOK_MS = 100
 
 /** How a request to the upstream ended. */
 export const pollResults = [

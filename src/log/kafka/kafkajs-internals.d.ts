@@ -52,10 +52,17 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     pending: unknown[]
     /** ms since 1970. */
     throttledUntil: number
-    /** Whatever is truthy while a check is due. */
-    throttleCheckTimeoutId: unknown
+    /** Requests on their way, by number; times in ms. */
+    inflight: Map<number, { sentAt: number; requestTimeout: number; timeoutRequest(): void }>
+    isConnected(): boolean
+    /** Set while a check is due: cancels it. */
+    throttleCheckTimeoutId: (() => void) | null
+    /** Ours: cancels the next look at late requests. */
+    cancelLateLook?: () => void
     checkPendingRequests(): void
     scheduleCheckPendingRequests(): void
+    scheduleRequestTimeoutCheck(): void
+    destroy(): void
   }
   export = RequestQueue
 }

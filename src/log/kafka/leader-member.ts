@@ -13,7 +13,7 @@ export const SESSION_MS = 6_000
 /** kafkajs beats between fetches, so a beat comes at the first end of a fetch after this, ms. */
 const HEARTBEAT_MS = 300
 /** Who leaves waits for the end of one, ms. */
-const FETCH_WAIT_MS = 100
+const FETCH_WAIT_MS = 200
 /**
  * How long a rebalance waits for members that do not answer, ms: ten beats. A broker that comes back waits as long for
  * the members that it had, where they could not be taken out; polling is to go on within five seconds.
