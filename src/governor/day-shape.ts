@@ -63,7 +63,7 @@ function openShape(
     for (let minuteS = startS; minuteS < startS + SLOT_S; minuteS += 60) {
       const minute = sharp.get(minuteS / 60)
       if (minute === undefined) add(minuteS + 60, rate)
-      else ratesOf(minute).forEach((perSecond, second) => add(minuteS + second + 1, perSecond))
+      else for (const [second, rate] of ratesOf(minute).entries()) add(minuteS + second + 1, rate)
     }
   }
   return withSums(endsS, rates)
