@@ -159,6 +159,28 @@ export interface Table<V> {
   changes(signal: AbortSignal): AsyncIterable<Change<V>[]>
 }
 
+/** Most characters of a question, and of its answer. */
+export const LONGEST_QUESTION = 16 * 1024
+export const LONGEST_ANSWER = 8 * 1024 * 1024
+
+/** Finds the answer to a question. `signal` aborts when nobody waits for it any more, or this process serves no longer. */
+export type Answering = (question: string, signal: AbortSignal) => Promise<string>
+
+/** Questions of any process to those that serve, and the answers. None of them is kept. */
+export interface Questions {
+  /**
+   * Resolves with the answer; while nobody serves it waits. Every process that serves may get the question, and get it
+   * again, so answering twice must do no harm. Rejects with the signal's reason when it aborts first.
+   * @throws RangeError when it is longer than LONGEST_QUESTION; BridgeError `log_unavailable`
+   */
+  ask(question: string, signal: AbortSignal): Promise<string>
+  /**
+   * Answers questions until the signal aborts, then resolves. Several are answered at a time.
+   * @throws what `answer` throws before its signal aborts; RangeError when an answer is longer than LONGEST_ANSWER
+   */
+  serve(answer: Answering, signal: AbortSignal): Promise<void>
+}
+
 /** A word beside the events; `type` says what it is. */
 export interface Announcement {
   readonly type: string
@@ -204,6 +226,8 @@ export interface Log {
   announce?(value: Announcement): Promise<void>
   /** The table of that name. */
   table<V>(name: string): Table<V>
+  /** What other processes ask of the one that leads, and get for an answer. */
+  readonly questions: Questions
   /** Releases everything. Later calls throw. Callable twice. */
   close(): Promise<void>
 }

@@ -10,6 +10,7 @@ import type { Log, Writer } from '../../src/log/log.ts'
 import { COMMIT_LIMIT } from '../../src/log/log.ts'
 import { rejectedHash } from '../../src/log/rejected-window.ts'
 import type { Seam } from '../../src/log/seam.ts'
+import { describeQuestions } from './questions.ts'
 import {
   claimed,
   followed,
@@ -30,6 +31,7 @@ const HOUR_MS = 3_600_000
 /** Runs the suite over logs that `open` makes, each unused and broken where its seam says. */
 export function describeLog(name: string, open: OpenLog): void {
   describeTakeovers(name, open)
+  describeQuestions(name, open)
   describe(`the ${name} log`, () => {
     let log: Log
     let seam: Seam

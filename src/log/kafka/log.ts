@@ -19,12 +19,25 @@ import { oldestSequence } from './find.ts'
 import { followTopic } from './follow.ts'
 import type { OpenElections } from './leader.ts'
 import { createPlainWriter } from './plain-writer.ts'
+import { createAsking, serveQuestions } from './questions.ts'
 import { readRejected, readRejectedHashes } from './rejected.ts'
 import { shortRead } from './short-read.ts'
 import { createStateTail } from './state-tail.ts'
 import { createTables } from './table.ts'
 import { ensureTopics, SAFE_REPLICAS, type TopicSettings } from './topic-setup.ts'
-import { ALL, codeTopics, LEADER, REJECTED, STATE, STATUS, startTopics, TABLES, topicName } from './topics.ts'
+import {
+  ALL,
+  ANSWERS,
+  codeTopics,
+  LEADER,
+  QUESTIONS,
+  REJECTED,
+  STATE,
+  STATUS,
+  startTopics,
+  TABLES,
+  topicName,
+} from './topics.ts'
 
 /** What a log on Kafka is opened with. */
 export interface KafkaLogOptions {
@@ -120,6 +133,8 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   }
   const tail = createStateTail(reading, named(STATE))
   const tables = createTables({ ...reading, open, closed }, named(TABLES))
+  const questionTopics = { questions: named(QUESTIONS), answers: named(ANSWERS) }
+  const asking = createAsking({ ...reading, closed }, questionTopics)
   const status = createPlainWriter({ openSession, clock, closed }, named(STATUS))
   const elections = options.openElections({
     openSession,
@@ -130,6 +145,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   })
   const keepState = started((signal) => tail.run(signal))
   const keepTables = started((signal) => tables.run(signal))
+  const hearAnswers = started((signal) => asking.run(signal))
 
   return {
     kind: 'kafka',
@@ -207,6 +223,24 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       open()
       keepTables()
       return tables.table<V>(name)
+    },
+    questions: {
+      async ask(question, signal) {
+        open()
+        hearAnswers()
+        await ready(AbortSignal.any([signal, closed]))
+        return asking.ask(question, signal)
+      },
+      async serve(answer, signal) {
+        open()
+        try {
+          await ready(AbortSignal.any([signal, closed]))
+        } catch (error) {
+          if (signal.aborted || closed.aborted) return
+          throw error
+        }
+        await serveQuestions({ ...reading, closed }, questionTopics, answer, signal)
+      },
     },
     async close() {
       closing.abort(new BridgeError('failed', 'the log is closed'))

@@ -52,17 +52,18 @@ const LONGEST_ABSENCE_MS = TOMBSTONES_KEPT_MS / 2
 
 /**
  * Batches of the topic's partition from an offset on (`compacted`: from the first one kept, and anew after an absence in
- * which deletions may have been forgotten), until the signal aborts, then ends. A batch without records comes
- * only to say that the end was reached. Never throws for faults of Kafka: it waits and goes on.
+ * which deletions may have been forgotten; `end`: what is written from now on, and again from the end where that was
+ * dropped), until the signal aborts, then ends. A batch without records comes only to say that the end was reached. Never
+ * throws for faults of Kafka: it waits and goes on.
  */
 export async function* readPartition(
   parts: ReaderParts,
   topic: string,
-  from: number | 'compacted',
+  from: number | 'compacted' | 'end',
   signal: AbortSignal,
 ): AsyncGenerator<ReadBatch> {
   const connection = createConnection(parts, signal)
-  let offset = from === 'compacted' ? null : from
+  let offset = typeof from === 'number' ? from : null
   /** When the last fetch that was answered was sent; what it gave is from no earlier moment. */
   let askedMs = parts.clock.now()
   let rewound: ReadBatch['rewound'] = null
@@ -78,15 +79,15 @@ export async function* readPartition(
           rewound = { asked: offset, earliest, end }
           offset = earliest
         }
-        offset ??= (await partitions.offsets(topic)).earliest
+        offset ??= (await partitions.offsets(topic))[from === 'end' ? 'end' : 'earliest']
         const answer = await partitions.fetch(topic, offset, {
           maxWaitMs: atEnd || stalled ? WAIT_MS : 0,
           maxBytes: MOST_BYTES,
         })
         if (answer.errorCode === OFFSET_OUT_OF_RANGE) {
           const { earliest, end } = await partitions.offsets(topic)
-          rewound = { asked: offset, earliest, end }
-          offset = earliest
+          if (from !== 'end') rewound = { asked: offset, earliest, end }
+          offset = from === 'end' ? end : earliest
           return null
         }
         requireNoError(topic, answer)

@@ -46,7 +46,7 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
  * @throws BridgeError `log_damaged` when it is none of ours
  */
 export function eventOf(record: KafkaRecord): Committed {
-  const text = (name: string): string => header(record, name) ?? damaged(record, `has no header ${name}`)
+  const text = (name: string): string => headerOf(record, name) ?? damaged(record, `has no header ${name}`)
   const time = text('ce_time')
   return {
     id: text('ce_id'),
@@ -56,8 +56,8 @@ export function eventOf(record: KafkaRecord): Committed {
     timeMs: parseTimestamp(time) ?? damaged(record, `has an unreadable time ${time}`),
     subject: text('ce_subject'),
     recordedtime: text('ce_recordedtime'),
-    late: header(record, 'ce_late') === 'true',
-    replacesid: header(record, 'ce_replacesid'),
+    late: headerOf(record, 'ce_late') === 'true',
+    replacesid: headerOf(record, 'ce_replacesid'),
     data: record.value?.toString('utf8') ?? damaged(record, 'has no value'),
     sequence: sequenceOf(record),
     epoch: text('ce_epoch'),
@@ -69,13 +69,13 @@ export function eventOf(record: KafkaRecord): Committed {
  * @throws BridgeError `log_damaged` when it has none
  */
 export function sequenceOf(record: KafkaRecord): number {
-  const sequence = Number(header(record, 'ce_sequence') ?? Number.NaN)
+  const sequence = Number(headerOf(record, 'ce_sequence') ?? Number.NaN)
   return sequence > 0 ? sequence : damaged(record, 'has no sequence')
 }
 
 /** Which of its topic an event's record is; null where the record is none of an event. */
 export function topicSequenceOf(record: KafkaRecord): number | null {
-  const text = header(record, 'ce_topicsequence')
+  const text = headerOf(record, 'ce_topicsequence')
   return text === null ? null : Number(text)
 }
 
@@ -93,13 +93,14 @@ export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem
 export function rejectedOf(record: KafkaRecord): RejectedItem {
   return {
     raw: record.value?.toString('utf8') ?? '',
-    reason: header(record, 'reason') ?? '',
-    guid: header(record, 'guid'),
-    recordedtime: header(record, 'recordedtime') ?? '',
+    reason: headerOf(record, 'reason') ?? '',
+    guid: headerOf(record, 'guid'),
+    recordedtime: headerOf(record, 'recordedtime') ?? '',
   }
 }
 
-function header({ headers }: KafkaRecord, name: string): string | null {
+/** The text of a header; null where the record has none of that name. */
+export function headerOf({ headers }: KafkaRecord, name: string): string | null {
   const value = headers[name]
   const one = Array.isArray(value) ? value[0] : value
   return one?.toString('utf8') ?? null

@@ -9,7 +9,18 @@ import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
 import { shortRead } from './short-read.ts'
-import { ALL, LEADER, REJECTED, STATE, STATUS, TABLES, TOMBSTONES_KEPT_MS, topicName } from './topics.ts'
+import {
+  ALL,
+  ANSWERS,
+  LEADER,
+  QUESTIONS,
+  REJECTED,
+  STATE,
+  STATUS,
+  TABLES,
+  TOMBSTONES_KEPT_MS,
+  topicName,
+} from './topics.ts'
 
 /** What an operator decides about topics. */
 export interface TopicSettings {
@@ -24,6 +35,8 @@ export interface TopicSettings {
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
+/** Whoever asks waits for seconds. */
+const QUESTIONS_KEPT_MS = 10 * 60_000
 /** Creating 150 topics takes 0.1–0.25 s on an idle broker. */
 const DEADLINE_MS = 30_000
 const POLL_MS = 20
@@ -45,6 +58,7 @@ export function topicConfig(
     'min.insync.replicas': replicas >= 3 ? '2' : '1',
     ...(topic === STATE || topic === TABLES ? compacted() : kept(retentionOf(topic, settings))),
     ...(topic === STATUS ? { 'segment.ms': String(HOUR_MS) } : {}),
+    ...(isQuestion(topic) ? { 'segment.ms': String(QUESTIONS_KEPT_MS) } : {}),
     ...(topic === REJECTED ? { 'max.message.bytes': String(LARGEST_REJECTED_BYTES) } : {}),
   }
 }
@@ -180,7 +194,12 @@ function severalPartitions(name: string, count: number): BridgeError {
   )
 }
 
+function isQuestion(topic: string): boolean {
+  return topic === QUESTIONS || topic === ANSWERS
+}
+
 function retentionOf(topic: string, { retentionMs, allRetentionMs }: TopicSettings): number | null {
+  if (isQuestion(topic)) return QUESTIONS_KEPT_MS
   if (topic === STATUS || topic === LEADER) return DAY_MS
   return topic === ALL ? allRetentionMs : retentionMs
 }

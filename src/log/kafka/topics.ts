@@ -13,6 +13,8 @@ export const STATUS = 'status'
 export const STATE = 'internal.state'
 export const TABLES = 'internal.tables'
 export const LEADER = 'internal.leader'
+export const QUESTIONS = 'internal.questions'
+export const ANSWERS = 'internal.answers'
 
 /** How long a compacted topic keeps the mark of a deletion, ms: `delete.retention.ms`, as Kafka's own default. */
 export const TOMBSTONES_KEPT_MS = 24 * 3_600_000
@@ -65,7 +67,7 @@ export function codeTopics(codes: { fca: readonly string[]; native: readonly str
 /** Every topic that is there from the start, with the topics of known codes. */
 export function startTopics(known: ReadonlySet<string>): string[] {
   const others = [otherTopic('fca'), otherTopic('native')]
-  return [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, ...others, ...known]
+  return [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, QUESTIONS, ANSWERS, ...others, ...known]
 }
 
 /** Every topic that an event's categories name, each once. Gap events name none. */

@@ -5,6 +5,7 @@
 import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import { newEpoch } from '../epoch.ts'
+import { createLocalQuestions } from '../local-questions.ts'
 import { createLocalWriter, fencedError } from '../local-writer.ts'
 import type { Log, RejectedItem, Table, WriterState } from '../log.ts'
 import { hashesWithin, REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
@@ -80,6 +81,7 @@ export function createMemoryLog(options: { seam?: Seam } = {}): Log {
       tables.set(name, table)
       return table as Table<V>
     },
+    questions: createLocalQuestions(open, closing.signal),
     async close() {
       closing.abort()
     },

@@ -9,6 +9,7 @@ import type { UpgradeProgress } from '../../archive/upgrade.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { newEpoch } from '../epoch.ts'
+import { createLocalQuestions } from '../local-questions.ts'
 import { createLocalWriter, fencedError } from '../local-writer.ts'
 import type { Log, Table, Writer, WriterState } from '../log.ts'
 import { hashesWithin, REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
@@ -109,6 +110,7 @@ function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log 
       tables.set(name, table)
       return table as Table<V>
     },
+    questions: createLocalQuestions(open, closing.signal),
     async close() {
       closing.abort()
       archive.close()

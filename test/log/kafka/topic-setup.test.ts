@@ -10,6 +10,16 @@ describe('the settings of topics', () => {
     expect(Number(segment)).toBeLessThan(Number(retention))
   })
 
+  it('keep questions and answers for minutes, in segments no longer than that', () => {
+    for (const topic of ['internal.questions', 'internal.answers']) {
+      expect(topicConfig(topic, settings, 3)).toMatchObject({
+        'cleanup.policy': 'delete',
+        'retention.ms': '600000',
+        'segment.ms': '600000',
+      })
+    }
+  })
+
   it('keep events as long as they are told to, and two copies in sync of three', () => {
     const kept = { 'cleanup.policy': 'delete', 'min.insync.replicas': '2' }
     expect(topicConfig('all', settings, 3)).toMatchObject({ ...kept, 'retention.ms': '-1' })
