@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { disclosuresRoute } from '../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../src/api/filter-test-route.ts'
 import { statusRoute } from '../src/api/status-route.ts'
+import { tokenRoutes } from '../src/api/token-routes.ts'
 import { openArchive } from '../src/archive/archive.ts'
 import { createReader } from '../src/archive/reader.ts'
 import { createTail } from '../src/archive/tail.ts'
@@ -16,8 +17,10 @@ import { opsPaths } from '../src/http/ops.ts'
 import { problemCodes } from '../src/http/problem.ts'
 import type { Route, RouteBody } from '../src/http/route.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
+import { createMemoryLog } from '../src/log/memory/log.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
+import { createTokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
 import { VERSION } from '../src/version.ts'
@@ -82,9 +85,10 @@ function httpPage(): string {
   ])
   return page(
     'HTTP API',
-    'Send `Authorization: Bearer <token>` with every request; `BRIDGE_ADMIN_TOKEN` is the first token. How to read,',
-    'resume and handle gaps: [streams.md](streams.md). A path with GET takes HEAD too; POST takes a JSON object with',
-    '`Content-Type: application/json`. Unknown parameters and members are refused with the near match.',
+    'Send `Authorization: Bearer <token>` with every request; `BRIDGE_ADMIN_TOKEN` is the first token, and makes the',
+    'others: [tokens.md](tokens.md). How to read, resume and handle gaps: [streams.md](streams.md). A path with GET',
+    'takes HEAD too; POST takes a JSON object with `Content-Type: application/json`. Unknown parameters and members are',
+    'refused with the near match.',
     'The upstream API below `/v2` has rules of its own: [mirror.md](mirror.md).',
     '',
     ...documentedRoutes().flatMap(routeSection),
@@ -118,14 +122,16 @@ function routeSection(route: Route): string[] {
   const parameters = Object.entries(route.parameters).map(([name, meaning]) => [`\`${name}\``, meaning])
   return [
     `## \`${route.method} ${route.path}\``,
-    `${route.summary} Scope \`${route.scope}\`.`,
+    `${route.summary} ${route.scope === null ? 'Any valid token' : `Scope \`${route.scope}\``}.`,
     '',
     ...(parameters.length === 0
       ? []
       : [
           ...table(
             ['Parameter', 'Meaning'],
-            [...parameters, ['filter fields', 'See [filters.md](filters.md).']],
+            route.takesFilter === true
+              ? [...parameters, ['filter fields', 'See [filters.md](filters.md).']]
+              : parameters,
           ),
           '',
         ]),
@@ -143,7 +149,7 @@ function documentedRoutes(): Route[] {
     chance: () => 0,
     metrics: createMetrics({ version: VERSION }),
     logger: createLogger({ level: 'silent', secrets: [] }),
-    authenticate: () => Promise.resolve(null),
+    authenticate: () => 'unknown',
     corsOrigins: [],
     upstream: () => ({ lastGoodPoll: null, phase: 'closed' }),
     maxClients: 0,
@@ -152,8 +158,16 @@ function documentedRoutes(): Route[] {
     throw new Error('the docs ask for no status')
   })
   const pull = disclosuresRoute({ reader, clock: systemClock, stopping: new AbortController().signal })
+  const logger = createLogger({ level: 'silent', secrets: [] })
+  const tokens = createTokens({ log: createMemoryLog(), clock: systemClock, logger })
   archive.close()
-  return [pull, ...feed.routes, filterTestRoute(reader), status]
+  return [
+    pull,
+    ...feed.routes,
+    filterTestRoute(reader),
+    ...tokenRoutes({ tokens, clock: systemClock, logger }),
+    status,
+  ]
 }
 
 function page(title: string, ...lines: string[]): string {

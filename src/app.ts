@@ -12,6 +12,7 @@ import type { MirrorRoute } from './api/mirror/route.ts'
 import { bridgeMirror } from './api/mirror-router.ts'
 import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
+import { tokenRoutes } from './api/token-routes.ts'
 import { createExchangeCopy, EXCHANGES_TABLE } from './archive/exchanges.ts'
 import { createFollower } from './archive/follower.ts'
 import { archiveItems } from './archive/items.ts'
@@ -20,7 +21,7 @@ import { createReader, type Reader } from './archive/reader.ts'
 import { createTail } from './archive/tail.ts'
 import { createFeed } from './feed/feed.ts'
 import { createApp, type Mount } from './http/app.ts'
-import { adminAuthenticate } from './http/auth.ts'
+import { adminAuthenticate, eitherAuthenticate } from './http/auth.ts'
 import { type Listener, listen } from './http/listener.ts'
 import { createOpsApp } from './http/ops.ts'
 import type { Route } from './http/route.ts'
@@ -32,6 +33,7 @@ import { openLog } from './log/open.ts'
 import type { Seam } from './log/seam.ts'
 import { createLogger } from './obs/logger.ts'
 import { createMetrics } from './obs/metrics.ts'
+import { createTokens } from './registry/tokens.ts'
 import { loadCalendar } from './settings/calendar-file.ts'
 import type { Settings } from './settings/settings.ts'
 import { createStatus, createUpstreamStatus } from './status.ts'
@@ -149,7 +151,10 @@ async function buildApp(
 
   const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
   const stopping = new AbortController()
-  const authenticate = adminAuthenticate(settings.adminToken ?? '')
+  const tokens = createTokens({ log, clock, logger })
+  const readsTokens = settings.roles.some((role) => role !== 'poller')
+  if (readsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
+  const authenticate = eitherAuthenticate(adminAuthenticate(settings.adminToken ?? ''), tokens.authenticate)
   const routes: Route[] = []
   const mounts: Mount[] = []
   if (settings.roles.includes('api')) {
@@ -157,6 +162,7 @@ async function buildApp(
       disclosuresRoute({ reader, clock, stopping: stopping.signal }),
       filterTestRoute(reader),
       statusRoute(status),
+      ...tokenRoutes({ tokens, clock, logger }),
     )
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
@@ -212,6 +218,7 @@ async function buildApp(
       opened.silentSinceMs() === null &&
       ingest?.poller.state.name !== 'claiming',
     copy: () => follower.copy.filling?.share ?? true,
+    ...(readsTokens && { tokens: () => tokens.isLoaded }),
     running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(

@@ -50,12 +50,13 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
     path: '/v1/disclosures',
     scope: 'events:read',
     summary: 'Pull: `{data: [event], cursor, more}`, from the earliest event kept or after a cursor.',
+    takesFilter: true,
     parameters: {
       after: 'Cursor of an event or answer; without it from the earliest.',
       limit: `Most events, 1–${MAX_LIMIT}, default ${DEFAULT_LIMIT}.`,
       wait: `Seconds to wait for a matching event where there is none yet, 0–${MAX_WAIT_SECONDS}, default 0.`,
     },
-    async handle({ url, response, gone }) {
+    async handle({ url, response, caller, gone }) {
       const query = openQuery(url, ['after', 'limit', 'wait', ...FILTER_PARAMETERS])
       const filter = parseFilterQuery(query.params)
       const after = query.text('after')
@@ -64,7 +65,7 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
       query.check()
       refuseWhileFilling(reader.copy)
       const start = startOf(reader, after, clock.now())
-      const signal = AbortSignal.any([gone, stopping])
+      const signal = AbortSignal.any([gone, stopping, caller.ended])
       const wanted = { ...start, filter, limit, waitMs: wait * 1000, signal }
       const page =
         start.notice === null

@@ -3,7 +3,7 @@
  * request, upstream's error bodies. Owns what a key means here. Refuses to know what is served: routes are given.
  */
 import type { Request, RequestHandler } from 'express'
-import type { Authenticate } from '../http/auth.ts'
+import { type Authenticate, tokensLoading } from '../http/auth.ts'
 import { refuseBody } from '../http/body.ts'
 import { checkUrlLength } from '../http/limits.ts'
 import { HttpProblem } from '../http/problem.ts'
@@ -40,9 +40,11 @@ async function checkBounds(request: Request): Promise<void> {
   if (request.method === 'GET' || request.method === 'HEAD') await refuseBody(request)
 }
 
-async function callerOf(key: string | undefined, authenticate: Authenticate): Promise<Caller | null> {
-  const caller = key === undefined ? null : await authenticate(key)
-  if (caller === null) return null
+/** An expired key is told what a wrong one is told: upstream has no other words. */
+function callerOf(key: string | undefined, authenticate: Authenticate): Caller | null {
+  const caller = key === undefined ? 'unknown' : authenticate(key)
+  if (caller === 'loading') throw tokensLoading()
+  if (caller === 'unknown' || caller === 'expired') return null
   if (caller.scopes.includes('events:read')) return { plan: 'enterprise' }
   throw new HttpProblem('forbidden', 'this key does not have the scope events:read')
 }

@@ -10,7 +10,7 @@ export function statusRoute(status: () => Status): Route {
   return {
     method: 'GET',
     path: '/v1/status',
-    scope: 'events:read',
+    scope: null,
     summary: 'What this node knows of leader, upstream, quota, log, copy, completeness and open gaps.',
     parameters: {},
     async handle({ url, response }) {

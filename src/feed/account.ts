@@ -2,6 +2,7 @@
  * What is counted and logged of one stream, on either transport: the gauge of open ones, events sent, latency, the
  * close code, and the one line that tells it all. Owns nothing else.
  */
+import type { Caller } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics, StreamCloseCode, transports } from '../obs/metrics.ts'
@@ -18,8 +19,8 @@ export interface Account {
   onSent(events: number, readableMs: number | null): void
   /** When a write meets a full socket, and when there is room again. */
   onSlow(slow: boolean): void
-  /** Once, at the end. `tenant` is null where nobody authenticated. */
-  close(code: StreamCloseCode, tenant: string | null): void
+  /** Once, at the end. `caller` is null where nobody authenticated. */
+  close(code: StreamCloseCode, caller: Pick<Caller, 'tenant' | 'tokenId'> | null): void
 }
 
 /** Opens the books: counts the stream as open from now on. */
@@ -37,11 +38,12 @@ export function openAccount(
       if (readableMs !== null) metrics.streamSendLatency.observe({}, (clock.now() - readableMs) / 1000)
     },
     onSlow: (slow) => metrics.streamSlowClients.add({}, slow ? 1 : -1),
-    close(code, tenant) {
+    close(code, caller) {
       metrics.streamClients.add({ transport }, -1)
       metrics.streamCloses.add({ transport, code })
       const durationMs = clock.now() - startedMs
-      logger.info('stream.closed', { transport, code, sent, durationMs, tenant })
+      const { tenant, tokenId } = caller ?? { tenant: null, tokenId: null }
+      logger.info('stream.closed', { transport, code, sent, durationMs, tenant, tokenId })
     },
   }
 }

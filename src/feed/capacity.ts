@@ -3,7 +3,6 @@
  * transports share, and those of one token. Owns the arithmetic and the counting. Refuses to raise the limit of open
  * files: the operator does.
  */
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /** Files kept free for the log, other requests and the upstream. */
@@ -64,11 +63,11 @@ export function createPlaces(limit: number): Places {
   }
 }
 
-/** Places counted by token. Keeps a digest of each token in use, never the token. */
+/** Places counted by token. */
 export interface TokenPlaces {
   readonly limit: number
-  /** Takes a place of this token, or null when it has `limit` already. */
-  take(token: string): (() => void) | null
+  /** Takes a place of the token with this id, or null when it has `limit` already. */
+  take(tokenId: string): (() => void) | null
 }
 
 /** So many places for each token. */
@@ -76,15 +75,14 @@ export function createTokenPlaces(limit: number): TokenPlaces {
   const taken = new Map<string, number>()
   return {
     limit,
-    take(token) {
-      const key = createHash('sha256').update(token).digest('base64')
-      const before = taken.get(key) ?? 0
+    take(tokenId) {
+      const before = taken.get(tokenId) ?? 0
       if (before >= limit) return null
-      taken.set(key, before + 1)
+      taken.set(tokenId, before + 1)
       return once(() => {
-        const left = (taken.get(key) ?? 1) - 1
-        if (left > 0) taken.set(key, left)
-        else taken.delete(key)
+        const left = (taken.get(tokenId) ?? 1) - 1
+        if (left > 0) taken.set(tokenId, left)
+        else taken.delete(tokenId)
       })
     },
   }

@@ -13,7 +13,7 @@ import { type CommandRate, createCommandRate, MAX_COMMANDS_A_SECOND } from './co
 import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
 import type { StreamContext } from './context.ts'
 import { createFlow, type Flow } from './flow.ts'
-import { type Identity, identify } from './identity.ts'
+import { identify } from './identity.ts'
 import { type KeepAlive, keepAlive } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal } from './refusal.ts'
 import { HEARTBEAT_MS, runSession, type SessionEnd, type SessionStart } from './session.ts'
@@ -26,6 +26,7 @@ export const MAX_MESSAGE_BYTES = 256 * 1024
 /** Bytes that a client may send before it has authenticated, frame heads included. */
 export const MAX_BYTES_BEFORE_AUTH = 4 * 1024
 const AUTH_MS = 10_000
+const TOKEN_ENDED = 'this token was deleted or has expired'
 /** Time for the answer to a close, for clients that nobody knows; the library gives the others longer. */
 export const STRANGER_LINGER_MS = 1000
 
@@ -97,7 +98,7 @@ class Connection {
     webSocket.on('close', this.#onClosed)
     context.stopping.addEventListener('abort', this.#onStop)
     if (header !== undefined) {
-      this.#enqueue(async () => this.#admit(await identify({ header }, authenticate)))
+      this.#enqueue(async () => await this.#admit(identify({ header }, authenticate)))
       return
     }
     socket.on('data', this.#countBytes)
@@ -136,10 +137,15 @@ class Connection {
     this.#cancelTimer()
     this.#keepAlive.stop()
     context.stopping.removeEventListener('abort', this.#onStop)
+    this.#identity?.caller.ended.removeEventListener('abort', this.#onTokenEnded)
     this.#identity?.leave()
     onAuthenticated()
     onClosed()
-    this.#account.close(this.#code, this.#identity?.caller.tenant ?? null)
+    this.#account.close(this.#code, this.#identity?.caller ?? null)
+  }
+
+  readonly #onTokenEnded = (): void => {
+    if (!this.#ended.signal.aborted) this.#refuse(new StreamRefusal(402, TOKEN_ENDED, 4001), null)
   }
 
   /** A session says goodbye itself, behind what it has read. */
@@ -190,7 +196,7 @@ class Connection {
   async #obey(command: Command): Promise<void> {
     if (command.action === 'auth') {
       if (this.#identity !== null) throw new StreamRefusal(403, 'this connection is authenticated already')
-      return this.#admit(await identify(command, this.#options.authenticate))
+      return await this.#admit(identify(command, this.#options.authenticate))
     }
     if (this.#identity === null) {
       throw new StreamRefusal(401, 'send {"action":"auth","token":"…"} first, or a bearer header')
@@ -200,15 +206,15 @@ class Connection {
   }
 
   /** What the log is at this node is not known while its copy is filled: `hello` waits for that. */
-  async #admit(identity: Identity): Promise<void> {
+  async #admit(caller: Caller): Promise<void> {
     const { context, socket, subprotocol, tokenPlaces, onAuthenticated } = this.#options
     if (this.#ended.signal.aborted) return
-    const free = identity.caller.scopes.includes('admin')
-    const leave = free ? () => {} : tokenPlaces.take(identity.token)
+    const leave = caller.seesAllTenants ? () => {} : tokenPlaces.take(caller.tokenId)
     if (leave === null) {
       throw new StreamRefusal(406, `this token has ${tokenPlaces.limit} connections already`, 4006)
     }
-    this.#identity = { caller: identity.caller, leave }
+    this.#identity = { caller, leave }
+    caller.ended.addEventListener('abort', this.#onTokenEnded)
     this.#cancelTimer()
     socket.off('data', this.#countBytes)
     onAuthenticated()

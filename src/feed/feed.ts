@@ -28,7 +28,7 @@ export interface FeedOptions {
   upstream: () => UpstreamSign
   /** Most streams wished for; lowered, with a warning, where fewer files may be open. */
   maxClients: number
-  /** Most WebSockets of one token, 1,000 unless told otherwise; a token with the scope `admin` has no such limit. */
+  /** Most WebSockets of one token, 1,000 unless told otherwise; the token of the settings has no such limit. */
   maxPerToken?: number
   /** Time in which a client must take some byte of what is written; 30 s unless a test says otherwise. */
   stallMs?: number

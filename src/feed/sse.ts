@@ -31,6 +31,7 @@ export function sseRoute(context: StreamContext): Route {
     path: '/v1/events',
     scope: 'events:read',
     summary: 'Server-sent events: `disclosure`, `gap`, `live`, `going_away`; the id of each is its cursor.',
+    takesFilter: true,
     parameters: {
       after: 'Cursor to resume after; the header `Last-Event-ID` wins over it.',
       since: 'Time: start at the lowest sequence whose event is at or after it; all later ones follow.',
@@ -50,8 +51,9 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
     metrics.streamCloses.add({ transport: 'sse', code: '4100' })
     throw retryLater('over_capacity', `this node serves ${places.limit} streams already`)
   }
+  const gone = AbortSignal.any([call.gone, call.caller.ended])
   try {
-    const start = await startAt(context, { from, filter, onGap: 'refuse' }, call.gone)
+    const start = await startAt(context, { from, filter, onGap: 'refuse' }, gone)
     if (start.kind === 'too_old') throw tooOld(start.oldest)
     call.response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
@@ -59,7 +61,7 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
       'X-Accel-Buffering': 'no',
     })
     if (call.request.method === 'HEAD') call.response.end()
-    else await serve(context, call, filter, start.start)
+    else await serve(context, { ...call, gone }, filter, start.start)
   } finally {
     leave()
   }
@@ -106,10 +108,12 @@ async function serve(
       onCursor: () => {},
       onSlow: account.onSlow,
     })
-    code = CLOSE_CODES[end]
-    if (end === 'too_slow') response.destroy()
+    code = caller.ended.aborted ? '4001' : CLOSE_CODES[end]
+    // Whoever takes nothing would keep its connection for ever, waiting for the rest.
+    const takesNothing = end === 'too_slow' || (caller.ended.aborted && response.writableNeedDrain)
+    if (takesNothing) response.destroy()
     else response.end()
   } finally {
-    account.close(code, caller.tenant)
+    account.close(code, caller)
   }
 }

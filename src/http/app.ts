@@ -36,6 +36,8 @@ export interface AppOptions {
   logger: Logger
 }
 
+/** Express's names of the methods. */
+const METHODS = { GET: 'get', POST: 'post', DELETE: 'delete' } as const
 /** Methods that a browser may use across origins below a mount. */
 const MOUNTED_METHODS = 'GET, HEAD'
 /** Headers that a browser may send and read. */
@@ -51,9 +53,9 @@ export function createApp(options: AppOptions): Express {
   app.use(checkAddress)
   for (const [path, methods] of methodsByPath(options.routes)) {
     for (const route of options.routes.filter((candidate) => candidate.path === path)) {
-      app[route.method === 'GET' ? 'get' : 'post'](path, callOf(route, options.authenticate))
+      app[METHODS[route.method]](patternOf(path), callOf(route, options.authenticate))
     }
-    app.all(path, refuseMethod(methods))
+    app.all(patternOf(path), refuseMethod(methods))
   }
   app.use(notFound(options.routes.map(({ path }) => path)))
   app.use(answerErrors(options.logger))
@@ -81,6 +83,20 @@ const checkAddress: RequestHandler = (request, _response, next) => {
   next()
 }
 
+/** A path as Express writes it: `:id` for `{id}`. */
+function patternOf(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}
+
+/** Whether an address is one of those that the path stands for. */
+function fits(path: string, address: string): boolean {
+  const [wanted, given] = [path.split('/'), address.split('/')]
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => part === given[index] || (part.startsWith('{') && given[index] !== ''))
+  )
+}
+
 /** The methods of each path as `Allow` lists them, OPTIONS left out. */
 function methodsByPath(routes: readonly Route[]): Map<string, string> {
   const methods = new Map<string, string>()
@@ -98,9 +114,17 @@ function callOf(route: Route, authenticate: Authenticate): RequestHandler {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     if (route.body === undefined) await refuseBody(request)
-    const caller = await authorise(request.headers.authorization, route.scope, authenticate)
+    const caller = authorise(request.headers.authorization, route.scope, authenticate)
     const body = route.body === undefined ? undefined : await readJsonBody(request, route.body.maxBytes)
-    await route.handle({ request, response, url: request.originalUrl, caller, body, gone: gone.signal })
+    await route.handle({
+      request,
+      response,
+      url: request.originalUrl,
+      segment: (name) => String(request.params[name]),
+      caller,
+      body,
+      gone: gone.signal,
+    })
   }
 }
 
@@ -128,7 +152,7 @@ export function notFound(paths: readonly string[]): RequestHandler {
 
 /** CORS for exact origins: the headers on every answer, and the answer to a preflight. */
 function allowOrigins({ corsOrigins, routes }: AppOptions): RequestHandler {
-  const methods = methodsByPath(routes)
+  const methods = [...methodsByPath(routes)]
   return (request, response, next) => {
     if (corsOrigins.length === 0) return next()
     response.vary('Origin')
@@ -139,7 +163,8 @@ function allowOrigins({ corsOrigins, routes }: AppOptions): RequestHandler {
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
       return next()
     }
-    response.setHeader('Access-Control-Allow-Methods', methods.get(request.path) ?? MOUNTED_METHODS)
+    const [, own = MOUNTED_METHODS] = methods.find(([path]) => fits(path, request.path)) ?? []
+    response.setHeader('Access-Control-Allow-Methods', own)
     response.setHeader('Access-Control-Allow-Headers', CORS_REQUEST_HEADERS)
     response.setHeader('Access-Control-Max-Age', CORS_MAX_AGE_SECONDS)
     response.writeHead(204).end()

@@ -1,43 +1,73 @@
 /**
- * Who asks: a bearer token becomes a caller with a tenant and scopes. Owns the header, the answers 401 and 403 and the
- * admin token of the settings. Refuses to keep tokens: whoever keeps them gives an `Authenticate`.
+ * Who asks: a bearer token becomes a caller with a tenant and scopes. Owns the header, the answers 401, 403 and 503 and
+ * the admin token of the settings. Refuses to keep tokens: whoever keeps them gives an `Authenticate`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { HttpProblem } from './problem.ts'
+import { HttpProblem, retryLater } from './problem.ts'
 
 /** What a token may do. */
 export const scopes = ['events:read', 'webhooks:read', 'webhooks:write', 'webhooks:replay', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
+/** The tenant of the admin token. */
+export const DEFAULT_TENANT = 'default'
+
 /** Who asks. */
 export interface Caller {
+  /** What limits of one token are counted under; no secret. */
+  tokenId: string
   tenant: string
   scopes: readonly Scope[]
+  /** Whether the things of other tenants are there for it: only for the token of the settings. */
+  seesAllTenants: boolean
+  /** When the token ends, ms since 1970; null = not by itself. */
+  expiresAtMs: number | null
+  /** Aborts when the token is deleted or expires: what goes on for long must end then. */
+  ended: AbortSignal
 }
 
-/** The caller behind a token, or null where there is none (unknown, expired, revoked). */
-export type Authenticate = (token: string) => Promise<Caller | null>
+/** Why a token is nobody's: never heard of or deleted, expired, or not to be told while the tokens are being read. */
+export type NoCaller = 'unknown' | 'expired' | 'loading'
+
+/** The caller behind a token, or why there is none. */
+export type Authenticate = (token: string) => Caller | NoCaller
 
 const CHALLENGE = 'Bearer realm="disclosure-bridge"'
 const BEARER = /^Bearer +(\S.*)$/i
 
-/** Knows one token: the administrator's, with tenant `default` and every scope. Compared in constant time. */
+/** Knows one token: the administrator's, with every scope and every tenant. Compared in constant time. */
 export function adminAuthenticate(adminToken: string): Authenticate {
   const wanted = sha256(adminToken)
-  const caller: Caller = Object.freeze({ tenant: 'default', scopes })
-  return (token) => Promise.resolve(timingSafeEqual(sha256(token), wanted) ? caller : null)
+  const caller: Caller = Object.freeze({
+    tokenId: 'settings',
+    tenant: DEFAULT_TENANT,
+    scopes,
+    seesAllTenants: true,
+    expiresAtMs: null,
+    ended: new AbortController().signal,
+  })
+  return (token) => (timingSafeEqual(sha256(token), wanted) ? caller : 'unknown')
+}
+
+/** Asks the second only about tokens that the first has never heard of. */
+export function eitherAuthenticate(first: Authenticate, second: Authenticate): Authenticate {
+  return (token) => {
+    const judged = first(token)
+    return judged === 'unknown' ? second(token) : judged
+  }
 }
 
 /**
- * The caller of a request, by its `Authorization` header.
- * @throws HttpProblem `unauthorised` without a valid token, `forbidden` where it lacks the scope
+ * The caller of a request, by its `Authorization` header. `scope` null: any valid token will do.
+ * @throws HttpProblem `unauthorised` without a valid token, `forbidden` where it lacks the scope, `unavailable` while
+ * the tokens are being read
  */
-export async function authorise(
+export function authorise(
   header: string | undefined,
-  scope: Scope,
+  scope: Scope | null,
   authenticate: Authenticate,
-): Promise<Caller> {
-  return await callerOf(bearerToken(header), scope, authenticate)
+): Caller {
+  return callerOf(bearerToken(header), scope, authenticate)
 }
 
 /**
@@ -53,18 +83,27 @@ export function bearerToken(header: string | undefined): string {
 }
 
 /**
- * The caller behind a token.
- * @throws HttpProblem `unauthorised` where it is not valid, `forbidden` where it lacks the scope
+ * The caller behind a token, as `authorise`.
+ * @throws HttpProblem `unauthorised`, `forbidden`, `unavailable`
  */
-export async function callerOf(token: string, scope: Scope, authenticate: Authenticate): Promise<Caller> {
-  const caller = await authenticate(token)
-  if (caller === null) throw unauthorised('this token is not valid', `${CHALLENGE}, error="invalid_token"`)
-  if (!caller.scopes.includes(scope)) {
+export function callerOf(token: string, scope: Scope | null, authenticate: Authenticate): Caller {
+  const caller = authenticate(token)
+  if (caller === 'loading') throw tokensLoading()
+  if (caller === 'unknown' || caller === 'expired') {
+    const detail = caller === 'expired' ? 'this token has expired' : 'this token is not valid'
+    throw unauthorised(detail, `${CHALLENGE}, error="invalid_token"`)
+  }
+  if (scope !== null && !caller.scopes.includes(scope)) {
     throw new HttpProblem('forbidden', `this token does not have the scope ${scope}`, {
       headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
     })
   }
   return caller
+}
+
+/** The 503 for a token that may be good: this node has not read the tokens yet. */
+export function tokensLoading(): HttpProblem {
+  return retryLater('unavailable', 'this node has not read the tokens yet')
 }
 
 function unauthorised(detail: string, challenge: string): HttpProblem {

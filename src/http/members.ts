@@ -14,8 +14,12 @@ const MOST_ERRORS = 20
 export interface Members {
   /** The value as it came; undefined, and noted as wrong, where it is absent. */
   required(name: string): unknown
+  /** The value as it came; undefined where it is absent. */
+  optional(name: string): unknown
   /** A whole number in the range, both ends included; `otherwise` where absent. */
   integer(name: string, range: { low: number; high: number; otherwise: number }): number
+  /** Notes what is wrong with a member, or with a part of it such as `scopes[0]`. */
+  refuse(field: string, message: string): void
   /** @throws HttpProblem `body_invalid` naming every wrong member */
   check(): void
 }
@@ -42,6 +46,10 @@ export function openMembers(body: unknown, known: readonly string[]): Members {
       const value = read(name)
       if (value === undefined) errors.push({ field: name, message: 'is missing; it is required' })
       return value
+    },
+    optional: read,
+    refuse(field, message) {
+      if (errors.length < MOST_ERRORS) errors.push({ field, message })
     },
     integer(name, { low, high, otherwise }) {
       const value = read(name)

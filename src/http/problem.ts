@@ -19,7 +19,8 @@ export const problemCodes = {
   url_malformed: [400, 'Malformed address', 'Percent-encode the address as UTF-8, without NUL.'],
   request_malformed: [400, 'Malformed request', 'Send well-formed HTTP/1.1.'],
   unauthorised: [401, 'Not authenticated', 'Send `Authorization: Bearer <token>` with a valid token.'],
-  forbidden: [403, 'Scope missing', 'Use a token that has this scope.'],
+  forbidden: [403, 'Not allowed', 'Use a token that may do this; `detail` says what is missing.'],
+  limit_reached: [403, 'Limit reached', 'Delete what is no longer needed, then try again.'],
   origin_refused: [
     403,
     'Origin refused',

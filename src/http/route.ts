@@ -11,6 +11,8 @@ export interface Call {
   response: ServerResponse
   /** Path and query as they came, even where the app stands below another. */
   url: string
+  /** The part of the path that stands for `{name}`, decoded. */
+  segment(name: string): string
   caller: Caller
   /** The JSON value of the body; undefined where the route takes none. */
   body: unknown
@@ -27,14 +29,17 @@ export interface RouteBody {
 
 /** One method on one path. A GET takes HEAD too, and no body. */
 export interface Route {
-  method: 'GET' | 'POST'
-  /** Without parameters in it, e.g. `/v1/status`. */
+  method: 'GET' | 'POST' | 'DELETE'
+  /** e.g. `/v1/status`; a part that differs stands in braces: `/v1/tokens/{id}`. */
   path: string
-  scope: Scope
+  /** null: any valid token. */
+  scope: Scope | null
   /** One line for the docs. */
   summary: string
   /** Query parameters with their meanings, for the docs and for clients that read them. */
   parameters: Readonly<Record<string, string>>
+  /** Takes the fields of a filter as parameters too. */
+  takesFilter?: true
   /** Absent: a request with a body is refused. */
   body?: RouteBody
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */

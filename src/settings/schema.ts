@@ -192,7 +192,8 @@ export const settingsSchema = z.object({
     ),
     {
       default: null,
-      meaning: 'The first token: tenant `default`, all scopes. Required with `api` and `feed`.',
+      meaning:
+        'The first token: tenant `default`, all scopes; it alone sees every tenant. Required with `api` and `feed`.',
       secret: 'file',
     },
   ),

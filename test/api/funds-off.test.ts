@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { fundsOff } from '../../src/api/funds-off.ts'
 import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
-import type { Authenticate } from '../../src/http/auth.ts'
+import { knows } from '../support/callers.ts'
 import { openMount } from './mirror-mount.ts'
 
-const authenticate: Authenticate = (token) =>
-  Promise.resolve(token === 'reading' ? { tenant: 'default', scopes: ['events:read'] } : null)
+const authenticate = knows({ reading: {} })
 
 async function openBridge() {
   const base = await openMount(fundRoutes(fundsOff), authenticate)

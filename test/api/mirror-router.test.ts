@@ -3,11 +3,12 @@ import type { MirrorRoute } from '../../src/api/mirror/route.ts'
 import { bridgeMirror } from '../../src/api/mirror-router.ts'
 import { BridgeError } from '../../src/errors.ts'
 import { createApp } from '../../src/http/app.ts'
-import type { Authenticate, Scope } from '../../src/http/auth.ts'
+
 import { MAX_URL_BYTES } from '../../src/http/limits.ts'
 import { listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { raw } from '../http/raw.ts'
+import { knows } from '../support/callers.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 const answered = (body: string) => ({ status: 200, body, violation: null })
@@ -34,11 +35,7 @@ const routes: MirrorRoute[] = [
   },
 ]
 
-const tokens: Record<string, Scope[]> = { reading: ['events:read'], writing: ['webhooks:write'] }
-const authenticate: Authenticate = (token) => {
-  const scopes = tokens[token]
-  return Promise.resolve(scopes === undefined ? null : { tenant: 'default', scopes })
-}
+const authenticate = knows({ reading: {}, writing: { scopes: ['webhooks:write'] } })
 
 async function openBridge() {
   const { logger, lines } = keepingLogger()

@@ -2,9 +2,10 @@ import { afterEach, expect, test } from 'vitest'
 import type { Status } from '../../src/api/status.ts'
 import { statusRoute } from '../../src/api/status-route.ts'
 import { createApp } from '../../src/http/app.ts'
-import { adminAuthenticate } from '../../src/http/auth.ts'
+import { adminAuthenticate, eitherAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
+import { knows } from '../support/callers.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 const TOKEN = 'a token of the tests'
@@ -19,7 +20,10 @@ async function start(status: () => Status): Promise<string> {
   const { logger } = keepingLogger()
   const app = createApp({
     routes: [statusRoute(status)],
-    authenticate: adminAuthenticate(TOKEN),
+    authenticate: eitherAuthenticate(
+      adminAuthenticate(TOKEN),
+      knows({ other: { scopes: ['webhooks:read'] } }),
+    ),
     corsOrigins: [],
     logger,
   })
@@ -39,6 +43,11 @@ test('the status is what it is at each call, and takes no parameters', async () 
   const refused = await fetch(`${url}?verbose=1`, { headers })
   expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'parameter_invalid' }])
   expect((await fetch(url)).status).toBe(401)
+})
+
+test('the status is for every valid token, whatever its scopes', async () => {
+  const url = await start(() => waiting)
+  expect((await fetch(url, { headers: { authorization: 'Bearer other' } })).status).toBe(200)
 })
 
 const waiting: Status = {

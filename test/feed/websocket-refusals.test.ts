@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { closeReason } from '../../src/feed/refusal.ts'
-import type { Authenticate, Scope } from '../../src/http/auth.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
+import { knows } from '../support/callers.ts'
 import { metric } from '../support/metric.ts'
 import { openRaw } from '../support/raw-stream.ts'
 import { EPOCH } from '../support/store.ts'
@@ -21,11 +21,7 @@ async function open(api: ApiServer, headers?: Record<string, string>): Promise<S
 }
 
 /** Tokens of these tests by what they may do. */
-const scopesOf: Record<string, Scope[]> = { reader: ['events:read'], other: ['webhooks:read'] }
-const authenticate: Authenticate = (token) => {
-  const scopes = scopesOf[token]
-  return Promise.resolve(scopes === undefined ? null : { tenant: token, scopes })
-}
+const authenticate = knows({ reader: {}, other: { scopes: ['webhooks:read'] } })
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const closes = (api: ApiServer, code: number) =>
   metric(api, `stream_closes_total{transport="ws",code="${code}"}`)

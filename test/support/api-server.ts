@@ -1,13 +1,16 @@
 /** The public listener over a store in memory: routes of api and feed on a real socket, with a clock of the test's. */
 import { disclosuresRoute } from '../../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../../src/api/filter-test-route.ts'
+import { tokenRoutes } from '../../src/api/token-routes.ts'
 import type { Reader } from '../../src/archive/reader.ts'
 import { createFeed, type Feed } from '../../src/feed/feed.ts'
 import { createApp } from '../../src/http/app.ts'
-import { type Authenticate, adminAuthenticate } from '../../src/http/auth.ts'
+import { type Authenticate, adminAuthenticate, eitherAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
 import { createMetrics, type Metrics } from '../../src/obs/metrics.ts'
+import { createTokens, type Tokens } from '../../src/registry/tokens.ts'
 import { type KeptLine, keepingLogger } from './keeping-logger.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { createStore, type Store } from './store.ts'
@@ -22,6 +25,8 @@ export interface ApiServer {
   feed: Feed
   metrics: Metrics
   lines: KeptLine[]
+  /** Over a log of its own. */
+  tokens: Tokens
   listener: Listener
   url: string
   auth: Record<string, string>
@@ -41,15 +46,23 @@ export async function startApi(
     authenticate?: Authenticate
     corsOrigins?: string[]
     maxPerToken?: number
+    /** Instead of one that follows an empty log. */
+    tokens?: Tokens
   } = {},
 ): Promise<ApiServer> {
   const { count = 0, first = 1, maxClients = 100, corsOrigins = [], ...limits } = options
-  const authenticate = options.authenticate ?? adminAuthenticate(TOKEN)
   const clock = createManualClock()
   const store = createStore(clock, count, first)
   const reader = options.reader?.(store) ?? store.reader
   const metrics = createMetrics({ version: '0' })
   const { logger, lines } = keepingLogger()
+  const log = createMemoryLog()
+  const tokens = options.tokens ?? createTokens({ log, clock, logger })
+  const ended = new AbortController()
+  const running = options.tokens === undefined ? tokens.run(ended.signal) : null
+  await until(() => running === null || tokens.isLoaded)
+  const authenticate =
+    options.authenticate ?? eitherAuthenticate(adminAuthenticate(TOKEN), tokens.authenticate)
   const stopping = new AbortController()
   const feed = createFeed({
     reader,
@@ -68,6 +81,7 @@ export async function startApi(
     routes: [
       disclosuresRoute({ reader, clock, stopping: stopping.signal }),
       filterTestRoute(reader),
+      ...tokenRoutes({ tokens, clock, logger }),
       ...feed.routes,
     ],
     authenticate,
@@ -92,6 +106,7 @@ export async function startApi(
     feed,
     metrics,
     lines,
+    tokens,
     listener,
     url: listener.url,
     auth: { authorization: `Bearer ${TOKEN}` },
@@ -99,6 +114,9 @@ export async function startApi(
     async [Symbol.asyncDispose]() {
       stop()
       await listener.close(0)
+      ended.abort()
+      await running
+      await log.close()
       store.archive.close()
     },
   }

@@ -1,0 +1,87 @@
+/**
+ * In which hour each token was last used, on any node. Owns that a token costs one write an hour at most on each node,
+ * usually one on all of them: nodes see each other's, and write the hour, not the moment. A use that cannot be written is
+ * tried again, never told to whoever used the token.
+ */
+import { aborted } from '../lifecycle/aborted.ts'
+import { type Clock, sleep } from '../lifecycle/clock.ts'
+import type { Table } from '../log/log.ts'
+import { createWakeup } from '../log/wakeup.ts'
+import type { Logger } from '../obs/logger.ts'
+import { type Row, useKey } from './token-rows.ts'
+
+const HOUR_MS = 3_600_000
+/** Wait after a write that failed. */
+const RETRY_MS = 60_000
+
+export interface TokenUses {
+  /** Notes that the token was used now. */
+  mark(id: string): void
+  /** The beginning of the hour of the last use, ms since 1970; null where there was none. */
+  lastHourMs(id: string): number | null
+  /** Tokens with a use that is known here. */
+  ids(): string[]
+  /** Takes what the table says. */
+  take(id: string, hourMs: number): void
+  /** The token is gone. `isWritten`: its row may still be there and is to be deleted. */
+  forget(id: string, isWritten: boolean): void
+  /** Writes what is new until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Uses that nobody has made yet. */
+export function createTokenUses(parts: { table: Table<Row>; clock: Clock; logger: Logger }): TokenUses {
+  const { table, clock, logger } = parts
+  const hours = new Map<string, number>()
+  /** What is to be written: an hour, or null = the row is to be deleted. */
+  const due = new Map<string, number | null>()
+  const wakeup = createWakeup()
+
+  const note = (id: string, hourMs: number | null): void => {
+    due.set(id, hourMs)
+    wakeup.wake()
+  }
+  const write = async (id: string, hourMs: number | null): Promise<void> => {
+    if (hourMs === null) await table.delete(useKey(id))
+    else await table.put(useKey(id), { kind: 'use', hourMs })
+  }
+  return {
+    mark(id) {
+      const hourMs = Math.floor(clock.now() / HOUR_MS) * HOUR_MS
+      if (hourMs <= (hours.get(id) ?? 0)) return
+      hours.set(id, hourMs)
+      note(id, hourMs)
+    },
+    lastHourMs: (id) => hours.get(id) ?? null,
+    ids: () => [...hours.keys()],
+    take: (id, hourMs) => void hours.set(id, Math.max(hourMs, hours.get(id) ?? 0)),
+    forget(id, isWritten) {
+      hours.delete(id)
+      if (isWritten) note(id, null)
+      else due.delete(id)
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        const [next] = due
+        if (next === undefined) {
+          await wakeup.wait(signal)
+          continue
+        }
+        const [id, hourMs] = next
+        due.delete(id)
+        const written = new AbortController()
+        const either = AbortSignal.any([signal, written.signal])
+        try {
+          // A stop does not wait for a log that is away: the use is noted again when the token is next shown.
+          await Promise.race([write(id, hourMs), aborted(either)])
+        } catch (error) {
+          if (!due.has(id)) due.set(id, hourMs)
+          logger.warn('tokens.use_unwritten', { tokenId: id, error })
+          await sleep(clock, RETRY_MS, signal)
+        } finally {
+          written.abort()
+        }
+      }
+    },
+  }
+}
