@@ -5,6 +5,7 @@
 import { BridgeError } from '../errors.ts'
 import type { Head, Ledger, OpenGap, Purpose, WriterState } from './log.ts'
 import { unusedState } from './state.ts'
+import { storedValue } from './stored-value.ts'
 
 /** Everything but the gaps, which have rows of their own. */
 type Field = Exclude<keyof Head, 'openGaps'>
@@ -29,7 +30,7 @@ export function stateOf(rows: ReadonlyMap<string, string>): WriterState | null {
   const values = new Map(
     [...rows]
       .filter(([key]) => /^(head|gap|ledger)\//.test(key))
-      .map(([key, text]) => [key, JSON.parse(text)]),
+      .map(([key, text]) => [key, storedValue(key, text)]),
   )
   if (values.size === 0) return null
   if (!values.has('head/epoch') || !values.has('head/sequence')) {

@@ -6,6 +6,7 @@ import type { Committed } from '../../core/event.ts'
 import { isGap } from '../../core/event.ts'
 import type { WriterState } from '../log.ts'
 import { rowsOf, stateOf } from '../state-rows.ts'
+import { storedValue } from '../stored-value.ts'
 import { eventRecord, type NewRecord } from './records.ts'
 import { ALL, chooseTopic, GAPS, namedTopics, placeOf, type TopicBook, type TopicChoice } from './topics.ts'
 
@@ -42,7 +43,7 @@ export function booksOf(rows: ReadonlyMap<string, string>): Books | null {
     new Map(
       [...rows]
         .filter(([key]) => key.startsWith(prefix))
-        .map(([key, text]) => [key.slice(prefix.length), JSON.parse(text) as T]),
+        .map(([key, text]) => [key.slice(prefix.length), storedValue<T>(key, text)]),
     )
   return { state, counts: under<number>(COUNT), choices: under<TopicChoice>(CHOICE) }
 }

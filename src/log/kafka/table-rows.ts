@@ -4,6 +4,7 @@
  * differs, deletions that nobody could tell before among it. Refuses to read the topic: `table.ts` does.
  */
 import { type ChangeFeed, createChangeFeed } from '../changes.ts'
+import { storedValue } from '../stored-value.ts'
 import type { ReadBatch } from './partition-reader.ts'
 
 /** Values as JSON text, by row; so nobody changes one by holding it. */
@@ -14,7 +15,7 @@ export interface TableRows {
   /** The rows of that table as they stand; empty until the topic was first read to its end. */
   textsOf(name: string): ReadonlyMap<string, string>
   feedOf(name: string): ChangeFeed<unknown>
-  /** Takes what the topic gave next. */
+  /** Takes what the topic gave next; throws BridgeError `log_damaged` when a value is not JSON. */
   take(batch: ReadBatch): void
   /** The first offset that is not in the rows; 0 while they are read again. */
   readonly nextOffset: number
@@ -55,6 +56,7 @@ export function createTableRows(): TableRows {
         const [name = '', ...rest] = String(record.key).split('/')
         const key = rest.join('/')
         const text = record.value === null ? null : record.value.toString('utf8')
+        if (text !== null) storedValue(`${name}/${key}`, text)
         put(
           made(aside ?? tables, name, () => new Map()),
           key,

@@ -5,6 +5,7 @@ import type { Database } from '../../archive/db.ts'
 import type { ChangeFeed } from '../changes.ts'
 import { createChangeFeed } from '../changes.ts'
 import type { Table } from '../log.ts'
+import { storedValue } from '../stored-value.ts'
 
 /** The table of that name. `open` throws once the log is closed; `closing` ends every subscription. */
 export function createSqliteTable<V>(
@@ -20,7 +21,7 @@ export function createSqliteTable<V>(
       const rows = db
         .prepare<{ key: string; value: string }>('SELECT key, value FROM tables WHERE name = ? ORDER BY key')
         .all(name)
-      return new Map(rows.map((row) => [row.key, JSON.parse(row.value) as V]))
+      return new Map(rows.map((row) => [row.key, storedValue<V>(`${name}/${row.key}`, row.value)]))
     },
     async put(key, value) {
       open()

@@ -103,3 +103,19 @@ test('whatever is written, missed and read again, who applies what is told has w
     }),
   )
 })
+
+test('a value that is not JSON is damage, named by its row, in the first reading and later', () => {
+  const foreign = (): ReadBatch => ({
+    ...batch([]),
+    records: [{ offset: 0, key: Buffer.from('t/a'), value: Buffer.from('{"a":'), headers: {} }],
+  })
+  const damage = expect.objectContaining({
+    code: 'log_damaged',
+    message: 'what is stored under t/a is not JSON',
+  })
+  expect(() => createTableRows().take(foreign())).toThrow(damage)
+  const rows = createTableRows()
+  rows.take(batch([['a', 1]]))
+  expect(() => rows.take(foreign())).toThrow(damage)
+  expect(standing(rows)).toEqual({ a: 1 })
+})
