@@ -4,6 +4,7 @@
  */
 import type { Calendar } from '../core/calendar.ts'
 import type { Ledger, Purpose } from '../log/log.ts'
+import { dayWalksOf } from './day-walk.ts'
 import type { QuotaReset } from './ledger.ts'
 import { quotaAt, spentOn, spentSince } from './ledger.ts'
 import { outlooks } from './outlook.ts'
@@ -23,7 +24,7 @@ const WEEK_MS = 7 * 24 * HOUR_MS
 /** Of the weekly quota, kept for fills and gaps where the plan pays for no sweeps. */
 const WALK_SHARE = 0.2
 /**
- * Of the weekly quota, kept for fills and for the sweeps after bursts, beside the share of the rounds. A morning on the
+ * Of the weekly quota, kept for fills and for the sweeps after bursts, beside the shares of rounds and day walks. A morning on the
  * lite plan takes 17 and 22 of a day's 300, on advanced 11 and 11 of 700.
  */
 const MORNING_SHARE = 0.14
@@ -74,6 +75,8 @@ export interface Pacing {
   mayWalk(ledger: Ledger, nowMs: number): boolean
   /** True when one more request of a sweep can be paid without taking it from polls and fills. */
   maySweep(ledger: Ledger, nowMs: number): boolean
+  /** True when so many requests of a day walk can all be paid in the same way. */
+  mayWalkDay(ledger: Ledger, nowMs: number, units: number): boolean
   /** True when one more request of the backfill can be paid: at most half of a week's quota goes there. */
   mayBackfill(ledger: Ledger, nowMs: number): boolean
   /** True when any request can be paid. */
@@ -83,7 +86,7 @@ export interface Pacing {
 /** Of the weekly quota, what is kept for fills and sweeps on this plan. */
 export function walkShareOf(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>): number {
   const rounds = roundsOf(plan)
-  return rounds === null ? WALK_SHARE : MORNING_SHARE + rounds.share
+  return rounds === null ? WALK_SHARE : MORNING_SHARE + rounds.share + (dayWalksOf(plan)?.share ?? 0)
 }
 
 /** Polls where the news is expected, within what the share kept for walks leaves of the quota. */
@@ -99,6 +102,7 @@ export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
     quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining > 0
   const mayWalk = (ledger: Ledger, nowMs: number): boolean =>
     mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < weeklyQuota * walkShare
+  const sweepUnits = weeklyQuota * (walkShare - FILL_SHARE)
   return {
     meanIntervalMs,
     plan(situation) {
@@ -128,7 +132,10 @@ export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
     mayWalk,
     mayBackfill: (ledger, nowMs) =>
       mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < weeklyQuota * BACKFILL_SHARE,
-    maySweep: (ledger, nowMs) =>
-      mayWalk(ledger, nowMs) && spentOn(ledger, ['sweep'], nowMs) < weeklyQuota * (walkShare - FILL_SHARE),
+    maySweep: (ledger, nowMs) => mayWalk(ledger, nowMs) && spentOn(ledger, ['sweep'], nowMs) < sweepUnits,
+    mayWalkDay: (ledger, nowMs, units) =>
+      quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining >= units &&
+      spentOn(ledger, WALKS, nowMs) + units <= weeklyQuota * walkShare &&
+      spentOn(ledger, ['sweep'], nowMs) + units <= sweepUnits,
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Calendar } from '../core/calendar.ts'
 import { type Completeness, completenessOf } from '../governor/completeness.ts'
+import { dayWalksOf } from '../governor/day-walk.ts'
 import { plannedPacing } from '../governor/pacing.ts'
 import { roundsOf } from '../governor/rounds.ts'
 import { createTokenBucket } from '../governor/token-bucket.ts'
@@ -67,6 +68,7 @@ export function createIngest(parts: IngestParts): Ingest {
     pacing: plannedPacing(plan, parts.calendar),
     breathMs: (plan.burst / plan.ratePerSecond) * 1000,
     rounds: roundsOf(plan),
+    dayWalks: dayWalksOf(plan),
     backfillMs: parts.backfillMs,
     calendar: parts.calendar,
     chance,

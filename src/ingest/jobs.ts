@@ -1,10 +1,11 @@
 /**
  * What the poller does next when nothing is in flight. Owns the order: commits first, then polls that are due, the
- * backfill, gaps, the sweep. Refuses to look at answers.
+ * backfill, gaps, the sweep, the walk over a day that is over, the round. Refuses to look at answers.
  */
 import { isoMillis, parseTimestamp } from '../core/dates.ts'
 import { quotaAt } from '../governor/ledger.ts'
 import type { OpenGap } from '../log/log.ts'
+import { dueDayWalk } from './day-walk.ts'
 import { nextBackfillDay, poll } from './poll.ts'
 import { enqueue } from './publish.ts'
 import type { Turn } from './state.ts'
@@ -47,7 +48,18 @@ export function nextJob(turn: Turn): void {
       upToMs: lastCleanPollMs ?? nowMs,
     })
   }
-  // While a burst goes on, its sweep stands; the round comes after it.
+  // While a burst goes on, its sweep stands; what reads more comes after it.
+  const day = sweep === null ? dueDayWalk(turn) : null
+  if (day !== null) {
+    const { date, pageCursor, ...range } = day
+    return startWalk(turn, {
+      kind: 'day',
+      ...range,
+      pageCursor,
+      upToMs: lastCleanPollMs ?? nowMs,
+      day: { date, isResumed: pageCursor !== null },
+    })
+  }
   const { rounds } = turn.config
   const roundAtMs = rounds === null || sweep !== null ? null : (round?.dueAtMs ?? null)
   if (rounds !== null && round !== null && roundAtMs !== null && nowMs >= roundAtMs) {

@@ -152,7 +152,12 @@ function takeFirstCursor(turn: Turn, page: ReadPage, startMs: number, untilMs: n
   remember(turn, page.latestCursor)
   enqueue(turn, 'poll', {
     events: [],
-    head: { cursor: page.latestCursor, lastCleanPollMs: startMs, backfill },
+    head: {
+      cursor: page.latestCursor,
+      lastCleanPollMs: startMs,
+      backfill,
+      countedFromMs: startMs - backfillMs,
+    },
   })
 }
 

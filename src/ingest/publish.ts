@@ -4,10 +4,12 @@
  */
 
 import { isoMillis } from '../core/dates.ts'
+import { type DayRecord, type DayWalk, withDay } from '../core/day-record.ts'
 import type { Gap, GapCause, NewEvent } from '../core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, gapEvent } from '../core/event.ts'
 import type { Commit, OpenGap, Purpose, RejectedItem } from '../log/log.ts'
 import { COMMIT_LIMIT } from '../log/log.ts'
+import { daysAfter, upstreamMs } from './day-count.ts'
 import type { HeldItem, Turn } from './state.ts'
 
 /** What a commit changes in the head, beside the sequence. */
@@ -26,6 +28,16 @@ export interface Publication {
   first?: HeadPatch
   /** Changed with the last commit of the chain. */
   last?: HeadPatch
+  /** guids that a poll showed, where its fill publishes them. */
+  polled?: readonly string[]
+  /** What is decided of the walk over a day, with the last commit of the chain. */
+  day?: { date: string; walk: DayWalk }
+}
+
+/** An event of a publication; the item is null for what happened to a gap. */
+interface Entry {
+  event: NewEvent
+  item: HeldItem | null
 }
 
 /** Queues the commits of one publication: one, or a chain where there are more than COMMIT_LIMIT events. */
@@ -33,30 +45,33 @@ export function publish(turn: Turn, publication: Publication): void {
   const { purpose, items, rejected = [], opening, closing, first = {} } = publication
   const last = { ...publication.last, ...roundFor(turn, publication) }
   let latestTimeMs = turn.state.head.latestTimeMs
-  const events: NewEvent[] = []
-  if (opening !== undefined) events.push(gapEvent(gapOf(opening), GAP_OPENED, turn.nowMs))
+  const entries: Entry[] = []
+  if (opening !== undefined)
+    entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, turn.nowMs), item: null })
   for (const item of inOrder(items)) {
     const { timeMs } = item.disclosure
     const late = timeMs < latestTimeMs
     latestTimeMs = Math.max(latestTimeMs, timeMs)
     const { text: data, revision, heldMs: recordedMs } = item
-    events.push(disclosureEvent(item.disclosure, { data, revision, recordedMs, late }))
+    entries.push({ event: disclosureEvent(item.disclosure, { data, revision, recordedMs, late }), item })
   }
   if (closing !== undefined) {
-    events.push(gapEvent(closing.gap, closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP, turn.nowMs))
+    const type = closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP
+    entries.push({ event: gapEvent(closing.gap, type, turn.nowMs), item: null })
   }
-  const chunks = chunksOf(events, COMMIT_LIMIT)
+  const chunks = chunksOf(entries, COMMIT_LIMIT)
   chunks.forEach((chunk, index) => {
     const isFirst = index === 0
     const isLast = index === chunks.length - 1
     enqueue(turn, purpose, {
-      events: chunk,
+      events: chunk.map(({ event }) => event),
       ...(isFirst && rejected.length > 0 ? { rejected: [...rejected] } : {}),
       head: {
+        ...daysFor(turn, publication, chunk, { isFirst, isLast }),
         ...(isFirst ? first : {}),
         ...(isLast ? last : {}),
         latestTimeMs: chunk.reduce(
-          (latest, event) => Math.max(latest, itemTime(event)),
+          (latest, { item }) => Math.max(latest, item?.disclosure.timeMs ?? 0),
           turn.state.head.latestTimeMs,
         ),
       },
@@ -73,6 +88,26 @@ function roundFor(turn: Turn, { purpose, items, last }: Publication): HeadPatch 
   const { fromMs, dueAtMs, attempts } = last?.round ??
     head.round ?? { fromMs: newsMs, dueAtMs: null, attempts: 0 }
   return { round: { fromMs, dueAtMs: dueAtMs ?? turn.nowMs + rounds.everyMs, newsMs, attempts } }
+}
+
+/** The records of the days as this commit leaves them; from the first one on they are counted. */
+function daysFor(
+  turn: Turn,
+  { purpose, rejected = [], polled = [], day }: Publication,
+  chunk: readonly Entry[],
+  { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
+): HeadPatch {
+  const { head } = turn.state
+  const items = chunk.flatMap(({ item }) => item ?? [])
+  const counted = daysAfter(turn, { purpose, items, rejected: isFirst ? rejected : [], polled })
+  const days: readonly DayRecord[] =
+    isLast && day !== undefined
+      ? withDay(counted, day.date, (known) => ({ ...known, walk: day.walk }))
+      : counted
+  return {
+    ...(days === head.days ? {} : { days }),
+    ...(head.countedFromMs === null && { countedFromMs: upstreamMs(turn) }),
+  }
 }
 
 /** Queues one commit and moves the head as it will be. Refunds that wait travel along. */
@@ -120,10 +155,6 @@ function inOrder(items: readonly HeldItem[]): HeldItem[] {
 
 function compareText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
-}
-
-function itemTime(event: NewEvent): number {
-  return event.source === '/bridge' ? 0 : event.timeMs
 }
 
 /** At least one chunk, so that a change of the head alone is a commit too. */

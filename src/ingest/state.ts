@@ -5,6 +5,7 @@
 import type { Calendar } from '../core/calendar.ts'
 import type { Disclosure } from '../core/disclosure.ts'
 import type { GapCause } from '../core/event.ts'
+import type { DayWalks } from '../governor/day-walk.ts'
 import { type Cause, type JudgeMemory, NOTHING_MET } from '../governor/judge.ts'
 import type { QuotaReset } from '../governor/ledger.ts'
 import type { Pacing, PollPlan } from '../governor/pacing.ts'
@@ -69,8 +70,11 @@ export type Answer = Outcome<ReadPage>
 
 /** A walk over pages, from the first to `nextCursor: null`. */
 export interface Walk {
-  /** `fill` follows an overflowing poll, `gap` retries an open gap, `sweep` follows a burst, a `round` comes by schedule. */
-  kind: 'fill' | 'gap' | 'sweep' | 'round' | 'backfill'
+  /**
+   * `fill` follows an overflowing poll, `gap` retries an open gap, `sweep` follows a burst, a `round` comes by schedule, a
+   * `day` is read when its release window is over.
+   */
+  kind: 'fill' | 'gap' | 'sweep' | 'round' | 'day' | 'backfill'
   purpose: Purpose
   fromMs: number
   toMs: number | null
@@ -99,6 +103,8 @@ export interface Walk {
   firstHead: Commit['head'] | null
   /** For a fill: the time whose items its poll left out, by upstream's clock, ms since 1970; else null. */
   unread: { fromMs: number; toMs: number } | null
+  /** For the walk over a day: its date in London, and whether it goes on where an earlier one stopped; else null. */
+  day: { date: string; isResumed: boolean } | null
 }
 
 export interface IngestState {
@@ -168,6 +174,8 @@ export interface IngestConfig {
   breathMs: number
   /** The re-reads that the plan pays for, after bursts too; null where it pays for none. */
   rounds: Rounds | null
+  /** The walks over whole days that the plan pays for; null where it pays for none. */
+  dayWalks: DayWalks | null
   /** How far back the very first start reads, ms. */
   backfillMs: number
   calendar: Calendar

@@ -28,17 +28,17 @@ const never = (turn: Turn, input: Input): never => {
 }
 
 const campaign = (turn: Turn): void => {
-  const { lastGoodPollMs } = turn.state
-  turn.state = { ...initialState(), lastGoodPollMs }
+  const { lastGoodPollMs, skewMs } = turn.state
+  turn.state = { ...initialState(), lastGoodPollMs, skewMs }
   turn.actions.push({ type: 'abandon' }, { type: 'campaign' })
 }
 
 const claim = (turn: Turn): void => {
-  const { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow } = turn.state
+  const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = turn.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries } = turn.state
   const { quotaDrift } = turn.state
   const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries, quotaDrift }
-  const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow }
+  const asFarAsKnown = { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }
   turn.actions.push({ type: 'abandon' }, { type: 'claim' })
@@ -178,6 +178,9 @@ function atTime(state: IngestState, nowMs: number): IngestState {
       ...head,
       openGaps: head.openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),
       sweep: head.sweep === null ? null : { ...head.sweep, dueAtMs: head.sweep.dueAtMs - backMs },
+      days: head.days.map((day) =>
+        day.walk?.state === 'owed' ? { ...day, walk: { ...day.walk, atMs: day.walk.atMs - backMs } } : day,
+      ),
       round: round === null || round.dueAtMs === null ? round : { ...round, dueAtMs: round.dueAtMs - backMs },
     },
   }

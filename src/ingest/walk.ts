@@ -1,17 +1,30 @@
 /**
- * Walks over pages: the fill after an overflow, the retry of a gap, the sweep after a burst, the round, a day of the
- * backfill. Owns how a walk goes on, ends, gives up, and when a fill publishes before it is done. Refuses to choose what comes
- * next when no walk is under way.
+ * Walks over pages: the fill after an overflow, the retry of a gap, the sweep after a burst, the round, a whole day, a day
+ * of the backfill. Owns how a walk goes on and ends, and when a fill publishes before it is done. Refuses to choose what
+ * comes next when no walk is under way, and what stays owed of one that was given up (`postpone.ts`).
  */
 import { isoMillis, parseTimestamp } from '../core/dates.ts'
+import type { DayWalk } from '../core/day-record.ts'
 import type { GapCause } from '../core/event.ts'
-import type { OpenGap, Round } from '../log/log.ts'
+import type { OpenGap } from '../log/log.ts'
 import { COMMIT_LIMIT } from '../log/log.ts'
 import type { ListQuery } from '../upstream/client.ts'
+import { isTooLong } from './day-walk.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { addHeld, latestOf } from './held.ts'
 import { learnFromFill } from './learn.ts'
-import { gapOf, type HeadPatch, needsChain, newGap, publish } from './publish.ts'
+import {
+  closed,
+  GAP_RETRY_MS,
+  LONGEST_GAP_RETRY_MS,
+  postponeBackfill,
+  postponeDay,
+  postponeGap,
+  postponeSweep,
+  publishBehindGap,
+  roundAfter,
+} from './postpone.ts'
+import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { Answer, ReadPage, Turn, Walk } from './state.ts'
 import { HOLD_MS } from './state.ts'
 
@@ -19,26 +32,15 @@ import { HOLD_MS } from './state.ts'
 const PATIENCE = 5
 /** Pages in a row with nothing of the range asked for: the date filter is being ignored, or the walk has no end. */
 const STRAY_PAGES = 3
-/** A gap is tried again after 30 s, 1 min, 2 min … up to an hour. */
-const GAP_RETRY_MS = 30_000
-const LONGEST_GAP_RETRY_MS = 3_600_000
-/** A gap that could not be filled in two weeks is given up: two full quotas did not pay for it. */
-const GIVE_UP_MS = 14 * 24 * 3_600_000
-const SWEEP_RETRY_MS = 60_000
-/** Tries of a day of the backfill before the rest of it becomes a gap. */
-const BACKFILL_ATTEMPTS = 5
-/** After so many tries a gap is only tried once a day: it must not eat what the next morning needs. */
-const GAP_ATTEMPTS = 8
-const SELDOM_MS = 24 * 3_600_000
-const SWEEP_ATTEMPTS = 3
-
 const UNPAID = 'the quota kept for fills and sweeps is spent'
+const LONGER = 'the day is longer than the plan pays for'
 
 const STATE_OF = {
   fill: 'filling',
   gap: 'filling',
   sweep: 'sweeping',
   round: 'sweeping',
+  day: 'sweeping',
   backfill: 'backfilling',
 } as const
 const PURPOSE_OF = {
@@ -46,6 +48,7 @@ const PURPOSE_OF = {
   gap: 'fill',
   sweep: 'sweep',
   round: 'sweep',
+  day: 'sweep',
   backfill: 'backfill',
 } as const
 
@@ -54,7 +57,19 @@ export function startWalk(
   turn: Turn,
   given: Pick<Walk, 'kind' | 'fromMs' | 'toMs'> &
     Partial<
-      Pick<Walk, 'held' | 'rejected' | 'gapId' | 'cause' | 'firstHead' | 'upToMs' | 'mustMeet' | 'unread'>
+      Pick<
+        Walk,
+        | 'held'
+        | 'rejected'
+        | 'gapId'
+        | 'cause'
+        | 'firstHead'
+        | 'upToMs'
+        | 'mustMeet'
+        | 'unread'
+        | 'pageCursor'
+        | 'day'
+      >
     >,
 ): void {
   const { kind } = given
@@ -77,6 +92,7 @@ export function startWalk(
     cause: 'overflow',
     firstHead: null,
     unread: null,
+    day: null,
     ...given,
   }
   turn.state.name = STATE_OF[kind]
@@ -102,7 +118,8 @@ export function answerWalk(turn: Turn, walk: Walk, answer: Answer, spentMs: numb
     const failures = walk.failures + 1
     turn.state.walk = { ...walk, failures }
     if (failures >= PATIENCE || turn.state.upstream === 'quota' || answer.kind === 'refused') {
-      abandonWalk(turn, { ...walk, failures }, answer.kind)
+      const pageCursor = answer.kind === 'refused' ? null : walk.pageCursor
+      abandonWalk(turn, { ...walk, failures, pageCursor }, answer.kind)
     } else wakeForWalk(turn, { ...walk, failures })
     return
   }
@@ -114,7 +131,7 @@ export function answerWalk(turn: Turn, walk: Walk, answer: Answer, spentMs: numb
   turn.state.walk = grown
   if (page.nextCursor === null) return endOfWalk(turn, grown)
   const trouble = troubleWith(walk, grown, page)
-  if (trouble !== null) return abandonWalk(turn, grown, trouble)
+  if (trouble !== null) return abandonWalk(turn, { ...grown, pageCursor: null }, trouble)
   const next = { ...grown, pageCursor: page.nextCursor ?? null, failures: 0 }
   turn.state.walk = next
   if (grown.held.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(turn, next)
@@ -164,7 +181,8 @@ function finishWalk(turn: Turn, walk: Walk): void {
   const { head } = turn.state
   const closing = head.openGaps.find((gap) => gap.id === walk.gapId)
   const without = head.openGaps.filter((gap) => gap.id !== walk.gapId)
-  const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected }
+  const polled = walk.mustMeet
+  const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected, polled }
   if (closing !== undefined && isPartOf(walk, closing)) {
     const further = {
       ...closing,
@@ -199,10 +217,26 @@ function finishWalk(turn: Turn, walk: Walk): void {
     publish(turn, { ...common, last: { backfill: next } })
   } else if (walk.kind === 'sweep') publish(turn, { ...common, last: { sweep: null } })
   else if (walk.kind === 'round') publish(turn, { ...common, last: { round: roundAfter(turn, walk) } })
+  else if (walk.day !== null) finishDay(turn, walk, walk.day)
   else publish(turn, { ...common, first: walk.firstHead ?? {} })
   learnFromFill(turn, walk, false)
   reportWalk(turn, walk, 'done')
   endWalk(turn, walk)
+}
+
+/** The day is whole. A walk without a break that has read the stretch of the next round too stands for that one. */
+function finishDay(turn: Turn, walk: Walk, { date, isResumed }: { date: string; isResumed: boolean }): void {
+  const { purpose, held: items, rejected } = walk
+  const { round } = turn.state.head
+  const reachMs = turn.config.rounds?.reachMs ?? 0
+  const isRound =
+    round !== null &&
+    !isResumed &&
+    round.fromMs - reachMs >= walk.fromMs &&
+    walk.upToMs <= (walk.toMs ?? walk.upToMs)
+  const last: HeadPatch = isRound ? { round: roundAfter(turn, walk) } : {}
+  const whole: DayWalk = { state: 'whole', atMs: turn.nowMs, attempts: 0, pageCursor: null }
+  publish(turn, { purpose, items, rejected, last, day: { date, walk: whole } })
 }
 
 /** True when the gap goes on after the day that this walk has read. */
@@ -217,65 +251,15 @@ function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY
     if (walk.gapId === null) publishUnfinished(turn, walk, turn.nowMs + retryMs)
     else postponeGap(turn, walk, retryMs)
   } else if (kind === 'sweep' || kind === 'round') {
-    postponeSweep(turn, walk, Math.max(SWEEP_RETRY_MS, retryMs))
-  } else {
+    postponeSweep(turn, walk, retryMs)
+  } else if (kind === 'day') postponeDay(turn, walk)
+  else {
     postponeBackfill(turn, walk, retryMs)
     turn.actions.push({ type: 'wake', atMs: turn.state.nextPollMs })
   }
   learnFromFill(turn, walk, true)
   reportWalk(turn, turn.state.walk ?? walk, reason)
   endWalk(turn, walk)
-}
-
-/**
- * The same day of the backfill later: after 30 s, 1 min, 2 min … up to an hour. After too many tries what is left of
- * it becomes an open gap: it shows, and is paid for as gaps are.
- */
-function postponeBackfill(turn: Turn, walk: Walk, retryMs: number): void {
-  const { purpose, held: items, rejected } = walk
-  const { backfill } = turn.state.head
-  turn.state.backfillFailures += 1
-  const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (turn.state.backfillFailures - 1))
-  turn.state.backfillRetryMs = turn.nowMs + waitMs
-  if (backfill === null || turn.state.backfillFailures < BACKFILL_ATTEMPTS) {
-    if (items.length + rejected.length > 0) publish(turn, { purpose, items, rejected })
-    return
-  }
-  turn.state.backfillFailures = 0
-  const gap = newGap(turn, 'outage', backfill.doneToMs, backfill.untilMs)
-  const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
-  publishBehindGap(turn, walk, opening, { backfill: null })
-}
-
-/** The same sweep or round later; after too many tries, or where it is not paid for, its stretch is an open gap. */
-function postponeSweep(turn: Turn, walk: Walk, retryMs: number): void {
-  const { purpose, held: items, rejected } = walk
-  const { sweep, round } = turn.state.head
-  const isRound = walk.kind === 'round'
-  const attempts = ((isRound ? round : sweep)?.attempts ?? SWEEP_ATTEMPTS) + 1
-  if (attempts < SWEEP_ATTEMPTS) {
-    const later = { attempts, dueAtMs: turn.nowMs + retryMs }
-    const last: HeadPatch = {}
-    if (isRound && round !== null) last.round = { ...round, ...later }
-    if (!isRound && sweep !== null) last.sweep = { ...sweep, ...later }
-    publish(turn, { purpose, items, rejected, last })
-    return
-  }
-  const gap = newGap(turn, 'outage', walk.fromMs, walk.upToMs)
-  const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
-  publishBehindGap(turn, walk, opening, isRound ? { round: roundAfter(turn, walk) } : { sweep: null })
-}
-
-/**
- * What is owed after a round, or where its stretch is an open gap instead: another round while there was news within
- * the reach of this one, for what may still come in behind that news; else none.
- */
-function roundAfter(turn: Turn, walk: Walk): Round {
-  const reachMs = turn.config.rounds?.reachMs ?? 0
-  const newsMs = turn.state.head.round?.newsMs ?? walk.fromMs
-  const isAgain = newsMs > walk.upToMs - reachMs
-  const dueAtMs = isAgain ? turn.nowMs + (turn.config.rounds?.everyMs ?? 0) : null
-  return { fromMs: walk.upToMs, dueAtMs, newsMs, attempts: 0 }
 }
 
 /** The fill is not done in time, or cannot go on: what is known goes out behind an announced gap; the cursor moves. */
@@ -292,13 +276,6 @@ function publishUnfinished(turn: Turn, walk: Walk, retryAtMs: number): void {
   }
 }
 
-/** Publishes what the walk holds behind a gap that opens over the rest; `head` changes with the same commit. */
-function publishBehindGap(turn: Turn, walk: Walk, opening: OpenGap, head: HeadPatch): void {
-  const { purpose, held: items, rejected } = walk
-  const openGaps = [...turn.state.head.openGaps, opening]
-  publish(turn, { purpose, items, rejected, opening, first: { ...head, openGaps } })
-}
-
 /** Items of a walk under an open gap that have grown to a full commit. */
 function publishPart(turn: Turn, walk: Walk): void {
   const openGaps = turn.state.head.openGaps.map((gap) =>
@@ -306,30 +283,6 @@ function publishPart(turn: Turn, walk: Walk): void {
   )
   publish(turn, { purpose: walk.purpose, items: walk.held, rejected: walk.rejected, last: { openGaps } })
   turn.state.walk = { ...walk, held: [], rejected: [], published: walk.published + walk.held.length }
-}
-
-function postponeGap(turn: Turn, walk: Walk, retryMs: number): void {
-  const { openGaps } = turn.state.head
-  const gap = openGaps.find((open) => open.id === walk.gapId)
-  if (gap === undefined) return
-  const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected }
-  const others = openGaps.filter((open) => open.id !== gap.id)
-  if (turn.nowMs - (parseTimestamp(gap.openedAt) ?? turn.nowMs) > GIVE_UP_MS) {
-    const closing = { gap: closed(turn, gap, walk.held.length), as: 'given_up' as const }
-    return publish(turn, { ...common, closing, last: { openGaps: others } })
-  }
-  const attempts = walk.pages + walk.failures === 0 ? gap.attempts : gap.attempts + 1
-  const longestMs = attempts > GAP_ATTEMPTS ? SELDOM_MS : LONGEST_GAP_RETRY_MS
-  const waitMs = Math.min(longestMs, retryMs * 2 ** Math.max(0, attempts - 1))
-  const later = { ...gap, attempts, found: gap.found + walk.held.length, retryAtMs: turn.nowMs + waitMs }
-  publish(turn, {
-    ...common,
-    last: { openGaps: openGaps.map((open) => (open.id === gap.id ? later : open)) },
-  })
-}
-
-function closed(turn: Turn, gap: OpenGap, found: number) {
-  return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(turn.nowMs) }
 }
 
 function endWalk(turn: Turn, walk: Walk): void {
@@ -370,6 +323,7 @@ function askPage(turn: Turn, walk: Walk): void {
     backfill: pacing.mayBackfill,
   }[PURPOSE_OF[walk.kind]]
   if (!mayAsk(ledger, turn.nowMs)) return abandonWalk(turn, walk, UNPAID, LONGEST_GAP_RETRY_MS)
+  if (isTooLong(turn, walk)) return abandonWalk(turn, walk, LONGER)
   const query: ListQuery = {
     pageSize,
     fromMs: walk.fromMs,

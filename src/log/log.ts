@@ -4,6 +4,7 @@
  * Refuses to know which adapter runs: `open.ts` chooses. Every sentence here is proven for every adapter by
  * `test/log/conformance.ts`; a behaviour that an adapter needs and the suite lacks is added to the suite first.
  */
+import type { DayRecord } from '../core/day-record.ts'
 import type { Committed, Gap, NewEvent } from '../core/event.ts'
 import type { Profile } from '../governor/profile.ts'
 
@@ -77,6 +78,10 @@ export interface Head {
   round: Round | null
   /** When items arrive, as far as it was learnt; null before anything was. */
   profile: Profile | null
+  /** What the last days of London brought, rising by date; a day without anything may be missing. */
+  days: readonly DayRecord[]
+  /** From which upstream time on the days are counted, and walked; ms since 1970. Null before the first poll. */
+  countedFromMs: number | null
 }
 
 /** Units spent, by the hour (ms since 1970 of its start, UTC) and purpose. Hours older than 15 days are dropped. */

@@ -2,21 +2,23 @@
  * The writer's state as keyed rows, for adapters that store it so. Owns their keys and the reading of rows that an older
  * version wrote; pure. Refuses to store.
  */
+import type { DayRecord } from '../core/day-record.ts'
 import { BridgeError } from '../errors.ts'
 import type { Head, Ledger, OpenGap, Purpose, WriterState } from './log.ts'
 import { unusedState } from './state.ts'
 import { storedValue } from './stored-value.ts'
 
-/** Everything but the gaps, which have rows of their own. */
-type Field = Exclude<keyof Head, 'openGaps'>
+/** Everything but the gaps and days, which have rows of their own. */
+type Field = Exclude<keyof Head, 'openGaps' | 'days'>
 
-/** One JSON text a field of the head, an open gap and an hour of the ledger. */
+/** One JSON text a field of the head, an open gap, a day and an hour of the ledger. */
 export function rowsOf({ head, ledger }: WriterState): Map<string, string> {
   const rows = new Map<string, string>()
   for (const field of fieldsOf(head)) rows.set(`head/${field}`, JSON.stringify(head[field]))
   head.openGaps.forEach((gap, place) => {
     rows.set(`gap/${gap.id}`, JSON.stringify({ place, gap }))
   })
+  for (const day of head.days) rows.set(`day/${day.date}`, JSON.stringify(day))
   for (const [hourMs, units] of ledger) rows.set(`ledger/${hourMs}`, JSON.stringify(units))
   return rows
 }
@@ -29,7 +31,7 @@ export function rowsOf({ head, ledger }: WriterState): Map<string, string> {
 export function stateOf(rows: ReadonlyMap<string, string>): WriterState | null {
   const values = new Map(
     [...rows]
-      .filter(([key]) => /^(head|gap|ledger)\//.test(key))
+      .filter(([key]) => /^(head|gap|day|ledger)\//.test(key))
       .map(([key, text]) => [key, storedValue(key, text)]),
   )
   if (values.size === 0) return null
@@ -46,7 +48,7 @@ export function stateOf(rows: ReadonlyMap<string, string>): WriterState | null {
     .map(([, value]) => value as { place: number; gap: OpenGap })
     .sort((one, other) => one.place - other.place)
   return {
-    head: { ...unused, ...head, openGaps: gaps.map(({ gap }) => gap) },
+    head: { ...unused, ...head, openGaps: gaps.map(({ gap }) => gap), days: daysOf(values) },
     ledger: ledgerOf(values),
   }
 }
@@ -64,7 +66,15 @@ export function changedRows(
 
 /** Fields of the head in the order of their rows. */
 function fieldsOf(head: Readonly<Head>): Field[] {
-  return (Object.keys(head) as (keyof Head)[]).filter((field) => field !== 'openGaps')
+  return (Object.keys(head) as (keyof Head)[]).filter((field) => field !== 'openGaps' && field !== 'days')
+}
+
+/** Rising by date, whatever the order of the rows. */
+function daysOf(values: ReadonlyMap<string, unknown>): DayRecord[] {
+  return [...values]
+    .filter(([key]) => key.startsWith('day/'))
+    .map(([, day]) => day as DayRecord)
+    .sort((one, other) => (one.date < other.date ? -1 : 1))
 }
 
 /** In the order of the hours, whatever the order of the rows. */

@@ -22,6 +22,8 @@ export function unusedState(epoch: string): WriterState {
     sweep: null,
     round: null,
     profile: null,
+    days: [],
+    countedFromMs: null,
   }
   return { head, ledger: new Map() }
 }

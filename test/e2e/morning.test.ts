@@ -80,7 +80,7 @@ describe.concurrent('a burst that is larger than a page', () => {
       // Polls went on between the two readings.
       expect(usage.units - status.quota.used).toBeGreaterThanOrEqual(0)
       expect(usage.units - status.quota.used).toBeLessThanOrEqual(5)
-      expect(status.completeness).toBe('+sweeps')
+      expect(status.completeness).toBe('+day')
       expect({ code, closeCode }).toEqual({ code: 0, closeCode: 4200 })
     })
   }

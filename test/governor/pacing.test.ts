@@ -24,22 +24,31 @@ function at(nowMs: number, ledger: Ledger = new Map()): Situation {
   return { ledger, profile: firstProfile(), nowMs, skewMs: 0 }
 }
 
-test('the polls of a week leave to fills and sweeps what the mornings and rounds of each plan take', () => {
+test('the polls of a week leave to fills and sweeps what the mornings, rounds and day walks of each plan take', () => {
   const pollsInHundred = Object.fromEntries(
     planNames.map((name) => {
       const pollsAWeek = WEEK_MS / plannedPacing(figures(plans[name]), calendar).meanIntervalMs
       return [name, Math.round((pollsAWeek / plans[name].weeklyQuota) * 100)]
     }),
   )
-  expect(pollsInHundred).toEqual({ free: 80, lite: 71, advanced: 78, ultimate: 78, enterprise: 78 })
+  expect(pollsInHundred).toEqual({ free: 80, lite: 65, advanced: 75, ultimate: 77, enterprise: 78 })
 })
 
 test('sweeps stop before fills do', () => {
   const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
-  expect(pacing.maySweep(spent({ sweep: 1599 }), START_MS)).toBe(true)
-  expect(pacing.maySweep(spent({ sweep: 1601 }), START_MS)).toBe(false)
-  expect(pacing.mayWalk(spent({ sweep: 1601 }), START_MS)).toBe(true)
-  expect(pacing.maySweep(spent({ sweep: 1, fill: 2200 }), START_MS)).toBe(false)
+  expect(pacing.maySweep(spent({ sweep: 1699 }), START_MS)).toBe(true)
+  expect(pacing.maySweep(spent({ sweep: 1701 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ sweep: 1701 }), START_MS)).toBe(true)
+  expect(pacing.maySweep(spent({ sweep: 1, fill: 2300 }), START_MS)).toBe(false)
+})
+
+test('a day walk begins only where all of it is paid', () => {
+  const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
+  expect(pacing.mayWalkDay(spent({ sweep: 1680 }), START_MS, 20)).toBe(true)
+  expect(pacing.mayWalkDay(spent({ sweep: 1681 }), START_MS, 20)).toBe(false)
+  expect(pacing.mayWalkDay(spent({ poll: 9980 }), START_MS, 20)).toBe(true)
+  expect(pacing.mayWalkDay(spent({ poll: 9981 }), START_MS, 20)).toBe(false)
+  expect(pacing.mayWalkDay(spent({ fill: 2281 }), START_MS, 20)).toBe(false)
 })
 
 test('polls never come faster than a second, nor than the rate of the plan', () => {

@@ -13,7 +13,13 @@ function configOf(weeklyQuota: number): IngestConfig {
   const plan = { pageSize: 100, ratePerSecond: 15, burst: 30, weeklyQuota, quotaReset: 'rolling' as const }
   return {
     ...{ pageSize: plan.pageSize, weeklyQuota, quotaReset: plan.quotaReset },
-    ...{ pacing: plannedPacing(plan, createCalendar()), breathMs: 2000, rounds: null, backfillMs: 0 },
+    ...{
+      pacing: plannedPacing(plan, createCalendar()),
+      breathMs: 2000,
+      rounds: null,
+      dayWalks: null,
+      backfillMs: 0,
+    },
     calendar: createCalendar(),
     chance: () => 0.5,
   }

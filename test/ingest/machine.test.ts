@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isGap } from '../../src/core/event.ts'
-import { burst, World, type WorldItem, type WorldOptions } from '../support/ingest-world.ts'
+import { World, type WorldOptions } from '../support/ingest-world.ts'
+import { burst, type WorldItem } from '../support/world-upstream.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import { plans } from '../../src/core/plans.ts'
-import { burst, World, type WorldItem, type WorldOptions } from '../support/ingest-world.ts'
+import { World, type WorldOptions } from '../support/ingest-world.ts'
+import { burst, type WorldItem } from '../support/world-upstream.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isGap } from '../../src/core/event.ts'
-import { burst, World, type WorldOptions } from '../support/ingest-world.ts'
+import { World, type WorldOptions } from '../support/ingest-world.ts'
+import { burst } from '../support/world-upstream.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Failure } from '../../src/upstream/outcome.ts'
-import { burst, World, type WorldOptions } from '../support/ingest-world.ts'
+import { World, type WorldOptions } from '../support/ingest-world.ts'
+import { burst } from '../support/world-upstream.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

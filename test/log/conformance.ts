@@ -4,6 +4,7 @@
  * stands between two writers is `takeovers.ts`.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { emptyDay } from '../../src/core/day-record.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { isBridgeError } from '../../src/errors.ts'
 import type { Log, Writer } from '../../src/log/log.ts'
@@ -85,6 +86,8 @@ export function describeLog(name: string, open: OpenLog): void {
           sweep: null,
           round: null,
           profile: null,
+          days: [],
+          countedFromMs: null,
         })
         expect(state.ledger.size).toBe(0)
       })
@@ -110,6 +113,8 @@ export function describeLog(name: string, open: OpenLog): void {
             openGaps: [sampleGap('z'), sampleGap('a')],
             backfill: { doneToMs: 1, untilMs: 2 },
             sweep: { fromMs: 1, dueAtMs: 2, attempts: 0 },
+            days: [emptyDay('2026-01-05'), { ...emptyDay('2026-01-06'), polled: 3 }],
+            countedFromMs: START_MS,
           },
         })
         const next = await claimed(log)

@@ -5,10 +5,10 @@
  */
 import { createCalendar } from '../../src/core/calendar.ts'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
-import { isoSeconds } from '../../src/core/dates.ts'
 import { contentHash } from '../../src/core/disclosure.ts'
 import type { NewEvent } from '../../src/core/event.ts'
 import { isGap } from '../../src/core/event.ts'
+import { dayWalksOf } from '../../src/governor/day-walk.ts'
 import type { QuotaReset } from '../../src/governor/ledger.ts'
 import { plannedPacing } from '../../src/governor/pacing.ts'
 import { roundsOf } from '../../src/governor/rounds.ts'
@@ -27,16 +27,7 @@ import { COMMIT_LIMIT } from '../../src/log/log.ts'
 import type { ListQuery } from '../../src/upstream/client.ts'
 import type { Failure } from '../../src/upstream/outcome.ts'
 import type { Page } from '../../src/upstream/page.ts'
-
-export interface WorldItem {
-  guid: string
-  timeMs: number
-  /** From when upstream shows it. */
-  visibleMs: number
-  content: string
-  /** An item that cannot be read: its text has no timestamp. */
-  malformed?: boolean
-}
+import { honestPage, newestFirst, type PlacedItem, textOf, type WorldItem } from './world-upstream.ts'
 
 export interface WorldOptions {
   seed: number
@@ -110,7 +101,7 @@ export class World {
   private readonly chance: SeededChance
   private readonly config: IngestConfig
   private readonly agenda: Scheduled[] = []
-  private readonly newestFirst: { item: WorldItem; key: string }[]
+  private readonly newestFirst: readonly PlacedItem[]
   private state = initialState()
   private order = 0
   /** A new life begins with every crash and every claim; what an earlier one still brings is dropped. */
@@ -122,9 +113,7 @@ export class World {
     this.options = options
     this.nowMs = options.startMs
     this.chance = seededChance(options.seed)
-    this.newestFirst = options.items
-      .map((item) => ({ item, key: keyOf(item) }))
-      .sort((one, other) => (one.key < other.key ? 1 : -1))
+    this.newestFirst = newestFirst(options.items)
     const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30, quotaReset = 'rolling' } = options
     const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset }
     this.config = {
@@ -132,6 +121,7 @@ export class World {
       pacing: plannedPacing(plan, calendar),
       breathMs: (burst / ratePerSecond) * 1000,
       rounds: roundsOf(plan),
+      dayWalks: dayWalksOf(plan),
       backfillMs: options.backfillMs ?? 0,
       chance: () => this.chance.next(),
     }
@@ -302,32 +292,7 @@ export class World {
 
   /** The page as an honest upstream would give it now. */
   answer(query: ListQuery): Page {
-    const { sinceCursor, pageCursor, pageSize } = query
-    const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
-    const end = this.newestFirst.findIndex(({ key }) => key <= since)
-    const newer = end === -1 ? this.newestFirst : this.newestFirst.slice(0, end)
-    const inRange = newer.filter(
-      ({ item, key }) =>
-        item.visibleMs <= this.nowMs &&
-        item.timeMs >= (query.fromMs ?? 0) - 999 &&
-        item.timeMs <= (query.toMs ?? Number.POSITIVE_INFINITY) + 999 &&
-        (pageCursor === undefined || key < pageCursor),
-    )
-    const chosen = inRange.slice(0, pageSize)
-    const more = inRange.length > chosen.length
-    const newest = chosen[0]
-    const last = chosen.at(-1)
-    return {
-      items: chosen.map(({ item }) => ({ text: textOf(item), value: JSON.parse(textOf(item)) as unknown })),
-      nextCursor: sinceCursor === undefined ? (more && last !== undefined ? last.key : null) : undefined,
-      latestCursor: newest === undefined ? (sinceCursor ?? null) : this.cursorAt(newest.key),
-      hasMore: sinceCursor === undefined ? undefined : more,
-      warnings: [],
-    }
-  }
-
-  private cursorAt(key: string): string {
-    return this.options.stableCursors ? `${key}@0` : `${key}@${this.nowMs}`
+    return honestPage(this.newestFirst, query, this.nowMs, this.options.stableCursors === true)
   }
 
   /** The time on the clock of the machine that the poller runs on. */
@@ -364,37 +329,4 @@ export class World {
 
 function hasStanding(pair: readonly [string, Standing | undefined]): pair is readonly [string, Standing] {
   return pair[1] !== undefined
-}
-
-function keyOf(item: WorldItem): string {
-  return `${String(item.timeMs).padStart(15, '0')}/${item.guid}`
-}
-
-/** The place inside a poll cursor: everything before the moment it was given. */
-function keyIn(cursor: string): string {
-  return cursor.split('@')[0] ?? ''
-}
-
-function textOf(item: WorldItem): string {
-  const time = item.malformed ? {} : { timestamp: isoSeconds(item.timeMs) }
-  return JSON.stringify({
-    guid: item.guid,
-    ...time,
-    headline: item.content,
-    issuer: { name: 'A' },
-    category: [],
-  })
-}
-
-/** A morning: `count` items in each of the given bursts, with an even trickle between them. */
-export function burst(prefix: string, startMs: number, durationMs: number, count: number): WorldItem[] {
-  return Array.from({ length: count }, (_, index) => {
-    const timeMs = startMs + Math.floor((index * durationMs) / count / 1000) * 1000
-    return {
-      guid: `${prefix}-${String(index).padStart(5, '0')}`,
-      timeMs,
-      visibleMs: timeMs + 200,
-      content: `${prefix} ${index}`,
-    }
-  })
 }

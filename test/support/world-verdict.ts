@@ -17,7 +17,7 @@ export const BY_DESIGN = {
   'gone-unseen':
     'left the listings, or was replaced by other content of the same guid, before any answer that arrived whole showed it',
   'behind-the-cursor':
-    'came in, or changed in place, behind cursors already given, where the plan pays for no rounds, or later after its time than a round reaches back',
+    'came in, or changed in place, behind cursors already given, where the plan pays for no rounds, or later after its time than a round reaches back and than the walk over its day',
 } as const
 export type Excuse = keyof typeof BY_DESIGN
 
