@@ -30,8 +30,30 @@ export function takeNoArguments(command: string, args: string[]): void {
  * @throws BridgeError `usage` for an unknown flag, with the near match, a missing value or a stray argument
  */
 export function readFlags<const F extends Flags>(command: string, args: string[], flags: F) {
+  return readFlagsAndWords(command, args, flags, []).values
+}
+
+/**
+ * The values of a command's flags, and its words: exactly those that are named.
+ * @throws BridgeError `usage` as `readFlags`, and for a word that is missing
+ */
+export function readFlagsAndWords<const F extends Flags>(
+  command: string,
+  args: string[],
+  flags: F,
+  names: readonly string[],
+) {
   try {
-    return parseArgs({ args, options: flags, allowPositionals: false, strict: true }).values
+    const { values, positionals } = parseArgs({
+      args,
+      options: flags,
+      allowPositionals: names.length > 0,
+      strict: true,
+    })
+    if (positionals.length !== names.length) {
+      throw new Error(`it takes ${names.join(' ')}, got ${positionals.length} words`)
+    }
+    return { values, words: positionals }
   } catch (error) {
     const unknown = args.find((arg) => arg.startsWith('--') && !Object.hasOwn(flags, nameOf(arg)))
     const near = unknown === undefined ? '' : didYouMean(nameOf(unknown), Object.keys(flags))

@@ -8,7 +8,7 @@ import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
 import { classifyThrown } from '../upstream/outcome.ts'
 import { retryAfterMs } from '../upstream/retry-after.ts'
 import { networkWords } from './network-words.ts'
-import { refusalOf } from './refusal.ts'
+import { noAnswer, noBridge, type RefusalWords, refusalOf } from './refusal.ts'
 import { createSseParser, type SseMessage, type SseParser } from './sse-parser.ts'
 import type { Target } from './target.ts'
 
@@ -34,6 +34,13 @@ const SILENCE_MS = 45_000
 /** Statuses of a bridge that asks to come back later. */
 const LATER = [429, 500, 502, 503, 504]
 const LONGEST_RETRY_AFTER_MS = 3_600_000
+const words: RefusalWords = {
+  help: 'bridge tail --help lists the flags, docs/filters.md the fields of a filter.',
+  missing: {
+    message: 'has no stream of events',
+    hint: 'Check --url; the bridge there must have the role feed in BRIDGE_ROLES.',
+  },
+}
 
 /** How one connection ended, where another one should follow. */
 interface Ended {
@@ -101,12 +108,10 @@ async function connectOnce(options: FollowOptions, progress: Progress): Promise<
     if (error instanceof BridgeError) throw error
     if (signal.aborted) return { why: '', waitMs: null }
     if (silent) return { why: `${target.url} is silent`, waitMs: null }
+    if (!progress.met) throw noAnswer(error, target)
     const { failure } = classifyThrown(error)
-    const { what, todo } = networkWords(failure.kind === 'network' ? failure.message : failure.kind)
-    if (progress.met) return { why: `${target.url}: ${what}`, waitMs: null }
-    throw new BridgeError('failed', `no bridge answers at ${target.url}: ${what}`, {
-      hint: `Is it running (npm start, npm run demo)? Give --url the address of its ready line. Else: ${todo}.`,
-    })
+    const { what } = networkWords(failure.kind === 'network' ? failure.message : failure.kind)
+    return { why: `${target.url}: ${what}`, waitMs: null }
   } finally {
     cancel()
     stop.abort()
@@ -128,11 +133,9 @@ async function judge(response: Response, target: Target, nowMs: number): Promise
     const waitMs = askedMs === null ? null : Math.min(askedMs, LONGEST_RETRY_AFTER_MS)
     return { why: `${target.url} answers with status ${status}`, waitMs }
   }
-  if (status !== 200) throw refusalOf(status, await response.text(), target)
+  if (status !== 200) throw refusalOf(status, await response.text(), target, words)
   await response.body?.cancel()
-  throw new BridgeError('failed', `what answers at ${target.url} is no bridge`, {
-    hint: 'Give --url the address `http` of the ready line.',
-  })
+  throw noBridge(target)
 }
 
 async function readStream(

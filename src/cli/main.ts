@@ -45,6 +45,10 @@ const commands: Record<string, Command> = {
     does: "follow a running bridge's stream in the terminal",
     load: async () => (await import('./tail.ts')).tailCommand,
   },
+  tokens: {
+    does: 'make, list and delete tokens of a running bridge',
+    load: async () => (await import('./tokens.ts')).tokensCommand,
+  },
 }
 
 /**

@@ -1,8 +1,11 @@
 /**
  * What a bridge's error answer means to the person at the terminal: which exit code, which words, what to do next.
- * Owns that reading of problem answers. Refuses to decide whether to try again.
+ * Owns that reading of problem answers, and the words where there is no answer, or none of a bridge. Refuses to decide
+ * whether to try again.
  */
 import { BridgeError, type ErrorCode, type FieldError } from '../errors.ts'
+import { classifyThrown } from '../upstream/outcome.ts'
+import { networkWords } from './network-words.ts'
 import type { Target } from './target.ts'
 import { harmless } from './terminal.ts'
 
@@ -10,16 +13,26 @@ import { harmless } from './terminal.ts'
 const LONGEST_BODY = 64 * 1024
 const LONGEST_TEXT = 500
 const MOST_ERRORS = 20
+const LIMIT_HINT = 'Delete what is no longer needed.'
 
 /** What is read of a problem answer; empty where it is none. */
 interface Problem {
+  code: string
   detail: string
   oldest: string | null
   errors: FieldError[]
 }
 
+/** What only the command knows to say of a refusal. */
+export interface RefusalWords {
+  /** What to look at when the request is wrong. */
+  help: string
+  /** What a 404 means, and what to do about it. */
+  missing: { message: string; hint: string }
+}
+
 /** The error that ends a command whose request was answered with this status and body. */
-export function refusalOf(status: number, body: string, target: Target): BridgeError {
+export function refusalOf(status: number, body: string, target: Target, words: RefusalWords): BridgeError {
   const problem = readProblem(body)
   const said = problem.detail === '' ? '' : `: ${problem.detail}`
   const refuse = (code: ErrorCode, message: string, hint: string): BridgeError =>
@@ -31,21 +44,18 @@ export function refusalOf(status: number, body: string, target: Target): BridgeE
         'usage',
         // The wrong fields say it all, where there are some.
         `the bridge refuses the request${problem.errors.length > 0 ? '' : said}`,
-        'bridge tail --help lists the flags, docs/filters.md the fields of a filter.',
+        words.help,
       )
     case 401:
     case 403:
+      if (problem.code === 'limit_reached') return refuse('failed', problem.detail, LIMIT_HINT)
       return refuse(
         target.tokenIsFlag ? 'usage' : 'settings',
         `${target.url} refuses the token${said}`,
         tokenHint(target),
       )
     case 404:
-      return refuse(
-        'failed',
-        `${target.url} has no stream of events${said}`,
-        'Check --url; the bridge there must have the role feed in BRIDGE_ROLES.',
-      )
+      return refuse('failed', `${target.url} ${words.missing.message}${said}`, words.missing.hint)
     case 410:
       return refuse(
         'failed',
@@ -63,6 +73,22 @@ export function refusalOf(status: number, body: string, target: Target): BridgeE
   }
 }
 
+/** The error where nothing answers, by what `fetch` threw. */
+export function noAnswer(error: unknown, target: Target): BridgeError {
+  const { failure } = classifyThrown(error)
+  const { what, todo } = networkWords(failure.kind === 'network' ? failure.message : failure.kind)
+  return new BridgeError('failed', `no bridge answers at ${target.url}: ${what}`, {
+    hint: `Is it running (npm start, npm run demo)? Give --url the address of its ready line. Else: ${todo}.`,
+  })
+}
+
+/** The error where something else than a bridge answers. */
+export function noBridge(target: Target): BridgeError {
+  return new BridgeError('failed', `what answers at ${target.url} is no bridge`, {
+    hint: 'Give --url the address `http` of the ready line.',
+  })
+}
+
 function tokenHint({ tokenIsFlag }: Target): string {
   const where = tokenIsFlag ? 'Give --token' : 'Set BRIDGE_ADMIN_TOKEN to, or give --token with,'
   return `${where} the token that the bridge was started with; npm run demo prints its own.`
@@ -77,6 +103,7 @@ function readProblem(body: string): Problem {
   }
   const fields = (parsed !== null && typeof parsed === 'object' ? parsed : {}) as Record<string, unknown>
   return {
+    code: text(fields.code),
     detail: text(fields.detail),
     oldest: text(fields.oldest) || null,
     errors: (Array.isArray(fields.errors) ? fields.errors : []).slice(0, MOST_ERRORS).map(fieldError),

@@ -1,4 +1,6 @@
 /** The tools that a newcomer reaches for, as processes of their own: doctor, tail, help, and what a wrong word answers. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -128,6 +130,30 @@ describe('beside a running bridge', () => {
     expect(tail.stderr()).not.toContain('EPIPE')
   })
 
+  it('tokens makes one that reads until it is deleted, and its text is in no log, metric or file', async () => {
+    const made = await runToEnd(
+      ['tokens', 'create', '--tenant', 'desk', '--scopes', 'events:read', '--json'],
+      env,
+    )
+    const { id, token } = JSON.parse(made.stdout) as { id: string; token: string }
+    const tail = startCommand(['tail', '--tail', '1', '--token', token], env)
+    await eventually(tail.stdout, (text) => text !== '')
+    const deleted = await runToEnd(['tokens', 'delete', id], env)
+    expect([made.code, deleted.code, await tail.ended]).toEqual([0, 0, 2])
+    expect(tail.stderr()).toContain('this token is not valid')
+    const again = await runToEnd(['tail', '--token', token], env)
+    expect([again.code, (await runToEnd(['tokens', 'delete', id], env)).code]).toEqual([2, 1])
+    const metrics = await (await fetch(`${bridge?.ready.ops}/metrics`)).text()
+    const files = readdirSync(directory.path).map((name) =>
+      readFileSync(join(directory.path, name), 'latin1'),
+    )
+    const written = [bridge?.stderr(), metrics, made.stderr, deleted.stderr, tail.stderr(), ...files].join(
+      '\n',
+    )
+    expect(written).toContain(id)
+    expect(written).not.toContain(token.slice('bridge_'.length))
+  })
+
   it('tail says what to do about a wrong token, filter, flag, and where no bridge runs', async () => {
     const wrong: [string[], Record<string, string>, number, string][] = [
       [['--token', 'wrong'], {}, 2, '--token'],
@@ -150,7 +176,7 @@ describe('help', () => {
   it('is there for every command, on stdout, and a wrong word names the near one', async () => {
     const overview = await runToEnd(['--help'], {})
     const names = [...overview.stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name = '']) => name)
-    expect(names).toEqual(expect.arrayContaining(['run', 'demo', 'sandbox', 'doctor', 'tail']))
+    expect(names).toEqual(expect.arrayContaining(['run', 'demo', 'sandbox', 'doctor', 'tail', 'tokens']))
     const helps = await Promise.all(names.map((name) => runToEnd([name, '--help'], {})))
     for (const [index, { code, stdout, stderr }] of helps.entries()) {
       expect([code, stdout.split(':')[0], stderr]).toEqual([0, `bridge ${names[index]}`, ''])

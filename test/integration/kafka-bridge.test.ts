@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually, pullAll } from '../support/api-client.ts'
+import { bearer, eventually, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, runToEnd, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { kafkaClient, uniqueName } from '../support/kafka/clients.ts'
 import { sharedBrokers } from '../support/kafka/for-tests.ts'
@@ -15,6 +15,8 @@ interface Readiness {
 
 const brokers = await sharedBrokers()
 const ENOUGH = 60
+/** What is written on one node counts on all within this time (contract §6). */
+const SOON_MS = 1000
 
 describe.skipIf(brokers === null)('a bridge on Kafka', () => {
   let sandbox: Sandbox
@@ -51,13 +53,14 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
       openGaps: 0,
       quotaRemaining: expect.any(Number),
     })
+    await sharesTokens(poller.ready.http, reader.ready.http)
     expect(await poller.stop()).toBe(0)
     const written = await eventually(() => pullAll(reader.ready.http), enough)
     const ready = await eventually(
       () => readiness(reader.ready.ops),
       (answer) => answer.ready,
     )
-    expect(ready.checks).toMatchObject({ log: true, copy: true })
+    expect(ready.checks).toMatchObject({ log: true, copy: true, tokens: true })
     expect(await reader.stop()).toBe(0)
 
     using fresh = temporaryDirectory()
@@ -92,6 +95,32 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
     expect(code).toBe(0)
   })
 })
+
+/** A token made by one node is good on the other within a second, and its stream there ends within one of its deletion. */
+async function sharesTokens(here: string, there: string): Promise<void> {
+  const json = { ...bearer, 'content-type': 'application/json' }
+  const body = JSON.stringify({ tenant: 'desk', scopes: ['events:read'] })
+  const made = await fetch(`${here}/v1/tokens`, { method: 'POST', headers: json, body })
+  const { id, token } = (await made.json()) as { id: string; token: string }
+  const headers = { authorization: `Bearer ${token}` }
+  const statusOf = async (): Promise<number> => (await fetch(`${there}/v1/status`, { headers })).status
+  await eventually(statusOf, (status) => status === 200, SOON_MS)
+  const stream = await fetch(`${there}/v1/events`, { headers })
+  let isOver = false
+  const over = stream.text().then(() => {
+    isOver = true
+  })
+  expect([stream.status, isOver]).toEqual([200, false])
+  const deleted = await fetch(`${here}/v1/tokens/${id}`, { method: 'DELETE', headers: bearer })
+  expect(deleted.status).toBe(204)
+  await eventually(
+    () => isOver,
+    (ended) => ended,
+    SOON_MS,
+  )
+  await over
+  expect(await statusOf()).toBe(401)
+}
 
 async function readiness(ops: string): Promise<Readiness> {
   return (await (await fetch(`${ops}/readyz`)).json()) as Readiness
