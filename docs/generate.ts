@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { disclosuresRoute } from '../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../src/api/filter-test-route.ts'
+import { reportRoute } from '../src/api/report-route.ts'
 import { statusRoute } from '../src/api/status-route.ts'
 import { tokenRoutes } from '../src/api/token-routes.ts'
 import { openArchive } from '../src/archive/archive.ts'
@@ -167,6 +168,7 @@ function documentedRoutes(): Route[] {
     filterTestRoute(reader),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     status,
+    reportRoute({ last: () => null }),
   ]
 }
 

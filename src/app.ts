@@ -10,9 +10,11 @@ import { fundRoutes } from './api/mirror/fund-routes.ts'
 import { referenceRoutes } from './api/mirror/reference-routes.ts'
 import type { MirrorRoute } from './api/mirror/route.ts'
 import { bridgeMirror } from './api/mirror-router.ts'
+import { reportRoute } from './api/report-route.ts'
 import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
 import { tokenRoutes } from './api/token-routes.ts'
+import { createDayCopy, DAYS_TABLE } from './archive/days.ts'
 import { createExchangeCopy, EXCHANGES_TABLE } from './archive/exchanges.ts'
 import { createFollower } from './archive/follower.ts'
 import { archiveItems } from './archive/items.ts'
@@ -147,6 +149,7 @@ async function buildApp(
     const { announcer } = ingest
     if (announcer !== null) roles.push({ name: 'status', run: (signal) => announcer.run(signal) })
     roles.push({ name: 'references', run: (signal) => ingest.references.run(signal) })
+    roles.push({ name: 'days', run: (signal) => ingest.days.run(signal) })
   }
 
   const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
@@ -158,10 +161,13 @@ async function buildApp(
   const routes: Route[] = []
   const mounts: Mount[] = []
   if (settings.roles.includes('api')) {
+    const days = createDayCopy(log.table(DAYS_TABLE))
+    roles.push({ name: 'reports', run: (signal) => days.run(signal) })
     routes.push(
       disclosuresRoute({ reader, clock, stopping: stopping.signal }),
       filterTestRoute(reader),
       statusRoute(status),
+      reportRoute(days),
       ...tokenRoutes({ tokens, clock, logger }),
     )
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))

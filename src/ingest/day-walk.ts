@@ -77,6 +77,18 @@ export function isTooLong(turn: Turn, { kind, pages }: Walk): boolean {
   return kind === 'day' && pages >= (turn.config.dayWalks?.mostUnits ?? 0)
 }
 
+/** True when the walk of that business day may begin. */
+export function isWalkDue(calendar: Calendar, date: string, presentMs: number): boolean {
+  const window = calendar.releaseWindow(date)
+  return window !== null && window.toMs + MARGIN_MS <= presentMs
+}
+
+/** True when so many walks have come due since that this one is not begun any more. */
+export function isWalkTooOld(calendar: Calendar, date: string, presentMs: number): boolean {
+  const [oldest] = datesDue(calendar, presentMs)
+  return oldest !== undefined && date < oldest
+}
+
 function decide(turn: Turn, date: string, state: DayWalk['state'], atMs = turn.nowMs): void {
   const { attempts = 0, pageCursor = null } = dayOf(turn, date).walk ?? {}
   publish(turn, { purpose: 'sweep', items: [], day: { date, walk: { state, atMs, attempts, pageCursor } } })
@@ -91,8 +103,7 @@ function datesDue(calendar: Calendar, presentMs: number): string[] {
   const dates: string[] = []
   let date = calendar.londonDate(presentMs)
   for (let back = 0; back < LONGEST_CLOSED_DAYS && dates.length < BUSINESS_DAYS_BACK; back++) {
-    const window = calendar.releaseWindow(date)
-    if (window !== null && window.toMs + MARGIN_MS <= presentMs) dates.unshift(date)
+    if (isWalkDue(calendar, date, presentMs)) dates.unshift(date)
     date = dayBefore(calendar, date)
   }
   return dates

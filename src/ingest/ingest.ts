@@ -17,6 +17,7 @@ import { createUpstreamClient } from '../upstream/client.ts'
 import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
 import { createAnnouncer } from './announcer.ts'
+import { createDayKeeper } from './day-keeper.ts'
 import { createObserver, forecast } from './observer.ts'
 import type { Copy, Poller } from './poller.ts'
 import { createPoller } from './poller.ts'
@@ -46,6 +47,8 @@ export interface Ingest {
   readonly references: { run(signal: AbortSignal): Promise<void> }
   /** Tells readers of the log how the poller does; null where nobody reads it from outside. Runs beside the poller. */
   readonly announcer: { run(signal: AbortSignal): Promise<void> } | null
+  /** Keeps the days' reports while this process leads; runs beside the poller. */
+  readonly days: { run(signal: AbortSignal): Promise<void> }
   readonly config: IngestConfig
   readonly completeness: Completeness
   /** Upstream's present moment as far as its last answer tells, else ours; ms since 1970. */
@@ -112,9 +115,11 @@ export function createIngest(parts: IngestParts): Ingest {
     chance,
     logger: parts.logger,
   })
+  const days = createDayKeeper({ log: parts.log, poller, config, clock, logger: parts.logger })
   return {
     poller,
     references,
+    days,
     announcer,
     config,
     completeness,

@@ -2,23 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../src/core/calendar.ts'
 import { createAnnouncer } from '../../src/ingest/announcer.ts'
 import { createObserver } from '../../src/ingest/observer.ts'
-import {
-  type IngestConfig,
-  type IngestState,
-  initialState,
-  type QueuedCommit,
-} from '../../src/ingest/state.ts'
+import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/state.ts'
 import { yieldTurn } from '../../src/lifecycle/clock.ts'
-import type { Announcement, Purpose } from '../../src/log/log.ts'
-import { createMemoryLog } from '../../src/log/memory/log.ts'
+import type { Announcement } from '../../src/log/log.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
-import { claimed, gapOpened, sampleEvents, sampleGap, sampleRejected } from '../log/samples.ts'
+import { sampleGap } from '../log/samples.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
 /** A Monday. */
 const START_MS = Date.UTC(2026, 5, 1, 6, 50)
-const DAY_MS = 86_400_000
 const config = {
   weeklyQuota: 350,
   quotaReset: 'rolling',
@@ -52,17 +45,6 @@ function announcing() {
     await yieldTurn()
   }
   return { clock, said, lines, broker, observer, be, pass, stop, run }
-}
-
-/** A commit of that purpose with so many items, a gap event and a rejected item. */
-async function commitOf(purpose: Purpose, items: number) {
-  const writer = await claimed(createMemoryLog())
-  const commit = {
-    events: [...sampleEvents(1, items), gapOpened(sampleGap('g'))],
-    rejected: [sampleRejected(1)],
-  }
-  const queued: QueuedCommit = { purpose, commit }
-  return { queued, events: await writer.commit(commit) }
 }
 
 describe('the status', () => {
@@ -114,56 +96,6 @@ describe('the status', () => {
       await be({ lastGoodPollMs: clock.now() })
       expect(said).toHaveLength(poll + 1)
     }
-  })
-
-  it('says once a day what the day brought, by London, and since when it was counted', async () => {
-    const { clock, said, observer, be, pass } = announcing()
-    const timing = { startMs: 0, nowMs: 0 }
-    observer.leads(true)
-    await be({ head: { ...initialState().head, openGaps: [sampleGap('g')], epoch: 'epoch001' } })
-    for (const [purpose, items] of [
-      ['poll', 3],
-      ['fill', 2],
-      ['sweep', 1],
-      ['backfill', 9],
-    ] as const) {
-      const { queued, events } = await commitOf(purpose, items)
-      observer.committed(queued, events, timing)
-    }
-    await pass(DAY_MS)
-    const days = said.filter(({ type }) => type === 'day')
-    expect(days).toEqual([
-      {
-        type: 'day',
-        date: '2026-06-01',
-        polled: 3,
-        filled: 2,
-        swept: 1,
-        rejected: 4,
-        gapsLeft: 1,
-        eodSeen: null,
-        since: '2026-06-01T06:50:00.000Z',
-      },
-    ])
-    clock.advance(DAY_MS)
-    await pass(15_000)
-    expect(said.filter(({ type }) => type === 'day')[1]).toMatchObject({ date: '2026-06-02', polled: 0 })
-  })
-
-  it('begins to count anew with each term', async () => {
-    const { said, observer, be, pass } = announcing()
-    observer.leads(true)
-    await be({})
-    const { queued, events } = await commitOf('poll', 3)
-    observer.committed(queued, events, { startMs: 0, nowMs: 0 })
-    observer.leads(false)
-    await pass(3_600_000)
-    observer.leads(true)
-    await pass(DAY_MS)
-    expect(said.find(({ type }) => type === 'day')).toMatchObject({
-      polled: 0,
-      since: '2026-06-01T07:50:00.000Z',
-    })
   })
 
   it('never stands in the way when it cannot be told, and says so once', async () => {

@@ -1,0 +1,66 @@
+/** The end of the sandbox's day against the real poller, over sockets, in virtual time: its mark, its walk, its record. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { runWorld, type WorldPlan, type WorldRun } from '../support/sandbox-world.ts'
+import { judgeWorld } from '../support/world-verdict.ts'
+
+const MINUTE_MS = 60_000
+
+/** Half an hour after the release window and some more: the walk over the day is done by then. */
+async function untilWalked(changes: Partial<WorldPlan>): Promise<{ run: WorldRun; broken: string[] }> {
+  const plan: WorldPlan = {
+    scenario: 'end-of-day',
+    seed: 1,
+    plan: 'advanced',
+    weeklyQuota: 40_000,
+    backfillMs: 0,
+    clockOffMs: 0,
+    faults: [],
+    faultsUntilMs: 40 * MINUTE_MS,
+    ends: [],
+    marketMs: 5 * MINUTE_MS,
+    ...changes,
+  }
+  const dataDir = mkdtempSync(join(tmpdir(), 'bridge-days-'))
+  try {
+    const run = await runWorld(plan, { dataDir, metrics: createMetrics({ version: 'test' }) })
+    return { run, broken: judgeWorld(plan, run).broken }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+it('a day with its mark is walked to its end, over deaths and a clock that is apart', async () => {
+  const { run, broken } = await untilWalked({
+    clockOffMs: -11 * MINUTE_MS,
+    ends: [31.5, 32, 32.2].map((minutes) => ({ atMs: minutes * MINUTE_MS, how: 'crash' })),
+  })
+  expect(broken).toEqual([])
+  const day = run.head.days.at(-1)
+  expect(day).toMatchObject({ eodSeen: true, walk: { state: 'whole' } })
+  const { polled = 0, filled = 0, swept = 0, backfilled = 0, amended = 0 } = day ?? {}
+  expect(polled + filled + swept + backfilled).toBe(run.events.length)
+  expect(amended).toBe(0)
+  expect(
+    run.lines.filter(({ event, fields }) => event === 'walk.done' && fields.kind === 'day'),
+  ).toHaveLength(1)
+})
+
+it('a day whose walk meets errors is walked when they are over', async () => {
+  const { run, broken } = await untilWalked({
+    faultsUntilMs: 50 * MINUTE_MS,
+    faults: [{ atMs: 31 * MINUTE_MS, setting: { kind: 'status', status: 500, forMs: 5 * MINUTE_MS } }],
+  })
+  expect(broken).toEqual([])
+  expect(run.head.days.at(-1)?.walk?.state).toBe('whole')
+})
+
+it('a day without the mark has none', async () => {
+  const { run, broken } = await untilWalked({ scenario: 'summer-morning', faultsUntilMs: 0 })
+  expect(broken).toEqual([])
+  expect(run.head.days.at(-1)).toMatchObject({ eodSeen: false, walk: null })
+})
