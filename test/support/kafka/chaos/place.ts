@@ -45,7 +45,7 @@ export interface PlaceParts {
 }
 
 /** An order may wait for a commit of events, and that for a failover. */
-const LONGEST_WAIT_MS = 60_000
+const LONGEST_WAIT_MS = 120_000
 
 /** A place where nobody lives yet. */
 export function createPlace({ name, env, front, way }: PlaceParts): Place {

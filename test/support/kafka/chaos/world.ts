@@ -18,9 +18,9 @@ import { createPlace, type Place } from './place.ts'
 import { wayOver } from './way.ts'
 
 /** For the last failover, the walks that fill gaps (tried again after 30 s), and a busy machine. */
-const LONGEST_REST_MS = 90_000
+const LONGEST_REST_MS = 180_000
 /** For brokers that come back, a session that runs out, a claim, and a busy machine. */
-const LONGEST_FAILOVER_MS = 60_000
+const LONGEST_FAILOVER_MS = 120_000
 
 /** Who leads and who waits. */
 export interface Sides {
