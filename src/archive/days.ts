@@ -3,8 +3,8 @@
  * and their order. Refuses to count and to judge: the leader does (`ingest/day-report.ts`).
  */
 import type { DayCounts } from '../core/day-record.ts'
+import { followTable } from '../log/follow-table.ts'
 import type { Purpose, Table } from '../log/log.ts'
-import { followTable } from '../registry/follow-table.ts'
 
 /** The table of the log that holds them, a row a date. */
 export const DAYS_TABLE = 'days'

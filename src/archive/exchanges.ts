@@ -2,6 +2,7 @@
  * This node's copy of the exchange references that the poller keeps in the log's table `exchanges`. Owns the shape of that
  * table's records and their order in memory. Refuses to read upstream and to know pages.
  */
+import { followTable } from '../log/follow-table.ts'
 import type { Change, Table } from '../log/log.ts'
 
 /** The table of the log that holds them. */
@@ -56,12 +57,7 @@ export function createExchangeCopy(table: Table<ExchangeRecord>): ExchangeCopy {
     [...byMic.values()].sort((left, right) => (left.mic < right.mic ? -1 : 1))
 
   return {
-    async run(signal) {
-      // Asked for before the load, so that nothing falls between the two; a change told twice changes nothing.
-      const changes = table.changes(signal)
-      for (const [key, value] of await table.load()) apply({ key, value })
-      for await (const batch of changes) for (const change of batch) apply(change)
-    },
+    run: (signal) => followTable(table, { onChange: apply, onLoaded: () => {} }, signal),
     exchanges() {
       if (!hasWholeList) return null
       rising ??= inOrder()

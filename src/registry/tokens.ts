@@ -5,9 +5,9 @@
  */
 import type { Authenticate, Caller, Scope } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { followTable } from '../log/follow-table.ts'
 import type { Change, Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
-import { followTable } from './follow-table.ts'
 import { type Row, readRow, TOKENS_TABLE, type TokenRow, usedToken } from './token-rows.ts'
 import { newTokenId, newTokenText, tokenHash } from './token-text.ts'
 import { createTokenUses } from './token-uses.ts'

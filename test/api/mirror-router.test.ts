@@ -4,6 +4,7 @@ import { bridgeMirror } from '../../src/api/mirror-router.ts'
 import { BridgeError } from '../../src/errors.ts'
 import { createApp } from '../../src/http/app.ts'
 
+import type { Authenticate } from '../../src/http/auth.ts'
 import { MAX_URL_BYTES } from '../../src/http/limits.ts'
 import { listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
@@ -35,9 +36,22 @@ const routes: MirrorRoute[] = [
   },
 ]
 
-const authenticate = knows({ reading: {}, writing: { scopes: ['webhooks:write'] } })
+const tokens = knows({ reading: {}, writing: { scopes: ['webhooks:write'] } })
 
-async function openBridge() {
+test('a key that has expired is a wrong one, and none is judged before the tokens have been read', async () => {
+  const expired = await openBridge(() => 'expired')
+  const wrong = await openBridge(() => 'unknown')
+  const answers = [await expired.ask('/things/a'), await wrong.ask('/things/a')]
+  expect(answers[0]?.status).toBe(401)
+  expect(answers[0]?.body).toEqual(answers[1]?.body)
+  const loading = await (await openBridge(() => 'loading')).ask('/things/a')
+  expect([loading.status, loading.headers.get('retry-after')]).toEqual([503, '5'])
+  expect(loading.body).toEqual({
+    error: { message: expect.stringContaining('tokens'), hint: expect.any(String) },
+  })
+})
+
+async function openBridge(authenticate: Authenticate = tokens) {
   const { logger, lines } = keepingLogger()
   const handler = bridgeMirror({ routes, authenticate, logger })
   const app = createApp({

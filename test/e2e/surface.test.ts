@@ -174,6 +174,13 @@ describe('the command line', () => {
     expect(run.stderr).toMatch(/would cost about \d+ of the 349 requests left of this week's 350/)
   })
 
+  it('ends with 0 when it is stopped before Kafka has ever answered', async () => {
+    using directory = temporaryDirectory()
+    const env = { BRIDGE_ROLES: 'api,feed', BRIDGE_KAFKA_BROKERS: '127.0.0.1:1' }
+    const bridge = await startBridge(bridgeEnv({ url: '', key: '' }, directory.path, env))
+    expect(await bridge.stop()).toBe(0)
+  })
+
   it('runs on the Node of the house, whatever the machine has', () => {
     const { stdout } = spawnSync('npx', ['--no-install', 'bridge', '--version'], { encoding: 'utf8' })
     expect(process.version).toMatch(/^v24\./)

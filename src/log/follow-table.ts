@@ -1,8 +1,9 @@
 /**
- * A table of the log, read and then followed. Owns that nothing falls between the two. Refuses to keep rows: whoever
- * follows does, and takes the same row twice without harm.
+ * A table of the log, read and then followed. Owns that nothing falls between the two, and that a stop waits for no log
+ * that is away. Refuses to keep rows: whoever follows does, and takes the same row twice without harm.
  */
-import type { Change, Table } from '../log/log.ts'
+import { aborted } from '../lifecycle/aborted.ts'
+import type { Change, Table } from './log.ts'
 
 /** Who is told. */
 export interface TableReader<V> {
@@ -20,7 +21,9 @@ export async function followTable<V>(
 ): Promise<void> {
   // Asked for before the load, so that nothing falls between the two.
   const changes = table.changes(signal)
-  for (const [key, value] of await table.load()) onChange({ key, value })
+  const rows = await Promise.race([table.load(), aborted(signal)])
+  if (rows === undefined) return
+  for (const [key, value] of rows) onChange({ key, value })
   onLoaded()
   for await (const batch of changes) for (const change of batch) onChange(change)
 }

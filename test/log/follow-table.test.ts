@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { followTable } from '../../src/log/follow-table.ts'
+import type { Change, Table } from '../../src/log/log.ts'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
+import { until } from '../support/api-server.ts'
+
+/** Follows that table; `seen` tells rows and the end of the reading, in order. */
+function follow(table: Table<number>) {
+  const stop = new AbortController()
+  const seen: (string | Change<number>)[] = []
+  const reader = {
+    onChange: (change: Change<number>) => void seen.push(change),
+    onLoaded: () => void seen.push('loaded'),
+  }
+  return { seen, stop, running: followTable(table, reader, stop.signal) }
+}
+
+test('rows come first, then the word that they are read, then every change, until the signal aborts', async () => {
+  const log = createMemoryLog()
+  const table = log.table<number>('t')
+  await table.put('a', 1)
+  const { seen, stop, running } = follow(table)
+  await until(() => seen.includes('loaded'))
+  await table.put('b', 2)
+  await table.delete('a')
+  await until(() => seen.length === 4)
+  expect(seen).toEqual([{ key: 'a', value: 1 }, 'loaded', { key: 'b', value: 2 }, { key: 'a', value: null }])
+  stop.abort()
+  await running
+})
+
+test('a change during the reading is told behind the rows', async () => {
+  const table = createMemoryLog().table<number>('t')
+  const load = async () => {
+    const rows = await table.load()
+    await table.put('a', 1)
+    return rows
+  }
+  const { seen, stop, running } = follow({ ...table, load })
+  await until(() => seen.length === 2)
+  expect(seen).toEqual(['loaded', { key: 'a', value: 1 }])
+  stop.abort()
+  await running
+})
+
+test('a stop waits for no log that is away', async () => {
+  const table = createMemoryLog().table<number>('t')
+  const { seen, stop, running } = follow({ ...table, load: () => new Promise(() => {}) })
+  stop.abort()
+  await running
+  expect(seen).toEqual([])
+})
