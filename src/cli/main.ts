@@ -41,6 +41,10 @@ const commands: Record<string, Command> = {
     does: "the week's polls as they would be planned, with delays and risks; spends nothing",
     load: async () => (await import('./plan.ts')).planCommand,
   },
+  report: {
+    does: 'what each of the last days brought, and whether anything of it is missing',
+    load: async () => (await import('./report.ts')).reportCommand,
+  },
   tail: {
     does: "follow a running bridge's stream in the terminal",
     load: async () => (await import('./tail.ts')).tailCommand,

@@ -25,8 +25,8 @@ export interface DayKeeperParts {
 }
 
 const LOOK_MS = 5_000
-/** The day that goes on is written no more often than this. */
-const TODAY_MS = 60_000
+/** A day that is not over is written no more often than this. */
+const UNDER_WAY_MS = 60_000
 /** Rows kept, in days. */
 const KEPT_DAYS = 400
 const DAY_MS = 24 * 3_600_000
@@ -39,7 +39,7 @@ export function createDayKeeper({ log, poller, config, clock, logger }: DayKeepe
   /** The rows as they stand, as JSON, by date. */
   let rows = new Map<string, string>()
   let loadedFor: number | null = null
-  let todayMs = Number.NEGATIVE_INFINITY
+  let writtenMs = Number.NEGATIVE_INFINITY
 
   const put = async (row: DayRow): Promise<void> => {
     const text = JSON.stringify(row)
@@ -54,14 +54,9 @@ export function createDayKeeper({ log, poller, config, clock, logger }: DayKeepe
     await put({ report, isTold: true })
     logger.info('day.over', { day: report.date, verdict: report.walk, openGaps: report.gapsLeft })
   }
-  const keep = async (report: DayReport, isToday: boolean): Promise<void> => {
-    const known = rows.get(report.date)
-    const isTold = known !== undefined && (JSON.parse(known) as DayRow).isTold
-    if (!isToday && !isTold) return tell(report)
-    const nowMs = clock.now()
-    if (isToday && Math.abs(nowMs - todayMs) < TODAY_MS) return
-    if (isToday) todayMs = nowMs
-    await put({ report, isTold })
+  const isTold = (date: string): boolean => {
+    const row = rows.get(date)
+    return row !== undefined && (JSON.parse(row) as DayRow).isTold
   }
   const forgetBefore = async (oldest: string): Promise<void> => {
     for (const date of rows.keys()) {
@@ -73,7 +68,7 @@ export function createDayKeeper({ log, poller, config, clock, logger }: DayKeepe
   const load = async (): Promise<void> => {
     const loaded = await table.load()
     rows = new Map([...loaded].map(([date, row]) => [date, JSON.stringify(row)]))
-    todayMs = Number.NEGATIVE_INFINITY
+    writtenMs = Number.NEGATIVE_INFINITY
   }
 
   const look = async (): Promise<void> => {
@@ -85,9 +80,14 @@ export function createDayKeeper({ log, poller, config, clock, logger }: DayKeepe
     if (today === undefined) return
     if (loadedFor !== leaderSinceMs) await load()
     loadedFor = leaderSinceMs
+    const mayWrite = Math.abs(clock.now() - writtenMs) >= UNDER_WAY_MS
+    if (mayWrite) writtenMs = clock.now()
     for (const report of reports) {
       if (poller.leaderSinceMs !== leaderSinceMs) return
-      await keep(report, report.date === today)
+      const isOver = report.date !== today && state.head.backfill === null
+      if (isTold(report.date)) await put({ report, isTold: true })
+      else if (isOver) await tell(report)
+      else if (mayWrite) await put({ report, isTold: false })
     }
     await forgetBefore(new Date(Date.parse(today) - KEPT_DAYS * DAY_MS).toISOString().slice(0, 10))
   }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { bearer, eventually, pullAll } from '../support/api-client.ts'
+import { bearer, eventually, getJson, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, runToEnd, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { kafkaClient, uniqueName } from '../support/kafka/clients.ts'
 import { sharedBrokers } from '../support/kafka/for-tests.ts'
@@ -37,7 +37,7 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
   it('serves the same events on a node that does not poll, from an empty disk, and after a restart', async () => {
     using first = temporaryDirectory()
     using second = temporaryDirectory()
-    const poller = await startBridge(bridgeEnv(sandbox, first.path, kafka))
+    const poller = await startBridge(bridgeEnv(sandbox, first.path, { ...kafka, BRIDGE_BACKFILL: 'P1D' }))
     const reader = await startBridge(
       bridgeEnv(sandbox, second.path, { ...kafka, BRIDGE_ROLES: 'api,feed', BRIDGE_LOG_LEVEL: 'debug' }),
     )
@@ -54,6 +54,19 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
       quotaRemaining: expect.any(Number),
     })
     await sharesTokens(poller.ready.http, reader.ready.http)
+    const told = await dayTold(brokers ?? [], `${kafka.BRIDGE_TOPIC_PREFIX}.status`)
+    const { data } = await eventually(
+      () => getJson<{ data: Record<string, unknown>[] }>(`${reader.ready.http}/v1/report`),
+      (report) => report.data.length === 2,
+    )
+    expect(told).toEqual({ type: 'day', ...data[0] })
+    expect(told).toMatchObject({
+      filled: 0,
+      swept: 0,
+      rejected: 0,
+      gapsLeft: 0,
+      eodSeen: expect.any(Boolean),
+    })
     expect(await poller.stop()).toBe(0)
     const written = await eventually(() => pullAll(reader.ready.http), enough)
     const ready = await eventually(
@@ -120,6 +133,16 @@ async function sharesTokens(here: string, there: string): Promise<void> {
   )
   await over
   expect(await statusOf()).toBe(401)
+}
+
+/** The first day that the status topic tells of, as a plain consumer hears it. */
+async function dayTold(addresses: readonly string[], topic: string): Promise<Record<string, unknown>> {
+  for (let count = 3; ; count++) {
+    const records = await readTopic(kafkaClient(addresses), topic, count)
+    const said = records.map(({ value }) => JSON.parse(String(value)) as Record<string, unknown>)
+    const day = said.find(({ type }) => type === 'day')
+    if (day !== undefined) return day
+  }
 }
 
 async function readiness(ops: string): Promise<Readiness> {
