@@ -5,6 +5,7 @@
 import { copiedItemRoutes } from './api/copied-items.ts'
 import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
+import { createFundGateway } from './api/fund-gateway.ts'
 import { fundsOff } from './api/funds-off.ts'
 import { fundRoutes } from './api/mirror/fund-routes.ts'
 import { referenceRoutes } from './api/mirror/reference-routes.ts'
@@ -150,6 +151,8 @@ async function buildApp(
     if (announcer !== null) roles.push({ name: 'status', run: (signal) => announcer.run(signal) })
     roles.push({ name: 'references', run: (signal) => ingest.references.run(signal) })
     roles.push({ name: 'days', run: (signal) => ingest.days.run(signal) })
+    const { gateway } = ingest
+    if (gateway !== null) roles.push({ name: 'gateway', run: (signal) => gateway.run(signal) })
   }
 
   const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
@@ -182,7 +185,9 @@ async function buildApp(
         nativeWord: settings.native.word,
       }),
       ...referenceRoutes({ store: exchanges, unknownParameters: 'warn' }),
-      ...fundRoutes(fundsOff),
+      ...fundRoutes(
+        settings.gatewayUnits === 0 ? fundsOff : createFundGateway({ questions: log.questions, clock }),
+      ),
     ]
     mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
   }

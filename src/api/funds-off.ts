@@ -13,7 +13,7 @@ export const fundsOff: FundSource = {
       violation: 'unavailable',
       message: 'fund and investor-relations data are not passed through here: the gateway is off',
       hint:
-        'The bridge keeps no copy of them. Ask the upstream service itself; the share of the quota that a gateway may ' +
-        'spend is the setting BRIDGE_GATEWAY_WEEKLY_UNITS, which has no effect in this version.',
+        'The bridge keeps no copy of them. Ask the upstream service itself, or set BRIDGE_GATEWAY_WEEKLY_UNITS of the ' +
+        'bridge to the share of the quota that they may spend.',
     }),
 }

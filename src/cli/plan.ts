@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { isoSeconds } from '../core/dates.ts'
 import { BridgeError } from '../errors.ts'
+import { withoutGateway } from '../governor/pacing.ts'
 import { firstProfile } from '../governor/profile.ts'
 import {
   type Comparison,
@@ -15,7 +16,7 @@ import {
   weekPlan,
 } from '../governor/week-plan.ts'
 import { loadCalendar } from '../settings/calendar-file.ts'
-import { examineSettings, type UpstreamPlan } from '../settings/settings.ts'
+import { examineSettings, type Settings, type UpstreamPlan } from '../settings/settings.ts'
 import { asksForHelp, readFlags } from './arguments.ts'
 import type { CommandContext } from './context.ts'
 import { type Paint, painter } from './terminal.ts'
@@ -26,7 +27,7 @@ const WEEK_S = 604_800
 const BAR = 32
 /** Only what the plan is made of must be right. */
 const NEEDED =
-  /^BRIDGE_(UPSTREAM_(PLAN|RATE|BURST|WEEKLY_QUOTA|PAGE_SIZE|QUOTA_RESET)|CALENDAR_FILE)(_FILE)?$/
+  /^BRIDGE_(GATEWAY_WEEKLY_UNITS|UPSTREAM_(PLAN|RATE|BURST|WEEKLY_QUOTA|PAGE_SIZE|QUOTA_RESET)|CALENDAR_FILE)(_FILE)?$/
 
 const flags = { json: { type: 'boolean' }, compare: { type: 'boolean' } } as const
 
@@ -55,7 +56,8 @@ export async function planCommand(args: string[], context: CommandContext): Prom
       hint: 'Every setting, its default and its meaning: docs/configuration.md',
     })
   }
-  const { plan } = settings
+  const { gatewayUnits } = settings
+  const plan = withoutGateway({ ...settings.plan, gatewayUnits })
   refuseEveryPoll(plan)
   const calendar = loadCalendar(settings.calendarFile)
   const fromMs = calendar.momentMs(calendar.londonDate(clock.now() + DAY_MS), 0)
@@ -68,7 +70,8 @@ export async function planCommand(args: string[], context: CommandContext): Prom
     stdout(
       JSON.stringify({
         plan: plan.name,
-        weeklyQuota: plan.weeklyQuota,
+        weeklyQuota: settings.plan.weeklyQuota,
+        gatewayUnits,
         from: isoSeconds(fromMs),
         ...rest,
         ...(compared !== null && { compared }),
@@ -76,7 +79,7 @@ export async function planCommand(args: string[], context: CommandContext): Prom
     )
     return
   }
-  for (const line of planLines(plan, week, compared, painter(colour))) stdout(line)
+  for (const line of planLines(settings, week, compared, painter(colour))) stdout(line)
 }
 
 /** With units for a poll a second there is nothing to plan, and a week of them is no table. */
@@ -91,13 +94,19 @@ function refuseEveryPoll({ weeklyQuota }: UpstreamPlan): void {
   )
 }
 
-function planLines(plan: UpstreamPlan, week: WeekPlan, compared: Comparison | null, paint: Paint): string[] {
+function planLines(
+  { plan, gatewayUnits }: Pick<Settings, 'plan' | 'gatewayUnits'>,
+  week: WeekPlan,
+  compared: Comparison | null,
+  paint: Paint,
+): string[] {
+  const shared = gatewayUnits === 0 ? '' : ` (${gatewayUnits} of them kept for the fund gateway)`
   const most = Math.max(...week.hours.map(({ polls }) => polls))
   const open = week.hours.filter(({ isOpen }) => isOpen)
   const closed = week.hours.filter(({ isOpen }) => !isOpen)
   const head = '  hour  polls  items  mean delay  worst  overflow'
   return [
-    `plan ${plan.name}: ${plan.weeklyQuota} units a week, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
+    `plan ${plan.name}: ${plan.weeklyQuota} units a week${shared}, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
     `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left; mean delay ${seconds(week.meanDelayS)}`,
     '',
     paint('soft', `business days\n${head}`),

@@ -28,15 +28,21 @@ export interface Quota {
 
 /**
  * The quota at `nowMs`. An hour that is only partly inside the week, or ended within a minute before it, counts in full,
- * so the count is never too low.
+ * so the count is never too low. `counted`: for a share of the quota, the purposes that draw on it.
  */
-export function quotaAt(ledger: Ledger, limit: number, reset: QuotaReset, nowMs: number): Quota {
+export function quotaAt(
+  ledger: Ledger,
+  limit: number,
+  reset: QuotaReset,
+  nowMs: number,
+  counted: readonly Purpose[] = purposes,
+): Quota {
   const startMs = weekStartMs(reset, nowMs)
   let used = 0
   let oldestMs = nowMs
   for (const [hourMs, units] of ledger) {
     if (hourMs + HOUR_MS + ARRIVAL_MS <= startMs) continue
-    const spent = unitsOf(units)
+    const spent = unitsOf(units, counted)
     if (spent === 0) continue
     used += spent
     oldestMs = Math.min(oldestMs, hourMs)
@@ -61,6 +67,11 @@ export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs
   return spent
 }
 
+/** The ledger as if nothing had been spent on that purpose. */
+export function ledgerWithout(ledger: Ledger, purpose: Purpose): Ledger {
+  return new Map([...ledger].map(([hourMs, { [purpose]: _, ...others }]) => [hourMs, others] as const))
+}
+
 function weekStartMs(reset: QuotaReset, nowMs: number): number {
   if (reset === 'rolling') return nowMs - WEEK_MS
   /** 1970-01-05 was a Monday. */
@@ -70,8 +81,11 @@ function weekStartMs(reset: QuotaReset, nowMs: number): number {
 }
 
 /** Units of an hour of the ledger, of all purposes. */
-export function unitsOf(units: Partial<Record<Purpose, number>>): number {
+export function unitsOf(
+  units: Partial<Record<Purpose, number>>,
+  counted: readonly Purpose[] = purposes,
+): number {
   let sum = 0
-  for (const purpose of purposes) sum += units[purpose] ?? 0
+  for (const purpose of counted) sum += units[purpose] ?? 0
   return sum
 }

@@ -6,7 +6,7 @@ import type { Calendar } from '../core/calendar.ts'
 import type { Ledger, Purpose } from '../log/log.ts'
 import { dayWalksOf } from './day-walk.ts'
 import type { QuotaReset } from './ledger.ts'
-import { quotaAt, spentOn, spentSince } from './ledger.ts'
+import { ledgerWithout, quotaAt, spentOn, spentSince } from './ledger.ts'
 import { outlooks } from './outlook.ts'
 import {
   type PlannedQuota,
@@ -54,6 +54,13 @@ export interface PlanFigures {
   weeklyQuota: number
   pageSize: number
   quotaReset: QuotaReset
+  /** Of the weekly quota, what is kept for requests that are passed through; absent: nothing. */
+  gatewayUnits?: number
+}
+
+/** The plan as far as the poller may use it: without the share of the gateway. */
+export function withoutGateway<P extends PlanFigures>(plan: P): P {
+  return { ...plan, weeklyQuota: plan.weeklyQuota - (plan.gatewayUnits ?? 0), gatewayUnits: 0 }
 }
 
 /** What is planned at the moment of a poll. */
@@ -89,29 +96,35 @@ export function walkShareOf(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>)
   return rounds === null ? WALK_SHARE : MORNING_SHARE + rounds.share + (dayWalksOf(plan)?.share ?? 0)
 }
 
-/** Polls where the news is expected, within what the share kept for walks leaves of the quota. */
-export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
+/** Polls where the news is expected, within what the shares kept for the gateway and for walks leave of the quota. */
+export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
+  const plan = withoutGateway(given)
   const walkShare = walkShareOf(plan)
   const { weeklyQuota, quotaReset, pageSize } = plan
+  /** Units that count against what the poller may use. */
+  const own = (ledger: Ledger): Ledger =>
+    weeklyQuota === given.weeklyQuota ? ledger : ledgerWithout(ledger, 'gateway')
   const shortestMs = Math.max(SHORTEST_INTERVAL_MS, 1000 / plan.ratePerSecond)
   const meanIntervalMs = Math.max(shortestMs, WEEK_MS / (weeklyQuota * (1 - walkShare)))
   const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, walkShare, shortestMs }
   const isFull = paysFullRate(quota)
   const outlookOf = outlooks(calendar)
   const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
-    quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining > 0
+    quotaAt(ledger, given.weeklyQuota, quotaReset, nowMs).remaining > 0 &&
+    quotaAt(own(ledger), weeklyQuota, quotaReset, nowMs).remaining > 0
   const mayWalk = (ledger: Ledger, nowMs: number): boolean =>
     mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < weeklyQuota * walkShare
   const sweepUnits = weeklyQuota * (walkShare - FILL_SHARE)
   return {
     meanIntervalMs,
     plan(situation) {
-      const { ledger, nowMs } = situation
+      const { nowMs } = situation
+      const ledger = own(situation.ledger)
       if (isFull) {
         const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
         return { intervalMs: shortestMs, pollsUntilReset: (resetMs - nowMs) / shortestMs }
       }
-      const ahead = prospect(quota, outlookOf, situation)
+      const ahead = prospect(quota, outlookOf, { ...situation, ledger })
       const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
       return {
         intervalMs: pollIntervalMs(quota, ahead),
@@ -124,7 +137,7 @@ export function plannedPacing(plan: PlanFigures, calendar: Calendar): Pacing {
       const sinceMs = Math.floor((nowMs - EARLY_WINDOW_MS) / HOUR_MS) * HOUR_MS
       const spent = spentSince(ledger, ['poll'], sinceMs)
       if (isFull) return spent < ((nowMs - sinceMs) / shortestMs) * EARLY_SHARE
-      const { pace } = prospect(quota, outlookOf, situation)
+      const { pace } = prospect(quota, outlookOf, { ...situation, ledger: own(ledger) })
       const past = outlookOf(profile, sinceMs + skewMs, nowMs + skewMs)
       const planned = pollsUntil(past, pace, nowMs + skewMs, 1000 / shortestMs)
       return spent < planned * EARLY_SHARE + EARLY_EXTRA

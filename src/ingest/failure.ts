@@ -103,7 +103,11 @@ function consequenceOf(turn: Turn, failure: Failure & Timing): Consequence {
   return { result: failure.kind === 'refused' ? 'client_error' : failure.kind, cause: null, waitMs }
 }
 
-function judged(turn: Turn, failure: Extract<Failure, { kind: 'too_many' }> & Timing): Consequence {
+/** The verdict on a 429, which the state remembers. */
+export function judged(
+  turn: Turn,
+  failure: Extract<Failure, { kind: 'too_many' }> & Timing,
+): Consequence & { cause: Cause } {
   const { state, config, nowMs } = turn
   const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
   const { memory, verdict } = judge429(

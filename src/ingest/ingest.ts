@@ -5,7 +5,7 @@
 import type { Calendar } from '../core/calendar.ts'
 import { type Completeness, completenessOf } from '../governor/completeness.ts'
 import { dayWalksOf } from '../governor/day-walk.ts'
-import { plannedPacing } from '../governor/pacing.ts'
+import { plannedPacing, withoutGateway } from '../governor/pacing.ts'
 import { roundsOf } from '../governor/rounds.ts'
 import { createTokenBucket } from '../governor/token-bucket.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
@@ -14,10 +14,12 @@ import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
+import { createFundClient } from '../upstream/fund-client.ts'
 import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
 import { createAnnouncer } from './announcer.ts'
 import { createDayKeeper } from './day-keeper.ts'
+import { createGateway } from './gateway.ts'
 import { createObserver, forecast } from './observer.ts'
 import type { Copy, Poller } from './poller.ts'
 import { createPoller } from './poller.ts'
@@ -30,6 +32,8 @@ const REQUEST_TIMEOUT_MS = 10_000
 /** What the role is built from. */
 export interface IngestParts {
   upstream: UpstreamSettings
+  /** Units a week for fund requests; 0 = none are passed through. */
+  gatewayUnits: number
   backfillMs: number
   calendar: Calendar
   log: Log
@@ -49,6 +53,8 @@ export interface Ingest {
   readonly announcer: { run(signal: AbortSignal): Promise<void> } | null
   /** Keeps the days' reports while this process leads; runs beside the poller. */
   readonly days: { run(signal: AbortSignal): Promise<void> }
+  /** Passes fund requests through; null where it is off. Runs beside the poller. */
+  readonly gateway: { run(signal: AbortSignal): Promise<void> } | null
   readonly config: IngestConfig
   readonly completeness: Completeness
   /** Upstream's present moment as far as its last answer tells, else ours; ms since 1970. */
@@ -61,17 +67,19 @@ export interface Ingest {
 
 /** Builds both; `poller.run` and `references.run` start them. */
 export function createIngest(parts: IngestParts): Ingest {
-  const { upstream, clock, chance, metrics } = parts
+  const { upstream, clock, chance, metrics, gatewayUnits } = parts
   const { plan } = upstream
-  const completeness = completenessOf(plan)
+  const shared = { ...plan, gatewayUnits }
+  const polled = withoutGateway(shared)
+  const completeness = completenessOf(polled)
   const config: IngestConfig = {
     pageSize: plan.pageSize,
     weeklyQuota: plan.weeklyQuota,
     quotaReset: plan.quotaReset,
-    pacing: plannedPacing(plan, parts.calendar),
+    pacing: plannedPacing(shared, parts.calendar),
     breathMs: (plan.burst / plan.ratePerSecond) * 1000,
-    rounds: roundsOf(plan),
-    dayWalks: dayWalksOf(plan),
+    rounds: roundsOf(polled),
+    dayWalks: dayWalksOf(polled),
     backfillMs: parts.backfillMs,
     calendar: parts.calendar,
     chance,
@@ -116,10 +124,24 @@ export function createIngest(parts: IngestParts): Ingest {
     logger: parts.logger,
   })
   const days = createDayKeeper({ log: parts.log, poller, config, clock, logger: parts.logger })
+  const gateway =
+    gatewayUnits === 0
+      ? null
+      : createGateway({
+          poller,
+          client: createFundClient(transport, () => clock.now()),
+          bucket,
+          plan,
+          weeklyUnits: gatewayUnits,
+          questions: parts.log.questions,
+          clock,
+          logger: parts.logger,
+        })
   return {
     poller,
     references,
     days,
+    gateway,
     announcer,
     config,
     completeness,

@@ -11,6 +11,7 @@ import type { Head, Log, Purpose, Term, Writer } from '../log/log.ts'
 import { rejectedHash } from '../log/rejected-window.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { ListQuery, UpstreamClient } from '../upstream/client.ts'
+import type { FundCall, FundOutcome } from '../upstream/fund-client.ts'
 import type { Page } from '../upstream/page.ts'
 import { createAhead, type KnownCopy } from './ahead.ts'
 import { forgottenThroughMs, type KeptCopy } from './forgotten.ts'
@@ -45,6 +46,11 @@ export interface PollerParts {
 export interface Poller {
   /** Runs until the signal aborts, then releases. Rejects when the process must stop (damage, impossible settings). */
   run(signal: AbortSignal): Promise<void>
+  /**
+   * Sends a request that is not the poller's own on the writer of this moment, through the same throttle, and takes its end
+   * to heart. Null where this process does not lead, or leads no longer when the answer comes.
+   */
+  pass(send: (call: FundCall) => Promise<FundOutcome>): Promise<FundOutcome | null>
   /** The state as it is now, for the status page. */
   readonly state: IngestState
   /** Since when this process leads, ms since 1970; null while it does not. */
@@ -209,6 +215,25 @@ export function createPoller(parts: PollerParts): Poller {
     })
   }
 
+  const pass: Poller['pass'] = async (send) => {
+    const current = writer
+    const { signal } = stretch
+    if (current === null || signal.aborted) return null
+    const gate = createGate({ writer: current, bucket, clock, signal })
+    try {
+      const outcome = await send({ gate, signal })
+      if (signal.aborted) return null
+      feed({
+        ...{ type: 'passed', outcome, spentMs: gate.spentMs },
+        ...{ ledger: current.state.ledger, nowMs: clock.now() },
+      })
+      return outcome
+    } catch (error) {
+      if (!signal.aborted) feed(brokenBy(error))
+      return null
+    }
+  }
+
   const readPage = (page: Page, nowMs: number): ReadPage => {
     const throughMs = forgottenThroughMs(copy, claimed, nowMs)
     let count = 0
@@ -291,6 +316,7 @@ export function createPoller(parts: PollerParts): Poller {
         signal.removeEventListener('abort', stop)
       }
     },
+    pass,
     get state() {
       return state
     },

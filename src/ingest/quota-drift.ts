@@ -3,7 +3,8 @@
  * to correct the count: it is never lowered, and another process on the key is for people to find.
  */
 import { quotaAt } from '../governor/ledger.ts'
-import type { Answer, Turn } from './state.ts'
+import type { Timing } from '../upstream/outcome.ts'
+import type { Turn } from './state.ts'
 
 /** Of the quota: a larger difference than this means that another process spends the same key, or that we count wrongly. */
 const ALERT_SHARE = 0.05
@@ -12,7 +13,7 @@ const ALERT_SHARE = 0.05
  * Compares after an answer. Only a quota of the same size as ours is the weekly one. Says in the log when the difference
  * grows beyond the alert, and when it is over.
  */
-export function compareQuota(turn: Turn, answer: Answer): void {
+export function compareQuota(turn: Turn, answer: Timing): void {
   const { state, config, nowMs } = turn
   const reported = answer.reported?.find(({ limit }) => limit === config.weeklyQuota)
   if (reported === undefined) return

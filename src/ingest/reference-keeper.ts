@@ -11,6 +11,7 @@ import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { ReferenceClient } from '../upstream/reference-client.ts'
+import { isCalm, refillOf } from './calm.ts'
 import type { Poller } from './poller.ts'
 import { type ReferenceWalk, walkReferences } from './reference-walk.ts'
 
@@ -47,22 +48,11 @@ export function createReferenceKeeper(parts: ReferenceKeeperParts): {
   run(signal: AbortSignal): Promise<void>
 } {
   const { poller, bucket, clock, chance, log, logger } = parts
-  /** Milliseconds in which a token surely comes back: the bucket leaves some of the plan's rate unused. */
-  const refillMs = 1_100 / parts.ratePerSecond
+  const refillMs = refillOf(parts)
   let lastSentMs = Number.NEGATIVE_INFINITY
   let lookedMs = Number.NEGATIVE_INFINITY
   let nextWalkMs = Number.NEGATIVE_INFINITY
   let failuresInARow = 0
-
-  /** True when a request now takes nothing from a poll. */
-  const isCalm = (nowMs: number): boolean => {
-    const { name, request, lastGoodPollMs, upstream, nextPollMs, blockedUntilMs } = poller.state
-    if (name !== 'polling' || request !== null || lastGoodPollMs === null) return false
-    // Without quota the poller sends nothing; references cost none.
-    if (upstream === 'quota') return true
-    const isBlocked = nowMs < blockedUntilMs && upstream !== 'unauthorised'
-    return !isBlocked && Math.max(nextPollMs, blockedUntilMs) - nowMs >= refillMs
-  }
 
   /** Waits for its turn; leads nobody on once this process no longer leads. */
   const throttle = async (stop: AbortController): Promise<void> => {
@@ -75,7 +65,7 @@ export function createReferenceKeeper(parts: ReferenceKeeperParts): {
       if (poller.leaderSinceMs === null) stop.abort()
       else if (
         !isLate &&
-        isCalm(nowMs) &&
+        isCalm(poller.state, { nowMs, refillMs, keyless: true }) &&
         Math.abs(nowMs - lastSentMs) >= SPACING_MS &&
         bucket.msUntilFull(nowMs) === 0
       ) {

@@ -17,6 +17,7 @@ import type { Commit, Head, Ledger, Purpose, Refund, RejectedItem, WriterState }
 import { unusedState } from '../log/state.ts'
 import type { PollResult } from '../obs/metrics.ts'
 import type { ListQuery } from '../upstream/client.ts'
+import type { FundOutcome } from '../upstream/fund-client.ts'
 import type { Outcome } from '../upstream/outcome.ts'
 
 /** The states, in the order of a quiet life. */
@@ -197,6 +198,7 @@ export type Input = { nowMs: number } & (
   | { type: 'woke' }
   | { type: 'answered'; answer: Answer; spentMs: number; ledger: Ledger }
   | { type: 'committed'; writer: WriterState }
+  | { type: 'passed'; outcome: FundOutcome; spentMs: number; ledger: Ledger }
   | { type: 'broke'; code: 'unknown' | 'fenced' }
   | { type: 'lost' }
   | { type: 'stopped' }

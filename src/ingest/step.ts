@@ -5,6 +5,7 @@
 import { backoffMs } from '../core/backoff.ts'
 import { flushQueue, nextJob } from './jobs.ts'
 import { situationOf } from './learn.ts'
+import { heedPassed } from './passed.ts'
 import { answerPoll } from './poll.ts'
 import { compareQuota } from './quota-drift.ts'
 import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
@@ -89,6 +90,13 @@ const answer: Cell<'answered'> = (turn, input) => {
   goOn(turn)
 }
 
+/** A request that was passed through has ended. */
+const heed: Cell<'passed'> = (turn, { outcome, spentMs, ledger }) => {
+  turn.state.ledger = ledger
+  heedPassed(turn, outcome, spentMs)
+  goOn(turn)
+}
+
 const settle: Cell<'committed'> = (turn, { writer }) => {
   turn.state.queue = turn.state.queue.slice(1)
   turn.state.committing = false
@@ -123,6 +131,7 @@ const idle: Row = {
   woke: ignore,
   answered: ignore,
   committed: ignore,
+  passed: ignore,
   broke: ignore,
   lost: ignore,
   stopped: release,
@@ -136,6 +145,7 @@ const leading: Row = {
   woke: wakeUp,
   answered: answer,
   committed: settle,
+  passed: heed,
   broke: breakDown,
   lost: campaign,
   stopped: release,

@@ -164,8 +164,8 @@ export const settingsSchema = z.object({
   ),
   BRIDGE_GATEWAY_WEEKLY_UNITS: setting(field.integerField(0, MOST_UNITS), {
     default: '0',
-    meaning: 'Share of the weekly quota for fund endpoints passed through `/v2`; 0 = off.',
-    waitsFor: 'the fund gateway',
+    meaning:
+      'Units of the weekly quota kept for fund paths passed through `/v2` (plan `advanced` or above), at most half of it; 0 = off. The same on every node.',
   }),
   BRIDGE_BACKFILL: setting(field.durationField, {
     default: 'P1D',

@@ -50,6 +50,8 @@ export interface Settings {
     /** The same with its first letter in upper case: the kind of its categories. */
     kind: string
   }
+  /** Units a week for fund requests that are passed through; 0 = none are. */
+  gatewayUnits: number
   backfillMs: number
   calendarFile: string | null
   http: { host: string; port: number }
@@ -103,6 +105,7 @@ export function examineSettings(
   const { values, errors } = readValues(found)
   const roles = readRoles(values.BRIDGE_ROLES ?? 'all', errors)
   checkRequired(values, roles, errors)
+  checkGateway(values, roles, errors)
   const wrong = new Set(errors.map(({ field }) => field))
   const kafka = examineKafka(values, new Set(found.texts.keys()), wrong, readFile)
   errors.push(...kafka.errors)
@@ -168,6 +171,15 @@ function checkRequired(values: SettingValues, roles: readonly RoleName[], errors
   }
 }
 
+/** Polls come first: half of the quota stays theirs, however many funds are asked for. */
+function checkGateway(values: SettingValues, roles: readonly RoleName[], errors: FieldError[]): void {
+  const { weeklyQuota } = upstreamPlan(values)
+  const most = Math.floor(weeklyQuota / 2)
+  if (!roles.includes('poller') || given(values.BRIDGE_GATEWAY_WEEKLY_UNITS) <= most) return
+  const message = `must be at most ${most}, half of the weekly quota of ${weeklyQuota}: the rest is for polls`
+  errors.push({ field: 'BRIDGE_GATEWAY_WEEKLY_UNITS', message })
+}
+
 function settingsError(errors: readonly FieldError[]): BridgeError {
   const names = [...new Set(errors.map(({ field }) => field))]
   const verb = names.length === 1 ? 'is' : 'are'
@@ -191,6 +203,7 @@ function groupSettings(
     upstream: upstreamSettings(values),
     plan: upstreamPlan(values),
     native: { word: nativeWord, kind: nativeWord.charAt(0).toUpperCase() + nativeWord.slice(1) },
+    gatewayUnits: given(values.BRIDGE_GATEWAY_WEEKLY_UNITS),
     backfillMs: given(values.BRIDGE_BACKFILL),
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
     http: { host: given(values.BRIDGE_HTTP_HOST), port: given(values.BRIDGE_HTTP_PORT) },

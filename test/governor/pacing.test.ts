@@ -70,6 +70,23 @@ test('walks stop at their share, polls go on to the end of the quota', () => {
   expect(pacing.mayWalk(spent({ poll: 100 }), START_MS)).toBe(false)
 })
 
+test('the share of the gateway is kept from polls and walks, whether it is used or not', () => {
+  const shared = plannedPacing(figures({ gatewayUnits: 500 }), calendar)
+  const smaller = plannedPacing(figures({ weeklyQuota: plans.advanced.weeklyQuota - 500 }), calendar)
+  expect(shared.meanIntervalMs).toBe(smaller.meanIntervalMs)
+  const nowMs = START_MS + 30 * HOUR_MS
+  for (const gateway of [0, 1, 500]) {
+    const used = { poll: 700, fill: 30 }
+    expect(shared.plan(at(nowMs, spent({ ...used, gateway })))).toEqual(smaller.plan(at(nowMs, spent(used))))
+    expect(shared.mayRequest(spent({ poll: 2_999, gateway }), START_MS)).toBe(true)
+    expect(shared.mayRequest(spent({ poll: 3_000, gateway }), START_MS)).toBe(false)
+  }
+  // A share that was made smaller later: the quota is never exceeded.
+  expect(shared.mayRequest(spent({ poll: 2_700, gateway: 800 }), START_MS)).toBe(false)
+  const off = plannedPacing(figures(), calendar)
+  expect(off.mayRequest(spent({ poll: 3_000, gateway: 500 }), START_MS)).toBe(false)
+})
+
 test('whoever begins to poll again and again, on any plan, spends a tenth more than is planned', () => {
   const plan = fc.constantFrom(...planNames).map((name) => plans[name])
   /** As a share of the plan's mean interval: a life that is far too short to poll in turn. */

@@ -44,6 +44,7 @@ it('publishes what is young, counts as published what may have been dropped, and
   }
   const ingest = createIngest({
     upstream: { url: upstream.url, key: 'key', plan },
+    gatewayUnits: 0,
     backfillMs: 0,
     calendar: createCalendar(),
     log,

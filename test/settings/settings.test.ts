@@ -233,6 +233,24 @@ describe('settings', () => {
   })
 })
 
+describe('the share of the fund gateway', () => {
+  test('is at most half of the quota where this process polls: the rest is for polls', () => {
+    const share = (units: string, roles: string) =>
+      loadSettings(
+        {
+          ...whole,
+          BRIDGE_ROLES: roles,
+          BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1001',
+          BRIDGE_GATEWAY_WEEKLY_UNITS: units,
+        },
+        files(),
+      )
+    expect(share('500', 'all').gatewayUnits).toBe(500)
+    expect(() => share('501', 'all')).toThrow('BRIDGE_GATEWAY_WEEKLY_UNITS is wrong')
+    expect(share('501', 'api').gatewayUnits).toBe(501)
+  })
+})
+
 describe('durations', () => {
   test.each([
     ['P1D', 86_400_000],

@@ -279,6 +279,7 @@ function createLives(parts: {
     }
     const ingest = createIngest({
       upstream: upstreamOf(plan, sandbox),
+      gatewayUnits: 0,
       backfillMs: plan.backfillMs,
       calendar: createCalendar(),
       log: recording(log, commits),

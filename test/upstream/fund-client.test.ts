@@ -30,18 +30,14 @@ function openCall(): FundCall & { order: string[]; spends: [Purpose, number][] }
   return { gate, signal: new AbortController().signal, order, spends }
 }
 
-/** Each of the nine methods once. */
-function everyMethod(client: FundClient, identifier: string, call: FundCall): Promise<FundOutcome>[] {
+/** Each of the nine paths once. */
+function everyPath(client: FundClient, identifier: string, call: FundCall): Promise<FundOutcome>[] {
+  const singles = ['nav', 'buybacks', 'dividends', 'events', 'performance']
+  const histories = ['nav', 'buybacks', 'dividends']
   return [
-    client.navs({}, call),
-    client.nav(identifier, call),
-    client.navHistory(identifier, {}, call),
-    client.buybacks(identifier, call),
-    client.buybackHistory(identifier, {}, call),
-    client.dividends(identifier, call),
-    client.dividendHistory(identifier, {}, call),
-    client.events(identifier, call),
-    client.performance(identifier, call),
+    client.get('/nav', call),
+    ...singles.map((resource) => client.get(`/${resource}/${identifier}`, call)),
+    ...histories.map((resource) => client.get(`/${resource}/${identifier}/history`, call)),
   ]
 }
 
@@ -78,18 +74,18 @@ async function richTrust({ get }: TestSandbox): Promise<string> {
   throw new Error('no trust of this seed has everything')
 }
 
-test('all nine methods read the sandbox, and each costs one unit of purpose gateway', async () => {
+test('all nine paths of the sandbox are read, and each costs one unit of purpose gateway', async () => {
   const opened = await openSandbox({ plan: 'ultimate', backlog: 0 })
   const isin = await richTrust(opened)
   const client = clientOf(opened.sandbox.url, opened.sandbox.key)
   const call = openCall()
   const before = opened.sandbox.usage()
-  const outcomes = await Promise.all(everyMethod(client, isin, call))
+  const outcomes = await Promise.all(everyPath(client, isin, call))
   const after = opened.sandbox.usage()
   expect(after.units - before.units).toBe(9)
   expect(after.violations).toBe(0)
   expect(call.spends).toEqual(Array.from({ length: 9 }, () => ['gateway', clock.now()]))
-  const [navs, nav, navHistory, , buybackHistory, dividends, dividendHistory] = outcomes.map(dataOf)
+  const [navs, nav, , dividends, , , navHistory, buybackHistory, dividendHistory] = outcomes.map(dataOf)
   expect(navs).toHaveLength(50)
   expect(navHistory).toHaveLength(50)
   expect((navHistory as unknown[])[0]).toEqual(nav)
@@ -98,51 +94,31 @@ test('all nine methods read the sandbox, and each costs one unit of purpose gate
   for (const outcome of outcomes) expect(dataOf(outcome)).toBeTypeOf('object')
 })
 
-test('parameters reach the sandbox as they are meant', async () => {
-  const opened = await openSandbox({ plan: 'ultimate', backlog: 0 })
-  const isin = await richTrust(opened)
-  const client = clientOf(opened.sandbox.url, opened.sandbox.key)
-  const call = openCall()
-  expect(dataOf(await client.navs({ isins: [isin] }, call))).toEqual([dataOf(await client.nav(isin, call))])
-  const bounds = { fromMs: Date.parse('2025-03-01'), toMs: Date.parse('2025-03-31') }
-  const march = dataOf(await client.navHistory(isin, bounds, call)) as { asOf: string }[]
-  expect(march.length).toBe(21)
-  expect(march.every(({ asOf }) => asOf.startsWith('2025-03'))).toBe(true)
-  const page = dataOf(await client.navHistory(isin, { ...bounds, pageSize: 5, pageNumber: 2 }, call))
-  expect(page).toEqual(march.slice(5, 10))
-  const first = await client.navs({ pageSize: 1 }, call)
-  const { latestCursor } = JSON.parse(first.kind === 'ok' ? first.value : '{}').meta.paging
-  expect(dataOf(await client.navs({ sinceCursor: latestCursor, pageSize: 10 }, call))).toEqual([])
-  expect(opened.sandbox.usage().violations).toBe(0)
-})
-
 test('what upstream does not have is an outcome of its own; what it refuses, limits or fails at is told apart', async () => {
   const opened = await openSandbox({ plan: 'advanced', backlog: 0 })
   const client = clientOf(opened.sandbox.url, opened.sandbox.key)
   const call = openCall()
-  expect(await client.performance(ISIN, call)).toMatchObject({
+  expect(await client.get(`/performance/${ISIN}`, call)).toMatchObject({
     kind: 'not_found',
     sent: true,
     message: expect.stringContaining('no such instrument'),
   })
-  expect(await client.nav('no instrument', call)).toMatchObject({ kind: 'refused', status: 400 })
+  expect(await client.get('/nav/no%20instrument', call)).toMatchObject({ kind: 'refused', status: 400 })
   opened.sandbox.faults.add({ kind: 'throttle-429', retryAfter: '3' })
-  expect(await client.navs({}, call)).toMatchObject({ kind: 'too_many', retryAfter: '3' })
+  expect(await client.get('/nav', call)).toMatchObject({ kind: 'too_many', retryAfter: '3' })
   opened.sandbox.faults.add({ kind: 'status', status: 502 })
-  expect(await client.navs({}, call)).toMatchObject({ kind: 'server_error', status: 502 })
+  expect(await client.get('/nav', call)).toMatchObject({ kind: 'server_error', status: 502 })
   opened.sandbox.faults.add({ kind: 'truncate' })
-  expect(await client.navs({}, call)).toMatchObject({ kind: 'invalid' })
+  expect(await client.get('/nav', call)).toMatchObject({ kind: 'invalid' })
   opened.sandbox.faults.add({ kind: 'html-200' })
-  expect(await client.navs({}, call)).toMatchObject({ kind: 'invalid' })
+  expect(await client.get('/nav', call)).toMatchObject({ kind: 'invalid' })
   const stranger = clientOf(opened.sandbox.url, 'other')
-  expect(await stranger.navs({}, call)).toMatchObject({ kind: 'unauthorised', status: 401 })
+  expect(await stranger.get('/nav', call)).toMatchObject({ kind: 'unauthorised', status: 401 })
 })
 
 test('a plan without funds is refused on all nine, as unauthorised with status 403', async () => {
   const { sandbox } = await openSandbox({ plan: 'lite', backlog: 0 })
-  for (const outcome of await Promise.all(
-    everyMethod(clientOf(sandbox.url, sandbox.key), ISIN, openCall()),
-  )) {
+  for (const outcome of await Promise.all(everyPath(clientOf(sandbox.url, sandbox.key), ISIN, openCall()))) {
     expect(outcome).toMatchObject({ kind: 'unauthorised', status: 403 })
   }
   expect(sandbox.usage().refused.plan_required).toBe(9)
@@ -152,7 +128,7 @@ test('the limits of the plan hold on fund paths', async () => {
   const { sandbox } = await openSandbox({ backlog: 0, weeklyQuota: 6, ratePerSecond: 1, burst: 4 })
   const client = clientOf(sandbox.url, sandbox.key)
   const kinds = []
-  for (let time = 0; time < 8; time++) kinds.push((await client.events(ISIN, openCall())).kind)
+  for (let time = 0; time < 8; time++) kinds.push((await client.get(`/events/${ISIN}`, openCall())).kind)
   expect(kinds).toEqual([...Array(4).fill('not_found'), ...Array(4).fill('too_many')])
   expect(sandbox.usage()).toMatchObject({ units: 6, throttled: 2, quotaRefused: 2 })
 })
@@ -160,36 +136,23 @@ test('the limits of the plan hold on fund paths', async () => {
 test('the unit is durable before the throttle is waited for, and a gate that refuses sends nothing', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":{}}'))
   const call = openCall()
-  await client.events('XLON:ABC', call)
+  await client.get('/events/XLON:ABC', call)
   expect(call.order).toEqual(['spent', 'throttled'])
   const fenced = new Error('fenced')
   const shut = { ...call, gate: { ...call.gate, spend: () => Promise.reject(fenced) } }
-  for (const outcome of everyMethod(client, ISIN, shut)) await expect(outcome).rejects.toBe(fenced)
+  for (const outcome of everyPath(client, ISIN, shut)) await expect(outcome).rejects.toBe(fenced)
   const jammed = { ...call, gate: { ...call.gate, throttle: () => Promise.reject(fenced) } }
-  await expect(client.navs({}, jammed)).rejects.toBe(fenced)
-  expect(server.requests.map(({ url }) => url)).toEqual(['/v2/events/XLON%3AABC'])
-})
-
-test('paths and parameters travel escaped, bounds widened to whole seconds, nothing that was not asked', async () => {
-  const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
-  const call = openCall()
-  await client.navs({ isins: ['A', 'B'], sinceCursor: 'a+/=&b' }, call)
-  await client.dividendHistory('a/../b?c', { fromMs: 1_999, toMs: 5_001, pageSize: 7, pageNumber: 2 }, call)
-  await client.buybackHistory('X', {}, call)
-  expect(server.requests.map(({ url }) => url)).toEqual([
-    '/v2/nav?isins=A%2CB&sinceCursor=a%2B%2F%3D%26b',
-    '/v2/dividends/a%2F..%2Fb%3Fc/history?dateFrom=1970-01-01T00%3A00%3A01Z&dateTo=1970-01-01T00%3A00%3A06Z&pageSize=7&pageNumber=2',
-    '/v2/buybacks/X/history',
-  ])
+  await expect(client.get('/nav', jammed)).rejects.toBe(fenced)
+  expect(server.requests.map(({ url }) => url)).toEqual(['/v2/events/XLON:ABC'])
 })
 
 test('an answer stays the text it is, and one without data is invalid', async () => {
   const text = '{"data": {"value": 1.50},\n "unknown": null}'
   const { client } = await clientAgainst(answers(200, text))
-  expect(await client.nav('X', openCall())).toMatchObject({ kind: 'ok', value: text })
+  expect(await client.get('/nav/X', openCall())).toMatchObject({ kind: 'ok', value: text })
   for (const body of ['', '[]', 'null', '{}', '{"data":null}', '{"data":1}', '{"data":[]', '"data"']) {
     const { client: other } = await clientAgainst(answers(200, body))
-    const outcome = await other.nav('X', openCall())
+    const outcome = await other.get('/nav/X', openCall())
     expect(outcome).toMatchObject({ kind: 'invalid', sent: true })
     expect(outcome).not.toHaveProperty('value')
   }

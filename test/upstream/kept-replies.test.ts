@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { decodeReply, encodeReply, type FundReply } from '../../src/upstream/fund-reply.ts'
+import { createKeptReplies } from '../../src/upstream/kept-replies.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+const good = (text: string): FundReply => ({
+  status: 200,
+  text,
+  refusal: null,
+  retryAfterMs: null,
+  validMs: 60_000,
+})
+
+test('a reply is given while it is valid, with what is left of its times, and then no more', () => {
+  const clock = createManualClock()
+  const kept = createKeptReplies(clock)
+  const refusal = { message: 'no', hint: null }
+  kept.keep('/nav', good('a'), clock.now())
+  kept.keep('/nav/B', { ...good(''), status: 502, refusal, retryAfterMs: 10_000 }, clock.now())
+  clock.advance(59_999)
+  expect(kept.get('/nav')).toEqual({ ...good('a'), validMs: 1 })
+  expect(kept.get('/nav/B')).toMatchObject({ retryAfterMs: 0 })
+  clock.advance(1)
+  expect(kept.get('/nav')).toBe(null)
+  kept.keep('/nav', { ...good('a'), validMs: 0 }, clock.now())
+  expect(kept.get('/nav')).toBe(null)
+})
+
+test('a clock that is set back makes no old reply young', () => {
+  const clock = createManualClock()
+  const kept = createKeptReplies(clock)
+  kept.keep('/nav', good('a'), clock.now())
+  clock.set(clock.now() - 1000)
+  expect(kept.get('/nav')).toBe(null)
+})
+
+test('the oldest go where there are too many or too large ones', () => {
+  const clock = createManualClock()
+  const kept = createKeptReplies(clock, { mostReplies: 3, mostCharacters: 10 })
+  for (const name of ['a', 'b', 'c', 'd']) kept.keep(name, good(name), clock.now())
+  expect(['a', 'b', 'c', 'd'].map((name) => kept.get(name)?.text ?? null)).toEqual([null, 'b', 'c', 'd'])
+  kept.keep('e', good('123456789'), clock.now())
+  expect(['c', 'd', 'e'].map((name) => kept.get(name)?.text ?? null)).toEqual([null, 'd', '123456789'])
+  kept.keep('f', good('12345678901'), clock.now())
+  expect(kept.get('f')).toBe(null)
+  expect(kept.get('e')).not.toBe(null)
+})
+
+test('a reply travels as a text, and a text that is none is not taken for one', () => {
+  const odd = good('{"data":\n"“"}')
+  expect(decodeReply(encodeReply(odd))).toEqual(odd)
+  const refused = { ...good(''), status: 429, refusal: { message: 'no', hint: 'later' }, retryAfterMs: 5 }
+  expect(decodeReply(encodeReply(refused))).toEqual(refused)
+  for (const text of ['', 'null\n', '{}\n', '{"status":200}\n', '{"status":404,"refusal":null}\nx', '\n{}']) {
+    expect(decodeReply(text)).toBe(null)
+  }
+})
