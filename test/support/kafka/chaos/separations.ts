@@ -100,10 +100,10 @@ const forgottenLeader: FaultScript = async (world) => {
   await joining.caught()
   await world.claims(standby, sinceMs)
   await asksAgain(standby, 3)
-  must(
-    leader.fences().every((atMs) => atMs < sinceMs),
-    'a fenced leader claimed again in its term',
-  )
+  const fencedMs = standby.fences().at(-1) ?? sinceMs
+  // A busy broker may cost the leader a commit before it is fenced: it claims again then, as it should.
+  const again = leader.fences().filter((atMs) => atMs > fencedMs)
+  must(again.length === 0, `a leader that was fenced at ${fencedMs} claimed again at ${again.join(', ')}`)
   joining.release()
   await steppedDown(leader, lost)
   await world.flows()
