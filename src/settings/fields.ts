@@ -131,7 +131,11 @@ export function isNet(text: string): boolean {
   const [address = '', bits = '', ...rest] = text.split('/')
   const family = isIP(address)
   return (
-    family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
+    family !== 0 &&
+    !address.includes('%') &&
+    rest.length === 0 &&
+    /^\d{1,3}$/.test(bits) &&
+    Number(bits) <= (family === 4 ? 32 : 128)
   )
 }
 

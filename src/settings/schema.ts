@@ -211,12 +211,13 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_WEBHOOK_ALLOW_NETS: setting(field.listField(field.isNet, 'a net such as 10.0.0.0/8'), {
     default: null,
-    meaning: 'Nets that webhooks may reach although they are private or special.',
+    meaning:
+      'Comma list of nets that webhooks may reach although they are private or special; hosts inside them on any port, also by address or as `localhost`.',
     waitsFor: WEBHOOKS,
   }),
   BRIDGE_WEBHOOK_ALLOW_HTTP: setting(field.booleanField, {
     default: 'false',
-    meaning: 'Whether webhooks may go to plain http addresses.',
+    meaning: 'Whether webhooks may go to plain http addresses; their own port 80 is then taken too.',
     waitsFor: WEBHOOKS,
   }),
   BRIDGE_WEBHOOK_PORTS: setting(field.listField(field.isPort, 'a port from 1 to 65535'), {
@@ -226,7 +227,8 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_WEBHOOK_PROXY: setting(field.proxyField, {
     default: null,
-    meaning: 'Proxy that webhooks go through.',
+    meaning:
+      'http or https proxy that webhooks go through, by CONNECT to the checked address. The proxy of the environment (`HTTPS_PROXY`) is never used.',
     secret: 'hidden',
     waitsFor: WEBHOOKS,
   }),

@@ -60,6 +60,13 @@ export interface Settings {
   adminToken: string | null
   /** null without `api` and `feed`. */
   secretKey: string | null
+  /** What webhooks may reach beyond public hosts on 443 and 8443. `proxy` null: they go straight. */
+  webhooks: {
+    allowNets: readonly string[]
+    allowHttp: boolean
+    ports: readonly number[]
+    proxy: string | null
+  }
   streamMaxClients: number
   corsOrigins: readonly string[]
   drainTimeoutMs: number
@@ -210,6 +217,12 @@ function groupSettings(
     ops: { host: given(values.BRIDGE_OPS_HOST), port: given(values.BRIDGE_OPS_PORT) },
     adminToken: values.BRIDGE_ADMIN_TOKEN ?? null,
     secretKey: values.BRIDGE_SECRET_KEY ?? null,
+    webhooks: {
+      allowNets: values.BRIDGE_WEBHOOK_ALLOW_NETS ?? [],
+      allowHttp: given(values.BRIDGE_WEBHOOK_ALLOW_HTTP),
+      ports: given(values.BRIDGE_WEBHOOK_PORTS).map(Number),
+      proxy: values.BRIDGE_WEBHOOK_PROXY ?? null,
+    },
     streamMaxClients: given(values.BRIDGE_STREAM_MAX_CLIENTS),
     corsOrigins: values.BRIDGE_CORS_ORIGINS ?? [],
     drainTimeoutMs: given(values.BRIDGE_DRAIN_TIMEOUT),

@@ -146,6 +146,7 @@ describe('settings', () => {
     ['BRIDGE_CORS_ORIGINS', 'https://desk.example/'],
     ['BRIDGE_BACKFILL', 'P'],
     ['BRIDGE_WEBHOOK_ALLOW_NETS', '10.0.0.0/33'],
+    ['BRIDGE_WEBHOOK_ALLOW_NETS', 'fe80::1%eth0/64'],
     ['BRIDGE_KAFKA_TLS', 'yes'],
     ['BRIDGE_ROLES', ','],
   ])('refuse %s = %s and name it', (name, text) => {
@@ -200,6 +201,27 @@ describe('settings', () => {
     const everywhere = Object.fromEntries(settingNames.map((name) => [name, `\u0001${text}\u0001`]))
     const error = wrong(everywhere)
     expect(`${error.message}${error.hint}${JSON.stringify(error.errors)}`).not.toContain('planted-secret')
+  })
+
+  test('say where webhooks may go, nets and ports as lists', () => {
+    expect(loadSettings(whole, files()).webhooks).toEqual({
+      allowNets: [],
+      allowHttp: false,
+      ports: [443, 8443],
+      proxy: null,
+    })
+    const given = {
+      BRIDGE_WEBHOOK_ALLOW_NETS: '127.0.0.0/8, fd00::/8',
+      BRIDGE_WEBHOOK_ALLOW_HTTP: 'true',
+      BRIDGE_WEBHOOK_PORTS: '9443',
+      BRIDGE_WEBHOOK_PROXY: 'http://user:word@proxy.example:3128',
+    }
+    expect(loadSettings({ ...whole, ...given }, files()).webhooks).toEqual({
+      allowNets: ['127.0.0.0/8', 'fd00::/8'],
+      allowHttp: true,
+      ports: [9443],
+      proxy: 'http://user:word@proxy.example:3128',
+    })
   })
 
   test('warn about what this version does not use', () => {

@@ -1,0 +1,79 @@
+/**
+ * IP addresses and nets as bytes, so that all spellings of one address are one value. Owns the reading of both families,
+ * in every form that the system prints. Refuses zones, ports and the spellings of browsers (`0x7f.1`): the URL parser has
+ * resolved those before. Refuses to know which nets are special.
+ */
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** The bytes of an address in network order: four, or sixteen. */
+export type Ip = Uint8Array
+
+/** A net: the first `bits` bits of an address. */
+export interface Net {
+  /** As it was written. */
+  text: string
+  base: Ip
+  bits: number
+}
+
+/** The address, or null where the text is none. A zone (`fe80::1%eth0`) makes it none: it names one machine's interface. */
+export function parseIp(text: string): Ip | null {
+  if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number)
+  return isIPv6(text) && !text.includes('%') ? bytesOfV6(text) : null
+}
+
+/**
+ * A net such as `10.0.0.0/8` or `fd00::/8`; bits beyond its length count for nothing.
+ * @throws TypeError where it is none: settings and tables have been checked before
+ */
+export function parseNet(text: string): Net {
+  const [address = '', length = ''] = text.split('/')
+  const base = parseIp(address)
+  const bits = Number(length)
+  if (base === null || length === '' || !(bits >= 0 && bits <= base.length * 8)) {
+    throw new TypeError(`${text} is no net`)
+  }
+  return { text, base, bits }
+}
+
+/** Whether the address lies in the net. An address of the other family never does. */
+export function netHolds({ base, bits }: Net, ip: Ip): boolean {
+  if (ip.length !== base.length) return false
+  const whole = bits >> 3
+  for (let at = 0; at < whole; at++) {
+    if (ip[at] !== base[at]) return false
+  }
+  const rest = bits & 7
+  return rest === 0 || ((ip[whole] ?? 0) ^ (base[whole] ?? 0)) >> (8 - rest) === 0
+}
+
+function bytesOfV6(text: string): Ip {
+  const [head = '', tail] = dottedAsGroups(text).split('::')
+  const before = groupsOf(head)
+  const after = groupsOf(tail ?? '')
+  const ip = new Uint8Array(16)
+  before.forEach((group, at) => {
+    writeGroup(ip, at, group)
+  })
+  after.forEach((group, at) => {
+    writeGroup(ip, 8 - after.length + at, group)
+  })
+  return ip
+}
+
+/** `::ffff:1.2.3.4` as `::ffff:102:304`. */
+function dottedAsGroups(text: string): string {
+  if (!text.includes('.')) return text
+  const cut = text.lastIndexOf(':') + 1
+  const [a = 0, b = 0, c = 0, d = 0] = text.slice(cut).split('.').map(Number)
+  return `${text.slice(0, cut)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
+}
+
+function groupsOf(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
+}
+
+function writeGroup(ip: Ip, at: number, group: number): void {
+  ip[at * 2] = group >> 8
+  ip[at * 2 + 1] = group & 0xff
+}

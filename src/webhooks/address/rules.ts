@@ -1,0 +1,35 @@
+/**
+ * What the operator lets webhooks reach beyond public hosts on the usual ports. Owns the form in which the guard uses the
+ * settings `BRIDGE_WEBHOOK_ALLOW_NETS`, `_ALLOW_HTTP` and `_PORTS`. Refuses to judge.
+ */
+import { type Ip, type Net, netHolds, parseNet } from './ip.ts'
+
+/** The operator's rules. */
+export interface AddressRules {
+  /** Nets whose hosts are let through although special, and on any port. */
+  allowNets: readonly Net[]
+  /** Whether plain http is taken, and with it its own port 80. */
+  allowHttp: boolean
+  ports: ReadonlySet<number>
+}
+
+/**
+ * The rules from the settings' values.
+ * @throws TypeError where a net is none: the settings have been checked before
+ */
+export function addressRules(settings: {
+  allowNets: readonly string[]
+  allowHttp: boolean
+  ports: readonly number[]
+}): AddressRules {
+  return {
+    allowNets: settings.allowNets.map(parseNet),
+    allowHttp: settings.allowHttp,
+    ports: new Set(settings.ports),
+  }
+}
+
+/** Whether the operator lets the address through, whatever net it lies in. */
+export function isAllowed(rules: AddressRules, ip: Ip): boolean {
+  return rules.allowNets.some((net) => netHolds(net, ip))
+}
