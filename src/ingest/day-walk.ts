@@ -6,7 +6,7 @@
  * holidays are read with the business day that follows them.
  */
 import type { Calendar } from '../core/calendar.ts'
-import { type DayRecord, type DayWalk, itemsOf } from '../core/day-record.ts'
+import { type DayRecord, type DayWalk, itemsOf, withDay } from '../core/day-record.ts'
 import { londonDayOf } from '../governor/day-kind.ts'
 import { dayWalkUnits } from '../governor/day-walk.ts'
 import { upstreamMs } from './day-count.ts'
@@ -50,7 +50,7 @@ export function dueDayWalk(turn: Turn): DueWalk | null {
     const { walk } = dayOf(turn, date)
     const range = rangeOf(calendar, date, countedFromMs)
     const isOpen = walk === null || (walk.state === 'owed' && nowMs >= walk.atMs)
-    if (!isOpen || range === null) continue
+    if (!isOpen || range === null || !hasPlace(head.days, date)) continue
     const { fromMs, toMs, after } = range
     const units = dayWalkUnits(itemsBetween(head.days, after, date), pageSize)
     if (units > dayWalks.mostUnits) decide(turn, date, 'unpaid')
@@ -96,6 +96,11 @@ function decide(turn: Turn, date: string, state: DayWalk['state'], atMs = turn.n
 
 function dayOf({ state }: Turn, date: string): Pick<DayRecord, 'walk'> {
   return state.head.days.find((day) => day.date === date) ?? { walk: null }
+}
+
+/** False where the records begin later, because upstream's clock was once far ahead: what is decided could not be kept. */
+function hasPlace(days: readonly DayRecord[], date: string): boolean {
+  return withDay(days, date, (day) => day).some((day) => day.date === date)
 }
 
 /** The last business days whose release windows were over some time ago, oldest first. */

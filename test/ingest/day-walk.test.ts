@@ -73,6 +73,17 @@ describe('the walk over a day', () => {
     expect(dayOf(world, '2026-01-06')?.walk?.state).toBe('unpaid')
   })
 
+  it('that turns out longer than the plan pays for ends there, and what it found is kept', () => {
+    const items = burst('hidden', TUESDAY + 9 * HOUR, HOUR, 2400)
+    for (const item of items) item.visibleMs = TUESDAY + 18.9 * HOUR
+    const world = new World({ ...asSold('lite'), seed: 15, items: [...calmDay(0), ...items] })
+    world.run(TUESDAY + 22 * HOUR)
+    expect(dayOf(world, '2026-01-06')?.walk?.state).toBe('unpaid')
+    expect(world.requests.filter(({ query }) => query.toMs !== undefined)).toHaveLength(45)
+    expect(world.missing().length).toBeLessThan(300)
+    expect(world.twice()).toEqual([])
+  })
+
   it('for which no units are left waits until some are, or until the next one is due', () => {
     const world = new World({ ...asSold('advanced'), seed: 4, items: calmDay(9 * HOUR) })
     world.store.ledger.set(TUESDAY - DAY, { sweep: 700 })
@@ -201,9 +212,32 @@ describe('the walk over a day', () => {
     const [first] = world.requests.filter(({ query }) => query.toMs !== undefined)
     expect(first?.query.fromMs).toBeGreaterThan(TUESDAY + 12 * HOUR - SECOND)
   })
+
+  it('is not made again and again where upstream’s clock jumps to and fro by weeks', () => {
+    const world = new World({ ...asSold('advanced'), seed: 16, items: calmDay(0) })
+    world.run(TUESDAY + 20 * HOUR)
+    world.store.head = { ...world.store.head, countedFromMs: TUESDAY - 60 * DAY }
+    for (const daysOff of [90, 60, 45, 30, -30]) {
+      world.options.dateOffMs = daysOff * DAY
+      world.crash()
+      world.run(world.nowMs + 6 * HOUR)
+    }
+    // Five a jump, and that of Tuesday.
+    expect(dayWalks(world)).toBeLessThanOrEqual(26)
+  })
 })
 
 describe('the record of a day', () => {
+  it('tells what an overflowing poll showed from what its fill found', () => {
+    const items = burst('a', TUESDAY + 7 * HOUR, 8 * SECOND, 500)
+    const world = new World({ ...asSold('advanced'), seed: 17, items })
+    world.run(TUESDAY + 7.5 * HOUR)
+    const { polled = 0, filled = 0, swept = 0 } = dayOf(world, '2026-01-06') ?? {}
+    expect(polled + filled + swept).toBe(500)
+    expect(polled).toBeGreaterThanOrEqual(100)
+    expect(filled).toBeGreaterThanOrEqual(100)
+  })
+
   it('says how each item was found, and sums to the items held', () => {
     const items = [...burst('a', TUESDAY + 7 * HOUR, 8 * SECOND, 500), ...calmDay(9 * HOUR)]
     const bad = items[3]
