@@ -1,0 +1,62 @@
+/**
+ * How a webhook is signed: Standard Webhooks 1.0.0, scheme `v1` (HMAC-SHA256), and the id that a delivery keeps over all
+ * its tries. Owns the forms of id, secret and signature. Refuses to draw random bytes, to ask for the time and to keep
+ * secrets.
+ */
+import { createHash, createHmac } from 'node:crypto'
+
+const SECRET_PREFIX = 'whsec_'
+/** Bounds of a secret in Standard Webhooks, bytes. */
+const SHORTEST_SECRET_BYTES = 24
+const LONGEST_SECRET_BYTES = 64
+/** Hex digits of the hash in a `webhook-id`: 128 bits. */
+const ID_DIGITS = 32
+
+/**
+ * The `webhook-id` of an event for an endpoint: the same on every try, replay and after a change of epoch. Hashed because
+ * Standard Webhooks allows no dot in it, and guids hold dots.
+ */
+export function webhookId(endpointId: string, eventId: string): string {
+  const hash = createHash('sha256').update(`${endpointId}\n${eventId}`).digest('hex')
+  return `msg_${hash.slice(0, ID_DIGITS)}`
+}
+
+/**
+ * The text of a secret, as a receiver gets it: `whsec_` and base64.
+ * @throws RangeError where there are fewer than 24 or more than 64 bytes
+ */
+export function secretText(bytes: Uint8Array): string {
+  if (!fits(bytes)) throw new RangeError(`a secret has 24 to 64 bytes, not ${bytes.length}`)
+  return `${SECRET_PREFIX}${Buffer.from(bytes).toString('base64')}`
+}
+
+/** The bytes of a secret's text; null where it has another form or length, or another way to write it exists. */
+export function secretBytes(text: string): Uint8Array | null {
+  if (!text.startsWith(SECRET_PREFIX)) return null
+  const bytes = Buffer.from(text.slice(SECRET_PREFIX.length), 'base64')
+  return fits(bytes) && secretText(bytes) === text ? bytes : null
+}
+
+/** What is signed. */
+export interface SignedMessage {
+  /** The `webhook-id`; holds no dot. */
+  id: string
+  /** The `webhook-timestamp` of this try: whole seconds since 1970. */
+  timestampSeconds: number
+  /** The body as it is sent. */
+  body: Uint8Array
+}
+
+/** The `webhook-signature`: one for each secret, separated by a blank; two during a rotation. Keys are `secretBytes`. */
+export function signatures(message: SignedMessage, keys: readonly Uint8Array[]): string {
+  return keys.map((key) => signature(message, key)).join(' ')
+}
+
+function signature({ id, timestampSeconds, body }: SignedMessage, key: Uint8Array): string {
+  const mac = createHmac('sha256', key).update(`${id}.${timestampSeconds}.`).update(body)
+  return `v1,${mac.digest('base64')}`
+}
+
+function fits({ length }: Uint8Array): boolean {
+  return length >= SHORTEST_SECRET_BYTES && length <= LONGEST_SECRET_BYTES
+}

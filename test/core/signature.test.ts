@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { Webhook } from 'standardwebhooks'
+import { expect, test } from 'vitest'
+import { secretBytes, secretText, signatures, webhookId } from '../../src/core/signature.ts'
+import { signatureVectors } from './signature-vectors.ts'
+
+const bytes = fc.uint8Array({ minLength: 24, maxLength: 64 })
+
+function bytesOf(secret: string): Uint8Array {
+  const read = secretBytes(secret)
+  if (read === null) throw new Error(`${secret} is no secret`)
+  return read
+}
+
+test.each(signatureVectors)('$webhookId is signed as another implementation signs it', (vector) => {
+  const { timestampSeconds } = vector
+  const id = webhookId(vector.endpointId, vector.eventId)
+  expect(id).toBe(vector.webhookId)
+  const body = Buffer.from(vector.body)
+  expect(signatures({ id, timestampSeconds, body }, [bytesOf(vector.secret)])).toBe(vector.signature)
+})
+
+test('the official library signs the same, and takes either signature of a rotation', () => {
+  const timestampSeconds = Math.floor(Date.now() / 1000)
+  fc.assert(
+    fc.property(
+      bytes,
+      bytes,
+      fc.string({ unit: 'grapheme', minLength: 1 }),
+      fc.string(),
+      (old, fresh, text, event) => {
+        const id = webhookId('ep_1', event)
+        const body = JSON.stringify({ text })
+        const message = { id, timestampSeconds, body: Buffer.from(body) }
+        const both = signatures(message, [fresh, old])
+        for (const key of [old, fresh]) {
+          const official = new Webhook(secretText(key))
+          expect(official.sign(id, new Date(timestampSeconds * 1000), body)).toBe(signatures(message, [key]))
+          const headers = {
+            'webhook-id': id,
+            'webhook-timestamp': String(timestampSeconds),
+            'webhook-signature': both,
+          }
+          expect(official.verify(body, headers)).toEqual({ text })
+          expect(() => official.verify(`${body} `, headers)).toThrow('No matching signature')
+        }
+      },
+    ),
+  )
+})
+
+test('an id has no dot and is the same for the same endpoint and event only', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), fc.string(), (endpoint, event, other) => {
+      const id = webhookId(endpoint, event)
+      expect(id).toMatch(/^msg_[0-9a-f]{32}$/)
+      expect(webhookId(endpoint, event)).toBe(id)
+      if (other !== event) expect(webhookId(endpoint, other)).not.toBe(id)
+    }),
+  )
+})
+
+test('a secret is read back as it was written, and in no other form', () => {
+  fc.assert(
+    fc.property(bytes, (key) => {
+      const text = secretText(key)
+      expect(text).toMatch(/^whsec_[A-Za-z0-9+/]+=*$/)
+      expect(Buffer.from(bytesOf(text))).toEqual(Buffer.from(key))
+      for (const spoilt of [
+        text.slice(6),
+        `${text} `,
+        `${text}=`,
+        text.replace('whsec_', 'whsk_'),
+        `${text}!`,
+      ]) {
+        expect(secretBytes(spoilt)).toBeNull()
+      }
+    }),
+  )
+  expect(() => secretText(new Uint8Array(23))).toThrow(RangeError)
+  expect(() => secretText(new Uint8Array(65))).toThrow(RangeError)
+  expect(secretBytes(`whsec_${'A'.repeat(28)}`)).toBeNull()
+  expect(secretBytes('')).toBeNull()
+})
