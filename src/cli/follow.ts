@@ -3,10 +3,10 @@
  * tried again and how long is waited. Refuses to know what is done with a message.
  */
 import { type Backoff, backoffMs } from '../core/backoff.ts'
+import { retryAfterMs } from '../core/retry-after.ts'
 import { BridgeError } from '../errors.ts'
 import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
 import { classifyThrown } from '../upstream/outcome.ts'
-import { retryAfterMs } from '../upstream/retry-after.ts'
 import { networkWords } from './network-words.ts'
 import { noAnswer, noBridge, type RefusalWords, refusalOf } from './refusal.ts'
 import { createSseParser, type SseMessage, type SseParser } from './sse-parser.ts'

@@ -3,12 +3,12 @@
  * back. Owns the waits. Refuses to know what the request was for.
  */
 import { backoffMs } from '../core/backoff.ts'
+import { retryAfterMs } from '../core/retry-after.ts'
 import { afterGoodAnswer, type Cause, judge429 } from '../governor/judge.ts'
 import { quotaAt } from '../governor/ledger.ts'
 import { takeRetry } from '../governor/retry-allowance.ts'
 import type { PollResult } from '../obs/metrics.ts'
 import type { Failure, Timing } from '../upstream/outcome.ts'
-import { retryAfterMs } from '../upstream/retry-after.ts'
 import type { Turn } from './state.ts'
 
 const MINUTE_MS = 60_000

@@ -4,13 +4,13 @@
  */
 import { EXCHANGES_TABLE, type ExchangeRecord, type ExchangeTexts, WALK_KEY } from '../archive/exchanges.ts'
 import { backoffMs } from '../core/backoff.ts'
+import { retryAfterMs } from '../core/retry-after.ts'
 import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
 import type { Log, Table } from '../log/log.ts'
 import type { Throttle } from '../upstream/client.ts'
 import type { ListedExchange } from '../upstream/exchange.ts'
 import type { Failure, Outcome } from '../upstream/outcome.ts'
 import type { ReferenceClient } from '../upstream/reference-client.ts'
-import { retryAfterMs } from '../upstream/retry-after.ts'
 
 export interface ReferenceWalkParts {
   client: ReferenceClient

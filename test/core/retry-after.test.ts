@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { retryAfterMs } from '../../src/upstream/retry-after.ts'
+import { retryAfterMs } from '../../src/core/retry-after.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1, 7)
 

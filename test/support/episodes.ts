@@ -5,9 +5,9 @@
  */
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { type PlanName, planNames, plans } from '../../src/core/plans.ts'
+import { retryAfterMs } from '../../src/core/retry-after.ts'
 import { type Cause, judge429, NOTHING_MET } from '../../src/governor/judge.ts'
 import { createLimits } from '../../src/sandbox/limits.ts'
-import { retryAfterMs } from '../../src/upstream/retry-after.ts'
 import { lasting, otherProcess } from './other-process.ts'
 
 const SECOND_MS = 1000

@@ -1,0 +1,35 @@
+/**
+ * When a delivery is tried again: at once, then after the delays of contract §7, spread by jitter. Owns the figures.
+ * Refuses to know why a try failed.
+ */
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+
+/** Delay after the first failed try, after the second, and so on. */
+const DELAYS_MS = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  HOUR_MS,
+  4 * HOUR_MS,
+  10 * HOUR_MS,
+  24 * HOUR_MS,
+] as const
+
+/** Share of a delay that chance takes or adds. */
+const JITTER = 0.1
+
+/** Tries of a delivery in all, the one at once included. */
+export const MOST_TRIES = DELAYS_MS.length + 1
+
+/**
+ * Whole milliseconds from the end of a failed try to the next; null after the last. `tries` counts those made, from 1;
+ * `chance` is a number in [0, 1).
+ */
+export function retryDelayMs(tries: number, chance: number): number | null {
+  const plainMs = DELAYS_MS[tries - 1]
+  return plainMs === undefined ? null : Math.round(plainMs * (1 + JITTER * (2 * chance - 1)))
+}
