@@ -17,6 +17,7 @@ export const errorCodes = [
   'date_invalid',
   'cursor_invalid',
   'filter_invalid',
+  'secret_unreadable',
   'failed',
 ] as const
 
