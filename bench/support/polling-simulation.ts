@@ -67,7 +67,7 @@ export function simulate(
   /** Walks page by page, as far as it is paid for. */
   const walk = (items: number, purpose: 'fill' | 'sweep'): boolean => {
     const pages = Math.max(1, Math.ceil(items / plan.pageSize))
-    const may = purpose === 'fill' ? pacing.mayWalk : pacing.maySweep
+    const may = purpose === 'fill' ? pacing.mayFill : pacing.maySweep
     for (let page = 0; page < pages; page++) {
       if (!may(state.ledger, state.nowMs)) return false
       spend(1, purpose)

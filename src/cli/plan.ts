@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { isoSeconds } from '../core/dates.ts'
 import { BridgeError } from '../errors.ts'
+import { MOST_FILL_SHARE } from '../governor/fills.ts'
 import { withoutGateway } from '../governor/pacing.ts'
 import { firstProfile } from '../governor/profile.ts'
 import {
@@ -108,12 +109,20 @@ function planLines(
   return [
     `plan ${plan.name}: ${plan.weeklyQuota} units a week${shared}, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
     `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left; mean delay ${seconds(week.meanDelayS)}`,
+    ...unpaidFills(plan, week),
     '',
     paint('soft', `business days\n${head}`),
     ...open.map((hour) => hourLine(hour, most, paint)),
     ...(closed.length === 0 ? [] : ['', paint('soft', 'closed days'), closedLine(closed)]),
     ...(compared === null ? [] : ['', ...comparedLines(week, compared)]),
   ]
+}
+
+/** Where the quota does not pay for the fills of its bursts. */
+function unpaidFills({ weeklyQuota }: UpstreamPlan, { fills }: WeekPlan): string[] {
+  const most = Math.floor(weeklyQuota * MOST_FILL_SHARE)
+  if (fills <= most) return []
+  return [`fills would take ${fills} units and may take ${most}: what is not filled stays in open gaps`]
 }
 
 function hourLine(hour: PlannedHour, most: number, paint: Paint): string {

@@ -5,6 +5,7 @@
 import type { Calendar } from '../core/calendar.ts'
 import type { Ledger, Purpose } from '../log/log.ts'
 import { dayWalksOf } from './day-walk.ts'
+import { MOST_FILL_SHARE, usualFillShare } from './fills.ts'
 import type { QuotaReset } from './ledger.ts'
 import { ledgerWithout, quotaAt, spentOn, spentSince } from './ledger.ts'
 import { outlooks } from './outlook.ts'
@@ -21,15 +22,13 @@ import { roundsOf } from './rounds.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
-/** Of the weekly quota, kept for fills and gaps where the plan pays for no sweeps. */
-const WALK_SHARE = 0.2
+/** Of the weekly quota, the least that is kept for fills and retried gaps. */
+const LEAST_FILL_SHARE = 0.06
 /**
- * Of the weekly quota, kept for fills and for the sweeps after bursts, beside the shares of rounds and day walks. A morning on the
- * lite plan takes 17 and 22 of a day's 300, on advanced 11 and 11 of 700.
+ * Of the weekly quota, kept for the sweeps after bursts, beside the shares of rounds and day walks. A morning on the lite
+ * plan takes 22 of a day's 300, on advanced 11 of 700.
  */
-const MORNING_SHARE = 0.14
-/** Of the weekly quota, what sweeps leave to fills and gaps: they come first. */
-const FILL_SHARE = 0.06
+const MORNING_SWEEP_SHARE = 0.08
 /** Of the weekly quota, the most that a backfill may take. */
 const BACKFILL_SHARE = 0.5
 /** How far back polls are counted for one before its turn, ms. */
@@ -78,7 +77,9 @@ export interface Pacing {
   plan(situation: Situation): PollPlan
   /** True when whoever begins to poll may do so at once, though the interval since the last poll is not over. */
   mayPollEarly(situation: Situation): boolean
-  /** True when one more request of a fill or of a gap can be paid without taking it from the polls. */
+  /** True when one more request of a fill can be paid: it comes before polls, up to half of a week's quota. */
+  mayFill(ledger: Ledger, nowMs: number): boolean
+  /** True when one more request for an open gap can be paid without taking it from the polls. */
   mayWalk(ledger: Ledger, nowMs: number): boolean
   /** True when one more request of a sweep can be paid without taking it from polls and fills. */
   maySweep(ledger: Ledger, nowMs: number): boolean
@@ -90,23 +91,35 @@ export interface Pacing {
   mayRequest(ledger: Ledger, nowMs: number): boolean
 }
 
-/** Of the weekly quota, what is kept for fills and sweeps on this plan. */
-export function walkShareOf(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>): number {
+/** Shares of the weekly quota that are kept on a plan. */
+export interface WalkShares {
+  /** For fills and retried gaps. */
+  fills: number
+  /** For sweeps, rounds and day walks; 0 where the plan does not pay for rounds. */
+  sweeps: number
+}
+
+/** What is kept for fills and sweeps on this plan before a week was seen. */
+export function walkSharesOf(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>): WalkShares {
   const rounds = roundsOf(plan)
-  return rounds === null ? WALK_SHARE : MORNING_SHARE + rounds.share + (dayWalksOf(plan)?.share ?? 0)
+  return {
+    fills: Math.min(MOST_FILL_SHARE, Math.max(LEAST_FILL_SHARE, usualFillShare(plan))),
+    sweeps: rounds === null ? 0 : MORNING_SWEEP_SHARE + rounds.share + (dayWalksOf(plan)?.share ?? 0),
+  }
 }
 
 /** Polls where the news is expected, within what the shares kept for the gateway and for walks leave of the quota. */
 export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
   const plan = withoutGateway(given)
-  const walkShare = walkShareOf(plan)
+  const shares = walkSharesOf(plan)
+  const walkShare = shares.fills + shares.sweeps
   const { weeklyQuota, quotaReset, pageSize } = plan
   /** Units that count against what the poller may use. */
   const own = (ledger: Ledger): Ledger =>
     weeklyQuota === given.weeklyQuota ? ledger : ledgerWithout(ledger, 'gateway')
   const shortestMs = Math.max(SHORTEST_INTERVAL_MS, 1000 / plan.ratePerSecond)
   const meanIntervalMs = Math.max(shortestMs, WEEK_MS / (weeklyQuota * (1 - walkShare)))
-  const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, walkShare, shortestMs }
+  const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, walkShares: shares, shortestMs }
   const isFull = paysFullRate(quota)
   const outlookOf = outlooks(calendar)
   const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
@@ -114,7 +127,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
     quotaAt(own(ledger), weeklyQuota, quotaReset, nowMs).remaining > 0
   const mayWalk = (ledger: Ledger, nowMs: number): boolean =>
     mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < weeklyQuota * walkShare
-  const sweepUnits = weeklyQuota * (walkShare - FILL_SHARE)
+  const sweepUnits = weeklyQuota * shares.sweeps
   return {
     meanIntervalMs,
     plan(situation) {
@@ -142,6 +155,8 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
       const planned = pollsUntil(past, pace, nowMs + skewMs, 1000 / shortestMs)
       return spent < planned * EARLY_SHARE + EARLY_EXTRA
     },
+    mayFill: (ledger, nowMs) =>
+      mayRequest(ledger, nowMs) && spentOn(ledger, ['fill'], nowMs) < weeklyQuota * MOST_FILL_SHARE,
     mayWalk,
     mayBackfill: (ledger, nowMs) =>
       mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < weeklyQuota * BACKFILL_SHARE,

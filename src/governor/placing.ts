@@ -14,8 +14,11 @@ const MOST_PLACES = 800
 const SHORTEST_STEP_MS = 1000
 /** Day by day the items of a stretch differ by so much beyond chance, as a share of them. */
 const SPREAD = 0.3
-/** Requests of a fill besides the pages that overflowed: its margin before them, and the sweep after it. */
-const FILL_REQUESTS = 3
+/**
+ * Requests of a fill besides the pages that overflowed, as they are weighed. Its margin takes more; but with three, scarce
+ * polls part bursts to save fills that are paid for, and with none a slow pace makes fills without end.
+ */
+const FILL_REQUESTS = 1
 
 /** What bounds a poll. */
 export interface PlacingRules {

@@ -2,12 +2,14 @@
  * When the next poll is due: budgets from ledger and plan, the pace that they pay, the place that the pace gives. Owns how
  * many units polls may have until when, under both readings of "weekly". Pure. Refuses to spend and to wait.
  */
-import type { Ledger, Purpose } from '../log/log.ts'
+import type { Ledger } from '../log/log.ts'
+import { type ExpectedFill, expectedFills, MOST_FILL_SHARE } from './fills.ts'
 import { type QuotaReset, quotaAt, unitsOf } from './ledger.ts'
-import { itemsUntil, type Outlook, type OutlookOf } from './outlook.ts'
+import { itemsUntil, type Outlook, type OutlookOf, rootsUntil } from './outlook.ts'
 import { nextPollInMs } from './placing.ts'
 import { type Budget, paceOf, pollsUntil } from './price.ts'
 import type { Profile } from './profile.ts'
+import { asPlaced, byRule } from './whole-polls.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -15,30 +17,33 @@ const WEEK_MS = 7 * DAY_MS
 /** However little is expected: so long a silence would look like a dead poller. */
 const LONGEST_INTERVAL_MS = 6 * HOUR_MS
 /** Of the week's pace, the least that is kept up where few units are left for now: others come back hour by hour. */
-const LEAST_PACE = 0.6
-/** Polls that a day takes beyond the √ rule: those just after bursts, and on closed days those of the longest interval. */
-const OPEN_DAY_EXTRA = 3
-const CLOSED_DAY_EXTRA = 3
-/** Horizons at which a rolling quota is looked at. */
+const LEAST_PACE = 0.45
+/** Polls that a closed day takes because no interval is longer than the longest. */
+const CLOSED_DAY_POLLS = 3
+/** Of the polls that a day is expected to take beyond the √ rule's, those that are kept for it: some are not placed. */
+const PLACED_SHARE = 0.5
+/** Horizons at which a rolling quota is looked at, besides the ends of the bursts that are expected. */
 const HORIZONS_MS = [
   ...[1, 3, 6].map((hours) => hours * HOUR_MS),
   ...[1, 2, 3, 4, 5, 6, 7].map((days) => days * DAY_MS),
 ]
-/** Of a rolling quota, the least that plans of a day and more leave: room for a changed profile and for the dearest hour. */
+/** A burst's fill is paid for by so long after it. */
+const FILLED_MS = 5 * 60_000
+/** Of a rolling quota, the least that a plan of a week leaves: room for a changed profile and for the dearest hour. */
 const ROLLING_REST = 0.02
 /** Fills and sweeps are expected to take what they took in the last week and so much more. */
-const WALK_MARGIN = 1.25
-/** Walks that took so much of their share would have taken more. */
+const FILL_MARGIN = 1.05
+const SWEEP_MARGIN = 1.25
+/** Sweeps that took so much of their share would have taken more. */
 const STARVED = 0.9
-const WALKS: readonly Purpose[] = ['fill', 'sweep']
 
 /** What the planner needs of a plan. */
 export interface PlannedQuota {
   weeklyQuota: number
   quotaReset: QuotaReset
   pageSize: number
-  /** Of the weekly quota, kept for fills and sweeps. */
-  walkShare: number
+  /** Of the weekly quota, what fills and sweeps are expected to take before a week was seen. */
+  walkShares: { fills: number; sweeps: number }
   /** Least time between two polls, ms. */
   shortestMs: number
 }
@@ -65,8 +70,9 @@ export interface Prospect {
  * True where the quota pays for the plan's full rate all week long, so that nothing needs to be planned: the polls of a
  * week and of the two hours that the ledger's hours may count too long.
  */
-export function paysFullRate({ weeklyQuota, walkShare, shortestMs }: PlannedQuota): boolean {
-  return weeklyQuota * (1 - walkShare - ROLLING_REST) >= (WEEK_MS + 2 * HOUR_MS) / shortestMs
+export function paysFullRate({ weeklyQuota, walkShares, shortestMs }: PlannedQuota): boolean {
+  const share = 1 - walkShares.fills - walkShares.sweeps - ROLLING_REST
+  return weeklyQuota * share >= (WEEK_MS + 2 * HOUR_MS) / shortestMs
 }
 
 /** The outlook over the next week, or from another moment, and the pace that the budgets pay now. */
@@ -74,13 +80,11 @@ export function prospect(quota: PlannedQuota, outlookOf: OutlookOf, situation: S
   const { profile, nowMs, skewMs } = situation
   const upstreamMs = nowMs + skewMs
   const ahead = outlookOf(profile, upstreamMs, upstreamMs + WEEK_MS)
-  const budgets = budgetsOf(quota, ahead, situation)
+  const fills = fillsAhead(quota, ahead, situation)
+  const budgets = budgetsOf(quota, ahead, fills, situation)
   const most = 1000 / quota.shortestMs
-  const longest = budgets.slice(-1)
-  return {
-    outlook: ahead,
-    pace: Math.max(paceOf(ahead, budgets, most), LEAST_PACE * paceOf(ahead, longest, most)),
-  }
+  const longest = LEAST_PACE * paceOf(ahead, budgets.slice(-1), most)
+  return { outlook: ahead, pace: Math.max(paceOf(ahead, budgets, most), longest) }
 }
 
 /** From one poll to the next, ms. */
@@ -96,84 +100,137 @@ export function pollsWithin(
   { outlook: ahead, pace }: Prospect,
   lastsMs: number,
 ): number {
-  return pollsUntil(ahead, pace, ahead.fromMs + lastsMs, 1000 / quota.shortestMs)
+  const untilMs = ahead.fromMs + lastsMs
+  const byPace = pollsUntil(ahead, pace, untilMs, 1000 / quota.shortestMs)
+  return asPlaced(byPace, openDays(ahead, untilMs)) + closedDayPolls(ahead, untilMs)
 }
 
-function budgetsOf(quota: PlannedQuota, ahead: Outlook, { ledger, nowMs, skewMs }: Situation): Budget[] {
+function budgetsOf(
+  quota: PlannedQuota,
+  ahead: Outlook,
+  fills: readonly ExpectedFill[],
+  { ledger, nowMs, skewMs }: Situation,
+): Budget[] {
   const { weeklyQuota, quotaReset } = quota
-  const hours = unitsByHour(ledger)
+  const hours = spentHours(ledger, nowMs)
   const itemsAWeek = itemsUntil(ahead, ahead.toMs)
-  const walks = walksAWeek(quota, hours, nowMs)
-  /** Fills and sweeps go with the items, as long as their share lasts. */
+  const sweeps = sweepsAWeek(quota, hours, nowMs)
+  const filledAWeek = fills.reduce((sum, { units }) => sum + units, 0)
+  const rest = quotaReset === 'rolling' ? Math.max(weeklyQuota * ROLLING_REST, dearestHour(hours, nowMs)) : 0
+  const usual = weeklyQuota - filledAWeek - sweeps - rest - closedDayPolls(ahead, ahead.toMs)
+  const days = ahead.days.filter(({ day }) => day.isOpen).length
+  const extraAWeek = PLACED_SHARE * (usual - byRule(usual, days))
   const budget = (untilMs: number, units: number): Budget => {
-    const wanted = (walks * itemsUntil(ahead, untilMs + skewMs)) / itemsAWeek
-    const paid = weeklyQuota * quota.walkShare - countedAt(hours, untilMs).walks
-    const kept = Math.max(0, Math.min(wanted, paid)) + extraPolls(ahead, untilMs + skewMs)
-    return { untilMs: untilMs + skewMs, polls: Math.max(0, units - kept) }
+    const counted = countedAt(hours, untilMs)
+    const filled = fills.reduce((sum, { atMs, units }) => (atMs <= untilMs + skewMs ? sum + units : sum), 0)
+    const filling = Math.min(filled, weeklyQuota * MOST_FILL_SHARE - counted.fills)
+    const wanted = (sweeps * itemsUntil(ahead, untilMs + skewMs)) / itemsAWeek
+    const sweeping = Math.min(wanted, weeklyQuota * quota.walkShares.sweeps - counted.sweeps)
+    const kept = Math.max(0, filling) + Math.max(0, sweeping) + closedDayPolls(ahead, untilMs + skewMs)
+    const extra = (extraAWeek * itemsUntil(ahead, untilMs + skewMs)) / itemsAWeek
+    return { untilMs: untilMs + skewMs, polls: Math.max(0, units - kept - extra) }
   }
   if (quotaReset !== 'rolling') {
     const { remaining, resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
     return [budget(resetMs, remaining)]
   }
-  const rest = Math.max(weeklyQuota * ROLLING_REST, dearestHour(hours, nowMs))
-  return HORIZONS_MS.map((horizonMs) => {
-    const { units } = countedAt(hours, nowMs + horizonMs)
-    return budget(nowMs + horizonMs, weeklyQuota - units - rest * Math.min(1, horizonMs / DAY_MS))
+  const horizonsMs = [
+    ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
+    ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < nowMs + WEEK_MS),
+  ]
+  // Until the end of the week every hour that comes back is known; then the dearest one is late.
+  return horizonsMs.map((untilMs) => {
+    const left = weeklyQuota - countedAt(hours, untilMs).units
+    return budget(untilMs, untilMs < nowMs + WEEK_MS ? left : left - rest)
   })
 }
 
-function extraPolls({ fromMs, days }: Outlook, untilMs: number): number {
+function closedDayPolls({ fromMs, days }: Outlook, untilMs: number): number {
   return days.reduce((sum, { day }) => {
+    if (day.isOpen) return sum
     const insideMs = Math.max(0, Math.min(untilMs, day.endMs) - Math.max(fromMs, day.startMs))
-    return sum + ((day.isOpen ? OPEN_DAY_EXTRA : CLOSED_DAY_EXTRA) * insideMs) / (day.endMs - day.startMs)
+    return sum + (CLOSED_DAY_POLLS * insideMs) / (day.endMs - day.startMs)
   }, 0)
+}
+
+/** Open days until a moment, by what the √ rule polls in them. */
+function openDays(ahead: Outlook, untilMs: number): number {
+  const open = ahead.days.filter(({ day }) => day.isOpen)
+  const roots = open.reduce(
+    (sum, { shape, factor }) => sum + (shape.roots[shape.roots.length - 1] ?? 0) * Math.sqrt(factor),
+    0,
+  )
+  return roots === 0 ? 0 : (rootsUntil(ahead, untilMs) * open.length) / roots
 }
 
 /** An hour of the ledger, added up. */
 interface SpentHour {
   hourMs: number
   units: number
-  /** Of them, those of fills and sweeps. */
-  walks: number
+  fills: number
+  sweeps: number
 }
 
-function unitsByHour(ledger: Ledger): SpentHour[] {
+/** What a rolling week knows, and whether a whole one is known. */
+interface SpentHours {
+  hours: readonly SpentHour[]
+  isWhole: boolean
+}
+
+function spentHours(ledger: Ledger, nowMs: number): SpentHours {
   const hours: SpentHour[] = []
+  let isWhole = false
   for (const [hourMs, spent] of ledger) {
-    let walks = 0
-    for (const purpose of WALKS) walks += spent[purpose] ?? 0
-    hours.push({ hourMs, units: unitsOf(spent), walks })
+    if (hourMs <= nowMs - WEEK_MS) isWhole = true
+    if (hourMs + HOUR_MS <= nowMs - WEEK_MS) continue
+    hours.push({ hourMs, units: unitsOf(spent), fills: spent.fill ?? 0, sweeps: spent.sweep ?? 0 })
   }
-  return hours
+  return { hours, isWhole }
 }
 
 /** What has been spent by now and will still count at that moment, in a rolling week. */
-function countedAt(hours: readonly SpentHour[], atMs: number): { units: number; walks: number } {
-  let [units, walks] = [0, 0]
+function countedAt({ hours }: SpentHours, atMs: number): Omit<SpentHour, 'hourMs'> {
+  let [units, fills, sweeps] = [0, 0, 0]
   for (const hour of hours) {
     if (hour.hourMs + HOUR_MS <= atMs - WEEK_MS) continue
     units += hour.units
-    walks += hour.walks
+    fills += hour.fills
+    sweeps += hour.sweeps
   }
-  return { units, walks }
+  return { units, fills, sweeps }
 }
 
 /** A unit comes back when its whole hour has left the week: at most as many are late as the dearest hour has. */
-function dearestHour(hours: readonly SpentHour[], nowMs: number): number {
+function dearestHour({ hours }: SpentHours, nowMs: number): number {
   return hours.reduce(
     (most, { hourMs, units }) => (hourMs > nowMs - WEEK_MS ? Math.max(most, units) : most),
     0,
   )
 }
 
-/** Units that fills and sweeps would take in a week: their share, or what a whole week has shown. */
-function walksAWeek(
-  { weeklyQuota, walkShare }: PlannedQuota,
-  hours: readonly SpentHour[],
-  nowMs: number,
-): number {
-  const most = weeklyQuota * walkShare
-  if (!hours.some(({ hourMs }) => hourMs <= nowMs - WEEK_MS)) return most
-  const { walks } = countedAt(hours, nowMs)
-  return walks > most * STARVED ? most * 2 : Math.min(most, walks * WALK_MARGIN)
+/**
+ * What fills will take, as they come with the bursts that the profile expects: in a week all that is sure to overflow, and
+ * what the last one has shown where it is known.
+ */
+function fillsAhead(
+  { pageSize, weeklyQuota, walkShares }: PlannedQuota,
+  ahead: Outlook,
+  { ledger, nowMs }: Situation,
+): ExpectedFill[] {
+  const spent = spentHours(ledger, nowMs)
+  const polls = weeklyQuota * (1 - walkShares.fills - walkShares.sweeps)
+  const fills = expectedFills(ahead, { pageSize, pace: polls / rootsUntil(ahead, ahead.toMs) })
+  const all = fills.reduce((sum, { units }) => sum + units, 0)
+  const sure = fills.reduce((sum, { units, isSure }) => (isSure ? sum + units : sum), 0)
+  const shown = spent.isWhole ? countedAt(spent, nowMs + HOUR_MS).fills : all
+  const scale = (FILL_MARGIN * Math.max(sure, shown)) / all
+  return fills.map((fill) => ({ ...fill, units: fill.units * scale }))
+}
+
+/** Units that sweeps would take in a week: their share, or what a whole week has shown. */
+function sweepsAWeek({ weeklyQuota, walkShares }: PlannedQuota, spent: SpentHours, nowMs: number): number {
+  const most = weeklyQuota * walkShares.sweeps
+  if (!spent.isWhole) return most
+  const { sweeps } = countedAt(spent, nowMs)
+  return sweeps > most * STARVED ? most : Math.min(most, sweeps * SWEEP_MARGIN)
 }

@@ -4,9 +4,10 @@
  */
 import type { Calendar } from '../core/calendar.ts'
 import type { Purpose } from '../log/log.ts'
+import { expectedFills, MOST_FILL_SHARE } from './fills.ts'
 import { type Arrivals, bestPlacing } from './optimum.ts'
 import { itemsUntil, type Outlook, outlooks, stretchesOf } from './outlook.ts'
-import { type PlanFigures, plannedPacing, walkShareOf } from './pacing.ts'
+import { type PlanFigures, plannedPacing, walkSharesOf } from './pacing.ts'
 import { overflowRisk } from './placing.ts'
 import type { Profile } from './profile.ts'
 
@@ -39,6 +40,8 @@ export interface WeekPlan {
   polls: number
   /** Units kept for fills, sweeps and rounds. */
   kept: number
+  /** Units that filling every burst of the week would take. */
+  fills: number
   /** Units left over. */
   left: number
   meanDelayS: number
@@ -52,8 +55,8 @@ export interface Comparison {
 }
 
 /**
- * The moments of a week's polls from `fromMs` on, where nothing was spent before; fills and sweeps take their whole share,
- * as the items come.
+ * The moments of a week's polls from `fromMs` on, where nothing was spent before; every burst of more than a page is
+ * filled, and sweeps take their whole share, as the items come.
  */
 export function plannedPolls(
   plan: PlanFigures,
@@ -63,7 +66,8 @@ export function plannedPolls(
 ): number[] {
   const pacing = plannedPacing(plan, calendar)
   const ahead = outlooks(calendar)(profile, fromMs, fromMs + WEEK_MS)
-  const walksAnItem = (plan.weeklyQuota * walkShareOf(plan)) / itemsUntil(ahead, ahead.toMs)
+  const sweepsAnItem = (plan.weeklyQuota * walkSharesOf(plan).sweeps) / itemsUntil(ahead, ahead.toMs)
+  const fills = expectedFills(ahead, { pageSize: plan.pageSize, pace: 0 })
   const ledger = new Map<number, Partial<Record<Purpose, number>>>()
   const spend = (units: number, purpose: Purpose, atMs: number): void => {
     const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
@@ -71,11 +75,15 @@ export function plannedPolls(
     ledger.set(hourMs, { ...hour, [purpose]: (hour[purpose] ?? 0) + units })
   }
   const pollsMs: number[] = []
-  let walked = 0
+  let swept = 0
   for (let nowMs = fromMs; nowMs < ahead.toMs; ) {
-    const walks = Math.floor(walksAnItem * itemsUntil(ahead, nowMs)) - walked
-    spend(walks, 'fill', nowMs)
-    walked += walks
+    for (; (fills[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs; fills.shift()) {
+      for (let unit = 0; unit < (fills[0]?.units ?? 0) && pacing.mayFill(ledger, nowMs); unit++)
+        spend(1, 'fill', nowMs)
+    }
+    const sweeps = Math.floor(sweepsAnItem * itemsUntil(ahead, nowMs)) - swept
+    spend(sweeps, 'sweep', nowMs)
+    swept += sweeps
     const isPaid = pacing.mayRequest(ledger, nowMs)
     if (isPaid) {
       spend(1, 'poll', nowMs)
@@ -124,7 +132,14 @@ export function weekPlan(
   const all = [...hours.values()].sort(
     (one, other) => Number(other.isOpen) - Number(one.isOpen) || one.hour - other.hour,
   )
-  const kept = Math.ceil(plan.weeklyQuota * walkShareOf(plan))
+  const fills = expectedFills(ahead, { pageSize: plan.pageSize, pace: 0 }).reduce(
+    (sum, { units }) => sum + units,
+    0,
+  )
+  const shares = walkSharesOf(plan)
+  const kept = Math.ceil(
+    Math.min(fills, plan.weeklyQuota * MOST_FILL_SHARE) + plan.weeklyQuota * shares.sweeps,
+  )
   return {
     fromMs,
     hours: all.map(({ days, delayS, ...hour }) => ({
@@ -135,6 +150,7 @@ export function weekPlan(
     })),
     polls: pollsMs.length,
     kept,
+    fills,
     left: Math.max(0, plan.weeklyQuota - pollsMs.length - kept),
     meanDelayS: meanDelayOf(ahead, pollsMs),
   }

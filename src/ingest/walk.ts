@@ -318,10 +318,13 @@ function askPage(turn: Turn, walk: Walk): void {
   const { pacing, pageSize } = turn.config
   const { ledger } = turn.state
   const mayAsk = {
-    fill: pacing.mayWalk,
+    fill: pacing.mayFill,
+    gap: pacing.mayWalk,
     sweep: pacing.maySweep,
+    round: pacing.maySweep,
+    day: pacing.maySweep,
     backfill: pacing.mayBackfill,
-  }[PURPOSE_OF[walk.kind]]
+  }[walk.kind]
   if (!mayAsk(ledger, turn.nowMs)) return abandonWalk(turn, walk, UNPAID, LONGEST_GAP_RETRY_MS)
   if (isTooLong(turn, walk)) return abandonWalk(turn, walk, LONGER)
   const query: ListQuery = {

@@ -11,9 +11,10 @@ async function run(args: string[], env: Record<string, string> = {}): Promise<st
 test('the plan needs neither address nor key, and never takes more units than the week has', async () => {
   const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
   const plan = JSON.parse(line)
-  expect(plan).toMatchObject({ plan: 'free', weeklyQuota: 350, kept: 70 })
+  expect(plan).toMatchObject({ plan: 'free', weeklyQuota: 350 })
   expect(plan.polls + plan.kept + plan.left).toBeLessThanOrEqual(350)
   expect(plan.polls).toBeGreaterThan(200)
+  expect(plan.kept).toBe(plan.fills)
   expect(plan.hours.filter(({ isOpen }: { isOpen: boolean }) => isOpen)).toHaveLength(24)
 })
 
@@ -28,6 +29,12 @@ test('a person sees a row an hour, and beside it as many polls placed otherwise'
   expect(share('evenly, round the clock')).toBeLessThan(0.5)
   expect(share('by the best timetable')).toBeGreaterThanOrEqual(0.99)
   expect(share('by the best timetable')).toBeLessThan(1.1)
+})
+
+test('a quota that cannot pay for the fills of its bursts is told so', async () => {
+  const small = { BRIDGE_UPSTREAM_PLAN: 'free', BRIDGE_UPSTREAM_WEEKLY_QUOTA: '50' }
+  expect((await run([], small)).join('\n')).toMatch(/fills would take \d+ units and may take 25: .* gaps/)
+  expect((await run([], { BRIDGE_UPSTREAM_PLAN: 'free' })).join('\n')).not.toContain('gaps')
 })
 
 test('a wrong figure of the plan is refused with its name, other settings do not matter', async () => {

@@ -31,7 +31,7 @@ test('the polls of a week leave to fills and sweeps what the mornings, rounds an
       return [name, Math.round((pollsAWeek / plans[name].weeklyQuota) * 100)]
     }),
   )
-  expect(pollsInHundred).toEqual({ free: 80, lite: 65, advanced: 75, ultimate: 77, enterprise: 78 })
+  expect(pollsInHundred).toEqual({ free: 66, lite: 60, advanced: 75, ultimate: 77, enterprise: 78 })
 })
 
 test('sweeps stop before fills do', () => {
@@ -60,14 +60,17 @@ test('polls never come faster than a second, nor than the rate of the plan', () 
   }
 })
 
-test('walks stop at their share, polls go on to the end of the quota', () => {
-  const pacing = plannedPacing(figures({ weeklyQuota: 100 }), calendar)
-  expect(pacing.mayWalk(spent({ fill: 10, sweep: 9 }), START_MS)).toBe(true)
-  expect(pacing.mayWalk(spent({ fill: 10, sweep: 10 }), START_MS)).toBe(false)
-  expect(pacing.mayWalk(spent({ poll: 99 }), START_MS)).toBe(true)
-  expect(pacing.mayRequest(spent({ fill: 20, poll: 79 }), START_MS)).toBe(true)
-  expect(pacing.mayRequest(spent({ fill: 20, poll: 80 }), START_MS)).toBe(false)
-  expect(pacing.mayWalk(spent({ poll: 100 }), START_MS)).toBe(false)
+test('walks stop at their share, fills at half of the quota, polls go on to its end', () => {
+  const pacing = plannedPacing(figures({ weeklyQuota: 1000 }), calendar)
+  expect(pacing.mayWalk(spent({ fill: 70, sweep: 10 }), START_MS)).toBe(true)
+  expect(pacing.mayWalk(spent({ fill: 450, sweep: 10 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ poll: 999 }), START_MS)).toBe(true)
+  expect(pacing.mayFill(spent({ fill: 499, sweep: 10 }), START_MS)).toBe(true)
+  expect(pacing.mayFill(spent({ fill: 500 }), START_MS)).toBe(false)
+  expect(pacing.mayFill(spent({ fill: 10, poll: 990 }), START_MS)).toBe(false)
+  expect(pacing.mayRequest(spent({ fill: 20, poll: 979 }), START_MS)).toBe(true)
+  expect(pacing.mayRequest(spent({ fill: 20, poll: 980 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ poll: 1000 }), START_MS)).toBe(false)
 })
 
 test('the share of the gateway is kept from polls and walks, whether it is used or not', () => {
@@ -154,7 +157,7 @@ test('whoever asks before each request never spends more than the quota in any s
       for (const last of sent) {
         const week = sent.filter((one) => one.atMs > last.atMs - WEEK_MS && one.atMs <= last.atMs)
         expect(week.length).toBeLessThanOrEqual(weeklyQuota)
-        expect(week.filter((one) => one.walk).length).toBeLessThanOrEqual(Math.ceil(weeklyQuota * 0.2))
+        expect(week.filter((one) => one.walk).length).toBeLessThanOrEqual(Math.ceil(weeklyQuota * 0.5))
       }
     }),
   )

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { createCalendar } from '../../src/core/calendar.ts'
 import { type PlanName, plans } from '../../src/core/plans.ts'
+import { expectedFills } from '../../src/governor/fills.ts'
 import type { QuotaReset } from '../../src/governor/ledger.ts'
 import { quotaAt } from '../../src/governor/ledger.ts'
+import { outlooks } from '../../src/governor/outlook.ts'
 import { plannedPacing } from '../../src/governor/pacing.ts'
 import { overflowRisk } from '../../src/governor/placing.ts'
 import { firstProfile } from '../../src/governor/profile.ts'
@@ -85,6 +87,45 @@ test('a rolling quota is spent evenly over the business days of three weeks, and
     expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) * 0.6)
   }
   for (const ms of atMs) expect(within(atMs, ms - 7 * DAY_MS, ms + 1)).toBeLessThan(350)
+})
+
+test('on the smallest plan every burst of three weeks is filled, over a holiday, a half day and a change of clocks', () => {
+  for (const from of ['2026-03-23T00:00:00Z', '2026-10-18T23:00:00Z', '2026-12-14T00:00:00Z']) {
+    const fromMs = Date.parse(from)
+    const plan = { ...plans.free, quotaReset: 'rolling' as const }
+    const pacing = plannedPacing(plan, calendar)
+    const ahead = outlooks(calendar)(profile, fromMs, fromMs + 21 * DAY_MS)
+    const fills = expectedFills(ahead, { pageSize: plan.pageSize, pace: 0 })
+    const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+    const unpaid: string[] = []
+    const spend = (purpose: Purpose, nowMs: number): void => {
+      const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
+      const hour = ledger.get(hourMs) ?? {}
+      ledger.set(hourMs, { ...hour, [purpose]: (hour[purpose] ?? 0) + 1 })
+    }
+    const pollsADay = new Map<string, number>()
+    for (let nowMs = fromMs; nowMs < fromMs + 21 * DAY_MS; ) {
+      for (; (fills[0]?.atMs ?? nowMs) < nowMs; fills.shift()) {
+        for (let unit = 0; unit < (fills[0]?.units ?? 0); unit++) {
+          if (pacing.mayFill(ledger, nowMs)) spend('fill', nowMs)
+          else unpaid.push(new Date(nowMs).toISOString())
+        }
+      }
+      if (pacing.mayRequest(ledger, nowMs)) {
+        spend('poll', nowMs)
+        const date = calendar.londonDate(nowMs)
+        pollsADay.set(date, (pollsADay.get(date) ?? 0) + 1)
+        nowMs += pacing.plan({ ledger, profile, nowMs, skewMs: 0 }).intervalMs
+      } else nowMs += HOUR_MS
+    }
+    expect(unpaid).toEqual([])
+    pollsADay.delete(calendar.londonDate(fromMs + 21 * DAY_MS))
+    for (const [date, count] of pollsADay) {
+      if (calendar.isHalfDay(date)) expect(count, date).toBeGreaterThanOrEqual(15)
+      else if (calendar.isBusinessDay(date)) expect(count, date).toBeGreaterThanOrEqual(25)
+      else expect(count, date).toBeLessThanOrEqual(8)
+    }
+  }
 })
 
 test('polls follow the clock of upstream, however far it is from ours', () => {
