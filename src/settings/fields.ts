@@ -113,12 +113,14 @@ export const upstreamUrlField = fromText((text) => {
   return { value: `${url.origin}${path}` }
 })
 
-/** An http or https address of a proxy. */
-export const proxyField = fromText((text) =>
-  /^https?:$/.test(URL.parse(text)?.protocol ?? '')
-    ? { value: text }
-    : { wrong: 'must be an http or https address' },
-)
+/** An http or https address of a proxy, with user and password where it asks for them. */
+export const proxyField = fromText((text) => {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) return { wrong: 'must be an http or https address' }
+  return /%(?![0-9a-f]{2})/i.test(`${url.username}${url.password}`)
+    ? { wrong: 'must write a % in user or password as %25' }
+    : { value: text }
+})
 
 /** True for an exact browser origin, e.g. `https://desk.example`. */
 export function isOrigin(text: string): boolean {

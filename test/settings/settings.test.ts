@@ -145,6 +145,8 @@ describe('settings', () => {
     ['BRIDGE_CORS_ORIGINS', '*'],
     ['BRIDGE_CORS_ORIGINS', 'https://desk.example/'],
     ['BRIDGE_BACKFILL', 'P'],
+    ['BRIDGE_WEBHOOK_PROXY', 'socks5://proxy.example'],
+    ['BRIDGE_WEBHOOK_PROXY', 'http://user:100%@proxy.example'],
     ['BRIDGE_WEBHOOK_ALLOW_NETS', '10.0.0.0/33'],
     ['BRIDGE_WEBHOOK_ALLOW_NETS', 'fe80::1%eth0/64'],
     ['BRIDGE_KAFKA_TLS', 'yes'],

@@ -3,7 +3,7 @@
  * what came after) and the unfolding of IPv6 addresses that stand for an IPv4 one. Refuses to make exceptions: the
  * operator's are in `judge-address.ts`.
  */
-import { type Ip, netHolds, parseNet } from './ip.ts'
+import { type Ip, netHolds, parseIp, parseNet } from './ip.ts'
 
 /** Nets of IPv4 that hold no public host, or one that only translates. */
 const SPECIAL_V4 = [
@@ -62,4 +62,10 @@ export function specialNetOf(ip: Ip): string | null {
   if (ip.length === 4) return SPECIAL_V4.find((net) => netHolds(net, ip))?.text ?? null
   if (!netHolds(PUBLIC_V6, ip)) return `not ${PUBLIC_V6.text}`
   return SPECIAL_V6.find((net) => netHolds(net, ip))?.text ?? null
+}
+
+/** Whether two texts stand for one address, in whatever form either is written. */
+export function isSameAddress(one: string, other: string): boolean {
+  const [a, b] = [parseIp(one), parseIp(other)]
+  return a !== null && b !== null && Buffer.compare(unfold(a), unfold(b)) === 0
 }

@@ -1,0 +1,17 @@
+/**
+ * How a connection was not made, in the form that undici hands through to the request that waited for it. Owns the kinds.
+ */
+
+/** `connect`: no TCP, or the proxy said no. `tls`: no handshake, or a certificate of somebody else. */
+export type ConnectFaultKind = 'connect' | 'tls' | 'blocked' | 'timeout'
+
+/** A connection that was not made. The message is for the operator. */
+export class ConnectFault extends Error {
+  readonly kind: ConnectFaultKind
+
+  constructor(kind: ConnectFaultKind, message: string) {
+    super(message)
+    this.name = 'ConnectFault'
+    this.kind = kind
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Connects to one judged address. Owns the order of a connection: TCP to the address, the check of where the socket
+ * stands, then TLS for the name; so that not one byte reaches another host. Refuses to resolve and to know HTTP.
+ */
+import { isIP, connect as netConnect, type Socket } from 'node:net'
+import { connect as tlsConnect } from 'node:tls'
+import type { Clock } from '../../lifecycle/clock.ts'
+import { ConnectFault, type ConnectFaultKind } from './connect-fault.ts'
+import { refusalOf } from './guard.ts'
+import { judgeAddress } from './judge-address.ts'
+import type { Target } from './judge-url.ts'
+import type { EgressProxy } from './proxy.ts'
+import type { AddressRules } from './rules.ts'
+import { isSameAddress } from './special-nets.ts'
+
+/** Begins a TCP connection to an IP address. The machine's is `net.connect`. */
+export type Dial = (address: string, port: number) => Socket
+
+/** What every connection of a process has in common. */
+export interface ConnectOptions {
+  rules: AddressRules
+  clock: Clock
+  /** Limit for everything up to the end of the handshake. */
+  connectTimeoutMs: number
+  /** PEM of the authorities to trust; null: those of the system. */
+  ca: string | null
+  /** null: straight to the address. */
+  proxy: EgressProxy | null
+  dial: Dial
+}
+
+/** The machine's own way to connect. */
+export const systemDial: Dial = (host, port) => netConnect({ host, port })
+
+/**
+ * A socket on which a request may be sent.
+ * @throws ConnectFault `connect`, `tls`, `blocked` or `timeout`; nothing is left open
+ */
+export async function connectTo(
+  target: Target,
+  address: string,
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const stop = new AbortController()
+  const onAbort = (): void => stop.abort(new ConnectFault('connect', 'aborted'))
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  const cancelTimer = options.clock.after(options.connectTimeoutMs, () =>
+    stop.abort(new ConnectFault('timeout', `not connected after ${options.connectTimeoutMs} ms`)),
+  )
+  try {
+    const socket = await openSocket(target, address, options, stop.signal)
+    return target.scheme === 'https' ? await secure(socket, target, options.ca, stop.signal) : socket
+  } finally {
+    cancelTimer()
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+async function openSocket(
+  target: Target,
+  address: string,
+  { rules, proxy, dial }: ConnectOptions,
+  signal: AbortSignal,
+): Promise<Socket> {
+  // Once more, and here: whatever called this, no connection is begun to an address that was not judged.
+  const refusal = refusalOf(address, target, rules)
+  if (refusal !== null) throw new ConnectFault('blocked', `${address}: ${refusal}`)
+  if (proxy !== null) return await proxy.open(address, target.port, signal)
+  const socket = await settled(dial(address, target.port), 'connect', 'connect', signal)
+  const misplaced = misplacement(socket, address, target, rules)
+  if (misplaced === null) return socket
+  socket.destroy()
+  throw new ConnectFault('blocked', misplaced)
+}
+
+/** Why the socket does not stand where it should; null: it does. */
+function misplacement(socket: Socket, address: string, target: Target, rules: AddressRules): string | null {
+  const { remoteAddress = '', localAddress } = socket
+  const refusal = refusalOf(remoteAddress, target, rules)
+  if (refusal !== null) return `connected to ${remoteAddress}: ${refusal}`
+  if (!isSameAddress(remoteAddress, address)) return `connected to ${remoteAddress} for ${address}`
+  const own = remoteAddress === localAddress && judgeAddress(remoteAddress, rules).kind === 'public'
+  return own ? `${remoteAddress} is this machine itself` : null
+}
+
+/** Explicit where Node would ask the environment: no variable turns the check of certificates off. */
+async function secure(
+  socket: Socket,
+  target: Target,
+  ca: string | null,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const secured = tlsConnect({
+    socket,
+    host: target.host,
+    servername: isIP(target.host) === 0 ? target.host : '',
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
+    ...(ca !== null && { ca }),
+  })
+  return await settled(secured, 'secureConnect', 'tls', signal)
+}
+
+/** The socket once the event has come; destroyed where an error or the signal comes first. */
+function settled<S extends Socket>(
+  socket: S,
+  event: 'connect' | 'secureConnect',
+  kind: ConnectFaultKind,
+  signal: AbortSignal,
+): Promise<S> {
+  return new Promise((resolve, reject) => {
+    const end = (fault: Error | null): void => {
+      socket.off(event, onDone)
+      socket.off('close', onClose)
+      signal.removeEventListener('abort', onAbort)
+      if (fault === null) {
+        socket.off('error', onError)
+        resolve(socket)
+      } else {
+        // The listener for errors stays: a destroyed socket may still report one.
+        socket.destroy()
+        reject(fault)
+      }
+    }
+    const onDone = (): void => end(null)
+    const onError = (error: NodeJS.ErrnoException): void =>
+      end(new ConnectFault(kind, error.code ?? error.message))
+    const onClose = (): void => end(new ConnectFault(kind, 'closed'))
+    const onAbort = (): void => end(signal.reason as Error)
+    socket.once(event, onDone)
+    socket.on('error', onError)
+    socket.once('close', onClose)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  })
+}

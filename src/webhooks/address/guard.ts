@@ -1,0 +1,54 @@
+/**
+ * Which addresses an attempt may connect to. Owns the one resolution of an attempt and the verdict over all its answers.
+ * Refuses to connect.
+ */
+import { isIP } from 'node:net'
+import { judgeAddress } from './judge-address.ts'
+import type { Target } from './judge-url.ts'
+import type { Resolve } from './resolver.ts'
+import type { AddressRules } from './rules.ts'
+
+/** `reason` and `why` are for the operator: a tenant gets to know neither. */
+export type Checked =
+  | { kind: 'addresses'; addresses: readonly string[] }
+  | { kind: 'unresolved'; reason: string }
+  | { kind: 'blocked'; why: string }
+
+/** What `localhost` and all below it are, without asking anybody (RFC 6761). */
+const THIS_MACHINE = ['127.0.0.1', '::1']
+
+/** Resolves the target's name once and judges every answer; one that is refused refuses all. Never rejects. */
+export async function checkAddresses(
+  target: Target,
+  rules: AddressRules,
+  resolve: Resolve,
+): Promise<Checked> {
+  let answers: readonly string[]
+  try {
+    answers = await answersFor(target.host, resolve)
+  } catch (error) {
+    return { kind: 'unresolved', reason: codeOf(error) }
+  }
+  if (answers.length === 0) return { kind: 'unresolved', reason: 'no address' }
+  for (const address of answers) {
+    const why = refusalOf(address, target, rules)
+    if (why !== null) return { kind: 'blocked', why: `${address}: ${why}` }
+  }
+  return { kind: 'addresses', addresses: [...new Set(answers)] }
+}
+
+/** Why the target may not be at this address; null: it may. */
+export function refusalOf(address: string, target: Target, rules: AddressRules): string | null {
+  const verdict = judgeAddress(address, rules)
+  if (verdict.kind === 'refused') return verdict.why
+  return target.allowedNetsOnly && verdict.kind !== 'allowed' ? 'not in the allowed nets' : null
+}
+
+async function answersFor(host: string, resolve: Resolve): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host]
+  return host === 'localhost' || host.endsWith('.localhost') ? THIS_MACHINE : await resolve(host)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+}

@@ -1,0 +1,48 @@
+/**
+ * Asks for the addresses of a name. Owns the asking, and how long an answer is held. Refuses to judge answers, and to read
+ * the hosts file: the system's own look-up runs on four threads, which a few names whose servers do not answer would
+ * hold for everybody.
+ */
+import { Resolver } from 'node:dns/promises'
+import type { Clock } from '../../lifecycle/clock.ts'
+
+/** The addresses of a name, both families, at least one; rejects where there are none, with `code` as Node's DNS has it. */
+export type Resolve = (name: string) => Promise<readonly string[]>
+
+/** Wait for one server's first answer; c-ares doubles it for the second try. */
+const SERVER_TIMEOUT_MS = 1_500
+const TRIES = 2
+/** How long an answer is held. Who connects does so to the judged address, so a held answer opens no gap. */
+const HOLD_MS = 5_000
+/** Above this many names held, all are forgotten. */
+const MOST_NAMES = 10_000
+
+/** Asks these name servers (`host:port`), by default those of the system, for both families at once. */
+export function createResolver(servers?: readonly string[]): Resolve {
+  const resolver = new Resolver({ timeout: SERVER_TIMEOUT_MS, tries: TRIES })
+  if (servers !== undefined) resolver.setServers(servers)
+  return async (name) => {
+    const families = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    const addresses = families.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const [first] = families
+    if (addresses.length === 0 && first.status === 'rejected') throw first.reason
+    return addresses
+  }
+}
+
+/** The same, asked once for all who want a name at the same time, and answered for five seconds. Failures are not held. */
+export function holdAnswers(resolve: Resolve, clock: Clock): Resolve {
+  const held = new Map<string, { untilMs: number; answer: Promise<readonly string[]> }>()
+  return (name) => {
+    const nowMs = clock.now()
+    const known = held.get(name)
+    if (known !== undefined && known.untilMs > nowMs && known.untilMs <= nowMs + HOLD_MS) return known.answer
+    if (held.size >= MOST_NAMES) held.clear()
+    const asked = { untilMs: nowMs + HOLD_MS, answer: resolve(name) }
+    held.set(name, asked)
+    asked.answer.catch(() => {
+      if (held.get(name) === asked) held.delete(name)
+    })
+    return asked.answer
+  }
+}

@@ -1,0 +1,179 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { checkAddresses } from '../../../src/webhooks/address/guard.ts'
+import { createTrial, type Trial, targetOf } from '../attempts.ts'
+import { answering, type Receiver, startReceiver } from '../receivers.ts'
+import { ruleSets } from './corpus/cases.ts'
+import { nameCases, proxyCases, rebindingCases, redirectCases } from './corpus/names.ts'
+
+const open: AsyncDisposable[] = []
+/** Listens beside the public host on its port, wherever a bypass would lead; nothing ever comes. */
+const forbidden: Receiver[] = []
+let host: Receiver
+let reply = answering(200)
+
+beforeAll(async () => {
+  host = await startReceiver((...args) => reply(...args))
+  for (const address of ['127.0.0.1', '127.0.0.3', '::1']) {
+    forbidden.push(await startReceiver(answering(200), { address, port: host.port }))
+  }
+})
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]()
+  vi.unstubAllEnvs()
+  expect(forbidden.map((one) => one.connections())).toEqual([0, 0, 0])
+})
+
+afterAll(async () => {
+  for (const one of [host, ...forbidden]) await one[Symbol.asyncDispose]()
+})
+
+function trial(options: Parameters<typeof createTrial>[0]): Trial {
+  const made = createTrial(options)
+  open.push(made)
+  return made
+}
+
+const hook = (): string => `http://hooks.example:${host.port}/`
+
+/** How an attempt ended, in a word. */
+async function endOf(sender: Trial, url = hook()): Promise<string> {
+  const { end } = await sender.send(url)
+  if (end.kind === 'answered') return end.status === 200 ? 'ok' : String(end.status)
+  return end.kind === 'failed' ? end.fault : end.kind
+}
+
+test.each(
+  nameCases.map((one) => ({ one, name: `${one[0]} → ${one[1].slice(0, 3).join(' ')}`, why: one[3] })),
+)(
+  'the name $name is judged by all its answers, which are asked for once ($why)',
+  async ({ one: [rest, answers, expected, , rules = 'plain'] }) => {
+    let asked = 0
+    const target = targetOf(`https://${rest}/`, ruleSets[rules])
+    const checked = await checkAddresses(target, ruleSets[rules], async () => {
+      asked++
+      return answers
+    })
+    expect(checked.kind).toBe(expected)
+    expect(asked).toBeLessThanOrEqual(1)
+  },
+)
+
+test.each(rebindingCases.map(([answers, ends, why]) => ({ answers, ends, why })))(
+  'a name that flips never leads an attempt to the private host: $why',
+  async ({ answers, ends }) => {
+    const before = host.requests.length
+    const sender = trial({ answers })
+    for (const end of ends) expect(await endOf(sender)).toBe(end)
+    expect(sender.asked.length, 'one question an attempt').toBe(ends.length)
+    expect(host.requests.length - before).toBe(ends.filter((end) => end === 'ok').length)
+  },
+)
+
+test.each(redirectCases.map(([status, location, why]) => ({ status, location, why })))(
+  'a redirect is never followed: $status $why',
+  async ({ status, location }) => {
+    const [private3] = forbidden
+    const before = host.requests.length
+    reply = answering(status, '', { location: location.replace('X', `127.0.0.3:${private3?.port}`) })
+    const { end } = await trial({}).send(hook())
+    reply = answering(200)
+    expect(end).toMatchObject({ kind: 'answered', status })
+    expect(host.requests.length - before).toBe(1)
+  },
+)
+
+/** A proxy that connects to whatever it is asked to; `asked` is what it was asked. */
+async function startProxy(
+  refusing?: number,
+): Promise<{ url: string; asked: string[]; words: (string | undefined)[] }> {
+  const asked: string[] = []
+  const words: (string | undefined)[] = []
+  const server: Server = createServer((_request, response) => void response.writeHead(405).end())
+  server.on('connect', (request, socket, head) => {
+    asked.push(request.url ?? '')
+    words.push(request.headers['proxy-authorization'])
+    socket.on('error', () => {})
+    if (refusing !== undefined) return socket.end(`HTTP/1.1 ${refusing} No\r\ncontent-length: 0\r\n\r\n`)
+    const onward = connect(host.port, '127.0.0.2', () => {
+      socket.write('HTTP/1.1 200 Yes\r\n\r\n')
+      onward.write(head)
+      socket.pipe(onward).pipe(socket)
+    })
+    onward.on('error', () => socket.destroy())
+    socket.on('close', () => onward.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  open.push({
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  })
+  return { url: `http://user:w%40rd@127.0.0.1:${(server.address() as AddressInfo).port}`, asked, words }
+}
+
+test.each(proxyCases.map(([answers, end, asked, why]) => ({ answers, end, asked, why })))(
+  'behind the proxy the guard holds: $why',
+  async ({ answers, end, asked }) => {
+    const proxy = await startProxy()
+    expect(await endOf(trial({ answers: [answers], proxyUrl: proxy.url }))).toBe(end)
+    expect(proxy.asked).toEqual(asked === null ? [] : [`${asked}:${host.port}`])
+    if (asked !== null) expect(proxy.words).toEqual([`Basic ${Buffer.from('user:w@rd').toString('base64')}`])
+    expect(host.requests.at(-1)?.request.headers['proxy-authorization']).toBeUndefined()
+  },
+)
+
+test('a proxy that refuses, or is away, is a failed connection', async () => {
+  const refusing = await startProxy(403)
+  const refused = await trial({ proxyUrl: refusing.url }).send(hook())
+  expect(refused).toMatchObject({
+    end: { fault: 'connect' },
+    phase: 'connect',
+    detail: 'the proxy answered 403',
+  })
+  const away = await trial({ proxyUrl: 'http://127.0.0.4:9/' }).send(hook())
+  expect(away).toMatchObject({ end: { fault: 'connect' }, phase: 'connect' })
+})
+
+test('the proxy of the environment is never used', async () => {
+  const proxy = await startProxy()
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy']) {
+    vi.stubEnv(name, proxy.url)
+  }
+  vi.stubEnv('NODE_USE_ENV_PROXY', '1')
+  expect(await endOf(trial({}))).toBe('ok')
+  expect(proxy.asked).toEqual([])
+})
+
+test('a socket that stands elsewhere than where it was sent gets no byte', async () => {
+  const decoy = await startReceiver(answering(200), { address: '127.0.0.5' })
+  open.push(decoy)
+  for (const scheme of ['http', 'https']) {
+    const sender = trial({ dial: () => connect(decoy.port, decoy.address) })
+    const report = await sender.send(`${scheme}://hooks.example:${host.port}/`)
+    expect(report).toMatchObject({ end: { fault: 'blocked' }, phase: 'connect' })
+    expect(report.detail).toContain('127.0.0.5')
+  }
+  expect(decoy.requests).toEqual([])
+})
+
+test('a public address that turns out to be this machine’s own is refused', async () => {
+  const sender = trial({
+    answers: [['8.8.8.8']],
+    dial: () => {
+      const socket = connect(host.port, host.address)
+      for (const side of ['remoteAddress', 'localAddress'])
+        Object.defineProperty(socket, side, { value: '8.8.8.8' })
+      return socket
+    },
+  })
+  const before = host.requests.length
+  const report = await sender.send('https://hooks.example/')
+  expect(report).toMatchObject({ end: { fault: 'blocked' }, detail: '8.8.8.8 is this machine itself' })
+  expect(host.requests.length).toBe(before)
+})
