@@ -15,8 +15,6 @@ const LONGEST_NAME = 100
 /** Characters of a wrong word that an answer repeats. */
 const LONGEST_ECHO = 40
 const TENANT = /^[a-z0-9][a-z0-9._-]{0,62}$/
-/** Control and format characters, line separators, halves of characters: nothing that could steer a terminal. */
-const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /** The members with their meanings, for the docs. */
 export const tokenMembers = {
@@ -37,7 +35,7 @@ export function readTokenRequest(body: unknown, nowMs: number): NewToken {
   const wanted = {
     tenant: readTenant(members),
     scopes: readScopes(members),
-    name: readName(members),
+    name: members.text('name', LONGEST_NAME),
     expiresAtMs: readExpiry(members, nowMs),
   }
   members.check()
@@ -72,16 +70,6 @@ function readScopes(members: Members): Scope[] {
 
 function nearScope(scope: unknown): string {
   return typeof scope === 'string' ? didYouMean(scope.slice(0, LONGEST_ECHO), scopes) : ''
-}
-
-function readName(members: Members): string | null {
-  const name = members.optional('name')
-  if (name === undefined) return null
-  if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME && !STEERING.test(name)) {
-    return name
-  }
-  members.refuse('name', `must be text of 1 to ${LONGEST_NAME} characters, without control characters`)
-  return null
 }
 
 function readExpiry(members: Members, nowMs: number): number | null {

@@ -37,12 +37,12 @@ export interface AppOptions {
 }
 
 /** Express's names of the methods. */
-const METHODS = { GET: 'get', POST: 'post', DELETE: 'delete' } as const
+const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const
 /** Methods that a browser may use across origins below a mount. */
 const MOUNTED_METHODS = 'GET, HEAD'
 /** Headers that a browser may send and read. */
-const CORS_REQUEST_HEADERS = 'Authorization, X-Api-Key, Last-Event-ID, Content-Type'
-const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate'
+const CORS_REQUEST_HEADERS = 'Authorization, X-Api-Key, Last-Event-ID, Content-Type, If-Match'
+const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate, ETag, Location'
 const CORS_MAX_AGE_SECONDS = '600'
 
 /** The app. Give it to `listen`. */

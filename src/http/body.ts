@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { messageOf } from '../errors.ts'
+import { structureFault } from './json-structure.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
 import { HttpProblem } from './problem.ts'
 
@@ -33,11 +34,15 @@ export async function readJsonBody(request: IncomingMessage, maxBytes: number): 
   } catch {
     throw malformed('it is not UTF-8')
   }
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
     throw malformed(`it is not JSON: ${messageOf(error).slice(0, LONGEST_REASON)}`)
   }
+  const fault = structureFault(text)
+  if (fault !== null) throw malformed(fault)
+  return value
 }
 
 /** JSON is UTF-8 and comes as it is; a parameter that says otherwise is refused before anything is read. */

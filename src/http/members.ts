@@ -9,6 +9,8 @@ import { HttpProblem } from './problem.ts'
 /** Longest name of an unknown member that an answer repeats, and most of them. */
 const LONGEST_NAME = 60
 const MOST_ERRORS = 20
+/** Control and format characters, line separators, halves of characters: nothing that could steer a terminal. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /** Reads values; what is wrong is kept until `check`, so that a client hears of everything at once. */
 export interface Members {
@@ -18,6 +20,8 @@ export interface Members {
   optional(name: string): unknown
   /** A whole number in the range, both ends included; `otherwise` where absent. */
   integer(name: string, range: { low: number; high: number; otherwise: number }): number
+  /** Text of 1 to `longest` characters that steers no terminal; null where absent. */
+  text(name: string, longest: number): string | null
   /** Notes what is wrong with a member, or with a part of it such as `scopes[0]`. */
   refuse(field: string, message: string): void
   /** @throws HttpProblem `body_invalid` naming every wrong member */
@@ -57,6 +61,17 @@ export function openMembers(body: unknown, known: readonly string[]): Members {
       if (Number.isInteger(value) && Number(value) >= low && Number(value) <= high) return Number(value)
       errors.push({ field: name, message: `must be a whole number from ${low} to ${high}` })
       return otherwise
+    },
+    text(name, longest) {
+      const value = read(name)
+      if (value === undefined) return null
+      const fits = typeof value === 'string' && value !== '' && value.length <= longest
+      if (fits && !STEERING.test(value)) return value
+      errors.push({
+        field: name,
+        message: `must be text of 1 to ${longest} characters, without control characters`,
+      })
+      return null
     },
     check() {
       if (errors.length === 0) return

@@ -29,7 +29,7 @@ export interface RouteBody {
 
 /** One method on one path. A GET takes HEAD too, and no body. */
 export interface Route {
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** e.g. `/v1/status`; a part that differs stands in braces: `/v1/tokens/{id}`. */
   path: string
   /** null: any valid token. */
@@ -46,9 +46,15 @@ export interface Route {
   handle(call: Call): Promise<void>
 }
 
-/** Writes a JSON answer of bytes that are ready to be sent. */
-export function sendJson(response: ServerResponse, status: number, body: Buffer): void {
+/** Writes a JSON answer of bytes that are ready to be sent. `headers`: more than every answer has, e.g. `ETag`. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.writeHead(status, {
+    ...headers,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': body.length,
     'Cache-Control': 'no-store',

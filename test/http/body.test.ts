@@ -22,6 +22,13 @@ const echo: Route = {
   body: { maxBytes: MAX_BYTES, members: {} },
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify({ body }))),
 }
+const patch: Route = {
+  ...echo,
+  method: 'PATCH',
+  path: '/v1/patched',
+  handle: async ({ response, body }) =>
+    sendJson(response, 200, Buffer.from(JSON.stringify({ patched: body })), { ETag: '"1"' }),
+}
 /** A route that takes no body, for both methods. */
 const bare = {
   path: '/v1/both',
@@ -30,7 +37,7 @@ const bare = {
   parameters: {},
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify(`${body}`))),
 } as const satisfies Omit<Route, 'method'>
-const routes: Route[] = [echo, { ...bare, method: 'GET' }, { ...bare, method: 'POST' }]
+const routes: Route[] = [echo, patch, { ...bare, method: 'GET' }, { ...bare, method: 'POST' }]
 
 async function start(): Promise<Listener & AsyncDisposable> {
   const { logger } = keepingLogger()
@@ -76,6 +83,8 @@ describe('a JSON body', () => {
     ['', 'there is none'],
     [Uint8Array.of(0x22, 0xff, 0x22), 'not UTF-8'],
     ['{} {}', 'not JSON'],
+    ['{"a":1,"a":2}', '"a" twice in one object'],
+    [`${'['.repeat(33)}${']'.repeat(33)}`, 'deeper than 32'],
   ])('that cannot be read is refused with 400', async (body, words) => {
     await using listener = await start()
     const answer = await post(`${listener.url}/v1/echo`, body)
@@ -108,6 +117,25 @@ describe('a JSON body', () => {
     await using listener = await start()
     expect((await post(`${listener.url}/v1/both`, '{}')).body.code).toBe('body_unexpected')
     expect(await post(`${listener.url}/v1/both`, '')).toEqual({ status: 200, body: 'undefined' })
+  })
+})
+
+describe('a PATCH', () => {
+  test('has a body like a POST, and browsers of allowed origins may send its precondition and read the ETag', async () => {
+    await using listener = await start()
+    const url = `${listener.url}/v1/patched`
+    const patched = await fetch(url, {
+      method: 'PATCH',
+      headers: { ...headers, origin: ORIGIN },
+      body: '{"a":1}',
+    })
+    expect(await patched.json()).toEqual({ patched: { a: 1 } })
+    expect(patched.headers.get('etag')).toBe('"1"')
+    expect(patched.headers.get('access-control-expose-headers')).toContain('ETag')
+    const asked = { origin: ORIGIN, 'access-control-request-method': 'PATCH' }
+    const preflight = await fetch(url, { method: 'OPTIONS', headers: asked })
+    expect(preflight.headers.get('access-control-allow-methods')).toBe('PATCH')
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('If-Match')
   })
 })
 
@@ -168,6 +196,17 @@ describe('members', () => {
       message: expect.stringContaining('filter, last'),
     })
   })
+
+  test.each([[''], ['x'.repeat(11)], [7], [null], ['a\u001b[2J'], ['\u202eabc'], ['\ud800'], ['a\nb']])(
+    'that should be text: %j is none',
+    (name) => {
+      const members = openMembers({ name }, ['name'])
+      expect(members.text('name', 10)).toBeNull()
+      expect(() => members.check()).toThrow(/name/)
+      expect(openMembers({ name: 'Büro 7 𝄞' }, ['name']).text('name', 10)).toBe('Büro 7 𝄞')
+      expect(openMembers({}, ['name']).text('name', 10)).toBeNull()
+    },
+  )
 
   test.each([['5'], [1.5], [null], [Number.MAX_VALUE]])('that should be a number: %j is none', (last) => {
     expect(read({ filter: {}, last })?.code).toBe('body_invalid')

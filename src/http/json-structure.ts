@@ -1,0 +1,53 @@
+/**
+ * What `JSON.parse` lets pass in silence: a name that stands twice in one object, of which only the last would count, and
+ * nesting that no body of ours needs. Owns these two rules. Refuses to parse: it looks at text that has been parsed.
+ */
+
+/** Deepest nesting that is taken; a filter needs five levels. */
+const DEEPEST = 32
+/** Characters of a name that the sentence repeats. */
+const LONGEST_ECHO = 40
+
+/** What is wrong with the structure of well-formed JSON text, as a sentence; null where nothing is. */
+export function structureFault(text: string): string | null {
+  /** The names in each object that is open; null stands for a list. */
+  const open: (Set<string> | null)[] = []
+  let isName = false
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text[at]) {
+      case '{':
+      case '[':
+        if (open.length === DEEPEST) return `it is nested deeper than ${DEEPEST} levels`
+        open.push(text[at] === '{' ? new Set() : null)
+        isName = text[at] === '{'
+        break
+      case '}':
+      case ']':
+        open.pop()
+        break
+      case ',':
+        isName = open.at(-1) instanceof Set
+        break
+      case '"': {
+        const end = stringEnd(text, at)
+        const names = open.at(-1)
+        if (isName && names instanceof Set) {
+          const name = String(JSON.parse(text.slice(at, end + 1)))
+          if (names.has(name))
+            return `it has ${JSON.stringify(name.slice(0, LONGEST_ECHO))} twice in one object`
+          names.add(name)
+        }
+        isName = false
+        at = end
+      }
+    }
+  }
+  return null
+}
+
+/** The place of the quote that ends the string which begins at `start`. */
+function stringEnd(text: string, start: number): number {
+  let end = start + 1
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
+  return end
+}
