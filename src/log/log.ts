@@ -164,6 +164,63 @@ export interface Table<V> {
   changes(signal: AbortSignal): AsyncIterable<Change<V>[]>
 }
 
+/** Most bytes of one row of a lane, key and value as JSON together, and of one record of a journal. */
+export const LARGEST_ROW_BYTES = 512 * 1024
+
+/** One lane as its owner holds it: rows that only the owner writes. */
+export interface Lane<V> {
+  /** From 0 on. */
+  readonly number: number
+  /** What the owners before have left, read to the end when the lane arrived. The owner's own writes do not show here. */
+  readonly rows: ReadonlyMap<string, V>
+  /** Aborts when another process owns the lane, or may; and when it was given up. */
+  readonly lost: AbortSignal
+  /**
+   * Resolves when the changes are durable, and every later owner will find them. The writes of a lane take effect in the
+   * order they were called. All of one call or none of it survives a crash; on Kafka as long as the call has at most
+   * LARGEST_ROW_BYTES, else row by row in order.
+   * @throws BridgeError `lane_lost` once the lane is lost: what this call would have changed is then as its next owner
+   * has found it; `log_unavailable` when it may or may not become durable (a full disk, Kafka away): write again.
+   * RangeError when a row is larger than LARGEST_ROW_BYTES, with nothing written
+   */
+  write(changes: readonly Change<V>[]): Promise<void>
+}
+
+/** A fixed number of lanes, shared by the processes that ask for them: each is owned by one of them at a time. */
+export interface Lanes<V> {
+  /**
+   * Owns lanes until the signal aborts: runs `work` for each that falls to this process, once it is loaded, and again when
+   * it comes back after a loss. `work` has to resolve soon after `lane.lost`, and when the caller wants to stop: the lanes
+   * are given up when the signal has aborted and all of `work` has resolved. Of several calls in one process one owns at
+   * a time. Ends too when the log is closed.
+   * @throws what `work` throws, when all of `work` has ended and every lane was given up; BridgeError `log_damaged`
+   */
+  own(work: (lane: Lane<V>) => Promise<void>, signal: AbortSignal): Promise<void>
+}
+
+/** Records that follow one another, and where reading goes on after them. */
+export interface JournalBatch<V> {
+  records: V[]
+  /** Opaque; of this journal only. */
+  position: string
+}
+
+/** Records of all processes in one order, kept for a time. Values are JSON. */
+export interface Journal<V> {
+  /**
+   * Durable when it resolves, in this order, with nothing of this process in between.
+   * @throws BridgeError `log_unavailable`, within seconds, when it may or may not become durable; RangeError when a
+   * record is larger than LARGEST_ROW_BYTES, with nothing written
+   */
+  append(records: readonly V[]): Promise<void>
+  /**
+   * Every record after the position that is still kept (null: from the oldest on), then every new one, until the signal
+   * aborts or the log is closed. Records may outlive their time by as much as a tenth of it.
+   * @throws BridgeError `log_damaged` when a record cannot be read, or the position is none of a journal
+   */
+  read(after: string | null, signal: AbortSignal): AsyncIterable<JournalBatch<V>>
+}
+
 /** Most characters of a question, and of its answer. */
 export const LONGEST_QUESTION = 16 * 1024
 export const LONGEST_ANSWER = 8 * 1024 * 1024
@@ -231,6 +288,10 @@ export interface Log {
   announce?(value: Announcement): Promise<void>
   /** The table of that name. */
   table<V>(name: string): Table<V>
+  /** The lanes of that name. `count` is how many there are; it never changes for a name. */
+  lanes<V>(name: string, count: number): Lanes<V>
+  /** The journal of that name, whose records are kept for `retentionMs`. */
+  journal<V>(name: string, retentionMs: number): Journal<V>
   /** What other processes ask of the one that leads, and get for an answer. */
   readonly questions: Questions
   /** Releases everything. Later calls throw. Callable twice. */

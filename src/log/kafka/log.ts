@@ -224,6 +224,8 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       keepTables()
       return tables.table<V>(name)
     },
+    lanes: () => notYet('lanes'),
+    journal: () => notYet('journals'),
     questions: {
       async ask(question, signal) {
         open()
@@ -249,6 +251,10 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       await Promise.all(running)
     },
   }
+}
+
+function notYet(what: string): never {
+  throw new BridgeError('failed', `${what} are not on Kafka yet`)
 }
 
 const ignore = (): void => undefined

@@ -4,21 +4,28 @@
  */
 import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
+import { type Clock, systemClock } from '../../lifecycle/clock.ts'
 import { newEpoch } from '../epoch.ts'
+import { createLocalJournal } from '../local-journal.ts'
+import { createLocalLanes } from '../local-lanes.ts'
 import { createLocalQuestions } from '../local-questions.ts'
 import { createLocalWriter, fencedError } from '../local-writer.ts'
-import type { Log, RejectedItem, Table, WriterState } from '../log.ts'
+import type { Journal, Lanes, Log, RejectedItem, Table, WriterState } from '../log.ts'
 import { hashesWithin, REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
 import type { Seam } from '../seam.ts'
 import { unusedState } from '../state.ts'
 import { createWakeup, followStore } from '../wakeup.ts'
+import { createMemoryJournalStore, createMemoryLaneStore } from './lanes.ts'
 import { createMemoryTable } from './table.ts'
 
-/** An unused log. */
-export function createMemoryLog(options: { seam?: Seam } = {}): Log {
+/** An unused log. `clock` tells how old the records of its journals are. */
+export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): Log {
+  const { clock = systemClock } = options
   const events: Committed[] = []
   const rejected: RejectedItem[] = []
   const tables = new Map<string, Table<unknown>>()
+  const lanes = new Map<string, Lanes<unknown>>()
+  const journals = new Map<string, Journal<unknown>>()
   const wakeup = createWakeup()
   const closing = new AbortController()
   let state: WriterState | null = null
@@ -26,6 +33,7 @@ export function createMemoryLog(options: { seam?: Seam } = {}): Log {
   const open = (): void => {
     if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
   }
+  const life = { open, closed: closing.signal }
 
   return {
     kind: 'memory',
@@ -80,6 +88,19 @@ export function createMemoryLog(options: { seam?: Seam } = {}): Log {
       const table = tables.get(name) ?? createMemoryTable<unknown>(open, closing.signal)
       tables.set(name, table)
       return table as Table<V>
+    },
+    lanes<V>(name: string, count: number): Lanes<V> {
+      open()
+      const found = lanes.get(name) ?? createLocalLanes<unknown>(createMemoryLaneStore(), count, life)
+      lanes.set(name, found)
+      return found as Lanes<V>
+    },
+    journal<V>(name: string, retentionMs: number): Journal<V> {
+      open()
+      const found =
+        journals.get(name) ?? createLocalJournal(createMemoryJournalStore(clock, retentionMs), life)
+      journals.set(name, found)
+      return found as Journal<V>
     },
     questions: createLocalQuestions(open, closing.signal),
     async close() {

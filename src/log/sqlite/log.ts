@@ -9,14 +9,18 @@ import type { UpgradeProgress } from '../../archive/upgrade.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { newEpoch } from '../epoch.ts'
+import { createLocalJournal } from '../local-journal.ts'
+import { createLocalLanes } from '../local-lanes.ts'
 import { createLocalQuestions } from '../local-questions.ts'
 import { createLocalWriter, fencedError } from '../local-writer.ts'
-import type { Log, Table, Writer, WriterState } from '../log.ts'
+import type { Journal, Lanes, Log, Table, Writer, WriterState } from '../log.ts'
 import { hashesWithin, REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
 import type { Seam } from '../seam.ts'
 import { unusedState } from '../state.ts'
 import type { Wakeup } from '../wakeup.ts'
 import { createWakeup, followStore } from '../wakeup.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { createSqliteJournalStore, createSqliteLaneStore, ensureLaneTables } from './lanes.ts'
 import type { Unlock } from './lock.ts'
 import { lockDirectory } from './lock.ts'
 import {
@@ -53,7 +57,8 @@ export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: A
     const { nativeKind, onUpgrade } = options
     archive = openArchive({ path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) })
     ensureLogTables(archive.db)
-    return { log: logOver(archive, unlock, options.seam), archive }
+    ensureLaneTables(archive.db)
+    return { log: logOver(archive, unlock, options), archive }
   } catch (error) {
     archive?.close()
     unlock()
@@ -61,14 +66,18 @@ export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: A
   }
 }
 
-function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log {
+function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOptions): Log {
   const { db } = archive
+  const commits = createGroupCommit(db, clock)
   const wakeup = createWakeup()
   const closing = new AbortController()
   const tables = new Map<string, Table<unknown>>()
+  const lanes = new Map<string, Lanes<unknown>>()
+  const journals = new Map<string, Journal<unknown>>()
   const open = (): void => {
     if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
   }
+  const life = { open, closed: closing.signal }
   return {
     kind: 'embedded',
     async campaign(signal) {
@@ -110,9 +119,23 @@ function logOver(archive: Archive, unlock: Unlock, seam: Seam | undefined): Log 
       tables.set(name, table)
       return table as Table<V>
     },
+    lanes<V>(name: string, count: number): Lanes<V> {
+      open()
+      const found = lanes.get(name) ?? createLocalLanes(createSqliteLaneStore(db, commits, name), count, life)
+      lanes.set(name, found)
+      return found as Lanes<V>
+    },
+    journal<V>(name: string, retentionMs: number): Journal<V> {
+      open()
+      const store = createSqliteJournalStore({ db, commits, clock }, name, retentionMs)
+      const found = journals.get(name) ?? createLocalJournal(store, life)
+      journals.set(name, found)
+      return found as Journal<V>
+    },
     questions: createLocalQuestions(open, closing.signal),
     async close() {
       closing.abort()
+      commits.flush()
       archive.close()
       unlock()
     },

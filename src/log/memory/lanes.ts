@@ -1,0 +1,40 @@
+/** Rows of lanes and records of a journal in memory, as JSON texts, so that nobody changes a stored value by holding it. */
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { JournalRow, JournalStore } from '../local-journal.ts'
+import type { LaneStore } from '../local-lanes.ts'
+
+/** Empty lanes. */
+export function createMemoryLaneStore(): LaneStore {
+  const lanes = new Map<number, Map<string, string>>()
+  return {
+    load: (lane) => lanes.get(lane) ?? [],
+    async write(lane, changes) {
+      const rows = lanes.get(lane) ?? new Map<string, string>()
+      lanes.set(lane, rows)
+      for (const { key, text } of changes) {
+        if (text === null) rows.delete(key)
+        else rows.set(key, text)
+      }
+    },
+  }
+}
+
+/** An empty journal whose records are kept for `retentionMs`. */
+export function createMemoryJournalStore(clock: Clock, retentionMs: number): JournalStore {
+  const rows: (JournalRow & { atMs: number })[] = []
+  let lastId = 0
+  const drop = (): void => {
+    const oldestMs = clock.now() - retentionMs
+    while ((rows[0]?.atMs ?? oldestMs) < oldestMs) rows.shift()
+  }
+  return {
+    async append(texts) {
+      for (const text of texts) rows.push({ id: ++lastId, text, atMs: clock.now() })
+      drop()
+    },
+    read(after, limit) {
+      drop()
+      return rows.filter(({ id }) => id > after).slice(0, limit)
+    },
+  }
+}
