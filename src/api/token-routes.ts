@@ -10,7 +10,7 @@ import { HttpProblem } from '../http/problem.ts'
 import { type Call, type Route, sendJson } from '../http/route.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
-import { isTokenId } from '../registry/token-text.ts'
+import { isId } from '../registry/ids.ts'
 import { MAX_TOKENS_PER_TENANT, type NewToken, type Token, type Tokens } from '../registry/tokens.ts'
 import { MAX_TOKEN_BODY_BYTES, readTokenRequest, tokenMembers } from './token-request.ts'
 
@@ -100,7 +100,7 @@ async function list({ url, caller, response }: Call, tokens: Tokens): Promise<vo
   const query = openQuery(url, ['after', 'limit'])
   const after = query.text('after')
   const limit = query.integer('limit', LIMIT)
-  if (after !== null && !isTokenId(after)) query.refuse('after', 'is no `next` of this list')
+  if (after !== null && !isId('tok', after)) query.refuse('after', 'is no `next` of this list')
   query.check()
   if (!tokens.isLoaded) throw tokensLoading()
   const tenant = caller.seesAllTenants ? null : caller.tenant

@@ -4,8 +4,8 @@
  */
 import type { FieldError } from '../errors.ts'
 import { knownFcaCodes, knownNativeCodes } from './categories.ts'
-import type { Importance, PlainFilter } from './filter.ts'
-import { eventKinds, importances, matchModes } from './filter.ts'
+import type { Importance, PlainFilter, WebhookKind } from './filter.ts'
+import { importances, matchModes } from './filter.ts'
 import { didYouMean } from './near.ts'
 import { presetNames } from './presets.ts'
 
@@ -26,6 +26,8 @@ export const plainFieldNames = [
 
 /** What the reading of one filter has met so far, `exclude` and `filters` included. */
 export interface Reading {
+  /** What `types` may name. */
+  kinds: readonly WebhookKind[]
   errors: FieldError[]
   identifiers: number
   codes: number
@@ -114,7 +116,7 @@ function readField(
       return
     case 'types':
       filter.types = readList(value, at, reading, (member, place) =>
-        readWord(member, place, eventKinds, reading),
+        readWord(member, place, reading.kinds, reading),
       )
       return
     case 'match': {

@@ -4,7 +4,8 @@
  */
 import type { FieldError } from '../errors.ts'
 import { BridgeError } from '../errors.ts'
-import type { Filter, PlainFilter } from './filter.ts'
+import type { Filter, PlainFilter, WebhookKind } from './filter.ts'
+import { eventKinds } from './filter.ts'
 import type { Fields, Reading } from './filter-fields.ts'
 import {
   fieldName,
@@ -28,10 +29,11 @@ const nestingNames: readonly string[] = ['exclude', 'filters']
 /**
  * Reads a filter's JSON form.
  * @param at name of the field that holds it, put before the names in errors, e.g. `filter`; empty for none
+ * @param kinds what `types` may name: more for a webhook (`webhookKinds`) than for who reads the log
  * @throws BridgeError `filter_invalid` with each wrong field (at most 20 of them)
  */
-export function parseFilter(value: unknown, at = ''): Filter {
-  const reading: Reading = { errors: [], identifiers: 0, codes: 0 }
+export function parseFilter(value: unknown, at = '', kinds: readonly WebhookKind[] = eventKinds): Filter {
+  const reading: Reading = { kinds, errors: [], identifiers: 0, codes: 0 }
   const filter = readFilter(value, at, reading)
   refuseTooMany(reading.identifiers, IDENTIFIER_LIMIT, 'identifiers', at, reading)
   refuseTooMany(reading.codes, CODE_LIMIT, 'category codes', at, reading)

@@ -17,7 +17,11 @@ export type Importance = (typeof importances)[number]
 
 /** What an event is to a filter. */
 export const eventKinds = ['published', 'amended', 'gap'] as const
-export type EventKind = (typeof eventKinds)[number]
+
+/** What the filter of a webhook may name besides: an event that is sent to webhooks alone, and is of no log. */
+export const webhookKinds = [...eventKinds, 'webhook.disabled'] as const
+/** One of them. */
+export type WebhookKind = (typeof webhookKinds)[number]
 
 /** Fields that are ANDed; inside a list, any member does. A field left out asks nothing. Lists are never empty. */
 export interface PlainFilter {
@@ -34,7 +38,8 @@ export interface PlainFilter {
   /** Part of the headline, lower case, 2–200 characters. */
   q?: string
   hasSymbol?: boolean
-  types?: readonly EventKind[]
+  /** Of a stream or pull reader never more than `eventKinds`. */
+  types?: readonly WebhookKind[]
   preset?: PresetName
 }
 

@@ -103,6 +103,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'path',
   'tenant',
   'tokenId',
+  'endpointId',
   'scopes',
   'by',
   'transport',

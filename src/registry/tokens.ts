@@ -8,8 +8,10 @@ import type { Clock } from '../lifecycle/clock.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Change, Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
+import { createAwaitedChanges } from './awaited-changes.ts'
+import { newId } from './ids.ts'
 import { type Row, readRow, TOKENS_TABLE, type TokenRow, usedToken } from './token-rows.ts'
-import { newTokenId, newTokenText, tokenHash } from './token-text.ts'
+import { newTokenText, tokenHash } from './token-text.ts'
 import { createTokenUses } from './token-uses.ts'
 
 /** Most tokens of a tenant, expired ones among them, and of all tenants together. */
@@ -72,9 +74,8 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
   let inOrder: string[] | null = null
   let isLoaded = false
   let cancelExpiry = (): void => {}
-  /** Who waits until this node has seen a change of that id. */
-  const awaited = new Map<string, PromiseWithResolvers<void>>()
   const stopped = new AbortController()
+  const awaited = createAwaitedChanges(stopped.signal)
   /** One creation after the other, so that the limits hold. */
   let creations: Promise<unknown> = Promise.resolve()
 
@@ -120,7 +121,7 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
       remove(key)
       uses.forget(key, false)
     }
-    awaited.get(key)?.resolve()
+    awaited.seen(key)
   }
   /** Ends what has expired and comes back for the next. */
   const watchExpiry = (): void => {
@@ -137,17 +138,6 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
         ? () => {}
         : clock.after(Math.min(delayMs, LOOK_AGAIN_MS), watchExpiry)
   }
-  /** Resolves when a change of that id is seen here after this write, or this node stops. */
-  const seen = async (id: string, write: () => Promise<void>): Promise<void> => {
-    const change = awaited.get(id) ?? Promise.withResolvers<void>()
-    awaited.set(id, change)
-    try {
-      await write()
-      if (!stopped.signal.aborted) await change.promise
-    } finally {
-      awaited.delete(id)
-    }
-  }
   const shown = ({ id, row }: Entry): Token => {
     const { tenant, scopes, name, expiresAtMs, createdAtMs } = row
     return { id, tenant, scopes, name, expiresAtMs, createdAtMs, lastUsedMs: uses.lastHourMs(id) }
@@ -157,7 +147,7 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
     if ((perTenant.get(wanted.tenant) ?? 0) >= MAX_TOKENS_PER_TENANT) return 'tenant_full'
     const text = newTokenText()
     const createdAtMs = clock.now()
-    const id = newTokenId(createdAtMs)
+    const id = newId('tok', createdAtMs)
     const { tenant, scopes, name, expiresAtMs } = wanted
     const row: TokenRow = {
       kind: 'token',
@@ -168,7 +158,7 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
       expiresAtMs,
       createdAtMs,
     }
-    await seen(id, () => table.put(id, row))
+    await awaited.write(id, () => table.put(id, row))
     return { token: { id, tenant, scopes, name, expiresAtMs, createdAtMs, lastUsedMs: null }, text }
   }
 
@@ -194,7 +184,7 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
       return entry === undefined ? null : shown(entry)
     },
     async delete(id) {
-      await seen(id, () => table.delete(id))
+      await awaited.write(id, () => table.delete(id))
       uses.forget(id, true)
     },
     list({ tenant, after, limit }) {
@@ -209,11 +199,7 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
       return tokens
     },
     async run(signal) {
-      const stop = (): void => {
-        stopped.abort()
-        for (const { resolve } of awaited.values()) resolve()
-      }
-      signal.addEventListener('abort', stop, { once: true })
+      signal.addEventListener('abort', () => stopped.abort(), { once: true })
       const reader = {
         onChange: apply,
         onLoaded() {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { webhookKinds } from '../../src/core/filter.ts'
 import { CODE_LIMIT, IDENTIFIER_LIMIT, MEMBER_LIMIT, parseFilter } from '../../src/core/filter-parse.ts'
 import { isBridgeError } from '../../src/errors.ts'
 import { someFilter } from './filter-samples.ts'
@@ -89,6 +90,14 @@ describe('what is accepted', () => {
     expect(refusals({ match: 'related', q: 'offer' })).toBeNull()
     expect(refusals({ match: 'exact' })).toBeNull()
   })
+})
+
+test('the kind of event that only webhooks get is taken for webhooks alone, wherever types may stand', () => {
+  const wanted = { types: ['webhook.disabled'] }
+  expect(parseFilter(wanted, 'filter', webhookKinds)).toEqual(wanted)
+  expect(parseFilter({ filters: [wanted] }, 'filter', webhookKinds)).toEqual({ filters: [wanted] })
+  expect(refusals(wanted)?.['types[0]']).toMatch(/not one of published, amended, gap$/)
+  expect(refusals({ exclude: wanted })?.['exclude.types[0]']).toMatch(/not one of/)
 })
 
 describe('what is refused, and how it is said', () => {

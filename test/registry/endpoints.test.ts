@@ -1,0 +1,261 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
+import { MAX_ENDPOINT_BYTES_PER_TENANT, MAX_ENDPOINTS_PER_TENANT } from '../../src/registry/endpoint-room.ts'
+import { ENDPOINTS_TABLE, type EndpointRow } from '../../src/registry/endpoint-rows.ts'
+import { createEndpoints, type Endpoint, type Endpoints } from '../../src/registry/endpoints.ts'
+import { newId } from '../../src/registry/ids.ts'
+import { until } from '../support/api-server.ts'
+import { endpointNode as node, wantedEndpoint as wanted } from '../support/endpoints.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+async function made(endpoints: Endpoints, parts: Parameters<typeof wanted>[0] = {}): Promise<Endpoint> {
+  const result = await endpoints.create(wanted(parts))
+  if (typeof result === 'string') throw new Error(result)
+  return result
+}
+
+const everything = { tenant: null, after: '', limit: 100_000 }
+
+test('an endpoint is known as soon as it is made, changed or deleted; on every node that follows the log soon after', async () => {
+  const log = createMemoryLog()
+  const [first, second] = [await node(log), await node(log)]
+  const endpoint = await made(first.endpoints, { filter: { isins: ['GB00B03MLX29'], types: ['gap'] } })
+  expect(first.endpoints.get(endpoint.id)).toEqual(endpoint)
+  await until(() => second.endpoints.get(endpoint.id) !== null)
+  expect(second.endpoints.get(endpoint.id)).toEqual(endpoint)
+  const patched = await second.endpoints.update(endpoint.id, () => ({ url: 'https://other.example/' }))
+  expect(patched).toMatchObject({ id: endpoint.id, url: 'https://other.example/', filter: endpoint.filter })
+  expect(second.endpoints.get(endpoint.id)).toEqual(patched)
+  await until(() => first.endpoints.get(endpoint.id)?.url === 'https://other.example/')
+  expect(first.endpoints.get(endpoint.id)).toEqual(patched)
+  expect(await first.endpoints.delete(endpoint.id, () => {})).toBe(true)
+  expect(first.endpoints.get(endpoint.id)).toBeNull()
+  await until(() => second.endpoints.get(endpoint.id) === null)
+  expect(await second.endpoints.delete(endpoint.id, () => {})).toBe(false)
+  expect(await second.endpoints.update(endpoint.id, () => ({}))).toBe('unknown')
+})
+
+test('a version is that of a state: the same on all nodes and after a restart, another after every change', async () => {
+  const log = createMemoryLog()
+  const { endpoints } = await node(log)
+  const { id, version } = await made(endpoints)
+  expect((await node(log)).endpoints.get(id)?.version).toBe(version)
+  const versions = new Set([version])
+  for (const change of [
+    { url: 'https://b.example/' },
+    { status: 'paused' },
+    { headers: { a: '1' } },
+    { secrets: [{ wrapped: 'w2', untilMs: null }] },
+  ] as const) {
+    const now = await endpoints.update(id, () => change)
+    if (typeof now === 'string') throw new Error(now)
+    versions.add(now.version)
+  }
+  expect(versions.size).toBe(5)
+  const back = await endpoints.update(id, ({ version: seen }) => {
+    expect([...versions].at(-1)).toBe(seen)
+    return null
+  })
+  expect(back).toMatchObject({ version: [...versions].at(-1) })
+})
+
+test('changes of one endpoint on a node follow one another: each sees what the one before left', async () => {
+  const { endpoints } = await node(createMemoryLog())
+  const { id } = await made(endpoints)
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      endpoints.update(id, ({ headers }) => ({ headers: { ...headers, [`h${index}`]: '1' } })),
+    ),
+  )
+  expect(Object.keys(endpoints.get(id)?.headers ?? {})).toHaveLength(20)
+})
+
+test('a change that throws changes nothing, and the next one goes through', async () => {
+  const { endpoints } = await node(createMemoryLog())
+  const { id, version } = await made(endpoints)
+  const refusal = new Error('other version')
+  const refuse = (): never => {
+    throw refusal
+  }
+  await expect(endpoints.update(id, refuse)).rejects.toBe(refusal)
+  await expect(endpoints.delete(id, refuse)).rejects.toBe(refusal)
+  expect(endpoints.get(id)?.version).toBe(version)
+  expect(await endpoints.update(id, () => ({ status: 'paused' }))).toMatchObject({ status: 'paused' })
+})
+
+test('who delivers disables an endpoint once, with the reason; one that is gone is no fault', async () => {
+  const { endpoints } = await node(createMemoryLog())
+  const { id } = await made(endpoints)
+  await endpoints.disable(id, 'gone')
+  await endpoints.disable(id, 'failing')
+  expect(endpoints.get(id)).toMatchObject({ status: 'disabled', disabledReason: 'gone' })
+  await endpoints.disable(newId('ep', 1), 'gone')
+})
+
+test('an endpoint that was deleted stays deleted, though a node that had not heard of it changes it later', async () => {
+  const log = createMemoryLog()
+  const { endpoints } = await node(log)
+  const { id } = await made(endpoints)
+  const table = log.table<EndpointRow>(ENDPOINTS_TABLE)
+  const row = (await table.load()).get(id)
+  if (row === undefined) throw new Error('no row')
+  await endpoints.delete(id, () => {})
+  await table.put(id, { ...row, url: 'https://late.example/' })
+  await until(async () => (await table.load()).size === 0)
+  expect(endpoints.get(id)).toBeNull()
+})
+
+test('who follows the changes hears of every endpoint first, and then of each that came, changed or went', async () => {
+  const log = createMemoryLog()
+  const first = await node(log)
+  const old = await made(first.endpoints)
+  const { logger } = keepingLogger()
+  const second = createEndpoints({ log, clock: createManualClock(), logger })
+  const stop = new AbortController()
+  const heard: string[] = []
+  const following = (async () => {
+    for await (const ids of second.changes(stop.signal)) heard.push(...ids)
+  })()
+  const running = second.run(stop.signal)
+  await until(() => heard.includes(old.id))
+  const fresh = await made(first.endpoints)
+  await until(() => heard.includes(fresh.id))
+  expect(second.get(fresh.id)).toEqual(fresh)
+  heard.length = 0
+  await first.endpoints.delete(old.id, () => {})
+  await until(() => heard.includes(old.id))
+  expect([second.get(old.id), second.all()]).toEqual([null, [fresh]])
+  stop.abort()
+  await Promise.all([following, running])
+})
+
+test('a tenant has its limit, whoever asks at the same time; a deleted endpoint makes room', async () => {
+  const { endpoints } = await node(createMemoryLog())
+  const asked = Array.from({ length: MAX_ENDPOINTS_PER_TENANT + 3 }, () => endpoints.create(wanted()))
+  const results = await Promise.all(asked)
+  expect(results.filter((result) => result === 'tenant_full')).toHaveLength(3)
+  expect(typeof (await endpoints.create(wanted({ tenant: 'other' })))).toBe('object')
+  const [endpoint] = endpoints.list({ tenant: 'desk', after: '', limit: 1 })
+  await endpoints.delete(endpoint?.id ?? '', () => {})
+  expect(typeof (await endpoints.create(wanted()))).toBe('object')
+})
+
+test('a tenant has its limit of bytes too: what would exceed it is refused, what makes room never is', async () => {
+  const { endpoints } = await node(createMemoryLog())
+  const description = 'x'.repeat(MAX_ENDPOINT_BYTES_PER_TENANT / 4)
+  const ids: string[] = []
+  for (let count = 0; count < 3; count += 1) ids.push((await made(endpoints, { description })).id)
+  expect(await endpoints.create(wanted({ description }))).toBe('tenant_full')
+  const small = await made(endpoints)
+  expect(await endpoints.update(small.id, () => ({ description }))).toBe('tenant_full')
+  expect(endpoints.get(small.id)).toEqual(small)
+  expect(await endpoints.update(ids[0] ?? '', () => ({ description: null }))).toMatchObject({
+    description: null,
+  })
+  expect(await endpoints.update(small.id, () => ({ description }))).toMatchObject({ description })
+})
+
+test('a row that is no endpoint is told and left out, alone or in the place of one that was', async () => {
+  const log = createMemoryLog()
+  const table = log.table<unknown>(ENDPOINTS_TABLE)
+  const first = await node(log)
+  const good = await made(first.endpoints)
+  const row = (await table.load()).get(good.id) as Record<string, unknown>
+  const wrong: Record<string, unknown> = {
+    null: null,
+    text: 'text',
+    list: [],
+    kind: { ...row, kind: 'robot' },
+    status: { ...row, status: 'asleep' },
+    filter: { ...row, filter: { isins: ['x'] } },
+    headers: { ...row, headers: { a: 1 } },
+    concurrency: { ...row, maxConcurrency: 65 },
+    fraction: { ...row, maxConcurrency: 1.5 },
+    rate: { ...row, rateLimit: 0 },
+    order: { ...row, order: 'chaos' },
+    secrets: { ...row, secrets: [] },
+    secret: { ...row, secrets: [{ wrapped: 'w', untilMs: 'soon' }] },
+    created: { ...row, createdAtMs: null },
+  }
+  for (const [id, value] of Object.entries(wrong)) await table.put(id, value)
+  const { endpoints, lines } = await node(log)
+  expect(endpoints.all()).toEqual([good])
+  const told = lines.filter(({ event }) => event === 'endpoints.unreadable')
+  expect(told.map(({ fields }) => fields?.endpointId).sort()).toEqual(
+    Object.keys(wrong)
+      .filter((id) => id !== 'null')
+      .sort(),
+  )
+  await table.put(good.id, wrong.status)
+  await until(() => endpoints.get(good.id) === null)
+  await table.put(good.id, { ...row, mood: 'of a newer version', disabledReason: 'of a newer version' })
+  await until(() => endpoints.get(good.id)?.disabledReason === 'of a newer version')
+})
+
+test('a stop lets go of who waits for a log that is away', async () => {
+  const whole = createMemoryLog()
+  const table = whole.table<EndpointRow>(ENDPOINTS_TABLE)
+  const unseen = { ...table, changes: () => ({ async *[Symbol.asyncIterator]() {} }) }
+  const { endpoints, stop } = await node({
+    ...whole,
+    table: <V>() => unseen as never as ReturnType<typeof whole.table<V>>,
+  })
+  const id = newId('ep', 0)
+  const waiting = endpoints.create(wanted({ id }))
+  await until(async () => (await table.load()).size === 1)
+  stop.abort()
+  expect(await waiting).toMatchObject({ id })
+})
+
+test('through any making, changing and deleting, a node and one that starts later agree with the naive list', async () => {
+  const step = fc.oneof(
+    fc.record({ tenant: fc.constantFrom('a', 'b') }),
+    fc.record({ of: fc.nat(20), maxConcurrency: fc.integer({ min: 1, max: 64 }) }),
+    fc.record({ deletes: fc.nat(20) }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const log = createMemoryLog()
+      const first = await node(log)
+      const { clock, endpoints } = first
+      const naive = new Map<string, { tenant: string; maxConcurrency: number }>()
+      const chosen = (place: number) => [...naive.keys()][place % Math.max(1, naive.size)] ?? ''
+      for (const action of steps) {
+        if ('deletes' in action) {
+          const id = chosen(action.deletes)
+          expect(await endpoints.delete(id, () => {})).toBe(naive.delete(id))
+        } else if ('of' in action) {
+          const { maxConcurrency } = action
+          const entry = naive.get(chosen(action.of))
+          await endpoints.update(chosen(action.of), () => ({ maxConcurrency }))
+          if (entry !== undefined) entry.maxConcurrency = maxConcurrency
+        } else {
+          clock.advance(1)
+          const { id } = await made(endpoints, { ...action, id: newId('ep', clock.now()) })
+          naive.set(id, { tenant: action.tenant, maxConcurrency: 8 })
+        }
+      }
+      const later = await node(log, clock)
+      for (const { endpoints: each } of [first, later]) {
+        for (const tenant of ['a', 'b', null]) {
+          const of = [...naive].filter(([, entry]) => tenant === null || entry.tenant === tenant)
+          const pages: Endpoint[] = []
+          for (;;) {
+            const page = each.list({ tenant, after: pages.at(-1)?.id ?? '', limit: 3 })
+            pages.push(...page)
+            if (page.length < 3) break
+          }
+          expect(pages.map(({ id, maxConcurrency }) => [id, maxConcurrency])).toEqual(
+            of.map(([id, { maxConcurrency }]) => [id, maxConcurrency]),
+          )
+        }
+        expect(each.all()).toHaveLength(each.list(everything).length)
+      }
+      first.stop.abort()
+      later.stop.abort()
+    }),
+    { numRuns: 40 },
+  )
+})
