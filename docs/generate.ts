@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { disclosuresRoute } from '../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../src/api/filter-test-route.ts'
+import { openApiRoute } from '../src/api/openapi-route.ts'
 import { reportRoute } from '../src/api/report-route.ts'
 import { statusRoute } from '../src/api/status-route.ts'
 import { tokenRoutes } from '../src/api/token-routes.ts'
@@ -16,7 +17,7 @@ import { createFeed } from '../src/feed/feed.ts'
 import { MAX_BODY_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
 import { opsPaths } from '../src/http/ops.ts'
 import { problemCodes } from '../src/http/problem.ts'
-import type { Route, RouteBody } from '../src/http/route.ts'
+import { type AnyRoute, meaningOf, type RouteBody } from '../src/http/route.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { createMemoryLog } from '../src/log/memory/log.ts'
 import { createLogger } from '../src/obs/logger.ts'
@@ -86,11 +87,11 @@ function httpPage(): string {
   ])
   return page(
     'HTTP API',
-    'Send `Authorization: Bearer <token>` with every request; `BRIDGE_ADMIN_TOKEN` is the first token, and makes the',
-    'others: [tokens.md](tokens.md). How to read, resume and handle gaps: [streams.md](streams.md). A path with GET',
-    'takes HEAD too; POST and PATCH take a JSON object with `Content-Type: application/json`, or no body where none is',
-    'described. Unknown parameters and members are refused with the near match, and so is a name that stands twice in',
-    'one object.',
+    'Send `Authorization: Bearer <token>` with every request but those that are open; `BRIDGE_ADMIN_TOKEN` is the first',
+    'token, and makes the others: [tokens.md](tokens.md). How to read, resume and handle gaps: [streams.md](streams.md).',
+    'A path with GET takes HEAD too; POST and PATCH take a JSON object with `Content-Type: application/json`, or no body',
+    'where none is described. Unknown parameters and members are refused with the near match, and so is a name that',
+    'stands twice in one object. For tools, the same stands in `/openapi.json`.',
     'The upstream API below `/v2` has rules of its own: [mirror.md](mirror.md).',
     '',
     ...documentedRoutes().flatMap(routeSection),
@@ -115,16 +116,24 @@ function httpPage(): string {
   )
 }
 
+function accessOf({ scope }: AnyRoute): string {
+  if (scope === 'open') return 'Open to everybody'
+  return scope === null ? 'Any valid token' : `Scope \`${scope}\``
+}
+
 function bodyTable({ members, maxBytes }: RouteBody): string[] {
-  const rows = Object.entries(members).map(([name, meaning]) => [`\`${name}\``, meaning])
+  const rows = Object.entries(members).map(([name, described]) => [`\`${name}\``, meaningOf(described)])
   return [`Body, at most ${maxBytes / 1024} KB:`, '', ...table(['Member', 'Meaning'], rows), '']
 }
 
-function routeSection(route: Route): string[] {
-  const parameters = Object.entries(route.parameters).map(([name, meaning]) => [`\`${name}\``, meaning])
+function routeSection(route: AnyRoute): string[] {
+  const parameters = Object.entries(route.parameters).map(([name, described]) => [
+    `\`${name}\``,
+    meaningOf(described),
+  ])
   return [
     `## \`${route.method} ${route.path}\``,
-    `${route.summary} ${route.scope === null ? 'Any valid token' : `Scope \`${route.scope}\``}.`,
+    `${route.summary} ${accessOf(route)}.`,
     '',
     ...(parameters.length === 0
       ? []
@@ -142,7 +151,7 @@ function routeSection(route: Route): string[] {
 }
 
 /** The routes of all roles, over an empty store. */
-function documentedRoutes(): Route[] {
+export function documentedRoutes(): AnyRoute[] {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
   const reader = createReader(archive, createTail(0), systemClock)
   const feed = createFeed({
@@ -170,6 +179,7 @@ function documentedRoutes(): Route[] {
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     status,
     reportRoute({ last: () => null }),
+    openApiRoute({ routes: [], mirror: { prefix: '', routes: [] } }),
   ]
 }
 

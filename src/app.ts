@@ -11,6 +11,7 @@ import { fundRoutes } from './api/mirror/fund-routes.ts'
 import { referenceRoutes } from './api/mirror/reference-routes.ts'
 import type { MirrorRoute } from './api/mirror/route.ts'
 import { bridgeMirror } from './api/mirror-router.ts'
+import { openApiRoute } from './api/openapi-route.ts'
 import { reportRoute } from './api/report-route.ts'
 import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
@@ -27,7 +28,7 @@ import { createApp, type Mount } from './http/app.ts'
 import { adminAuthenticate, eitherAuthenticate } from './http/auth.ts'
 import { type Listener, listen } from './http/listener.ts'
 import { createOpsApp } from './http/ops.ts'
-import type { Route } from './http/route.ts'
+import type { AnyRoute } from './http/route.ts'
 import { createIngest } from './ingest/ingest.ts'
 import type { Chance, Clock } from './lifecycle/clock.ts'
 import { createReleaseStack } from './lifecycle/release-stack.ts'
@@ -41,6 +42,9 @@ import { loadCalendar } from './settings/calendar-file.ts'
 import type { Settings } from './settings/settings.ts'
 import { createStatus, createUpstreamStatus } from './status.ts'
 import { VERSION } from './version.ts'
+
+/** Where the upstream API stands. */
+const MIRROR_PREFIX = '/v2'
 
 /** The ready line of contract §2. */
 export interface ReadyLine {
@@ -161,8 +165,10 @@ async function buildApp(
   const readsTokens = settings.roles.some((role) => role !== 'poller')
   if (readsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
   const authenticate = eitherAuthenticate(adminAuthenticate(settings.adminToken ?? ''), tokens.authenticate)
-  const routes: Route[] = []
+  const routes: AnyRoute[] = []
   const mounts: Mount[] = []
+  /** What `/v2` serves, resource by resource. */
+  const mirrored: MirrorRoute[] = []
   if (settings.roles.includes('api')) {
     const days = createDayCopy(log.table(DAYS_TABLE))
     roles.push({ name: 'reports', run: (signal) => days.run(signal) })
@@ -175,9 +181,8 @@ async function buildApp(
     )
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
-    /** What `/v2` serves, resource by resource. */
     const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()
-    const mirrored: MirrorRoute[] = [
+    mirrored.push(
       ...copiedItemRoutes({
         items: archiveItems(archive, clock),
         copy: follower.copy,
@@ -188,8 +193,8 @@ async function buildApp(
       ...fundRoutes(
         settings.gatewayUnits === 0 ? fundsOff : createFundGateway({ questions: log.questions, clock }),
       ),
-    ]
-    mounts.push({ prefix: '/v2', handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
+    )
+    mounts.push({ prefix: MIRROR_PREFIX, handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
   }
   const feed = settings.roles.includes('feed')
     ? createFeed({
@@ -205,6 +210,10 @@ async function buildApp(
       })
     : null
   if (feed !== null) routes.push(...feed.routes)
+  // The last one: it describes all others.
+  if (settings.roles.includes('api')) {
+    routes.push(openApiRoute({ routes, mirror: { prefix: MIRROR_PREFIX, routes: mirrored } }))
+  }
 
   const publicListener = await listen(
     createApp({

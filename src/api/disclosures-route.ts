@@ -10,12 +10,12 @@ import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { tooOld } from '../http/cursor-too-old.ts'
 import { openQuery } from '../http/parameters.ts'
 import { type Route, sendJson } from '../http/route.ts'
+import { flag, list, object, ranged, ref, text } from '../http/schemas/json-schema.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
 import { eventList } from './event-list.ts'
 
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1000
-const MAX_WAIT_SECONDS = 30
+const LIMIT = { low: 1, high: 1000, otherwise: 100 }
+const WAIT_SECONDS = { low: 0, high: 30, otherwise: 0 }
 /** Longest reading for one answer: a filter that matches little gets a page early, with `more`. */
 const READ_BUDGET_MS = 2000
 
@@ -43,6 +43,14 @@ interface Wanted {
   signal: AbortSignal
 }
 
+const pageSchema = object({
+  data: list(ref('Event'), {
+    description: 'In the order of the log; gaps are among them whatever the filter.',
+  }),
+  cursor: text('Where reading stopped, also when nothing matched: the next `after`.'),
+  more: flag('Whether the log goes on past it.'),
+})
+
 /** The route. */
 export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions): Route {
   return {
@@ -53,15 +61,23 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
     takesFilter: true,
     parameters: {
       after: 'Cursor of an event or answer; without it from the earliest.',
-      limit: `Most events, 1–${MAX_LIMIT}, default ${DEFAULT_LIMIT}.`,
-      wait: `Seconds to wait for a matching event where there is none yet, 0–${MAX_WAIT_SECONDS}, default 0.`,
+      limit: {
+        meaning: `Most events, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+        schema: ranged(LIMIT),
+      },
+      wait: {
+        meaning: `Seconds to wait for a matching event where there is none yet, ${WAIT_SECONDS.low}–${WAIT_SECONDS.high}, default ${WAIT_SECONDS.otherwise}.`,
+        schema: ranged(WAIT_SECONDS),
+      },
     },
+    answers: { 200: { meaning: 'A page of the log.', schema: pageSchema } },
+    problems: ['cursor_invalid', 'cursor_too_old'],
     async handle({ url, response, caller, gone }) {
       const query = openQuery(url, ['after', 'limit', 'wait', ...FILTER_PARAMETERS])
       const filter = parseFilterQuery(query.params)
       const after = query.text('after')
-      const limit = query.integer('limit', { low: 1, high: MAX_LIMIT, otherwise: DEFAULT_LIMIT })
-      const wait = query.integer('wait', { low: 0, high: MAX_WAIT_SECONDS, otherwise: 0 })
+      const limit = query.integer('limit', LIMIT)
+      const wait = query.integer('wait', WAIT_SECONDS)
       query.check()
       refuseWhileFilling(reader.copy)
       const start = startOf(reader, after, clock.now())

@@ -11,6 +11,7 @@ import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { openMembers } from '../http/members.ts'
 import { openQuery } from '../http/parameters.ts'
 import { type Route, sendJson } from '../http/route.ts'
+import { list, object, ranged, ref, text, whole } from '../http/schemas/json-schema.ts'
 import { eventList } from './event-list.ts'
 
 const LAST = { low: 1, high: 100_000, otherwise: 1000 }
@@ -21,6 +22,16 @@ const MAX_BODY_BYTES = 256 * 1024
 const WINDOW = 1000
 /** Most JSON of events in one answer; of larger ones fewer are shown. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+
+const trialSchema = object({
+  tested: whole('Disclosures looked at.'),
+  matched: whole('Of these, those that the filter matched.'),
+  gaps: whole('Gap events among the last events; they reach every stream reader, so they are no match.'),
+  filter: ref('Filter'),
+  from: text('Cursor before the first event looked at.'),
+  to: text('Cursor of the last one.'),
+  data: list(ref('Event'), { description: 'The newest that match, oldest first.' }),
+})
 
 /** The route. */
 export function filterTestRoute(reader: Reader): Route {
@@ -34,11 +45,23 @@ export function filterTestRoute(reader: Reader): Route {
     body: {
       maxBytes: MAX_BODY_BYTES,
       members: {
-        filter: 'The filter in its JSON form, see [filters.md](filters.md); required.',
-        last: `How many of the last events to look at, 1–${LAST.high}, default ${LAST.otherwise}.`,
-        limit: `Most events in \`data\`, the newest that match, 1–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+        filter: {
+          meaning: 'The filter in its JSON form, see [filters.md](filters.md).',
+          schema: ref('Filter'),
+          required: true,
+        },
+        last: {
+          meaning: `How many of the last events to look at, ${LAST.low}–${LAST.high}, default ${LAST.otherwise}.`,
+          schema: ranged(LAST),
+        },
+        limit: {
+          meaning: `Most events in \`data\`, the newest that match, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+          schema: ranged(LIMIT),
+        },
       },
     },
+    answers: { 200: { meaning: 'What the filter did to the last events.', schema: trialSchema } },
+    problems: ['filter_invalid'],
     async handle({ url, body, response, gone }) {
       openQuery(url, []).check()
       const members = openMembers(body, ['filter', 'last', 'limit'])

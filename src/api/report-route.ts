@@ -6,10 +6,11 @@ import type { DayCopy } from '../archive/days.ts'
 import { openQuery } from '../http/parameters.ts'
 import { retryLater } from '../http/problem.ts'
 import { type Route, sendJson } from '../http/route.ts'
+import { list, object, ranged } from '../http/schemas/json-schema.ts'
+import { daySchema } from './report-schema.ts'
 
-const DEFAULT_DAYS = 14
-/** As many as are kept. */
-const MOST_DAYS = 400
+/** The most are as many as are kept. */
+const DAYS = { low: 1, high: 400, otherwise: 14 }
 
 /** The route over this node's copy of the reports. */
 export function reportRoute(days: Pick<DayCopy, 'last'>): Route {
@@ -19,10 +20,16 @@ export function reportRoute(days: Pick<DayCopy, 'last'>): Route {
     scope: null,
     summary:
       'The last London days, oldest first, as the leader last wrote them (today at most a minute ago): `{data: [{date, polled, filled, swept, backfilled, amended, rejected, gapsLeft, eodSeen, walk, walkedAt, since, units}]}`. What each figure counts: [operating.md](operating.md#was-anything-missing-yesterday).',
-    parameters: { days: `How many, 1–${MOST_DAYS}, default ${DEFAULT_DAYS}.` },
+    parameters: {
+      days: {
+        meaning: `How many, ${DAYS.low}–${DAYS.high}, default ${DAYS.otherwise}.`,
+        schema: ranged(DAYS),
+      },
+    },
+    answers: { 200: { meaning: 'The days.', schema: object({ data: list(daySchema) }) } },
     async handle({ url, response }) {
       const query = openQuery(url, ['days'])
-      const count = query.integer('days', { low: 1, high: MOST_DAYS, otherwise: DEFAULT_DAYS })
+      const count = query.integer('days', DAYS)
       query.check()
       const data = days.last(count)
       if (data === null) throw retryLater('unavailable', 'this node has not read the reports yet')

@@ -7,6 +7,8 @@ import { didYouMean } from '../core/near.ts'
 import { BridgeError } from '../errors.ts'
 import { type Scope, scopes } from '../http/auth.ts'
 import { type Members, openMembers } from '../http/members.ts'
+import type { Described } from '../http/route.ts'
+import { list } from '../http/schemas/json-schema.ts'
 import type { NewToken } from '../registry/tokens.ts'
 
 /** Largest body, bytes. */
@@ -18,13 +20,27 @@ const TENANT = /^[a-z0-9][a-z0-9._-]{0,62}$/
 
 /** The members with their meanings, for the docs. */
 export const tokenMembers = {
-  tenant:
-    'Whose token it is: 1–63 of `a–z`, `0–9`, `.`, `_`, `-`, the first a letter or digit; required. Only `BRIDGE_ADMIN_TOKEN` makes tokens of other tenants than its own.',
-  scopes: `What it may do: a list of ${scopes.map((scope) => `\`${scope}\``).join(', ')}, none that the caller lacks; required.`,
-  name: `What it is for, 1–${LONGEST_NAME} characters.`,
-  expiresAt:
-    'Time (UTC) from which it is no longer valid; not later than the caller’s own. Without it the token stays until it is deleted.',
-} as const
+  tenant: {
+    meaning:
+      'Whose token it is: 1–63 of `a–z`, `0–9`, `.`, `_`, `-`, the first a letter or digit. Only `BRIDGE_ADMIN_TOKEN` makes tokens of other tenants than its own.',
+    schema: { type: 'string', pattern: TENANT.source },
+    required: true,
+  },
+  scopes: {
+    meaning: `What it may do: a list of ${scopes.map((scope) => `\`${scope}\``).join(', ')}, none that the caller lacks.`,
+    schema: list({ type: 'string', enum: scopes }, { minItems: 1, maxItems: scopes.length }),
+    required: true,
+  },
+  name: {
+    meaning: `What it is for, 1–${LONGEST_NAME} characters.`,
+    schema: { type: 'string', minLength: 1, maxLength: LONGEST_NAME },
+  },
+  expiresAt: {
+    meaning:
+      'Time (UTC) from which it is no longer valid; not later than the caller’s own. Without it the token stays until it is deleted.',
+    schema: { type: 'string' },
+  },
+} as const satisfies Record<string, Described>
 
 /**
  * The token that a body asks for.

@@ -8,11 +8,13 @@ import { type Caller, tokensLoading } from '../http/auth.ts'
 import { openQuery } from '../http/parameters.ts'
 import { HttpProblem } from '../http/problem.ts'
 import { type Call, type Route, sendJson } from '../http/route.ts'
+import { ranged } from '../http/schemas/json-schema.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import { isId } from '../registry/ids.ts'
 import { MAX_TOKENS_PER_TENANT, type NewToken, type Token, type Tokens } from '../registry/tokens.ts'
 import { MAX_TOKEN_BODY_BYTES, readTokenRequest, tokenMembers } from './token-request.ts'
+import { madeTokenSchema, tokenPageSchema } from './token-schema.ts'
 
 const PATH = '/v1/tokens'
 const LIMIT = { low: 1, high: 1000, otherwise: 100 }
@@ -36,6 +38,8 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
         `At most ${MAX_TOKENS_PER_TENANT} a tenant. See [tokens.md](tokens.md).`,
       parameters: {},
       body: { maxBytes: MAX_TOKEN_BODY_BYTES, members: tokenMembers },
+      answers: { 201: { meaning: 'The token, with its text.', schema: madeTokenSchema } },
+      problems: ['limit_reached'],
       handle: (call) => create(call, options),
     },
     {
@@ -46,8 +50,12 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
         'The tokens of the tenant, in the order of their creation: `{data: [{id, tenant, scopes, name, expiresAt, createdAt, lastUsed}], next}`.',
       parameters: {
         after: 'The `next` of the page before.',
-        limit: `Most tokens, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+        limit: {
+          meaning: `Most tokens, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+          schema: ranged(LIMIT),
+        },
       },
+      answers: { 200: { meaning: 'A page of tokens.', schema: tokenPageSchema } },
       handle: (call) => list(call, options.tokens),
     },
     {
@@ -56,6 +64,7 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
       scope: 'admin',
       summary: 'Deletes a token: 204. Within a second it is good on no node, and streams opened with it end.',
       parameters: {},
+      answers: { 204: { meaning: 'It is deleted.' } },
       handle: (call) => remove(call, options),
     },
   ]

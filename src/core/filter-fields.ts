@@ -41,7 +41,7 @@ export const MOST_ERRORS = 20
 /** Characters of a wrong value that an error repeats. */
 const LONGEST_ECHO = 40
 /** Shortest and longest `q`, in characters. */
-const Q_LENGTHS = [2, 200] as const
+export const Q_LENGTHS = [2, 200] as const
 
 const identifierRules = {
   isins: {

@@ -35,8 +35,21 @@ export function sseRoute(context: StreamContext): Route {
     parameters: {
       after: 'Cursor to resume after; the header `Last-Event-ID` wins over it.',
       since: 'Time: start at the lowest sequence whose event is at or after it; all later ones follow.',
-      tail: `Start with the last matching events, 1–${MAX_TAIL}.`,
+      tail: {
+        meaning: `Start with the last matching events, 1–${MAX_TAIL}.`,
+        schema: { type: 'integer', minimum: 1, maximum: MAX_TAIL },
+      },
     },
+    headers: { 'Last-Event-ID': 'Cursor to resume after, as browsers send it on reconnect.' },
+    answers: {
+      200: {
+        meaning:
+          'A stream without end. `data` of `disclosure` and `gap` is an Event as JSON, and `id` its cursor; docs/streams.md has the rest.',
+        mediaType: 'text/event-stream',
+        schema: { type: 'string' },
+      },
+    },
+    problems: ['cursor_invalid', 'cursor_too_old', 'over_capacity'],
     handle: (call) => handle(context, call),
   }
 }

@@ -97,6 +97,16 @@ export function webSocketStream(
       summary:
         'WebSocket, see [streams.md](streams.md#websocket); a request without upgrade is answered 426.',
       parameters: {},
+      headers: {
+        'Sec-WebSocket-Protocol': `${subprotocols.map((name) => `\`${name}\``).join(' or ')}; without it the first.`,
+      },
+      answers: {
+        101: {
+          meaning: 'A WebSocket. Without a token in the handshake its first frame brings one.',
+          headers: { 'Sec-WebSocket-Protocol': 'The subprotocol that is spoken, where one was offered.' },
+        },
+      },
+      problems: ['upgrade_required', 'origin_refused'],
       handle: async () => {
         throw upgradeRequired('this path speaks WebSocket; GET /v1/events gives the same over plain HTTP')
       },

@@ -16,7 +16,7 @@ import { type Authenticate, authorise } from './auth.ts'
 import { readJsonBody, refuseBody } from './body.ts'
 import { checkUrl } from './limits.ts'
 import { HttpProblem, problemBody, problemOf } from './problem.ts'
-import type { Route } from './route.ts'
+import type { AnyRoute, OpenCall } from './route.ts'
 
 /**
  * What answers below a prefix with its own rules, such as a mirror of another API. It comes before every check of the
@@ -28,7 +28,7 @@ export interface Mount {
 }
 
 export interface AppOptions {
-  routes: readonly Route[]
+  routes: readonly AnyRoute[]
   mounts?: readonly Mount[]
   authenticate: Authenticate
   /** Exact browser origins that may call. */
@@ -98,7 +98,7 @@ function fits(path: string, address: string): boolean {
 }
 
 /** The methods of each path as `Allow` lists them, OPTIONS left out. */
-function methodsByPath(routes: readonly Route[]): Map<string, string> {
+function methodsByPath(routes: readonly AnyRoute[]): Map<string, string> {
   const methods = new Map<string, string>()
   for (const { path, method } of routes) {
     const own = method === 'GET' ? 'GET, HEAD' : method
@@ -109,23 +109,33 @@ function methodsByPath(routes: readonly Route[]): Map<string, string> {
 }
 
 /** A handler that checks body and token before the route gets its call. A stranger's body is never read. */
-function callOf(route: Route, authenticate: Authenticate): RequestHandler {
+function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
   return async (request, response) => {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     if (route.body === undefined) await refuseBody(request)
-    const caller = authorise(request.headers.authorization, route.scope, authenticate)
+    const handle = admit(route, request.headers.authorization, authenticate)
     const body = route.body === undefined ? undefined : await readJsonBody(request, route.body.maxBytes)
-    await route.handle({
+    await handle({
       request,
       response,
       url: request.originalUrl,
       segment: (name) => String(request.params[name]),
-      caller,
       body,
       gone: gone.signal,
     })
   }
+}
+
+/** The route's handler, with the caller where it wants to know one. Throws as `authorise` where it may not be called. */
+function admit(
+  route: AnyRoute,
+  header: string | undefined,
+  authenticate: Authenticate,
+): (call: OpenCall) => Promise<void> {
+  if (route.scope === 'open') return (call) => route.handle(call)
+  const caller = authorise(header, route.scope, authenticate)
+  return (call) => route.handle({ ...call, caller })
 }
 
 function refuseMethod(own: string): RequestHandler {

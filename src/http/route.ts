@@ -4,46 +4,92 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller, Scope } from './auth.ts'
+import type { ProblemCode } from './problem.ts'
+import type { JsonSchema } from './schemas/json-schema.ts'
 
-/** One request with a token that may make it. */
-export interface Call {
+/** One request that anybody may make. */
+export interface OpenCall {
   request: IncomingMessage
   response: ServerResponse
   /** Path and query as they came, even where the app stands below another. */
   url: string
   /** The part of the path that stands for `{name}`, decoded. */
   segment(name: string): string
-  caller: Caller
   /** The JSON value of the body; undefined where the route takes none. */
   body: unknown
   /** Aborts when the client has gone. */
   gone: AbortSignal
 }
 
+/** One request with a token that may make it. */
+export interface Call extends OpenCall {
+  caller: Caller
+}
+
+/** What a parameter, header or member means; with its form where it is not just any text (of a member: any JSON). */
+export type Described = string | { meaning: string; schema: JsonSchema; required?: true }
+
 /** A JSON body that a route takes. */
 export interface RouteBody {
   maxBytes: number
   /** Its members with their meanings, for the docs. */
-  members: Readonly<Record<string, string>>
+  members: Readonly<Record<string, Described>>
 }
 
-/** One method on one path. A GET takes HEAD too, and no body. */
-export interface Route {
+/** What a route answers with one status, errors aside. */
+export interface RouteAnswer {
+  meaning: string
+  /** Of the body; absent: there is none. */
+  schema?: JsonSchema
+  /** `application/json` where it is absent. */
+  mediaType?: string
+  /** Headers that a client looks at, with their meanings. */
+  headers?: Readonly<Record<string, string>>
+}
+
+/** What every route says of itself; `docs/http.md` and `/openapi.json` are made from it. */
+interface RouteFacts {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** e.g. `/v1/status`; a part that differs stands in braces: `/v1/tokens/{id}`. */
   path: string
-  /** null: any valid token. */
-  scope: Scope | null
   /** One line for the docs. */
   summary: string
   /** Query parameters with their meanings, for the docs and for clients that read them. */
-  parameters: Readonly<Record<string, string>>
+  parameters: Readonly<Record<string, Described>>
+  /** Request headers of its own. */
+  headers?: Readonly<Record<string, Described>>
   /** Takes the fields of a filter as parameters too. */
   takesFilter?: true
   /** Absent: a request with a body is refused. */
   body?: RouteBody
+  /** By status. */
+  answers: Readonly<Record<number, RouteAnswer>>
+  /** Codes of its errors beyond those that follow from its method, path, parameters, body and scope. */
+  problems?: readonly ProblemCode[]
+}
+
+/** One method on one path, for callers with a token. A GET takes HEAD too, and no body. */
+export interface Route extends RouteFacts {
+  /** null: any valid token. */
+  scope: Scope | null
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */
   handle(call: Call): Promise<void>
+}
+
+/** The same, open to everybody: no token is looked at. */
+export interface OpenRoute extends RouteFacts {
+  scope: 'open'
+  /** As that of a Route. */
+  handle(call: OpenCall): Promise<void>
+}
+
+/** Either of them. */
+export type AnyRoute = Route | OpenRoute
+
+/** The meaning of a parameter, header or member as a sentence of the docs. */
+export function meaningOf(described: Described): string {
+  if (typeof described === 'string') return described
+  return described.required === true ? `${described.meaning} Required.` : described.meaning
 }
 
 /** Writes a JSON answer of bytes that are ready to be sent. `headers`: more than every answer has, e.g. `ETag`. */

@@ -13,14 +13,18 @@ import { knows } from '../support/callers.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 const answered = (body: string) => ({ status: 200, body, violation: null })
+/** What these routes say of themselves. */
+const told = { summary: '', parameters: {}, schema: {} }
 const routes: MirrorRoute[] = [
   {
+    ...told,
     path: '/things/:name',
     key: 'required',
     answer: ({ segment }, { plan }) => answered(JSON.stringify({ data: segment('name'), plan })),
   },
-  { path: '/references/things', key: 'none', answer: () => answered('{"data":[]}') },
+  { ...told, path: '/references/things', key: 'none', answer: () => answered('{"data":[]}') },
   {
+    ...told,
     path: '/away',
     key: 'none',
     answer() {
@@ -28,6 +32,7 @@ const routes: MirrorRoute[] = [
     },
   },
   {
+    ...told,
     path: '/broken',
     key: 'none',
     answer() {

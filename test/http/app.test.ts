@@ -21,7 +21,7 @@ afterEach(async () => {
 })
 
 function route(path: string, handle: Route['handle'], scope: Route['scope'] = 'events:read'): Route {
-  return { method: 'GET', path, scope, summary: '', parameters: {}, handle }
+  return { method: 'GET', path, scope, summary: '', parameters: {}, answers: {}, handle }
 }
 
 const routes: Route[] = [

@@ -19,6 +19,7 @@ const echo: Route = {
   scope: 'events:read',
   summary: '',
   parameters: {},
+  answers: {},
   body: { maxBytes: MAX_BYTES, members: {} },
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify({ body }))),
 }
@@ -35,6 +36,7 @@ const bare = {
   scope: 'events:read',
   summary: '',
   parameters: {},
+  answers: {},
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify(`${body}`))),
 } as const satisfies Omit<Route, 'method'>
 const routes: Route[] = [echo, patch, { ...bare, method: 'GET' }, { ...bare, method: 'POST' }]

@@ -5,7 +5,9 @@
 import { type PlanName, planIncludes } from '../../core/plans.ts'
 import { refusedAnswer } from './answer.ts'
 import {
+  type FundHistory,
   type FundQuery,
+  type FundSingle,
   type FundSource,
   fundHistories,
   fundSingles,
@@ -18,13 +20,34 @@ import { type Read, read, readDate, readList, unreadable } from './parameters.ts
 import { FUNDS_PLAN } from './plans.ts'
 import type { Refusal } from './refusal.ts'
 import type { MirrorRequest, MirrorRoute } from './route.ts'
+import { historyParameters, navsParameters } from './self-description.ts'
+
+const singleSummaries: Readonly<Record<FundSingle, string>> = {
+  nav: 'The latest NAV of one instrument.',
+  buybacks: 'What repurchases have done for the NAV over a period.',
+  dividends: 'The latest declared dividend and the next projected dates.',
+  events: 'Results, meetings and dividend dates of the company.',
+  performance: 'Returns as the issuer states them.',
+}
+const historySummaries: Readonly<Record<FundHistory, string>> = {
+  nav: 'The NAVs of one instrument over time.',
+  buybacks: 'Every announced repurchase.',
+  dividends: 'Every declared dividend.',
+}
 
 type ReadQuery = (request: MirrorRequest, plan: PlanName) => Read<FundQuery>
 
 /** The nine paths over a source. A malformed request never reaches it. */
 export function fundRoutes(source: FundSource): MirrorRoute[] {
-  const route = (path: string, readQuery: ReadQuery): MirrorRoute => ({
+  const route = (
+    path: string,
+    { summary, parameters }: Pick<MirrorRoute, 'summary' | 'parameters'>,
+    readQuery: ReadQuery,
+  ): MirrorRoute => ({
     path,
+    summary,
+    parameters,
+    schema: { type: 'object' },
     key: 'required',
     answer(request, { plan }) {
       if (!planIncludes(plan, FUNDS_PLAN)) return refusedAnswer(planRequired(plan))
@@ -33,18 +56,24 @@ export function fundRoutes(source: FundSource): MirrorRoute[] {
     },
   })
   return [
-    route('/nav', ({ params }, plan) => readNavs(params, plan)),
+    route('/nav', { summary: 'The latest NAVs.', parameters: navsParameters }, ({ params }, plan) =>
+      readNavs(params, plan),
+    ),
     ...fundSingles.map((resource) =>
-      route(`/${resource}/:identifier`, (request) => {
+      route(`/${resource}/:identifier`, { summary: singleSummaries[resource], parameters: {} }, (request) => {
         const instrument = readIdentifier(request.segment('identifier'))
         return instrument.ok ? read({ kind: 'single', resource, instrument: instrument.value }) : instrument
       }),
     ),
     ...fundHistories.map((resource) =>
-      route(`/${resource}/:identifier/history`, (request, plan) => {
-        const instrument = readIdentifier(request.segment('identifier'))
-        return instrument.ok ? readHistory(request.params, plan, resource, instrument.value) : instrument
-      }),
+      route(
+        `/${resource}/:identifier/history`,
+        { summary: historySummaries[resource], parameters: historyParameters },
+        (request, plan) => {
+          const instrument = readIdentifier(request.segment('identifier'))
+          return instrument.ok ? readHistory(request.params, plan, resource, instrument.value) : instrument
+        },
+      ),
     ),
   ]
 }

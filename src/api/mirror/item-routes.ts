@@ -2,10 +2,12 @@
  * The disclosure items of the upstream API: the list and the single item (specification §4.1, §4.2). Owns how a request
  * becomes a query of the item store. Refuses HTTP.
  */
+import { object, ref } from '../../http/schemas/json-schema.ts'
 import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
 import type { ItemStore } from './item-store.ts'
 import { type ListContext, type ListQuery, readListQuery } from './list-query.ts'
 import type { MirrorRoute } from './route.ts'
+import { listParameters, pageSchema } from './self-description.ts'
 
 /** What the list may depend on besides its parameters. */
 export interface ItemRoutesOptions {
@@ -36,6 +38,9 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
   return [
     {
       path: ITEMS,
+      summary: 'The list of announcements, newest first.',
+      parameters: listParameters(nativeWord),
+      schema: pageSchema(ref('Disclosure')),
       key: 'required',
       answer({ params, gone }, { plan }) {
         check()
@@ -48,6 +53,9 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
     },
     {
       path: `${ITEMS}/:identifier`,
+      summary: 'One announcement, by guid or by `yyyy-mm-dd.<rnsId>`.',
+      parameters: {},
+      schema: object({ data: ref('Disclosure') }),
       key: 'required',
       answer(request) {
         check()

@@ -17,6 +17,7 @@ import {
   unreadable,
 } from './parameters.ts'
 import { type EntitledFilter, missingPlan } from './plans.ts'
+import { listParameters } from './self-description.ts'
 
 const DAY_MS = 86_400_000
 /** How far back the list reads without `dateFrom` (specification §4.1.1). */
@@ -58,7 +59,9 @@ export function readListQuery(params: URLSearchParams, context: ListContext): Re
   const selected = readSelection(params, paging.value, context)
   if (!selected.ok) return selected
   const unknown =
-    context.unknownParameters === 'warn' ? unknownWarnings(params, knownNames(context.nativeWord)) : []
+    context.unknownParameters === 'warn'
+      ? unknownWarnings(params, Object.keys(listParameters(context.nativeWord)))
+      : []
   return read({
     ...selected.value,
     pageSize: pageSize.value,
@@ -171,13 +174,4 @@ function isLacking(filter: EntitledFilter, plan: PlanName, warnings: string[]): 
 
 function ignoredByPlan(parameter: string, missing: PlanName): string {
   return `${parameter} was ignored: it needs the plan "${missing}" or above.`
-}
-
-/** Every parameter of the list. */
-function knownNames(nativeWord: string): string[] {
-  return [
-    ...['dateFrom', 'dateTo', 'match', 'q', 'hasSymbol', 'channel'],
-    ...['pageSize', 'pageCursor', 'pageNumber', 'sinceCursor'],
-    ...listNames(nativeWord).flatMap(({ plural, singular }) => [plural, singular]),
-  ]
 }

@@ -7,8 +7,8 @@ import { type Read, read, readInteger, readText } from './parameters.ts'
 import { largestPage, planForPage } from './plans.ts'
 import { badRequest } from './refusal.ts'
 
-const DEFAULT_PAGE_SIZE = 50
-const LARGEST_PAGE_SIZE = 200
+/** Items a page. */
+export const PAGE_SIZE = { low: 1, high: 200, otherwise: 50 }
 const LAST_PAGE_NUMBER = 1_000_000_000
 
 /** The two modes that read a list from its start: by cursor, the first page without one, or by number from 1. */
@@ -52,8 +52,8 @@ function readSingle(params: URLSearchParams, names: readonly string[]): Read<nul
 
 /** Items a page, by default 50. */
 export function readPageSize(params: URLSearchParams): Read<number> {
-  const pageSize = readInteger(params, 'pageSize', { low: 1, high: LARGEST_PAGE_SIZE })
-  return pageSize.ok ? read(pageSize.value ?? DEFAULT_PAGE_SIZE) : pageSize
+  const pageSize = readInteger(params, 'pageSize', PAGE_SIZE)
+  return pageSize.ok ? read(pageSize.value ?? PAGE_SIZE.otherwise) : pageSize
 }
 
 /** The page size, refused where it is above the ceiling of the plan (specification §8). */

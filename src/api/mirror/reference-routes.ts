@@ -2,6 +2,7 @@
  * Exchange references of the upstream API: the list in two paging modes and the single exchange (specification §4.3).
  * Open to everybody. Owns how a request becomes a page of the store. Refuses HTTP.
  */
+import { object } from '../../http/schemas/json-schema.ts'
 import { type Answer, listPage, refusedAnswer } from './answer.ts'
 import { openPageCursor, sealPageCursor } from './page-cursor.ts'
 import { classicPaging, readBrowsing, readPageSize } from './paging.ts'
@@ -9,6 +10,7 @@ import { unknownWarnings } from './parameters.ts'
 import type { ReferenceExchange, ReferenceStore } from './reference-store.ts'
 import type { Refusal } from './refusal.ts'
 import type { MirrorRoute } from './route.ts'
+import { browsingParameters, pageSchema } from './self-description.ts'
 
 export interface ReferenceRoutesOptions {
   store: ReferenceStore
@@ -21,7 +23,6 @@ export const EXCHANGES = '/references/exchanges'
 
 /** The seal of this list's page cursors; an item list's never fits, and the other way round. */
 const FINGERPRINT = 'e8c4a9e5'
-const PARAMETERS = ['pageSize', 'pageCursor', 'pageNumber']
 /** A bridge reads the list within seconds of its first good poll, the details one a second. */
 const RETRY_AFTER_SECONDS = 30
 
@@ -30,6 +31,9 @@ export function referenceRoutes({ store, unknownParameters }: ReferenceRoutesOpt
   return [
     {
       path: EXCHANGES,
+      summary: 'The list of exchanges.',
+      parameters: browsingParameters,
+      schema: pageSchema({ type: 'object' }),
       key: 'none',
       answer({ params }) {
         const exchanges = store.exchanges()
@@ -37,12 +41,15 @@ export function referenceRoutes({ store, unknownParameters }: ReferenceRoutesOpt
         return listAnswer(
           exchanges,
           params,
-          unknownParameters === 'warn' ? unknownWarnings(params, PARAMETERS) : [],
+          unknownParameters === 'warn' ? unknownWarnings(params, Object.keys(browsingParameters)) : [],
         )
       },
     },
     {
       path: `${EXCHANGES}/:mic`,
+      summary: 'One exchange with its segments, by operating MIC.',
+      parameters: {},
+      schema: object({ data: { type: 'object' } }),
       key: 'none',
       answer(request) {
         if (store.exchanges() === null) return refusedAnswer(notReadYet)

@@ -3,6 +3,8 @@
  * the same for every resource. Refuses to dispatch: `router.ts` does.
  */
 import type { PlanName } from '../../core/plans.ts'
+import type { Described } from '../../http/route.ts'
+import type { JsonSchema } from '../../http/schemas/json-schema.ts'
 import type { Answer } from './answer.ts'
 
 /** Who asks, as far as the API cares. */
@@ -26,6 +28,12 @@ export interface MirrorRequest {
 export type MirrorRoute = {
   /** Below the base address, with `:name` in the place of a variable segment. */
   path: string
+  /** One line for the docs. */
+  summary: string
+  /** Query parameters with their meanings. */
+  parameters: Readonly<Record<string, Described>>
+  /** Of the body of a 200. */
+  schema: JsonSchema
 } & (
   | { key: 'required'; answer(request: MirrorRequest, caller: Caller): Answer | Promise<Answer> }
   /** Open to everybody; a key is not looked at. */

@@ -1,0 +1,64 @@
+/**
+ * The OpenAPI 3.1 document of what a node serves. Owns its frame: address, access, paths in their order, shared parts.
+ * Refuses to describe a path of its own accord: each route does.
+ */
+import type { AnyRoute } from '../../http/route.ts'
+import { sharedSchemas } from '../../http/schemas/shared.ts'
+import { VERSION } from '../../version.ts'
+import type { MirrorRoute } from '../mirror/route.ts'
+import { mirroredOperation, mirroredPath } from './mirrored.ts'
+import { operationOf, type Part, sharedResponses } from './operation.ts'
+
+/** What is described. */
+export interface Described {
+  routes: readonly AnyRoute[]
+  /** Paths of the upstream API below `prefix`. */
+  mirror: { prefix: string; routes: readonly MirrorRoute[] }
+}
+
+const DESCRIPTION = [
+  'UK regulatory announcements as one ordered stream that can be trusted.',
+  'Every path with GET takes HEAD too. Unknown parameters and members are refused with the near match.',
+  'Paths below /v2 are the upstream API, answered from the copy of this bridge, with errors in its form.',
+  'Times are ISO 8601. Members may be added to answers; none changes its meaning.',
+].join(' ')
+
+/** The document. */
+export function openApiDocument({ routes, mirror }: Described): Part {
+  const paths: Record<string, Record<string, Part>> = {}
+  const add = (path: string, method: string, operation: Part): void => {
+    paths[path] = { ...paths[path], [method]: operation }
+  }
+  for (const route of routes) add(route.path, route.method.toLowerCase(), operationOf(route))
+  for (const route of mirror.routes) {
+    add(mirroredPath(route, mirror.prefix), 'get', mirroredOperation(route, mirror.prefix))
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'disclosure-bridge',
+      version: VERSION,
+      description: DESCRIPTION,
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The node that gave this document.' }],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token of this bridge, see docs/tokens.md.',
+        },
+        upstreamKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+          description: 'The same token, where the upstream API has its key.',
+        },
+      },
+      schemas: sharedSchemas,
+      responses: sharedResponses(routes),
+    },
+  }
+}

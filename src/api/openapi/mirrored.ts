@@ -1,0 +1,55 @@
+/**
+ * A path of the upstream API, as the bridge serves it, as an operation of an OpenAPI document. Owns its key, its errors in
+ * upstream's form. Refuses to know any particular path.
+ */
+import { ref } from '../../http/schemas/json-schema.ts'
+import type { MirrorRoute } from '../mirror/route.ts'
+import { described, type Part } from './operation.ts'
+import { operationId, pathParameters, tagOf, titleOf } from './words.ts'
+
+/** The path below the base address `prefix`, with its parts that differ in braces. */
+export function mirroredPath({ path }: Pick<MirrorRoute, 'path'>, prefix: string): string {
+  return prefix + path.replace(/:(\w+)/g, '{$1}')
+}
+
+/** Its GET. */
+export function mirroredOperation(route: MirrorRoute, prefix: string): Part {
+  const path = mirroredPath(route, prefix)
+  return {
+    operationId: operationId('get', path),
+    tags: [`upstream ${tagOf(path)}`],
+    summary: titleOf(route.summary),
+    description: route.summary,
+    security: route.key === 'none' ? [] : [{ upstreamKey: ['events:read'] }],
+    parameters: [...pathParameters(path), ...described(route.parameters, 'query')],
+    responses: {
+      200: {
+        description: 'As upstream answers.',
+        content: { 'application/json': { schema: route.schema } },
+      },
+      ...Object.fromEntries(
+        Object.entries(errorsOf(route)).map(([status, description]) => [
+          status,
+          { description, content: { 'application/json': { schema: ref('UpstreamError') } } },
+        ]),
+      ),
+    },
+  }
+}
+
+function errorsOf({ path, key }: MirrorRoute): Readonly<Record<number, string>> {
+  return {
+    400: 'A parameter or cursor is wrong, or there is a body.',
+    ...(key === 'none'
+      ? {}
+      : {
+          401: 'The key is missing or not valid.',
+          403: 'The key lacks the scope `events:read`.',
+        }),
+    ...(path.includes(':') ? { 404: 'There is no such resource.' } : {}),
+    413: 'There is a body, and a large one.',
+    414: 'The address is too long.',
+    500: 'A fault inside.',
+    503: 'Not now; `Retry-After` says when, where it is there.',
+  }
+}

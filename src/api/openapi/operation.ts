@@ -1,0 +1,182 @@
+/**
+ * One route as an operation of an OpenAPI document. Owns how a route's own words become parameters, body, answers and
+ * errors. Refuses to know any particular route.
+ */
+import { type ProblemCode, problemCodes } from '../../http/problem.ts'
+import type { AnyRoute, Described, RouteAnswer, RouteBody } from '../../http/route.ts'
+import { filterParameterSchemas } from '../../http/schemas/filter-schema.ts'
+import { type JsonSchema, ref } from '../../http/schemas/json-schema.ts'
+import { operationId, pagesByName, pathParameters, tagOf, titleOf } from './words.ts'
+
+/** Part of the document. */
+export type Part = Readonly<Record<string, unknown>>
+
+/** What every answer may be, whatever the route. */
+const ALWAYS: readonly ProblemCode[] = [
+  'parameter_invalid',
+  'url_malformed',
+  'request_malformed',
+  'request_timeout',
+  'url_too_long',
+  'body_too_large',
+  'headers_too_large',
+  'internal',
+]
+
+/** The operation of a route. */
+export function operationOf(route: AnyRoute): Part {
+  const { method, path, summary, parameters, headers = {}, body, answers } = route
+  return {
+    operationId: operationId(method, path),
+    tags: [tagOf(path)],
+    summary: titleOf(summary),
+    description: pagesByName(summary),
+    ...(route.scope === 'open' ? { security: [] } : { security: [bearer(route.scope)] }),
+    parameters: [
+      ...pathParameters(path),
+      ...described(parameters, 'query'),
+      ...described(headers, 'header'),
+      ...(route.takesFilter === true ? filterParameters() : []),
+    ],
+    ...(body === undefined ? {} : { requestBody: requestBody(body) }),
+    responses: { ...answersOf(answers), ...problemsOf(problemCodesOf(route)) },
+  }
+}
+
+/** The scheme of the document and the scope that it wants; none where any token will do. */
+function bearer(scope: string | null): Part {
+  return { bearer: scope === null ? [] : [scope] }
+}
+
+/** Parameters in the place `where`; one without a form is text. */
+export function described(
+  parameters: Readonly<Record<string, Described>>,
+  where: 'query' | 'header',
+): Part[] {
+  return Object.entries(parameters).map(([name, parameter]) => {
+    const { meaning, schema, required } =
+      typeof parameter === 'string'
+        ? { meaning: parameter, schema: { type: 'string' }, required: undefined }
+        : parameter
+    return {
+      name,
+      in: where,
+      description: pagesByName(meaning),
+      ...(required === undefined ? {} : { required }),
+      schema,
+    }
+  })
+}
+
+/** The fields of a filter in their query-string form, and the whole filter as JSON in its place. */
+function filterParameters(): Part[] {
+  const fields = Object.entries(filterParameterSchemas).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    description,
+    // Lists come with commas or repeated; the first is the shorter.
+    ...(schema.type === 'array' ? { style: 'form', explode: false } : {}),
+    schema,
+  }))
+  const whole = {
+    name: 'filter',
+    in: 'query',
+    description: 'The whole filter as JSON; excludes the other filter fields.',
+    content: { 'application/json': { schema: ref('Filter') } },
+  }
+  return [...fields, whole]
+}
+
+function requestBody({ members, maxBytes }: RouteBody): Part {
+  const entries = Object.entries(members)
+  const properties = entries.map(([name, member]): [string, JsonSchema] => [name, memberSchema(member)])
+  const required = entries.flatMap(([name, member]) =>
+    typeof member !== 'string' && member.required === true ? [name] : [],
+  )
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  }
+  return {
+    description: `At most ${maxBytes} bytes.`,
+    required: true,
+    content: { 'application/json': { schema } },
+  }
+}
+
+function memberSchema(member: Described): JsonSchema {
+  return typeof member === 'string'
+    ? { description: pagesByName(member) }
+    : { ...member.schema, description: pagesByName(member.meaning) }
+}
+
+function answersOf(answers: Readonly<Record<number, RouteAnswer>>): Part {
+  return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]))
+}
+
+function answerOf({ meaning, schema, mediaType = 'application/json', headers = {} }: RouteAnswer): Part {
+  const named = Object.entries(headers).map(([name, description]) => [
+    name,
+    { description: pagesByName(description), schema: { type: 'string' } },
+  ])
+  return {
+    description: pagesByName(meaning),
+    ...(named.length === 0 ? {} : { headers: Object.fromEntries(named) }),
+    ...(schema === undefined ? {} : { content: { [mediaType]: { schema } } }),
+  }
+}
+
+/** Every code that the route may answer with, itself or before it is reached. */
+function problemCodesOf({ scope, path, body, takesFilter, problems = [] }: AnyRoute): ProblemCode[] {
+  const codes: ProblemCode[] = [...ALWAYS, ...problems]
+  if (scope !== 'open') codes.push('unauthorised', 'forbidden', 'unavailable')
+  if (path.includes('{')) codes.push('not_found')
+  if (takesFilter === true) codes.push('filter_invalid')
+  if (body === undefined) codes.push('body_unexpected')
+  else codes.push('body_malformed', 'body_invalid', 'media_type_unsupported')
+  return Object.keys(problemCodes).filter((code): code is ProblemCode => codes.some((own) => own === code))
+}
+
+/** By status: what the codes of that status ask the client to do. */
+function problemsOf(codes: readonly ProblemCode[]): Part {
+  const statuses = [...new Set(codes.map((code) => problemCodes[code][0]))]
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const own = codes.filter((code) => problemCodes[code][0] === status)
+      return [status, { $ref: `#/components/responses/${responseName(own)}` }]
+    }),
+  )
+}
+
+/** Names the answer that these codes share. */
+function responseName(codes: readonly ProblemCode[]): string {
+  return codes.join('.')
+}
+
+/** The answers that the operations of these routes point to. */
+export function sharedResponses(routes: readonly AnyRoute[]): Part {
+  const groups = routes.flatMap((route) => {
+    const codes = problemCodesOf(route)
+    const statuses = [...new Set(codes.map((code) => problemCodes[code][0]))]
+    return statuses.map((status) => codes.filter((code) => problemCodes[code][0] === status))
+  })
+  return Object.fromEntries(groups.map((codes) => [responseName(codes), problemResponse(codes)]))
+}
+
+function problemResponse(codes: readonly ProblemCode[]): Part {
+  const lines = codes.map((code) => `\`${code}\`: ${problemCodes[code][2]}`)
+  const retries = codes.some((code) => code === 'over_capacity' || code === 'unavailable')
+  return {
+    description: lines.join(' '),
+    ...(retries
+      ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } }
+      : {}),
+    content: {
+      'application/problem+json': {
+        schema: { allOf: [ref('Problem'), { properties: { code: { enum: codes } } }] },
+      },
+    },
+  }
+}

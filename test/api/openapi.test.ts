@@ -1,0 +1,224 @@
+/** The document over routes of the test's own; that it is the running product's is shown in test/integration/openapi.test.ts. */
+import { expect, onTestFinished, test } from 'vitest'
+import { documentedRoutes } from '../../docs/generate.ts'
+import { fundsOff } from '../../src/api/funds-off.ts'
+import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
+import { referenceRoutes } from '../../src/api/mirror/reference-routes.ts'
+import { openApiDocument } from '../../src/api/openapi/document.ts'
+import { operationId, pagesByName, tagOf, titleOf } from '../../src/api/openapi/words.ts'
+import { openApiRoute } from '../../src/api/openapi-route.ts'
+import { createApp } from '../../src/http/app.ts'
+import { listen } from '../../src/http/listener.ts'
+import type { Route } from '../../src/http/route.ts'
+import { ref } from '../../src/http/schemas/json-schema.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { openApiRules, operationsOf } from '../support/openapi-rules.ts'
+import { type OpenApi, openApiShape } from '../support/openapi-shape.ts'
+
+const mirror = {
+  prefix: '/v2',
+  routes: [
+    ...referenceRoutes({ store: { exchanges: () => null, exchange: () => null } }),
+    ...fundRoutes(fundsOff),
+  ],
+}
+
+function route(parts: Partial<Route>): Route {
+  return {
+    method: 'GET',
+    path: '/v1/things',
+    scope: 'events:read',
+    summary: 'Things.',
+    parameters: {},
+    answers: { 200: { meaning: 'They.', schema: {} } },
+    handle: async () => {},
+    ...parts,
+  }
+}
+
+function documentOf(...routes: Route[]): OpenApi {
+  return openApiDocument({ routes, mirror }) as OpenApi
+}
+
+test('the document of all routes has the shape of OpenAPI 3.1, and breaks no rule', () => {
+  const document: unknown = JSON.parse(
+    JSON.stringify(openApiDocument({ routes: documentedRoutes(), mirror })),
+  )
+  const shaped = openApiShape.parse(document)
+  expect(openApiRules.flatMap((rule) => rule(shaped).map((breach) => `${rule.name}: ${breach}`))).toEqual([])
+  expect(operationsOf(shaped).length).toBeGreaterThan(15)
+})
+
+test('a route shows up as it describes itself', () => {
+  const { paths, components } = documentOf(
+    route({
+      method: 'POST',
+      path: '/v1/things/{id}/parts',
+      scope: 'admin',
+      summary: 'Makes a part: 201 with it. See [tokens.md](tokens.md#on-kafka).',
+      parameters: { dry: 'Nothing is done.' },
+      headers: { 'If-Match': { meaning: 'The version.', schema: { type: 'string' }, required: true } },
+      body: {
+        maxBytes: 10,
+        members: {
+          name: { meaning: 'Its name.', schema: { type: 'string' }, required: true },
+          any: 'Anything.',
+        },
+      },
+      answers: {
+        201: { meaning: 'The part.', schema: { type: 'object' }, headers: { ETag: 'Its version.' } },
+      },
+      problems: ['limit_reached'],
+    }),
+  )
+  const operation = paths['/v1/things/{id}/parts']?.post
+  expect(operation).toMatchObject({
+    operationId: 'postV1ThingsByIdParts',
+    tags: ['things'],
+    summary: 'Makes a part',
+    description: 'Makes a part: 201 with it. See docs/tokens.md#on-kafka.',
+    security: [{ bearer: ['admin'] }],
+    parameters: [
+      { name: 'id', in: 'path', required: true, description: 'As `/v1/things` gives it.' },
+      { name: 'dry', in: 'query', schema: { type: 'string' } },
+      { name: 'If-Match', in: 'header', required: true },
+    ],
+    requestBody: {
+      content: {
+        'application/json': {
+          schema: {
+            properties: {
+              name: { type: 'string', description: 'Its name.' },
+              any: { description: 'Anything.' },
+            },
+            required: ['name'],
+            additionalProperties: false,
+          },
+        },
+      },
+    },
+    responses: {
+      201: { description: 'The part.', headers: { ETag: { description: 'Its version.' } } },
+      403: { $ref: '#/components/responses/forbidden.limit_reached' },
+      404: { $ref: '#/components/responses/not_found' },
+      415: { $ref: '#/components/responses/media_type_unsupported' },
+    },
+  })
+  expect(components.responses['forbidden.limit_reached']?.content).toEqual({
+    'application/problem+json': {
+      schema: {
+        allOf: [
+          { $ref: '#/components/schemas/Problem' },
+          { properties: { code: { enum: ['forbidden', 'limit_reached'] } } },
+        ],
+      },
+    },
+  })
+})
+
+test('a filter is there field by field, lists with commas, and as JSON', () => {
+  const { paths } = documentOf(route({ takesFilter: true }))
+  const parameters = paths['/v1/things']?.get?.parameters ?? []
+  expect(parameters.find(({ name }) => name === 'isins')).toMatchObject({
+    style: 'form',
+    explode: false,
+    schema: { type: 'array' },
+  })
+  expect(parameters.find(({ name }) => name === 'filter')).toMatchObject({
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Filter' } } },
+  })
+})
+
+test('each rule and the shape see a wrong document', () => {
+  const answers = { 200: { meaning: 'Events.', schema: ref('Event') } }
+  const good = documentOf(route({ takesFilter: true, answers }))
+  const get = good.paths['/v1/things']?.get
+  if (get === undefined) throw new Error('there is no such path')
+  const withGet = (parts: object): OpenApi => ({
+    ...good,
+    paths: { ...good.paths, '/v1/things': { get: { ...get, ...parts } } },
+  })
+  const broken = (document: OpenApi): string[] => openApiRules.flatMap((rule) => rule(document))
+  expect(broken(good)).toEqual([])
+  expect(broken(withGet({ operationId: 'getV2Nav' }))).toEqual(['getV2Nav names two operations'])
+  const named = {
+    200: { description: 'x', content: { 'a/b': { schema: { $ref: '#/components/schemas/X' } } } },
+  }
+  expect(broken(withGet({ responses: { ...get.responses, ...named } }))).toContain(
+    '#/components/schemas/X does not exist',
+  )
+  expect(broken(withGet({ parameters: [] }))).toContain('#/components/schemas/Filter is not used')
+  const id = { name: 'id', in: 'path', required: true, description: 'x', schema: {} }
+  expect(broken(withGet({ parameters: [...get.parameters, id, id] }))).toEqual([
+    'get /v1/things has no path id',
+    'get /v1/things has no path id',
+    'get /v1/things has path id twice',
+  ])
+  expect(broken({ ...good, paths: { ...good.paths, '/a/{b}': { get } } })).toContain(
+    'get /a/{b} lacks path b',
+  )
+  expect(broken(withGet({ security: [{ magic: [] }] }))).toEqual([
+    'get /v1/things: there is no access by magic',
+  ])
+  const { 200: _well, 401: _stranger, ...others } = get.responses
+  expect(broken(withGet({ responses: others }))).toEqual(
+    expect.arrayContaining(['get /v1/things never answers well', 'get /v1/things lacks 401']),
+  )
+  const schemas = { ...good.components.schemas, Gap: { properties: {}, required: ['x'] } }
+  expect(broken({ ...good, components: { ...good.components, schemas } })).toContain(
+    'x is required and no member',
+  )
+  expect(broken(withGet({ summary: '[a](b.md)' }))).toEqual(['"[a](b.md)" has a link'])
+  for (const wrong of [
+    withGet({ sumary: 'x' }),
+    withGet({ description: '' }),
+    withGet({ parameters: [{ name: 'a', in: 'query', schema: {} }] }),
+    withGet({ parameters: [{ name: 'a', in: 'query', description: 'x', schema: { typ: 'string' } }] }),
+    withGet({ parameters: [{ ...id, required: false }] }),
+    withGet({ responses: { ok: { description: 'x' } } }),
+  ]) {
+    expect(openApiShape.safeParse(wrong).success).toBe(false)
+  }
+  expect(openApiShape.safeParse(good).error).toBeUndefined()
+})
+
+test('it is open, comes with a tag, and is not sent again to whoever has it', async () => {
+  const { logger } = keepingLogger()
+  const routes = [openApiRoute({ routes: [route({})], mirror })]
+  const app = createApp({ routes, authenticate: () => 'unknown', corsOrigins: [], logger })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  onTestFinished(() => listener.close(0))
+  const url = `${listener.url}/openapi.json`
+  const first = await fetch(url)
+  const text = await first.text()
+  expect(first.status).toBe(200)
+  expect(first.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(first.headers.get('cache-control')).toBe('no-cache')
+  expect(Object.keys((JSON.parse(text) as OpenApi).paths)).toContain('/openapi.json')
+  const tag = first.headers.get('etag') ?? ''
+  expect(tag).toMatch(/^"[\w-]{22}"$/)
+  for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+    const again = await fetch(url, { headers: { 'if-none-match': known } })
+    expect([known, again.status, await again.text(), again.headers.get('etag')]).toEqual([
+      known,
+      304,
+      '',
+      tag,
+    ])
+  }
+  const other = await fetch(url, { headers: { 'if-none-match': '"other"', authorization: 'Bearer wrong' } })
+  expect([other.status, await other.text()]).toEqual([200, text])
+  const head = await fetch(url, { method: 'HEAD' })
+  expect([head.status, head.headers.get('content-length')]).toEqual([200, String(Buffer.byteLength(text))])
+  expect((await fetch(`${url}?x=1`)).status).toBe(400)
+})
+
+test('names and titles follow from paths and sentences', () => {
+  expect(operationId('DELETE', '/v1/tokens/{id}')).toBe('deleteV1TokensById')
+  expect(operationId('GET', '/openapi.json')).toBe('getOpenapiJson')
+  expect([tagOf('/v1/tokens/{id}'), tagOf('/openapi.json')]).toEqual(['tokens', 'openapi.json'])
+  expect(titleOf('Pull: `{data}`, more.')).toBe('Pull')
+  expect(titleOf('Reads openapi.json. Then not.')).toBe('Reads openapi.json')
+  expect(pagesByName('a [b](c-d.md#e), f')).toBe('a docs/c-d.md#e, f')
+})

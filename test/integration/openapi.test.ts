@@ -1,0 +1,147 @@
+/**
+ * The document against the running product, over real sockets: what it names is there, with these methods, this access and
+ * these answers; what the product serves is in it.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { documentedRoutes } from '../../docs/generate.ts'
+import { type App, startApp } from '../../src/app.ts'
+import { systemChance, systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { loadSettings } from '../../src/settings/settings.ts'
+import { until } from '../support/api-server.ts'
+import { ADMIN_TOKEN, bridgeEnv, temporaryDirectory } from '../support/bridge-process.ts'
+import { misfits } from '../support/openapi-answers.ts'
+import { openApiRules, operationsOf } from '../support/openapi-rules.ts'
+import { type OpenApi, openApiShape } from '../support/openapi-shape.ts'
+
+const directory = temporaryDirectory()
+const stopping = new AbortController()
+const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` }
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+let sandbox: Sandbox
+let app: App
+let running: Promise<void>
+let document: OpenApi
+
+beforeAll(async () => {
+  sandbox = await startSandbox(
+    { scenario: 'demo', plan: 'ultimate', weeklyQuota: 1_000_000 },
+    { clock: systemClock },
+  )
+  const env = bridgeEnv(sandbox, directory.path, {
+    BRIDGE_UPSTREAM_PLAN: 'ultimate',
+    BRIDGE_BACKFILL: 'PT1H',
+    BRIDGE_LOG_LEVEL: 'silent',
+  })
+  app = await startApp(loadSettings(env, noFile), { clock: systemClock, chance: systemChance })
+  running = app.runUntil(stopping.signal)
+  await until(() => app.reader.latest > 20)
+  document = openApiShape.parse(await (await fetch(`${app.ready.http}/openapi.json`)).json())
+})
+
+afterAll(async () => {
+  stopping.abort()
+  await running
+  await sandbox.close()
+  directory[Symbol.dispose]()
+})
+
+/** An address that the path stands for. */
+function addressOf(path: string): string {
+  return app.ready.http + path.replace(/\{\w+\}/g, 'x')
+}
+
+/** Without a token, with a body where a method may have one. */
+function ask(path: string, method: string): Promise<Response> {
+  return fetch(addressOf(path), { method: method.toUpperCase() })
+}
+
+test('the document of the running product breaks no rule', () => {
+  expect(openApiRules.flatMap((rule) => rule(document))).toEqual([])
+})
+
+test('the document and the docs name the same paths with the same methods', () => {
+  const named = operationsOf(document).map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+  const ours = named.filter((name) => !name.startsWith('GET /v2/'))
+  expect(ours.sort()).toEqual(
+    documentedRoutes()
+      .map(({ method, path }) => `${method} ${path}`)
+      .sort(),
+  )
+  expect(named.length - ours.length).toBe(13)
+})
+
+test('every operation is served, and to strangers only where it says so', async () => {
+  for (const { method, path, operation } of operationsOf(document)) {
+    const response = await ask(path, method)
+    const text = await response.text()
+    const isOpen = operation.security.length === 0
+    const expected = isOpen ? expect.not.stringMatching(/^40[15]$/) : '401'
+    expect([method, path, String(response.status)], text).toEqual([method, path, expected])
+    expect(Object.keys(operation.responses), `${method} ${path}`).toContain(String(response.status))
+  }
+})
+
+test('no other method of these paths is served, and 405 names those that are', async () => {
+  for (const [path, item] of Object.entries(document.paths)) {
+    const own = METHODS.filter((method) => method in item)
+    for (const method of METHODS.filter((other) => !own.includes(other))) {
+      const response = await ask(path, method)
+      await response.body?.cancel()
+      expect([method, path, response.status]).toEqual([method, path, 405])
+      const allowed = (response.headers.get('allow') ?? '').toLowerCase().split(', ')
+      expect(allowed.filter((name) => METHODS.includes(name)).sort()).toEqual(own.sort())
+    }
+  }
+})
+
+test('answers have the members of their schemas and no others', async () => {
+  const { token } = await made()
+  for (const path of ['/v1/disclosures', '/v1/status', '/v1/report', '/v1/tokens', '/openapi.json']) {
+    const response = await fetch(app.ready.http + path, { headers: bearer })
+    expect([path, misfits(document, answerOf(path, 'get', 200), await response.json())]).toEqual([path, []])
+  }
+  const tried = await post('/v1/filters/test', {
+    filter: { types: ['published'], importance: 'low+' },
+    last: 50,
+  })
+  expect(misfits(document, answerOf('/v1/filters/test', 'post', 200), await tried.json())).toEqual([])
+  for (const [path, query] of [
+    ['/v2/disclosures/sources/rns/items', '?dateFrom=2020'],
+    ['/v2/disclosures/sources/rns/items', '?dateFrom=2020&pageNumber=1&channel=app'],
+    ['/v2/references/exchanges', ''],
+  ] as const) {
+    const response = await fetch(app.ready.http + path + query, { headers: { 'x-api-key': token } })
+    if (response.status !== 503) {
+      expect([path, misfits(document, answerOf(path, 'get', 200), await response.json())]).toEqual([path, []])
+    }
+  }
+  const wrong = await fetch(`${app.ready.http}/v1/disclosures?limt=1`, { headers: bearer })
+  const { Problem } = document.components.schemas
+  expect(misfits(document, Problem, await wrong.json())).toEqual([])
+  expect(misfits(document, Problem, { code: 'nothing', more: 1 })).not.toEqual([])
+})
+
+/** A token that may read. */
+async function made(): Promise<{ token: string }> {
+  const response = await post('/v1/tokens', { tenant: 'desk', scopes: ['events:read'], name: 'x' })
+  const body = (await response.json()) as { token: string }
+  expect(misfits(document, answerOf('/v1/tokens', 'post', 201), body)).toEqual([])
+  return body
+}
+
+function post(path: string, body: object): Promise<Response> {
+  const headers = { ...bearer, 'content-type': 'application/json' }
+  return fetch(app.ready.http + path, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+/** The schema of that answer. */
+function answerOf(path: string, method: 'get' | 'post', status: number): unknown {
+  const answer = document.paths[path]?.[method]?.responses[String(status)]
+  if (answer === undefined || '$ref' in answer) throw new Error(`${method} ${path} has no answer ${status}`)
+  return answer.content?.['application/json']?.schema
+}
+
+function noFile(path: string): never {
+  throw Object.assign(new Error(`${path} is not read by this test`), { code: 'ENOENT' })
+}
