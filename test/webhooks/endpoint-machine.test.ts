@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import { encodeCursor } from '../../src/core/cursor.ts'
+import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
+import {
+  createEndpointMachine,
+  type EndpointMachine,
+  FAILING_LIMIT_MS,
+} from '../../src/webhooks/endpoint-machine.ts'
+import type { Loaded, MachineConfig, Matched } from '../../src/webhooks/endpoint-state.ts'
+import { MOST_WAITING } from '../../src/webhooks/endpoint-waiting.ts'
+import type { AttemptEnd } from '../../src/webhooks/outcome.ts'
+
+const OK: AttemptEnd = { kind: 'answered', status: 204, retryAfter: null }
+const BROKEN: AttemptEnd = { kind: 'answered', status: 500, retryAfter: null }
+const GONE: AttemptEnd = { kind: 'answered', status: 410, retryAfter: null }
+const NEW: Loaded = { base: 0, ahead: [], failingSinceMs: null, retries: new Map(), dead: [], replays: [] }
+const PLAIN: MachineConfig = { maxConcurrency: 4, rateLimit: null, order: 'none', isActive: true }
+
+const cursorAt = (sequence: number) => encodeCursor({ epoch: 'Epoch001', sequence, timeMs: 0 })
+const event = (sequence: number, subject = 'alpha'): Matched => ({
+  sequence,
+  subject,
+  eventId: `e${sequence}`,
+  cursor: cursorAt(sequence),
+  recordedMs: sequence,
+})
+
+/** A machine with short words for what its worker does. */
+function machineOf(config: Partial<MachineConfig> = {}, loaded: Partial<Loaded> = {}) {
+  const machine = createEndpointMachine('ep_1', { ...NEW, ...loaded }, { ...PLAIN, ...config })
+  const offer = (...events: Matched[]): void => {
+    for (const one of events) machine.offer(one, 0)
+  }
+  const write = (): ReadonlyMap<string, DeliveryRow | null> => {
+    const batch = machine.take(cursorAt, false)
+    batch?.settled()
+    return new Map(batch?.changes.map(({ key, value }) => [key, value]))
+  }
+  return { machine, offer, write }
+}
+
+/** The sequences that are sent now. */
+function sent(machine: EndpointMachine, nowMs = 0): number[] {
+  const starts: number[] = []
+  for (let start = machine.next(nowMs); start !== null; start = machine.next(nowMs)) {
+    starts.push(start.delivery.sequence)
+  }
+  return starts
+}
+
+const at = (nowMs: number) => ({ nowMs, chance: 0.5 })
+
+describe('an endpoint', () => {
+  test('has no more in flight than its slots, and a slot is free only when the outcome is durable', () => {
+    const { machine, offer } = machineOf({ maxConcurrency: 2 })
+    offer(event(1), event(2), event(3))
+    expect(sent(machine)).toEqual([1, 2])
+    machine.ended(1, OK, at(0))
+    expect(sent(machine)).toEqual([])
+    const batch = machine.take(cursorAt, false)
+    expect(sent(machine)).toEqual([])
+    batch?.settled()
+    expect(sent(machine)).toEqual([3])
+  })
+
+  test('writes what is delivered behind something open beside its position, which stays before that', () => {
+    const { machine, offer, write } = machineOf()
+    offer(event(1), event(2), event(3))
+    sent(machine)
+    machine.ended(2, OK, at(0))
+    machine.ended(3, OK, at(0))
+    expect(write().get('ep_1/position')).toMatchObject({ cursor: cursorAt(0), ahead: [2, 3] })
+    machine.ended(1, OK, at(0))
+    expect(write().get('ep_1/position')).toMatchObject({ cursor: cursorAt(3), ahead: [] })
+  })
+
+  test('tries a failure again exactly when it is due, and writes one row an attempt', () => {
+    const { machine, offer, write } = machineOf()
+    offer(event(1))
+    sent(machine)
+    machine.ended(1, BROKEN, at(100))
+    const rows = write()
+    expect(rows.get('ep_1/retry/1')).toMatchObject({ tries: 1, dueMs: 5100, lastStatus: 500 })
+    expect(machine.wakeAtMs()).toBe(5100)
+    expect(sent(machine, 5099)).toEqual([])
+    expect(sent(machine, 5100)).toEqual([1])
+    machine.ended(1, BROKEN, at(5100))
+    expect([...write().keys()]).toEqual(['ep_1/retry/1'])
+  })
+
+  test('writes its position before it removes a row that the durable position has not passed', () => {
+    const { machine, offer, write } = machineOf()
+    offer(event(1))
+    sent(machine)
+    machine.ended(1, BROKEN, at(0))
+    write()
+    sent(machine, 5000)
+    machine.ended(1, OK, at(5000))
+    expect([...write()]).toEqual([
+      ['ep_1/position', expect.objectContaining({ cursor: cursorAt(1), ahead: [], failingSinceMs: null })],
+      ['ep_1/retry/1', null],
+    ])
+  })
+
+  test('gives a delivery up after the ninth try, with a record', () => {
+    const { machine, offer, write } = machineOf()
+    offer(event(1))
+    let nowMs = 0
+    for (let attempt = 1; attempt <= 9; attempt++) {
+      nowMs = machine.wakeAtMs() ?? nowMs
+      expect(machine.next(nowMs)).toMatchObject({ attempt })
+      machine.ended(1, BROKEN, at(nowMs))
+      const rows = write()
+      if (attempt < 9) continue
+      expect(rows.get('ep_1/dead/1')).toMatchObject({
+        eventId: 'e1',
+        tries: 9,
+        lastStatus: 500,
+        cause: 'tries',
+      })
+      expect(rows.get('ep_1/retry/1')).toBeNull()
+    }
+    expect(machine.wakeAtMs()).toBeNull()
+  })
+
+  test('takes no more events while a thousand wait or could come to', () => {
+    const rows = new Map(
+      Array.from({ length: MOST_WAITING - 1 }, (_, index) => {
+        const { sequence, ...rest } = event(index + 1)
+        return [sequence, { kind: 'retry', ...rest, tries: 1, dueMs: 9e12, lastStatus: null }] as const
+      }),
+    )
+    const { machine, offer, write } = machineOf({}, { base: MOST_WAITING, retries: rows })
+    expect(machine.room()).toBe(1)
+    offer(event(2000))
+    expect(machine.room()).toBe(0)
+    sent(machine)
+    expect(machine.room()).toBe(0)
+    machine.ended(2000, BROKEN, at(0))
+    write()
+    expect(machine.room()).toBe(0)
+  })
+
+  test('that stops answering gets one probe at a time, and everything that is due when it answers again', () => {
+    const { machine, offer, write } = machineOf()
+    offer(...Array.from({ length: 8 }, (_, index) => event(index + 1)))
+    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
+    write()
+    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
+    write()
+    expect(sent(machine, 4999)).toEqual([])
+    expect(sent(machine, 5000)).toHaveLength(1)
+    machine.ended(1, BROKEN, at(5000))
+    write()
+    expect(sent(machine, 34_999)).toEqual([])
+    const [probe] = sent(machine, 35_000)
+    machine.ended(probe ?? 0, OK, at(35_000))
+    write()
+    expect(sent(machine, 35_000)).toHaveLength(3)
+  })
+
+  test('that says it is gone is sent nothing more, and keeps what it was sent for a later day', () => {
+    const { machine, offer, write } = machineOf()
+    offer(event(1), event(2))
+    machine.next(0)
+    machine.ended(1, GONE, at(0))
+    expect(machine.disableReason).toBe('gone')
+    expect(write().get('ep_1/retry/1')).toMatchObject({ tries: 1, dueMs: 0, lastStatus: 410 })
+    expect(sent(machine, 1e9)).toEqual([])
+    machine.configure({ ...PLAIN, isActive: false })
+    machine.configure(PLAIN)
+    expect(sent(machine, 1e9)).toEqual([1, 2])
+  })
+
+  test('that has failed for five days without one success is disabled; one success begins them anew', () => {
+    const { machine, offer, write } = machineOf({}, { failingSinceMs: 0, base: 0 })
+    offer(event(1), event(2), event(3))
+    machine.next(1)
+    machine.ended(1, BROKEN, at(FAILING_LIMIT_MS - 1))
+    write()
+    expect(machine.disableReason).toBeNull()
+    const [answered] = sent(machine, FAILING_LIMIT_MS + 5000)
+    machine.ended(answered ?? 0, OK, at(FAILING_LIMIT_MS + 5000))
+    expect(write().get('ep_1/position')).toMatchObject({ failingSinceMs: null })
+    const [failed] = sent(machine, FAILING_LIMIT_MS + 5000)
+    machine.ended(failed ?? 0, BROKEN, at(FAILING_LIMIT_MS + 5000))
+    expect(machine.disableReason).toBeNull()
+    expect(write().get('ep_1/position')).toMatchObject({ failingSinceMs: FAILING_LIMIT_MS + 5000 })
+  })
+
+  test('with a rate gets no more than that many a second', () => {
+    const { machine, offer, write } = machineOf({ maxConcurrency: 64, rateLimit: 10 })
+    offer(...Array.from({ length: 64 }, (_, index) => event(index + 1)))
+    let count = 0
+    for (let nowMs = 0; nowMs <= 2000; nowMs = Math.max(nowMs + 1, machine.wakeAtMs() ?? 0)) {
+      for (const sequence of sent(machine, nowMs)) {
+        count += 1
+        machine.ended(sequence, OK, at(nowMs))
+      }
+      write()
+    }
+    expect(count).toBeGreaterThan(20)
+    expect(count).toBeLessThanOrEqual(30)
+  })
+})
+
+describe('an endpoint in the order of issuers', () => {
+  test('holds the later events of an issuer until the earlier one is durable, and sends those of others', () => {
+    const { machine, offer, write } = machineOf({ order: 'issuer' })
+    offer(event(1, 'a'), event(2, 'a'), event(3, 'b'), event(4, 'a'))
+    expect(sent(machine)).toEqual([1, 3])
+    expect(write().get('ep_1/retry/2')).toMatchObject({ tries: 0 })
+    machine.ended(1, BROKEN, at(0))
+    machine.ended(3, OK, at(0))
+    write()
+    expect(sent(machine, 4999)).toEqual([])
+    expect(sent(machine, 5000)).toEqual([1])
+    machine.ended(1, OK, at(5000))
+    expect(sent(machine, 5000)).toEqual([])
+    write()
+    expect(sent(machine, 5000)).toEqual([2])
+  })
+
+  test('that is asked for later holds what waits, and sends the first of each issuer', () => {
+    const { machine, offer, write } = machineOf({ maxConcurrency: 2 })
+    offer(event(1, 'a'), event(2, 'b'), event(3, 'a'), event(4, 'c'))
+    sent(machine)
+    machine.configure({ ...PLAIN, order: 'issuer' })
+    machine.ended(2, OK, at(0))
+    write()
+    expect(sent(machine)).toEqual([4])
+    expect(write().get('ep_1/retry/3')).toMatchObject({ tries: 0 })
+    machine.ended(1, OK, at(0))
+    write()
+    expect(sent(machine)).toEqual([3])
+  })
+})
+
+describe('a replay', () => {
+  const start = { id: 'rp_1', base: 0, ahead: [], until: 3, only: null, createdAtMs: 0, isWritten: false }
+
+  test('waits behind new events, has a row until it is over, and leaves failures to the retries', () => {
+    const { machine, offer, write } = machineOf({}, { base: 5 })
+    machine.cursors.addReplay(start)
+    expect(write().get('ep_1/replay/rp_1')).toMatchObject({ until: 3, cursor: cursorAt(0) })
+    for (const sequence of [1, 3]) machine.offerReplayed(event(sequence))
+    machine.cursors.replay?.progress.passedTo(3)
+    offer(event(6))
+    expect(sent(machine)).toEqual([6, 1, 3])
+    machine.ended(3, OK, at(0))
+    expect(write().get('ep_1/replay/rp_1')).toMatchObject({ cursor: cursorAt(0), ahead: [3] })
+    machine.ended(1, BROKEN, at(0))
+    expect([...write().keys()]).toEqual(['ep_1/retry/1', 'ep_1/position'])
+    expect(machine.owes()).toBe(true)
+    expect([...write()]).toEqual([['ep_1/replay/rp_1', null]])
+    expect(sent(machine, 5000)).toEqual([1])
+  })
+
+  test('of something dead takes its record away when it is delivered', () => {
+    const { machine, write } = machineOf({}, { base: 5, dead: [2] })
+    machine.cursors.addReplay({ ...start, base: 1, until: 2, only: [2] })
+    machine.offerReplayed(event(2))
+    machine.next(0)
+    machine.ended(2, OK, at(0))
+    expect(write().get('ep_1/dead/2')).toBeNull()
+  })
+})
