@@ -98,6 +98,8 @@ export const logFields: ReadonlySet<string> = new Set([
   'revision',
   'rows',
   'bytes',
+  // webhooks
+  'lane',
   // HTTP and streams
   'method',
   'path',

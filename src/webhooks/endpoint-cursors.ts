@@ -47,19 +47,20 @@ interface Replayed {
 /** The cursors as they were left. `D`: what is kept of a replayed event until it is sent. */
 export function createCursors<D extends Replayed>(
   endpointId: string,
-  loaded: { base: number; ahead: readonly number[]; replays: readonly ReplayStart[] },
+  loaded: {
+    base: number
+    isWritten: boolean
+    ahead: readonly number[]
+    replays: readonly ReplayStart[]
+  },
 ) {
-  const cursor = (base: number, ahead: readonly number[]): Cursor => ({
+  const cursor = ({ base, ahead, isWritten }: Pick<ReplayStart, 'base' | 'ahead' | 'isWritten'>): Cursor => ({
     progress: createProgress(base, ahead),
     writtenBase: base,
-    mustWrite: false,
+    mustWrite: !isWritten,
   })
-  const opened = (start: ReplayStart): Replay => ({
-    ...cursor(start.base, start.ahead),
-    mustWrite: !start.isWritten,
-    start,
-  })
-  const live = cursor(loaded.base, loaded.ahead)
+  const opened = (start: ReplayStart): Replay => ({ ...cursor(start), start })
+  const live = cursor(loaded)
   let replays = loaded.replays.map(opened)
   /** Read of the first replay, and not sent yet. */
   let unsent: D[] = []

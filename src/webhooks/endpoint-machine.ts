@@ -13,7 +13,7 @@ import type { Batch, DisableReason, Loaded, MachineConfig, Matched, Start } from
 import { nextSort, type Sort } from './endpoint-turns.ts'
 import { createWaiting, MOST_WAITING } from './endpoint-waiting.ts'
 import { createIssuerOrder, type IssuerOrder, NO_ORDER } from './issuer-order.ts'
-import { type AttemptEnd, verdictOn } from './outcome.ts'
+import { type AttemptEnd, type Verdict, verdictOn } from './outcome.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
 /** How long an endpoint may fail without one success before it is disabled. */
@@ -260,10 +260,17 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       const readyMs = unsent > 0 ? 0 : (waiting.first()?.dueMs ?? null)
       return readyMs === null ? null : Math.max(readyMs, breaker.probeAtMs, tokenAtMs ?? 0)
     },
-    /** An attempt ended. Its slot stays taken until the batch with its outcome is durable. */
-    ended(sequence: number, end: AttemptEnd, { nowMs, chance }: { nowMs: number; chance: number }): void {
+    /**
+     * An attempt ended; what follows, null where nothing of that sequence is in flight. Its slot stays taken until the
+     * batch with its outcome is durable. `chance` is a number in [0, 1).
+     */
+    ended(
+      sequence: number,
+      end: AttemptEnd,
+      { nowMs, chance }: { nowMs: number; chance: number },
+    ): Verdict | null {
       const flight = flights.get(sequence)
-      if (flight === undefined) return
+      if (flight === undefined) return null
       const { delivery } = flight
       const tries = flight.tries + 1
       const lastStatus = end.kind === 'answered' ? end.status : null
@@ -272,7 +279,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
         breaker.succeeded()
         failedSince(null)
         finish(delivery, revived(sequence))
-        return
+        return verdict
       }
       breaker.failed(nowMs, chance)
       failedSince(failingSinceMs ?? nowMs)
@@ -283,6 +290,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       }
       if (verdict.next === 'disable') disableReason = 'gone'
       else if (nowMs - (failingSinceMs ?? nowMs) >= FAILING_LIMIT_MS) disableReason ??= 'failing'
+      return verdict
     },
     /** It could not be sent yet, for want of its body; it is due again at that time. */
     notSent(sequence: number, againMs: number): void {

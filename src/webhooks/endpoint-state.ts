@@ -1,6 +1,7 @@
 /**
  * What goes into and comes out of the machine of an endpoint. Owns the shapes only.
  */
+import type { Filter } from '../core/filter.ts'
 import type { Change } from '../log/log.ts'
 import type { DeliveryRow, RetryRow } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
@@ -24,6 +25,26 @@ export interface Matched {
   recordedMs: number
 }
 
+/** An endpoint as its deliveries need it. */
+export interface DeliveryEndpoint {
+  id: string
+  tenant: string
+  url: string
+  /** One object for as long as it is the same: reads are faster so. */
+  filter: Filter
+  /** Sent with every delivery; they take the place of none of ours. */
+  headers: Readonly<Record<string, string>>
+  maxConcurrency: number
+  /** Deliveries a second; null: no limit. */
+  rateLimit: number | null
+  order: 'none' | 'issuer'
+  status: 'active' | 'paused' | 'disabled'
+  /** The cursor after which its deliveries begin. */
+  start: string
+  /** Bytes of the secrets that sign, the newest first. */
+  keys: readonly Uint8Array[]
+}
+
 /** What is to be sent now. */
 export interface Start {
   delivery: Matched
@@ -36,6 +57,8 @@ export interface Start {
 export interface Loaded {
   /** Everything up to here is decided. */
   base: number
+  /** False where no position row says so yet. */
+  isWritten: boolean
   ahead: readonly number[]
   failingSinceMs: number | null
   retries: ReadonlyMap<number, RetryRow>

@@ -4,7 +4,10 @@
  */
 
 export interface RateLimit {
-  /** Takes the next token: the moment from which it may be used, ms since 1970, never before `nowMs`. */
+  /**
+   * Takes the next token: the moment from which it may be used, ms since 1970, never before `nowMs`. Whoever takes waits for
+   * that moment before taking another.
+   */
   take(nowMs: number): number
 }
 

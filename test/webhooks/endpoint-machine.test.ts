@@ -13,7 +13,15 @@ import type { AttemptEnd } from '../../src/webhooks/outcome.ts'
 const OK: AttemptEnd = { kind: 'answered', status: 204, retryAfter: null }
 const BROKEN: AttemptEnd = { kind: 'answered', status: 500, retryAfter: null }
 const GONE: AttemptEnd = { kind: 'answered', status: 410, retryAfter: null }
-const NEW: Loaded = { base: 0, ahead: [], failingSinceMs: null, retries: new Map(), dead: [], replays: [] }
+const NEW: Loaded = {
+  base: 0,
+  isWritten: true,
+  ahead: [],
+  failingSinceMs: null,
+  retries: new Map(),
+  dead: [],
+  replays: [],
+}
 const PLAIN: MachineConfig = { maxConcurrency: 4, rateLimit: null, order: 'none', isActive: true }
 
 const cursorAt = (sequence: number) => encodeCursor({ epoch: 'Epoch001', sequence, timeMs: 0 })

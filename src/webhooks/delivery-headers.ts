@@ -1,0 +1,52 @@
+/**
+ * The headers of one attempt (contract §7): Standard Webhooks, content type, trace. Owns which there are, and that an
+ * endpoint's own never take their place. Refuses to judge an endpoint's headers: whoever made the endpoint did.
+ */
+import { signatures } from '../core/signature.ts'
+import { VERSION } from '../version.ts'
+
+const CONTENT_TYPE = 'application/cloudevents+json; charset=utf-8'
+const SPAN_DIGITS = 16
+
+/** What the headers are made from. */
+export interface Signed {
+  webhookId: string
+  body: Uint8Array
+  /** Bytes of the secrets that sign, the newest first. */
+  keys: readonly Uint8Array[]
+  /** The endpoint's own. */
+  own: Readonly<Record<string, string>>
+  nowMs: number
+  /** Numbers in [0, 1), for the trace. */
+  chance: () => number
+}
+
+/** Headers of an attempt, names in lower case. */
+export function deliveryHeaders({
+  webhookId,
+  body,
+  keys,
+  own,
+  nowMs,
+  chance,
+}: Signed): Record<string, string> {
+  const timestampSeconds = Math.floor(nowMs / 1000)
+  const kept = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    'user-agent': `disclosure-bridge/${VERSION}`,
+    ...Object.fromEntries(kept),
+    'content-type': CONTENT_TYPE,
+    'webhook-id': webhookId,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': signatures({ id: webhookId, timestampSeconds, body }, keys),
+    traceparent: traceparent(webhookId, chance),
+  }
+}
+
+/** W3C Trace Context: one trace for all tries of a delivery, taken from its id; a span for each. */
+function traceparent(webhookId: string, chance: () => number): string {
+  const trace = webhookId.slice(webhookId.indexOf('_') + 1)
+  let span = ''
+  while (span.length < SPAN_DIGITS) span += Math.floor(chance() * 16).toString(16)
+  return `00-${trace}-${/^0+$/.test(span) ? '1'.padStart(SPAN_DIGITS, '0') : span}-01`
+}

@@ -1,0 +1,70 @@
+/**
+ * One try to deliver: the body found, signed, sent. Owns the order of these, and what is told of it. Refuses to decide what
+ * comes next: the machine does.
+ */
+import { webhookId } from '../core/signature.ts'
+import type { Chance, Clock } from '../lifecycle/clock.ts'
+import type { AttemptReport } from './attempt.ts'
+import type { DeliveryEvents } from './delivery-events.ts'
+import { deliveryHeaders } from './delivery-headers.ts'
+import type { DeliveryEndpoint, Matched, Start } from './endpoint-state.ts'
+import type { AttemptEnd, Verdict } from './outcome.ts'
+
+/** Sends one request to the endpoint. Never rejects; `aborted` only where the signal did. */
+export type Attempt = (
+  endpoint: DeliveryEndpoint,
+  post: { headers: Readonly<Record<string, string>>; body: Uint8Array },
+  signal: AbortSignal,
+) => Promise<AttemptReport>
+
+/** What deliveries need of the process. */
+export interface DeliveryMeans {
+  events: DeliveryEvents
+  attempt: Attempt
+  clock: Clock
+  chance: Chance
+}
+
+/** How a try went. `later`: this node's copy lacks the event. `dropped`: the log no longer keeps it. */
+export type Tried =
+  | { kind: 'ended'; end: AttemptEnd; report: AttemptReport; webhookId: string }
+  | { kind: 'later' }
+  | { kind: 'dropped' }
+  | { kind: 'aborted' }
+
+/** A try that had an end, for metrics, log and journal. */
+export interface Attempted extends Start {
+  endpoint: DeliveryEndpoint
+  delivery: Matched
+  webhookId: string
+  end: AttemptEnd
+  report: AttemptReport
+  verdict: Verdict
+}
+
+/** Tries once. Rejects only where the reader fails. */
+export async function tryDelivery(
+  endpoint: DeliveryEndpoint,
+  { delivery }: Start,
+  means: DeliveryMeans,
+  signal: AbortSignal,
+): Promise<Tried> {
+  const found = await means.events.find(delivery.sequence, signal)
+  if (signal.aborted) return { kind: 'aborted' }
+  if (found.kind !== 'event') return found
+  // The log was begun afresh, and another event has this sequence now: the worker is about to see that.
+  if (found.event.cursor !== delivery.cursor) return { kind: 'later' }
+  const { body } = found.event
+  const id = webhookId(endpoint.id, delivery.eventId)
+  const headers = deliveryHeaders({
+    webhookId: id,
+    body,
+    keys: endpoint.keys,
+    own: endpoint.headers,
+    nowMs: means.clock.now(),
+    chance: means.chance,
+  })
+  const report = await means.attempt(endpoint, { headers, body }, signal)
+  const { end } = report
+  return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId: id }
+}

@@ -1,0 +1,326 @@
+/**
+ * The work of one lane: its endpoints, each with its machine, from the rows that were left to the lane's loss or the stop.
+ * Owns the course: load, pull, send, write, drain. Refuses to decide deliveries (the machines), to group writes (the
+ * writer), to read the log (the pull), and to know where endpoints come from.
+ */
+
+import type { Reader } from '../archive/reader.ts'
+import { backoffMs } from '../core/backoff.ts'
+import { isBridgeError } from '../errors.ts'
+import { sleep } from '../lifecycle/clock.ts'
+import type { Change, Lane } from '../log/log.ts'
+import type { Logger } from '../obs/logger.ts'
+import { type Attempted, type DeliveryMeans, tryDelivery } from './delivery.ts'
+import { type DeliveryRow, endpointOf } from './delivery-rows.ts'
+import { loadEndpoint } from './endpoint-load.ts'
+import { createEndpointMachine } from './endpoint-machine.ts'
+import type { Batch, DeliveryEndpoint, DisableReason, MachineConfig, Start } from './endpoint-state.ts'
+import { createLanePull, type LanePull, type Worked } from './lane-pull.ts'
+import { createLaneWriter } from './lane-writer.ts'
+
+export interface LaneWorkerOptions extends DeliveryMeans {
+  lane: Lane<DeliveryRow>
+  reader: Reader
+  /** Disables an endpoint for good; `set` tells it then. May throw `log_unavailable`: it is asked again. */
+  disable: (endpointId: string, reason: DisableReason) => Promise<void>
+  /** Told of every attempt that had an end. */
+  onAttempted: (attempted: Attempted) => void
+  /** Time for attempts that are under way when this node stops. */
+  drainMs: number
+  logger: Logger
+}
+
+/** How a lane stands. */
+export interface LaneFigures {
+  /** Deliveries that are known and not over; what an endpoint has not read yet is not among them. */
+  pending: number
+  /** When the oldest of them was first held, ms since 1970; null where there is none. */
+  oldestMs: number | null
+  /** Since when nothing could be written, ms since 1970; null while it can. */
+  stuckSinceMs: number | null
+}
+
+export interface LaneWorker {
+  /** An endpoint is new, or was changed. Takes effect at once, also before `run`. */
+  set(endpoint: DeliveryEndpoint): void
+  /** The endpoint was deleted: nothing is sent any more, and its rows go. */
+  remove(endpointId: string): void
+  /** Endpoints of which the lane has rows, or which were set. */
+  endpointIds(): Set<string>
+  /** Works until the lane is lost, or the signal aborts and what is under way has ended. Rejects with a fault of ours. */
+  run(signal: AbortSignal): Promise<void>
+  figures(): LaneFigures
+}
+
+/** Between two looks at the copy before the log has an epoch, and after a body was not here yet. */
+const LATER_MS = 1000
+/** Positions that merely moved are written so often: what a new owner reads again is less than that. */
+const FLUSH_MS = 600_000
+const ASK_AGAIN = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
+
+interface Kept extends Worked {
+  readonly stop: AbortController
+  cancelWake: () => void
+  isDisabling: boolean
+}
+
+/** A worker of that lane; nothing is sent before `run`. */
+export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
+  const { lane, reader, clock, chance, logger } = options
+  const endpoints = new Map<string, DeliveryEndpoint>()
+  const kept = new Map<string, Kept>()
+  const rows = groupRows(lane.rows)
+  const marked = new Set<Kept>()
+  const useless = new Set<string>()
+  const removed = new Set<string>()
+  const flying = new Set<Promise<void>>()
+  const failed = Promise.withResolvers<never>()
+  failed.promise.catch(() => undefined)
+  let pull: LanePull | null = null
+  let isDraining = false
+  let isFlushing = false
+
+  const writer = createLaneWriter({ lane, collect, onWritten, clock, chance, logger })
+
+  function collect(): Batch[] {
+    const cursorAt = (sequence: number): string => reader.cursorAt(sequence)
+    const machines = isFlushing ? [...kept.values()] : [...marked]
+    const batches = machines.flatMap((one) =>
+      one.over.aborted ? [] : (settling(one, one.machine.take(cursorAt, isFlushing)) ?? []),
+    )
+    const gone = [...removed].flatMap((id) => [...(rows.get(id)?.keys() ?? [])])
+    const deleted = [...useless, ...gone].map((key): Change<DeliveryRow> => ({ key, value: null }))
+    marked.clear()
+    useless.clear()
+    removed.clear()
+    isFlushing = false
+    return deleted.length === 0 ? batches : [...batches, { changes: deleted, settled: () => undefined }]
+  }
+
+  function settling(one: Kept, batch: Batch | null): Batch | null {
+    if (batch === null) return null
+    const settled = (): void => {
+      batch.settled()
+      pump(one)
+    }
+    return { changes: batch.changes, settled }
+  }
+
+  function onWritten(changes: readonly Change<DeliveryRow>[]): void {
+    for (const { key, value } of changes) {
+      const id = endpointOf(key)
+      const own = rows.get(id) ?? new Map<string, DeliveryRow>()
+      if (value === null) own.delete(key)
+      else own.set(key, value)
+      if (own.size === 0) rows.delete(id)
+      else rows.set(id, own)
+    }
+  }
+
+  /** Whatever may be done for the endpoint now is begun. */
+  function pump(one: Kept): void {
+    if (one.over.aborted) return
+    const { machine } = one
+    const nowMs = clock.now()
+    one.cancelWake()
+    if (!isDraining) {
+      for (let start = machine.next(nowMs); start !== null; start = machine.next(nowMs)) send(one, start)
+      const wakeAtMs = machine.wakeAtMs()
+      if (wakeAtMs !== null && wakeAtMs > nowMs)
+        one.cancelWake = clock.after(wakeAtMs - nowMs, () => pump(one))
+      pull?.look(one)
+    }
+    if (machine.owes()) {
+      marked.add(one)
+      writer.mark()
+    }
+    if (machine.disableReason !== null && !one.isDisabling) attend(disable(one, machine.disableReason))
+  }
+
+  /** Waits for a piece of work at the end, and lets its fault end the whole. */
+  function attend(work: Promise<void>): void {
+    flying.add(work)
+    work.then(
+      () => flying.delete(work),
+      (error: unknown) => failed.reject(error),
+    )
+  }
+
+  function send(one: Kept, start: Start): void {
+    const { sequence } = start.delivery
+    const { endpoint } = one
+    const work = async (): Promise<void> => {
+      const tried = await tryDelivery(endpoint, start, options, one.over)
+      if (one.over.aborted || tried.kind === 'aborted') return
+      const nowMs = clock.now()
+      if (tried.kind === 'later') one.machine.notSent(sequence, nowMs + LATER_MS)
+      else if (tried.kind === 'dropped') one.machine.dropped(sequence, nowMs)
+      else {
+        const verdict = one.machine.ended(sequence, tried.end, { nowMs, chance: chance() })
+        if (verdict !== null) options.onAttempted({ ...start, ...tried, endpoint, verdict })
+      }
+      pump(one)
+    }
+    attend(work())
+  }
+
+  /** Asks until it is done, or somebody else has changed it. */
+  async function disable(one: Kept, reason: DisableReason): Promise<void> {
+    one.isDisabling = true
+    const { id } = one.endpoint
+    for (let attempt = 1; !one.over.aborted && one.machine.disableReason !== null && !isDraining; attempt++) {
+      try {
+        await options.disable(id, reason)
+        logger.info('webhook.disabled', { endpointId: id, reason })
+        break
+      } catch (error) {
+        if (!isBridgeError(error, 'log_unavailable')) throw error
+        await sleep(clock, backoffMs(attempt, ASK_AGAIN, chance), one.over)
+      }
+    }
+    one.isDisabling = false
+  }
+
+  function open(endpoint: DeliveryEndpoint): Kept {
+    const loaded = loadEndpoint(endpoint.start, rows.get(endpoint.id) ?? new Map(), reader, clock.now())
+    for (const key of loaded.useless) useless.add(key)
+    if (loaded.notice !== null) {
+      logger.warn(`webhook.${loaded.notice}`, { endpointId: endpoint.id, sequence: loaded.base })
+    }
+    const stop = new AbortController()
+    const one: Kept = {
+      endpoint,
+      machine: createEndpointMachine(endpoint.id, loaded, configOf(endpoint)),
+      over: AbortSignal.any([stop.signal, lane.lost]),
+      isJoined: false,
+      stop,
+      cancelWake: () => undefined,
+      isDisabling: false,
+    }
+    one.machine.configure(configOf(endpoint))
+    kept.set(endpoint.id, one)
+    return one
+  }
+
+  function close(one: Kept): void {
+    one.stop.abort()
+    one.cancelWake()
+    pull?.leave(one)
+    marked.delete(one)
+    kept.delete(one.endpoint.id)
+  }
+
+  /** Reads and sends while the log has one epoch. */
+  async function workOneEpoch(signal: AbortSignal): Promise<void> {
+    await reader.copy.whole(signal)
+    while (reader.epoch === null && !signal.aborted) await sleep(clock, LATER_MS, signal)
+    if (signal.aborted) return
+    const all = [...endpoints.values()].map(open)
+    pull = createLanePull({
+      reader,
+      events: options.events,
+      worked: all,
+      clock,
+      onOffered: (one) => pumped(one),
+    })
+    for (const one of all) pump(one)
+    if (useless.size > 0) writer.mark()
+    await pull.run(signal)
+    pull = null
+    if (!signal.aborted) for (const one of [...kept.values()]) close(one)
+  }
+
+  function pumped({ endpoint: { id } }: Worked): void {
+    const one = kept.get(id)
+    if (one !== undefined) pump(one)
+  }
+
+  async function flushAtTimes(signal: AbortSignal): Promise<void> {
+    await sleep(clock, chance() * FLUSH_MS, signal)
+    while (!signal.aborted) {
+      isFlushing = true
+      writer.mark()
+      await sleep(clock, FLUSH_MS, signal)
+    }
+  }
+
+  /** What is under way gets its time; what has no outcome then is repeated by the next owner. */
+  async function drain(): Promise<void> {
+    isDraining = true
+    for (const one of kept.values()) one.cancelWake()
+    await withinDrain(Promise.allSettled(flying))
+  }
+
+  async function withinDrain(work: Promise<unknown>): Promise<void> {
+    const enough = new AbortController()
+    const either = AbortSignal.any([enough.signal, lane.lost])
+    await Promise.race([work, sleep(clock, options.drainMs, either)])
+    enough.abort()
+  }
+
+  return {
+    set(endpoint) {
+      endpoints.set(endpoint.id, endpoint)
+      const one = kept.get(endpoint.id)
+      if (one !== undefined) {
+        one.endpoint = endpoint
+        one.machine.configure(configOf(endpoint))
+        pump(one)
+      } else if (pull !== null && !isDraining) pump(open(endpoint))
+    },
+    remove(endpointId) {
+      endpoints.delete(endpointId)
+      const one = kept.get(endpointId)
+      if (one !== undefined) close(one)
+      removed.add(endpointId)
+      writer.mark()
+    },
+    endpointIds: () => new Set([...rows.keys(), ...endpoints.keys()]),
+    async run(signal) {
+      const over = new AbortController()
+      const either = AbortSignal.any([signal, lane.lost, over.signal])
+      const stopped = new AbortController()
+      const writing = writer.run(stopped.signal)
+      writing.catch(failed.reject)
+      const course = async (): Promise<void> => {
+        while (!either.aborted) await workOneEpoch(either)
+        if (lane.lost.aborted || over.signal.aborted) return
+        await drain()
+        isFlushing = true
+        stopped.abort()
+        await withinDrain(writing)
+      }
+      try {
+        await Promise.race([Promise.all([course(), flushAtTimes(either)]), failed.promise])
+      } finally {
+        over.abort()
+        stopped.abort()
+        for (const one of [...kept.values()]) close(one)
+      }
+    },
+    figures() {
+      let pending = 0
+      let oldestMs: number | null = null
+      for (const { machine } of kept.values()) {
+        const own = machine.figures()
+        pending += own.pending
+        if (own.oldestMs !== null) oldestMs = Math.min(oldestMs ?? own.oldestMs, own.oldestMs)
+      }
+      return { pending, oldestMs, stuckSinceMs: writer.stuckSinceMs }
+    },
+  }
+}
+
+function configOf({ maxConcurrency, rateLimit, order, status }: DeliveryEndpoint): MachineConfig {
+  return { maxConcurrency, rateLimit, order, isActive: status === 'active' }
+}
+
+function groupRows(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
+  const groups = new Map<string, Map<string, DeliveryRow>>()
+  for (const [key, row] of all) {
+    const id = endpointOf(key)
+    const own = groups.get(id) ?? new Map<string, DeliveryRow>()
+    groups.set(id, own.set(key, row))
+  }
+  return groups
+}

@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import { answer, endpointOf, hangs, healthy, type Mood, WebhookWorld } from '../support/webhook-world.ts'
+
+const HOUR_MS = 3_600_000
+const fails: Mood = () => ({ end: answer(500), afterMs: 10 })
+
+function worldOf(endpoints: Parameters<typeof endpointOf>[], moods: Record<string, Mood> = {}) {
+  return new WebhookWorld({ seed: 1, moods, endpoints: endpoints.map((given) => endpointOf(...given)) })
+}
+
+/** Sequences that the endpoint took, in the order of the answers. */
+function taken(world: WebhookWorld, endpointId: string): number[] {
+  return world.seen
+    .filter((one) => one.endpointId === endpointId && one.status === 204 && one.endedMs !== null)
+    .sort((one, other) => (one.endedMs ?? 0) - (other.endedMs ?? 0))
+    .map(({ sequence }) => sequence)
+}
+
+describe('a lane', () => {
+  test('sends each event once to each endpoint whose filter matches, and gaps to those that name them', async () => {
+    const world = worldOf([
+      ['all'],
+      ['fr', { filter: { fcaCategories: ['FR'] } }],
+      ['gaps', { filter: { types: ['gap'] } }],
+    ])
+    await world.run(100)
+    for (const fca of ['FR', 'NAV', null, 'FR']) world.log.add({ fca })
+    await world.run(1000)
+    expect(taken(world, 'all').sort()).toEqual([1, 2, 4])
+    expect(taken(world, 'fr').sort()).toEqual([1, 4])
+    expect(taken(world, 'gaps')).toEqual([3])
+    await world.stop()
+    expect([...world.rows.keys()].sort()).toEqual(['all/position', 'fr/position', 'gaps/position'])
+  })
+
+  test('is stopped cleanly and goes on where it was, without a repetition', async () => {
+    const world = worldOf([['one'], ['slow']], {
+      slow: ({ chance }) => ({ end: answer(204), afterMs: chance.between(3000, 9000) }),
+    })
+    for (let count = 0; count < 30; count++) world.log.add({})
+    await world.run(5000)
+    await world.stop()
+    const sent = world.seen.length
+    world.start()
+    await world.run(HOUR_MS)
+    expect(world.seen.length).toBeGreaterThan(sent)
+    for (const id of ['one', 'slow'])
+      expect(taken(world, id).sort((a, b) => a - b)).toEqual(world.log.events.map((e) => e.sequence))
+    await world.stop()
+  })
+
+  test('lets an endpoint that hangs delay no other', async () => {
+    const latencies = async (moods: Record<string, Mood>): Promise<number[]> => {
+      const world = worldOf([['well'], ['a'], ['b'], ['c']], moods)
+      await world.run(100)
+      for (let count = 0; count < 200; count++) {
+        world.log.add({})
+        await world.run(50)
+      }
+      await world.stop()
+      return world.seen
+        .filter(({ endpointId }) => endpointId === 'well')
+        .map(({ startedMs, sequence }) => startedMs - (world.log.events[sequence - 1]?.timeMs ?? 0))
+    }
+    expect(Math.max(...(await latencies({ a: hangs, b: hangs, c: fails })))).toBe(0)
+  })
+
+  test('tries again when it is due, to the millisecond while the endpoint is otherwise well', async () => {
+    const world = worldOf([['one']], {
+      one: ({ eventId, tries }) => ({ end: answer(eventId === 'e2' && tries < 4 ? 500 : 204), afterMs: 10 }),
+    })
+    for (let count = 0; count < 3; count++) world.log.add({})
+    await world.run(HOUR_MS)
+    const tries = world.seen.filter(({ sequence }) => sequence === 2)
+    const gaps = tries.slice(1).map(({ startedMs }, index) => startedMs - (tries[index]?.endedMs ?? 0))
+    for (const [index, planned] of [5000, 30_000, 120_000].entries()) {
+      expect(Math.abs((gaps[index] ?? 0) - planned)).toBeLessThanOrEqual(planned / 10 + 1)
+    }
+    await world.stop()
+  })
+
+  test('holds at most a thousand for an endpoint that fails, probes it, and gives it everything once it answers', async () => {
+    let isUp = false
+    const world = worldOf([['down']], { down: () => ({ end: answer(isUp ? 204 : 503), afterMs: 10 }) })
+    for (let count = 0; count < 1500; count++) world.log.add({})
+    await world.run(2 * HOUR_MS)
+    expect(world.seen.length).toBeLessThan(150)
+    expect(world.worker?.figures().pending).toBeLessThanOrEqual(1000)
+    isUp = true
+    const upMs = world.clock.now()
+    await world.run(HOUR_MS)
+    const times = world.seen.filter(({ status }) => status === 204).map(({ startedMs }) => startedMs)
+    expect(times).toHaveLength(1500)
+    expect((times[0] ?? 0) - upMs).toBeLessThanOrEqual(66_000)
+    expect((times[1400] ?? 0) - (times[0] ?? 0)).toBeLessThan(60_000)
+    await world.stop()
+  })
+
+  test('disables an endpoint that is gone, or that has failed for five days, and sends it nothing more', async () => {
+    const cursor = endpointOf('').start
+    const failingSinceMs = Date.UTC(2026, 4, 27, 7)
+    const world = new WebhookWorld({
+      seed: 1,
+      endpoints: ['gone', 'broken'].map((id) => endpointOf(id)),
+      moods: { gone: () => ({ end: answer(410), afterMs: 5 }), broken: fails },
+      rows: { 'broken/position': { kind: 'position', cursor, ahead: [], failingSinceMs } },
+    })
+    world.log.add({})
+    await world.run(HOUR_MS - 60_000)
+    expect(world.disabled).toEqual([{ id: 'gone', reason: 'gone' }])
+    world.log.add({})
+    await world.run(2 * HOUR_MS)
+    expect(world.disabled).toEqual([
+      { id: 'gone', reason: 'gone' },
+      { id: 'broken', reason: 'failing' },
+    ])
+    const sent = world.seen.length
+    world.log.add({})
+    await world.run(2 * HOUR_MS)
+    expect(world.seen).toHaveLength(sent)
+    expect(world.seen.filter(({ endpointId }) => endpointId === 'gone')).toHaveLength(1)
+    expect(world.rows.get('broken/position')).toMatchObject({ failingSinceMs: null })
+    await world.stop()
+  })
+
+  test('takes changes while it runs: paused, active again, another filter, deleted', async () => {
+    const world = worldOf([['one']])
+    await world.run(100)
+    world.change('one', { status: 'paused' })
+    world.log.add({})
+    await world.run(1000)
+    expect(world.seen).toHaveLength(0)
+    world.change('one', { status: 'active' })
+    await world.run(1000)
+    expect(taken(world, 'one')).toEqual([1])
+    world.change('one', { filter: { fcaCategories: ['NAV'] } })
+    world.log.add({ fca: 'FR' })
+    world.log.add({ fca: 'NAV' })
+    await world.run(1000)
+    expect(taken(world, 'one')).toEqual([1, 3])
+    world.endpoints.delete('one')
+    world.worker?.remove('one')
+    world.log.add({ fca: 'NAV' })
+    await world.run(1000)
+    expect(taken(world, 'one')).toEqual([1, 3])
+    expect(world.rows.size).toBe(0)
+    await world.stop()
+  })
+
+  test('goes on after a change of the log’s epoch, with what waited', async () => {
+    const world = worldOf([['one']], {
+      one: ({ tries, chance }) => (tries === 1 ? fails : healthy)({ tries, chance, eventId: '', nowMs: 0 }),
+    })
+    world.log.add({ id: 'kept' })
+    await world.run(1000)
+    world.log.restart('Epoch002')
+    world.log.add({ id: 'kept' })
+    world.log.add({ id: 'new' })
+    await world.run(HOUR_MS)
+    const ids = new Set(world.seen.filter(({ status }) => status === 204).map(({ webhookId }) => webhookId))
+    expect(ids.size).toBe(2)
+    await world.stop()
+  })
+})
