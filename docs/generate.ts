@@ -22,10 +22,15 @@ import { systemClock } from '../src/lifecycle/clock.ts'
 import { createMemoryLog } from '../src/log/memory/log.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
+import { createEndpoints } from '../src/registry/endpoints.ts'
 import { createTokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
 import { VERSION } from '../src/version.ts'
+import { addressRules } from '../src/webhooks/address/rules.ts'
+import { endpointRoutes } from '../src/webhooks/endpoint-routes.ts'
+import { rewrapRoute } from '../src/webhooks/rewrap-route.ts'
+import type { SecretBox } from '../src/webhooks/secrets.ts'
 
 const GENERATED = '<!-- Made by `npm run docs` from the code. Do not edit. -->'
 
@@ -150,6 +155,9 @@ function routeSection(route: AnyRoute): string[] {
   ]
 }
 
+/** Nothing is wrapped for the docs. */
+const noSecrets: SecretBox = { wrap: () => '', unwrap: () => '', rewrap: () => null }
+
 /** The routes of all roles, over an empty store. */
 export function documentedRoutes(): AnyRoute[] {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
@@ -171,11 +179,16 @@ export function documentedRoutes(): AnyRoute[] {
   const pull = disclosuresRoute({ reader, clock: systemClock, stopping: new AbortController().signal })
   const logger = createLogger({ level: 'silent', secrets: [] })
   const tokens = createTokens({ log: createMemoryLog(), clock: systemClock, logger })
+  const endpoints = createEndpoints({ log: createMemoryLog(), clock: systemClock, logger })
+  const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
+  const hooks = { endpoints, reader, rules, secrets: noSecrets, clock: systemClock, logger }
   archive.close()
   return [
     pull,
     ...feed.routes,
     filterTestRoute(reader),
+    ...endpointRoutes(hooks),
+    rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     status,
     reportRoute({ last: () => null }),

@@ -37,11 +37,16 @@ import { openLog } from './log/open.ts'
 import type { Seam } from './log/seam.ts'
 import { createLogger } from './obs/logger.ts'
 import { createMetrics } from './obs/metrics.ts'
+import { createEndpoints } from './registry/endpoints.ts'
 import { createTokens } from './registry/tokens.ts'
 import { loadCalendar } from './settings/calendar-file.ts'
 import type { Settings } from './settings/settings.ts'
 import { createStatus, createUpstreamStatus } from './status.ts'
 import { VERSION } from './version.ts'
+import { addressRules } from './webhooks/address/rules.ts'
+import { endpointRoutes } from './webhooks/endpoint-routes.ts'
+import { rewrapRoute } from './webhooks/rewrap-route.ts'
+import { createSecretBox } from './webhooks/secrets.ts'
 
 /** Where the upstream API stands. */
 const MIRROR_PREFIX = '/v2'
@@ -165,6 +170,9 @@ async function buildApp(
   const readsTokens = settings.roles.some((role) => role !== 'poller')
   if (readsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
   const authenticate = eitherAuthenticate(adminAuthenticate(settings.adminToken ?? ''), tokens.authenticate)
+  const endpoints = createEndpoints({ log, clock, logger })
+  const readsEndpoints = settings.roles.includes('api')
+  if (readsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
   const routes: AnyRoute[] = []
   const mounts: Mount[] = []
   /** What `/v2` serves, resource by resource. */
@@ -178,6 +186,12 @@ async function buildApp(
       statusRoute(status),
       reportRoute(days),
       ...tokenRoutes({ tokens, clock, logger }),
+    )
+    const secrets = createSecretBox({ key: settings.secretKey ?? '', oldKey: settings.oldSecretKey })
+    const rules = addressRules(settings.webhooks)
+    routes.push(
+      rewrapRoute({ endpoints, secrets, clock, logger }),
+      ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
     )
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
@@ -239,6 +253,7 @@ async function buildApp(
       ingest?.poller.state.name !== 'claiming',
     copy: () => follower.copy.filling?.share ?? true,
     ...(readsTokens && { tokens: () => tokens.isLoaded }),
+    ...(readsEndpoints && { endpoints: () => endpoints.isLoaded }),
     running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(

@@ -30,6 +30,11 @@ export const problemCodes = {
   method_not_allowed: [405, 'Method not allowed', 'Use a method of the header `Allow`.'],
   request_timeout: [408, 'Request too slow', 'Send the whole request within the time limit.'],
   cursor_too_old: [410, 'Cursor too old', 'Start over from `oldest`: what lies before it is no longer kept.'],
+  precondition_failed: [
+    412,
+    'Precondition failed',
+    'Read it again; then send `If-Match` with its new `ETag`, or leave the header out.',
+  ],
   body_too_large: [413, 'Body too large', 'Send at most the bytes that `detail` names.'],
   url_too_long: [414, 'Address too long', 'Keep the address below 4 KB; split long filters.'],
   media_type_unsupported: [415, 'Wrong media type', 'Send JSON with `Content-Type: application/json`.'],

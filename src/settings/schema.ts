@@ -205,25 +205,21 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_SECRET_KEY_OLD: setting(field.patternField(/^.{32,}$/s, '32 or more characters'), {
     default: null,
-    meaning: 'The key before, while what it wrapped is still read.',
+    meaning: 'The key before, or the one to come: what it wrapped is read too.',
     secret: 'file',
-    waitsFor: WEBHOOKS,
   }),
   BRIDGE_WEBHOOK_ALLOW_NETS: setting(field.listField(field.isNet, 'a net such as 10.0.0.0/8'), {
     default: null,
     meaning:
       'Comma list of nets that webhooks may reach although they are private or special; hosts inside them on any port, also by address or as `localhost`.',
-    waitsFor: WEBHOOKS,
   }),
   BRIDGE_WEBHOOK_ALLOW_HTTP: setting(field.booleanField, {
     default: 'false',
     meaning: 'Whether webhooks may go to plain http addresses; their own port 80 is then taken too.',
-    waitsFor: WEBHOOKS,
   }),
   BRIDGE_WEBHOOK_PORTS: setting(field.listField(field.isPort, 'a port from 1 to 65535'), {
     default: '443,8443',
     meaning: 'Ports that webhooks may go to.',
-    waitsFor: WEBHOOKS,
   }),
   BRIDGE_WEBHOOK_PROXY: setting(field.proxyField, {
     default: null,

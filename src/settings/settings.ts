@@ -60,6 +60,8 @@ export interface Settings {
   adminToken: string | null
   /** null without `api` and `feed`. */
   secretKey: string | null
+  /** The key before, or the one to come: what it wrapped is read. */
+  oldSecretKey: string | null
   /** What webhooks may reach beyond public hosts on 443 and 8443. `proxy` null: they go straight. */
   webhooks: {
     allowNets: readonly string[]
@@ -217,6 +219,7 @@ function groupSettings(
     ops: { host: given(values.BRIDGE_OPS_HOST), port: given(values.BRIDGE_OPS_PORT) },
     adminToken: values.BRIDGE_ADMIN_TOKEN ?? null,
     secretKey: values.BRIDGE_SECRET_KEY ?? null,
+    oldSecretKey: values.BRIDGE_SECRET_KEY_OLD ?? null,
     webhooks: {
       allowNets: values.BRIDGE_WEBHOOK_ALLOW_NETS ?? [],
       allowHttp: given(values.BRIDGE_WEBHOOK_ALLOW_HTTP),

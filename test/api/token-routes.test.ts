@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTokens } from '../../src/registry/tokens.ts'
 import { type ApiServer, startApi, TOKEN, until } from '../support/api-server.ts'
+import { ask } from '../support/ask.ts'
 
 interface Shown {
   id: string
@@ -11,22 +12,6 @@ interface Shown {
   expiresAt: string | null
   createdAt: string
   lastUsed: string | null
-}
-
-const JSON_TYPE = 'application/json'
-
-/** Asks with that token; a body goes as JSON, a text as it is. */
-async function ask(api: ApiServer, token: string, path: string, method = 'GET', body?: unknown) {
-  const response = await fetch(`${api.url}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': JSON_TYPE }),
-    },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  return { status: response.status, text, body: text === '' ? null : JSON.parse(text) }
 }
 
 async function make(api: ApiServer, wanted: object, by = TOKEN): Promise<Shown> {

@@ -60,7 +60,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       const response = await fetch(`${bridge.ready.ops}/readyz`)
       expect([response.status, await response.json()]).toEqual([
         503,
-        { ready: false, checks: { log: false, copy: 0, tokens: false, running: true } },
+        { ready: false, checks: { log: false, copy: 0, tokens: false, endpoints: false, running: true } },
       ])
       expect(sandbox.usage().requests).toBe(0)
       refusal.lift()
@@ -96,7 +96,10 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     const hole = proxy.blackHole()
     await writer.commit({ events: sampleEvents(4, 5) })
     const away = await eventually(readiness, ({ ready }) => !ready)
-    expect(away).toEqual({ ready: false, checks: { log: false, copy: true, tokens: true, running: true } })
+    expect(away).toEqual({
+      ready: false,
+      checks: { log: false, copy: true, tokens: true, endpoints: true, running: true },
+    })
     expect(await lag()).toBeGreaterThanOrEqual(10)
     expect(
       (await getJson<{ copy: { lagSeconds: number } }>(`${http}/v1/status`)).copy.lagSeconds,

@@ -116,6 +116,19 @@ test('answers have the members of their schemas and no others', async () => {
       expect([path, misfits(document, answerOf(path, 'get', 200), await response.json())]).toEqual([path, []])
     }
   }
+  const hook = await post('/v1/webhooks', { url: 'https://hooks.example/', filter: { types: ['gap'] } })
+  expect(misfits(document, answerOf('/v1/webhooks', 'post', 201), await hook.json())).toEqual([])
+  const hooks = await fetch(`${app.ready.http}/v1/webhooks`, { headers: bearer })
+  const page = (await hooks.json()) as { data: { id: string }[] }
+  expect(misfits(document, answerOf('/v1/webhooks', 'get', 200), page)).toEqual([])
+  for (const action of ['rotate', 'disable', 'enable']) {
+    const changed = await post(`/v1/webhooks/${page.data[0]?.id}/${action}`)
+    const schema = answerOf(`/v1/webhooks/{id}/${action}`, 'post', 200)
+    expect([action, misfits(document, schema, await changed.json())]).toEqual([action, []])
+  }
+  const rewrapped = await post('/v1/webhooks/rewrap')
+  const schema = answerOf('/v1/webhooks/rewrap', 'post', 200)
+  expect(misfits(document, schema, await rewrapped.json())).toEqual([])
   const wrong = await fetch(`${app.ready.http}/v1/disclosures?limt=1`, { headers: bearer })
   const { Problem } = document.components.schemas
   expect(misfits(document, Problem, await wrong.json())).toEqual([])
@@ -130,7 +143,8 @@ async function made(): Promise<{ token: string }> {
   return body
 }
 
-function post(path: string, body: object): Promise<Response> {
+function post(path: string, body?: object): Promise<Response> {
+  if (body === undefined) return fetch(app.ready.http + path, { method: 'POST', headers: bearer })
   const headers = { ...bearer, 'content-type': 'application/json' }
   return fetch(app.ready.http + path, { method: 'POST', headers, body: JSON.stringify(body) })
 }

@@ -227,9 +227,9 @@ describe('settings', () => {
   })
 
   test('warn about what this version does not use', () => {
-    const settings = loadSettings({ ...whole, BRIDGE_WEBHOOK_ALLOW_HTTP: 'true' }, files())
+    const settings = loadSettings({ ...whole, BRIDGE_WEBHOOK_PROXY: 'http://proxy.example:3128' }, files())
     expect(settings.warnings).toEqual([
-      'BRIDGE_WEBHOOK_ALLOW_HTTP has no effect in this version: it waits for the role webhooks',
+      'BRIDGE_WEBHOOK_PROXY has no effect in this version: it waits for the role webhooks',
     ])
   })
 

@@ -8,14 +8,22 @@ import { createApp } from '../../src/http/app.ts'
 import { type Authenticate, adminAuthenticate, eitherAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
+import type { Log } from '../../src/log/log.ts'
 import { createMemoryLog } from '../../src/log/memory/log.ts'
 import { createMetrics, type Metrics } from '../../src/obs/metrics.ts'
+import { createEndpoints, type Endpoints } from '../../src/registry/endpoints.ts'
 import { createTokens, type Tokens } from '../../src/registry/tokens.ts'
+import { addressRules } from '../../src/webhooks/address/rules.ts'
+import { endpointRoutes } from '../../src/webhooks/endpoint-routes.ts'
+import { rewrapRoute } from '../../src/webhooks/rewrap-route.ts'
+import { createSecretBox, type SecretBox } from '../../src/webhooks/secrets.ts'
 import { type KeptLine, keepingLogger } from './keeping-logger.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { createStore, type Store } from './store.ts'
 
 export const TOKEN = 'token of this test'
+const SECRET_KEY = 'the present key of this test, long enough'
+export const OLD_SECRET_KEY = 'the key before of this test, long enough'
 /** What the upstream of these tests says in heartbeats. */
 export const LAST_GOOD_POLL = '2026-06-01T05:59:59.000Z'
 
@@ -27,6 +35,11 @@ export interface ApiServer {
   lines: KeptLine[]
   /** Over a log of its own. */
   tokens: Tokens
+  /** Over the same log. */
+  endpoints: Endpoints
+  secrets: SecretBox
+  /** What the log of tokens and endpoints holds. */
+  log: Log
   listener: Listener
   url: string
   auth: Record<string, string>
@@ -48,6 +61,10 @@ export async function startApi(
     maxPerToken?: number
     /** Instead of one that follows an empty log. */
     tokens?: Tokens
+    /** Instead of one that follows an empty log. */
+    endpoints?: Endpoints
+    /** What webhooks may reach; public hosts where it is left out. */
+    allowNets?: string[]
   } = {},
 ): Promise<ApiServer> {
   const { count = 0, first = 1, maxClients = 100, corsOrigins = [], ...limits } = options
@@ -58,9 +75,16 @@ export async function startApi(
   const { logger, lines } = keepingLogger()
   const log = createMemoryLog()
   const tokens = options.tokens ?? createTokens({ log, clock, logger })
+  const endpoints = options.endpoints ?? createEndpoints({ log, clock, logger })
+  const secrets = createSecretBox({ key: SECRET_KEY, oldKey: OLD_SECRET_KEY })
+  const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
   const ended = new AbortController()
-  const running = options.tokens === undefined ? tokens.run(ended.signal) : null
-  await until(() => running === null || tokens.isLoaded)
+  const running = Promise.all([
+    options.tokens === undefined ? tokens.run(ended.signal) : null,
+    options.endpoints === undefined ? endpoints.run(ended.signal) : null,
+  ])
+  await until(() => options.tokens !== undefined || tokens.isLoaded)
+  await until(() => options.endpoints !== undefined || endpoints.isLoaded)
   const authenticate =
     options.authenticate ?? eitherAuthenticate(adminAuthenticate(TOKEN), tokens.authenticate)
   const stopping = new AbortController()
@@ -82,6 +106,8 @@ export async function startApi(
       disclosuresRoute({ reader, clock, stopping: stopping.signal }),
       filterTestRoute(reader),
       ...tokenRoutes({ tokens, clock, logger }),
+      rewrapRoute({ endpoints, secrets, clock, logger }),
+      ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
       ...feed.routes,
     ],
     authenticate,
@@ -107,6 +133,9 @@ export async function startApi(
     metrics,
     lines,
     tokens,
+    endpoints,
+    secrets,
+    log,
     listener,
     url: listener.url,
     auth: { authorization: `Bearer ${TOKEN}` },

@@ -2,7 +2,7 @@
  * The filter (contract §5) as JSON Schema, and its query-string form as parameters. Owns their description, a field
  * each, so that a new field of the grammar cannot be left out. Refuses to judge filters: `core/filter-parse.ts` does.
  */
-import { eventKinds, importances, matchModes, type PlainFilter } from '../../core/filter.ts'
+import { eventKinds, importances, matchModes, type PlainFilter, webhookKinds } from '../../core/filter.ts'
 import { Q_LENGTHS } from '../../core/filter-fields.ts'
 import { CODE_LIMIT, IDENTIFIER_LIMIT, MEMBER_LIMIT } from '../../core/filter-parse.ts'
 import { presetNames } from '../../core/presets.ts'
@@ -35,7 +35,11 @@ const plainFields: Readonly<Record<keyof PlainFilter, JsonSchema>> = {
   },
   q: text('Part of the headline, without case.', { minLength: SHORTEST_Q, maxLength: LONGEST_Q }),
   hasSymbol: flag('Whether the issuer has a listing symbol.'),
-  types: some({ type: 'string', enum: eventKinds }, eventKinds.length, 'What the event is.'),
+  types: some(
+    { type: 'string', enum: webhookKinds },
+    webhookKinds.length,
+    'What the event is; `webhook.disabled` in the filter of a webhook only.',
+  ),
   preset: oneWord(presetNames, 'A named filter; docs/filters.md says what each leaves out.'),
 }
 
@@ -61,6 +65,7 @@ export const filterSchema: JsonSchema = {
 /** The query-string form: lists comma-separated or repeated, so `importance` has no text form of its own there. */
 export const filterParameterSchemas: Readonly<Record<keyof PlainFilter, JsonSchema>> = {
   ...plainFields,
+  types: some({ type: 'string', enum: eventKinds }, eventKinds.length, 'What the event is.'),
   importance: list(word, {
     minItems: 1,
     maxItems: importances.length,
