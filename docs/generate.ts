@@ -1,8 +1,8 @@
 /**
- * `npm run docs`: the pages that follow from the code. Owns their text around the tables. Refuses to be the source of
+ * `npm run docs`: the pages that follow from the code, whole or in their blocks of code. Owns their text around the tables. Refuses to be the source of
  * any name: settings, metrics, routes and problem codes come from where the program takes them.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { disclosuresRoute } from '../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../src/api/filter-test-route.ts'
@@ -31,6 +31,7 @@ import { addressRules } from '../src/webhooks/address/rules.ts'
 import { endpointRoutes } from '../src/webhooks/endpoint-routes.ts'
 import { rewrapRoute } from '../src/webhooks/rewrap-route.ts'
 import type { SecretBox } from '../src/webhooks/secrets.ts'
+import { withSnippets } from './snippets.ts'
 
 const GENERATED = '<!-- Made by `npm run docs` from the code. Do not edit. -->'
 
@@ -40,7 +41,13 @@ export function generatedPages(): Record<string, string> {
     'configuration.md': configurationPage(),
     'metrics.md': metricsPage(),
     'http.md': httpPage(),
+    'webhooks-receivers.md': withSnippets(ownText('webhooks-receivers.md'), (path) => ownText(`../${path}`)),
   }
+}
+
+/** A file as it lies there, named from this folder. */
+function ownText(path: string): string {
+  return readFileSync(join(import.meta.dirname, path), 'utf8')
 }
 
 function configurationPage(): string {

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { withSnippets } from '../../docs/snippets.ts'
+import { decodeCursor } from '../../src/core/cursor.ts'
+import { eventSchema } from '../../src/http/schemas/event-schema.ts'
+import { sharedSchemas } from '../../src/http/schemas/shared.ts'
+import { misfits } from '../support/openapi-answers.ts'
+import type { OpenApi } from '../support/openapi-shape.ts'
+import { root, textFiles } from '../support/repository.ts'
+
+const page = readFileSync(join(root, 'docs/webhooks-receivers.md'), 'utf8')
+
+test('a block behind the name of a file is that file, and no other block is touched', () => {
+  const before =
+    'a\n<!-- file: x/y.ts -->\n```ts\nold\n```\nb\n```ts\nmine\n```\n<!-- file: z -->\n\n```ts\nfar\n```\n'
+  expect(withSnippets(before, (path) => `// ${path} $1\n`)).toBe(before.replace('old', '// x/y.ts $1'))
+})
+
+test('every receiver is on the page', () => {
+  const named = [...page.matchAll(/^<!-- file: (\S+) -->\n```\w+\n/gm)].map(([, path]) => path)
+  expect(named.sort()).toEqual(
+    textFiles('clients/receivers')
+      .map(({ path }) => path)
+      .sort(),
+  )
+})
+
+test('the event on the page is one of the contract', () => {
+  const [, json = ''] = /^```json\n([\s\S]*?)^```$/m.exec(page) ?? []
+  const event = JSON.parse(json)
+  const document = { components: { schemas: sharedSchemas } } as unknown as OpenApi
+  expect(misfits(document, eventSchema, event)).toEqual([])
+  expect(decodeCursor(event.cursor)).toEqual({
+    epoch: event.epoch,
+    sequence: Number(event.sequence),
+    timeMs: Date.parse(event.time),
+  })
+})
