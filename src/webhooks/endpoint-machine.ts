@@ -64,6 +64,11 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
   const flights = new Map<number, Flight>()
   /** Rows in `waiting` that are not durable yet. */
   const unwritten = new Set<number>()
+  /**
+   * With `order: issuer`, what waits behind the place up to which the cursor has read again, rising: what an owner before had
+   * read and not decided may come before it.
+   */
+  let unread: number[] = []
   let outcomes: Outcome[] = []
 
   const inFlight = (): Matched[] => [...flights.values()].map(({ delivery }) => delivery)
@@ -137,14 +142,18 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     for (const { sequence } of inFlight()) if (waiting.get(sequence) === undefined) unkept += 1
     return Math.min(
       QUEUED_PER_SLOT * config.maxConcurrency - queued,
-      MOST_WAITING - waiting.size - unkept,
+      MOST_WAITING - (waiting.size - unread.length) - unkept,
       MOST_BEHIND - behindPosition,
     )
   }
   const slots = (): number => (breaker.isOpen ? 1 : config.maxConcurrency)
   const setOrder = (): void => {
     order = config.order === 'issuer' ? createIssuerOrder() : NO_ORDER
+    const { readTo } = cursors.live.progress
     const unfinished = new Map([...waiting.entries()].map(([sequence, { subject }]) => [sequence, subject]))
+    const isUnread = (sequence: number): boolean => config.order === 'issuer' && sequence > readTo
+    unread = [...unfinished.keys()].filter(isUnread).sort((one, other) => one - other)
+    for (const sequence of unread) unfinished.delete(sequence)
     for (const { delivery } of flights.values()) unfinished.set(delivery.sequence, delivery.subject)
     for (const { sequence, subject } of [...queue, ...cursors.replayed()]) unfinished.set(sequence, subject)
     for (const [sequence, subject] of [...unfinished].sort(([one], [other]) => one - other)) {
@@ -153,6 +162,14 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     for (const [sequence] of waiting.entries()) {
       waiting.disarm(sequence)
       arm(sequence)
+    }
+  }
+  /** What waits up to there takes its place in the order of its issuer. */
+  const release = (readTo: number): void => {
+    for (let next = unread[0]; next !== undefined && next <= readTo; next = unread[0]) {
+      unread.shift()
+      order.enter(waiting.get(next)?.subject ?? '', next)
+      arm(next)
     }
   }
   const setRate = (): void => {
@@ -204,7 +221,9 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       const { sequence, subject } = delivery
       const { progress } = cursors.live
       if (sequence <= progress.readTo || !progress.seen(sequence)) return
-      if (waiting.get(sequence) !== undefined) return progress.kept(sequence)
+      const isKept = waiting.get(sequence) !== undefined
+      release(sequence)
+      if (isKept) return progress.kept(sequence)
       order.enter(subject, sequence)
       queue.push(delivery)
       if (!order.isFirst(subject, sequence)) {
@@ -212,7 +231,12 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
         keep(delivery, { tries: 0, dueMs: nowMs, lastStatus: null }, false)
       }
     },
-    /** The same for the replay that is being read. */
+    /** Everything up to there is read; what was not offered does not match. */
+    passedTo(sequence: number): void {
+      cursors.live.progress.passedTo(sequence)
+      release(sequence)
+    },
+    /** A matching event of the replay that is being read, in rising order. */
     offerReplayed(delivery: Matched): void {
       const { sequence, subject } = delivery
       if (waiting.get(sequence) !== undefined) return cursors.replayKept(sequence)

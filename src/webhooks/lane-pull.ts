@@ -97,14 +97,14 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
           if (event.sequence <= progress.readTo) continue
           if (one.machine.room() > 0) one.machine.offer(events.of(event), clock.now())
           else {
-            progress.passedTo(event.sequence - 1)
+            one.machine.passedTo(event.sequence - 1)
             leave(one)
           }
           touched.add(one)
         }
       }
       position = read.position
-      for (const one of members) one.machine.cursors.live.progress.passedTo(position)
+      for (const one of members) one.machine.passedTo(position)
       for (const one of touched) onOffered(one)
       if (!read.more) await untilMore(signal)
     }
@@ -126,7 +126,7 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
     for (const event of read.events) {
       if (event.facts.kind !== 'gap' || wantsGaps(filter)) one.machine.offer(events.of(event), clock.now())
     }
-    progress.passedTo(read.position)
+    one.machine.passedTo(read.position)
   }
   /** One page of the endpoint's replay. */
   const readReplay = async (one: Worked, signal: AbortSignal): Promise<void> => {

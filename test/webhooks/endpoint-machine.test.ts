@@ -229,6 +229,21 @@ describe('an endpoint in the order of issuers', () => {
     expect(sent(machine, 5000)).toEqual([2])
   })
 
+  test('taken over, sends what waited only when what came before it has been read again', () => {
+    const { sequence, ...rest } = event(2, 'a')
+    const row = { kind: 'retry', ...rest, tries: 0, dueMs: 0, lastStatus: null } as const
+    const { machine, offer, write } = machineOf(
+      { order: 'issuer' },
+      { base: 0, retries: new Map([[2, row]]) },
+    )
+    expect(sent(machine)).toEqual([])
+    offer(event(1, 'a'), event(2, 'a'))
+    expect(sent(machine)).toEqual([1])
+    machine.ended(1, OK, at(0))
+    write()
+    expect(sent(machine)).toEqual([2])
+  })
+
   test('that is asked for later holds what waits, and sends the first of each issuer', () => {
     const { machine, offer, write } = machineOf({ maxConcurrency: 2 })
     offer(event(1, 'a'), event(2, 'b'), event(3, 'a'), event(4, 'c'))
