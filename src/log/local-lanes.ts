@@ -2,6 +2,7 @@
  * Lanes of the logs that have no other process (embedded, memory): whoever owns has all of them. Owns the course of an
  * ownership. Refuses to store: the adapter does.
  */
+import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { yieldTurn } from '../lifecycle/clock.ts'
 import type { Lane, Lanes } from './log.ts'
@@ -48,7 +49,9 @@ export function createLocalLanes<V>(
       failed.promise.catch(() => undefined)
       const begin = async (): Promise<void> => {
         for (let number = 0; number < count && !either.aborted && !lost.aborted; number++) {
-          const done = work(laneOf(number, lost))
+          const done = work(laneOf(number, lost)).catch((error: unknown) => {
+            if (!(lost.aborted && isBridgeError(error, 'lane_lost'))) throw error
+          })
           done.catch(failed.reject)
           works.push(done)
           await yieldTurn()

@@ -193,7 +193,7 @@ export interface Lanes<V> {
    * it comes back after a loss. `work` has to resolve soon after `lane.lost`, and when the caller wants to stop: the lanes
    * are given up when the signal has aborted and all of `work` has resolved. Of several calls in one process one owns at
    * a time. Ends too when the log is closed.
-   * @throws what `work` throws, when all of `work` has ended and every lane was given up; BridgeError `log_damaged`
+   * @throws what `work` throws (but for `lane_lost` of a lane that is), when all of `work` has ended and every lane was given up; BridgeError `log_damaged`
    */
   own(work: (lane: Lane<V>) => Promise<void>, signal: AbortSignal): Promise<void>
 }
@@ -208,7 +208,7 @@ export interface JournalBatch<V> {
 /** Records of all processes in one order, kept for a time. Values are JSON. */
 export interface Journal<V> {
   /**
-   * Durable when it resolves, in this order, with nothing of this process in between.
+   * Durable when it resolves, in this order. On Kafka a record may come twice, where an answer got lost.
    * @throws BridgeError `log_unavailable`, within seconds, when it may or may not become durable; RangeError when a
    * record is larger than LARGEST_ROW_BYTES, with nothing written
    */

@@ -87,6 +87,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'until',
   'day',
   // log and copy
+  'lane',
   'topic',
   'epoch',
   'sequence',

@@ -17,6 +17,8 @@ import { kafkaSessions } from '../../src/log/kafka/client.ts'
 import { inspectKafka } from '../../src/log/kafka/inspect.ts'
 import { groupElections } from '../../src/log/kafka/leader.ts'
 import { type KafkaLog, openKafkaLog } from '../../src/log/kafka/log.ts'
+import { journalled } from '../log/journals.ts'
+import { beginOwning, foundBy, putRow } from '../log/owning.ts'
 import { claimed, followed, sampleRejected } from '../log/samples.ts'
 import { kafkaClient } from '../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
@@ -28,7 +30,7 @@ import { eventAt } from '../support/store.ts'
 const runtime = await kafkaRuntime()
 const PREFIX = 'disclosures'
 const PASSWORD = 'opens-the-test-broker'
-const USERS = ['poller', 'reader', 'unwritten', 'narrow']
+const USERS = ['poller', 'reader', 'webhooks', 'unwritten', 'narrow']
 
 interface Row {
   role: string
@@ -40,7 +42,7 @@ interface Row {
 /** The rows of the table under "Rights". */
 const rows: Row[] = [
   ...readFileSync(join(root, 'docs/kafka-security.md'), 'utf8').matchAll(
-    /^\| (poller|reader) \| ([a-z ]+) \| `([^`]+)` \| ([\w, ]+) \|$/gm,
+    /^\| (poller|reader|webhooks) \| ([a-z ]+) \| `([^`]+)` \| ([\w, ]+) \|$/gm,
   ),
 ].map(([, role = '', resource = '', name = '', operations = '']) => ({
   role,
@@ -108,6 +110,10 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
           rows.filter(({ role }) => role === 'reader'),
         ),
         ...rightsOf(
+          'webhooks',
+          rows.filter(({ role }) => role === 'reader' || role === 'webhooks'),
+        ),
+        ...rightsOf(
           'unwritten',
           pollerRows.filter(({ resource }) => resource !== 'transactional id'),
         ),
@@ -162,6 +168,22 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
           ['two', 'written by the reader'],
         ]),
       )
+    } finally {
+      await log.close()
+    }
+  })
+
+  it('lets who delivers webhooks own lanes and write a journal', async () => {
+    const log = logAs('webhooks')
+    try {
+      const owner = beginOwning(log, 'webhooks', 4)
+      await owner.holds(4)
+      await putRow(await owner.lane(3), 'one', 1)
+      await owner.stop()
+      expect((await foundBy(log, 'webhooks', 4))[3]).toEqual({ one: 1 })
+      const journal = log.journal('attempts', 86_400_000)
+      await journal.append(['first'])
+      expect((await journalled(journal, null, 1)).records).toEqual(['first'])
     } finally {
       await log.close()
     }

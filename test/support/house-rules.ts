@@ -39,7 +39,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
 /** Where each package may be imported. A package that is not here has no owner yet. */
 const owners: Readonly<Record<string, RegExp>> = {
   kafkajs: /^src\/log\/kafka\//,
-  'kafkajs/src': /^src\/log\/kafka\/(internals\.ts|repairs\.ts|kafkajs-internals\.d\.ts)$/,
+  'kafkajs/src':
+    /^src\/log\/kafka\/(internals\.ts|partition-protocol\.ts|repairs\.ts|kafkajs-internals\.d\.ts)$/,
   'node:sqlite': /^src\/archive\/db\.ts$/,
   express: /^src\/http\/|(^|[/-])router\.ts$/,
   ws: /^src\/(feed|cli)\//,

@@ -44,7 +44,9 @@ export async function checkKafka(
 export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   const { brokers, replication, present, missing, others, refused, unread, creation } = report
   const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
-  const several = present.filter(({ partitions }) => partitions !== 1).map(({ topic }) => topic)
+  const several = present
+    .filter(({ partitions, lanes }) => partitions !== 1 && !lanes)
+    .map(({ topic }) => topic)
   const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)
   const few = present.filter(({ replicas }) => replicas < SAFE_REPLICAS).map(({ topic }) => topic)
   if (several.length > 0) {

@@ -7,7 +7,12 @@ import { connect as connectTls } from 'node:tls'
 import { Kafka, type KafkaConfig, type LogEntry, logLevel } from 'kafkajs'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
-import { createPartitionClient, type PartitionClient, type RightsClient } from './internals.ts'
+import {
+  createPartitionClient,
+  type LeaderClient,
+  type PartitionClient,
+  type RightsClient,
+} from './internals.ts'
 import { repairKafkaJs } from './repairs.ts'
 
 /** Where the brokers are and how to be let in, as the settings say it. */
@@ -19,8 +24,8 @@ export interface KafkaConnection extends Pick<KafkaSettings, 'brokers' | 'tls' |
 /** Connections for one purpose, ended together. */
 export interface KafkaSession {
   readonly kafka: Kafka
-  /** A reader of single partitions over this session's sockets, which can ask for rights too. */
-  readonly partitions: PartitionClient & RightsClient
+  /** Reads and writes partitions over this session's sockets, and asks for rights. */
+  readonly partitions: PartitionClient & LeaderClient & RightsClient
   /** Ends every connection at once, fails what is on its way, and lets none begin. Callable twice. */
   end(): void
 }

@@ -5,9 +5,9 @@
 import { isBridgeError } from '../../errors.ts'
 import type { LogEnd } from '../log.ts'
 import { booksOf } from './books.ts'
+import type { ReaderParts } from './connection.ts'
 import { untilDecided } from './decided.ts'
 import { committedRecords, latestSequence } from './find.ts'
-import type { ReaderParts } from './partition-reader.ts'
 import { shortRead } from './short-read.ts'
 
 /** Names of the topics in the cluster. */

@@ -2,7 +2,7 @@
  * The errors that a broker answers inside a fetch. Owns their numbers and their sentence. Refuses to act on them.
  */
 import { BridgeError } from '../../errors.ts'
-import type { Fetched } from './internals.ts'
+import type { Fetched } from './partition-protocol.ts'
 
 /** The offset asked for is not kept any more, or does not exist yet. */
 export const OFFSET_OUT_OF_RANGE = 1

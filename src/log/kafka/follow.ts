@@ -4,8 +4,9 @@
  */
 import type { Committed } from '../../core/event.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
+import type { ReaderParts } from './connection.ts'
 import { offsetAfter } from './find.ts'
-import { type ReaderParts, readPartition } from './partition-reader.ts'
+import { readPartition } from './partition-reader.ts'
 import { eventOf } from './records.ts'
 import { shortRead } from './short-read.ts'
 

@@ -9,7 +9,7 @@ import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
 import { askWriteRights } from './rights.ts'
 import { replicationOf, type TopicSettings, topicConfig } from './topic-setup.ts'
-import { ALL, startTopics, topicName } from './topics.ts'
+import { ALL, isJournalTopic, isLanesTopic, startTopics, topicName } from './topics.ts'
 
 /** A setting of a topic that is not as a bridge would make it now. */
 export interface OtherSetting {
@@ -24,8 +24,11 @@ export interface KafkaReport {
   brokers: number
   /** Replication that topics made now would have. */
   replication: number
-  /** Topics that a start would make, and that this user sees or does not. */
-  present: readonly { topic: string; partitions: number; replicas: number; inSync: number }[]
+  /**
+   * Topics that a start would make, and that this user sees or does not; with them those of lanes and journals that are
+   * there. `lanes`: a topic that has as many partitions as there are lanes.
+   */
+  present: readonly { topic: string; partitions: number; replicas: number; inSync: number; lanes: boolean }[]
   missing: readonly string[]
   others: readonly OtherSetting[]
   /** Why events or the group could not be read, or a poller not work, with this user's rights. */
@@ -62,7 +65,12 @@ export async function inspectKafka(
     await admin.connect()
     const { brokers } = await admin.describeCluster()
     const { topics } = await admin.fetchTopicMetadata()
-    const wanted = new Map(startTopics(parts.known).map((topic) => [topicName(prefix, topic), topic]))
+    const further = topics
+      .filter(({ name }) => name.startsWith(topicName(prefix, '')))
+      .map(({ name }) => name.slice(topicName(prefix, '').length))
+      .filter((topic) => isLanesTopic(topic) || isJournalTopic(topic))
+    const made = [...startTopics(parts.known), ...further]
+    const wanted = new Map(made.map((topic) => [topicName(prefix, topic), topic]))
     const present = topics
       .filter(({ name }) => wanted.has(name))
       .map(({ name, partitions }) => ({
@@ -70,6 +78,7 @@ export async function inspectKafka(
         partitions: partitions.length,
         replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
         inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
+        lanes: isLanesTopic(wanted.get(name) ?? ''),
       }))
     const seen = new Set(present.map(({ topic }) => topic))
     const refused: string[] = []

@@ -1,12 +1,19 @@
 /**
- * With `repairs.ts` the one place that touches what kafkajs 2.2.4 does not publish. Owns reading one partition without a
- * consumer group: `read_committed`, from any offset. Refuses to retry: `partition-reader.ts` does.
+ * With `partition-protocol.ts` and `repairs.ts` the one place that touches what kafkajs 2.2.4 does not publish. Owns finding
+ * the broker that leads a partition, and questions about transactions, groups and rights. Refuses to retry.
  */
 import type { ISocketFactory, KafkaConfig, Logger as KafkaJsLogger } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
-import Decoder from 'kafkajs/src/protocol/decoder.js'
-import decodeRecordBatch from 'kafkajs/src/protocol/recordBatch/v0/decoder.js'
-import fetchRequest from 'kafkajs/src/protocol/requests/fetch/v11/request.js'
+import {
+  type AppendedRecord,
+  appendToPartitions,
+  type Fetched,
+  type FetchOptions,
+  fetchPartitions,
+  READ_COMMITTED,
+  READ_UNCOMMITTED,
+  type Sender,
+} from './partition-protocol.ts'
 
 /** What a cluster is made of: kafkajs's own settings and its logger. */
 export interface ClusterOptions extends Omit<KafkaConfig, 'logLevel' | 'logCreator'> {
@@ -27,14 +34,7 @@ export interface AddedPartitions {
 }
 
 /** A connected broker of a cluster. */
-export interface KafkaJsBroker {
-  connectionPool: {
-    send<T>(call: {
-      request: unknown
-      response: { decode(payload: Buffer): Promise<T>; parse(decoded: T): Promise<T> }
-      requestTimeout?: number
-    }): Promise<T>
-  }
+export interface KafkaJsBroker extends Sender {
   listOffsets(query: {
     isolationLevel: number
     topics: { topic: string; partitions: { partition: number; timestamp: number }[] }[]
@@ -54,65 +54,14 @@ export interface KafkaJsBroker {
   }): Promise<unknown>
 }
 
-/** A batch as kafkajs decodes it; `records` may be empty after compaction. */
-export interface DecodedBatch {
-  firstOffset: string
-  lastOffsetDelta: number
-  producerId: string
-  inTransaction: boolean
-  isControlBatch: boolean
-  records: {
-    offset: string
-    key: Buffer | null
-    value: Buffer | null
-    headers: Record<string, Buffer | Buffer[]>
-  }[]
-}
-
-/** One record that was committed. */
-export interface KafkaRecord {
-  offset: number
-  key: Buffer | null
-  /** null: the key was deleted. */
-  value: Buffer | null
-  headers: Readonly<Record<string, Buffer | Buffer[]>>
-}
-
-/** The answer to one fetch. */
-export interface Fetched {
-  /** Kafka's error code of the partition; 0 = none. */
-  errorCode: number
-  records: KafkaRecord[]
-  /** Where the next fetch goes on: control markers, aborted and compacted records are passed. */
-  nextOffset: number
-  /** Everything before it is decided: committed or aborted. */
-  lastStableOffset: number
-}
-
-const READ_UNCOMMITTED = 0
-const READ_COMMITTED = 1
 const EARLIEST = -2
 const LATEST = -1
-const CONSUMER = -1
 const METADATA_AGE_MS = 300_000
-/** How long an answer may be on its way after the broker's own wait, ms. */
-const NETWORK_MS = 5_000
-/** Smallest size of a record batch, bytes: less than that at the end of an answer is a cut one. */
-const BATCH_OVERHEAD = 49
-const ABORT_MARKER = 0
 /** The kind of coordinator that keeps transactions. */
 const TRANSACTIONS = 1
 /** The kind that keeps groups. */
 const MEMBERS = 0
 const DECIDE_TIMEOUT_MS = 10_000
-
-/** How to fetch. */
-export interface FetchOptions {
-  maxWaitMs: number
-  maxBytes: number
-  /** True: what is not decided, or was aborted, comes too. */
-  undecidedToo?: boolean
-}
 
 /** A topic with records that no transaction's end has decided. */
 export interface UndecidedTopic {
@@ -143,6 +92,27 @@ export interface PartitionClient {
   leaveGroup(groupId: string, memberId: string): Promise<void>
 }
 
+/** Reads and writes several partitions of a topic, by the brokers that lead them. */
+export interface LeaderClient {
+  /** The partitions by the number of the broker that leads them. Throws when one has no leader. */
+  leaders(topic: string, partitions: readonly number[]): Promise<Map<string, number[]>>
+  /** As `fetch`, of partitions that the broker leads, each from its offset on; answers those that it says something of. */
+  fetchFrom(
+    nodeId: string,
+    topic: string,
+    offsets: ReadonlyMap<number, number>,
+    how: FetchOptions,
+  ): Promise<Map<number, Fetched>>
+  /** Appends to partitions that the broker leads, each one's records as one batch. Sent once. Answers what was refused. */
+  append(
+    nodeId: string,
+    topic: string,
+    records: ReadonlyMap<number, readonly AppendedRecord[]>,
+  ): Promise<Map<number, Error>>
+  /** The first offset of the partition that is kept. */
+  earliest(topic: string, partition: number): Promise<number>
+}
+
 /** Questions about the rights of this user, which change nothing. */
 export interface RightsClient {
   /**
@@ -155,7 +125,9 @@ export interface RightsClient {
 }
 
 /** A client over a cluster of its own. Whoever made the sockets ends it by destroying them. */
-export function createPartitionClient(options: ClusterOptions): PartitionClient & RightsClient {
+export function createPartitionClient(
+  options: ClusterOptions,
+): PartitionClient & LeaderClient & RightsClient {
   const cluster = new Cluster({
     ...options,
     allowAutoTopicCreation: false,
@@ -182,21 +154,36 @@ export function createPartitionClient(options: ClusterOptions): PartitionClient 
     return leader[0]
   }
   return {
-    async fetch(topic, offset, { maxWaitMs, maxBytes, undecidedToo = false }) {
-      const broker = await leaderOf(topic)
-      const decode = (payload: Buffer): Promise<Fetched> => decodeFetch(payload, offset)
-      return broker.connectionPool.send({
-        request: fetchRequest({
-          replicaId: CONSUMER,
-          isolationLevel: undecidedToo ? READ_UNCOMMITTED : READ_COMMITTED,
-          maxWaitTime: maxWaitMs,
-          minBytes: 1,
-          maxBytes,
-          topics: [{ topic, partitions: [{ partition: 0, fetchOffset: offset, maxBytes }] }],
-        }),
-        response: { decode, parse: async (fetched) => fetched },
-        requestTimeout: maxWaitMs + NETWORK_MS,
-      })
+    async fetch(topic, offset, how) {
+      const fetched = await fetchPartitions(await leaderOf(topic), topic, new Map([[0, offset]]), how)
+      return fetched.get(0) ?? { errorCode: 0, records: [], nextOffset: offset, lastStableOffset: offset }
+    },
+    async leaders(topic, partitions) {
+      await cluster.connect()
+      await cluster.addMultipleTargetTopics([topic])
+      const led = Object.entries(cluster.findLeaderForPartitions(topic, [...partitions]))
+      if (
+        led.flatMap(([, found]) => found).length < partitions.length ||
+        led.some(([node]) => node === '-1')
+      ) {
+        throw new Error(`not every partition of ${topic} has a leader`)
+      }
+      return new Map(led)
+    },
+    async fetchFrom(nodeId, topic, offsets, how) {
+      return fetchPartitions(await cluster.findBroker({ nodeId }), topic, offsets, how)
+    },
+    async append(nodeId, topic, records) {
+      return appendToPartitions(await cluster.findBroker({ nodeId }), topic, records)
+    },
+    async earliest(topic, partition) {
+      await cluster.connect()
+      await cluster.addMultipleTargetTopics([topic])
+      const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))
+      const broker = await cluster.findBroker({ nodeId })
+      const asked = [{ topic, partitions: [{ partition, timestamp: EARLIEST }] }]
+      const { responses } = await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics: asked })
+      return Number(responses[0]?.partitions[0]?.offset)
     },
     async offsets(topic) {
       const broker = await leaderOf(topic)
@@ -271,96 +258,4 @@ async function offsetsOf(
     topics: topics.map((topic) => ({ topic, partitions: [{ partition: 0, timestamp }] })),
   })
   return new Map(responses.map(({ topic, partitions: [first] }) => [topic, Number(first?.offset)]))
-}
-
-interface Aborted {
-  producerId: string
-  firstOffset: number
-}
-
-/** The answer of Fetch version 11 for one partition. */
-async function decodeFetch(payload: Buffer, asked: number): Promise<Fetched> {
-  const decoder = new Decoder(payload)
-  decoder.readInt32() // throttling is the broker's own
-  const errorCode = decoder.readInt16()
-  decoder.readInt32() // no session
-  const topics = decoder.readInt32()
-  if (errorCode !== 0 || topics === 0) {
-    return { errorCode, records: [], nextOffset: asked, lastStableOffset: asked }
-  }
-  decoder.readString()
-  decoder.readInt32() // one partition
-  decoder.readInt32() // number 0
-  const partitionError = decoder.readInt16()
-  decoder.readInt64() // high watermark
-  const lastStableOffset = numberOf(decoder)
-  decoder.readInt64() // log start
-  const aborted = decoder.readArray((entry) => ({
-    producerId: String(entry.readInt64()),
-    firstOffset: numberOf(entry),
-  }))
-  decoder.readInt32() // preferred replica
-  const size = decoder.readInt32()
-  const batches = size > 0 ? await decodeBatches(decoder.readBytes(size)) : []
-  const last = batches.at(-1)
-  return {
-    errorCode: partitionError,
-    records: committedRecords(batches, aborted, asked),
-    nextOffset: last === undefined ? asked : lastOffsetOf(last) + 1,
-    lastStableOffset,
-  }
-}
-
-async function decodeBatches(bytes: Buffer): Promise<DecodedBatch[]> {
-  const decoder = new Decoder(bytes)
-  const batches: DecodedBatch[] = []
-  while (decoder.canReadBytes(BATCH_OVERHEAD)) {
-    try {
-      batches.push(await decodeRecordBatch(decoder))
-    } catch (error) {
-      // A broker cuts the last batch where the answer is full; the next fetch begins with it.
-      if (error instanceof Error && error.name === 'KafkaJSPartialMessageError') break
-      throw error
-    }
-  }
-  return batches
-}
-
-/** What a `read_committed` reader may see of these batches, from `asked` on. */
-function committedRecords(
-  batches: readonly DecodedBatch[],
-  aborted: Aborted[],
-  asked: number,
-): KafkaRecord[] {
-  const ahead = aborted.toSorted((one, other) => one.firstOffset - other.firstOffset)
-  const aborting = new Set<string>()
-  const records: KafkaRecord[] = []
-  for (const batch of batches) {
-    while (ahead[0] !== undefined && ahead[0].firstOffset <= lastOffsetOf(batch)) {
-      aborting.add(ahead[0].producerId)
-      ahead.shift()
-    }
-    if (batch.isControlBatch) {
-      if (isAbortMarker(batch)) aborting.delete(batch.producerId)
-    } else if (!(batch.inTransaction && aborting.has(batch.producerId))) {
-      for (const { offset, key, value, headers } of batch.records) {
-        if (Number(offset) >= asked) records.push({ offset: Number(offset), key, value, headers })
-      }
-    }
-  }
-  return records
-}
-
-/** A control record's key is its version and its type, 16 bits each. */
-function isAbortMarker(batch: DecodedBatch): boolean {
-  return batch.records[0]?.key?.readInt16BE(2) === ABORT_MARKER
-}
-
-function lastOffsetOf(batch: DecodedBatch): number {
-  return Number(batch.firstOffset) + batch.lastOffsetDelta
-}
-
-/** Offsets stay below 2^53. */
-function numberOf(decoder: Decoder): number {
-  return Number(String(decoder.readInt64()))
 }

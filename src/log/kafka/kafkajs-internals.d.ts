@@ -1,5 +1,6 @@
 /**
- * Types of the parts of kafkajs 2.2.4 that it does not publish, as far as `internals.ts` and `repairs.ts` use them. Read off its source;
+ * Types of the parts of kafkajs 2.2.4 that it does not publish, as far as `internals.ts`, `partition-protocol.ts` and
+ * `repairs.ts` use them. Read off its source;
  * another version may differ, so the version is pinned and the conformance suite runs over this.
  */
 
@@ -97,6 +98,28 @@ declare module 'kafkajs/src/protocol/requests/fetch/v11/request.js' {
 declare module 'kafkajs/src/protocol/recordBatch/v0/decoder.js' {
   function decodeRecordBatch(
     decoder: import('kafkajs/src/protocol/decoder.js'),
-  ): Promise<import('./internals.ts').DecodedBatch>
+  ): Promise<import('./partition-protocol.ts').DecodedBatch>
   export = decodeRecordBatch
+}
+
+declare module 'kafkajs/src/protocol/error.js' {
+  const protocolErrors: { createErrorFromCode(code: number): Error }
+  export = protocolErrors
+}
+
+declare module 'kafkajs/src/protocol/requests/produce/v7/request.js' {
+  type Record = import('./partition-protocol.ts').AppendedRecord
+  function produceRequest(options: {
+    acks: number
+    timeout: number
+    topicData: { topic: string; partitions: { partition: number; messages: readonly Record[] }[] }[]
+  }): unknown
+  export = produceRequest
+}
+
+declare module 'kafkajs/src/protocol/requests/produce/v7/response.js' {
+  const produceResponse: {
+    decode(payload: Buffer): Promise<{ topics: { partitions: { partition: number; errorCode: number }[] }[] }>
+  }
+  export = produceResponse
 }

@@ -9,7 +9,8 @@ import type { Logger } from '../../obs/logger.ts'
 import type { Term } from '../log.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
-import { beMember, type GroupPlace, type Membership, SESSION_MS } from './leader-member.ts'
+import { beMember, type GroupPlace, type Membership, SESSION_MS } from './group-member.ts'
+import { leaderAssigner } from './leader-assigner.ts'
 
 /** Low, because brokers that are back should have a leader soon. */
 const REJOIN_MS = 500
@@ -28,7 +29,7 @@ export interface Elections {
   close(): Promise<void>
 }
 
-/** What elections are made of. */
+/** What elections are made of; the topic has one partition, and nothing is ever written to it. */
 export interface ElectionParts extends GroupPlace {
   logger: Logger
 }
@@ -73,7 +74,8 @@ export function groupElections(parts: ElectionParts): Elections {
     if (tenure !== null)
       cancelLease = clock.after(SESSION_MS, () => lose('the group has not answered for a session'))
   }
-  const joined = (memberId: string, holds: boolean): void => {
+  const joined = (memberId: string, partitions: readonly number[]): void => {
+    const holds = partitions.includes(0)
     if (failing) logger.info('leader.group_back', { name: parts.groupId })
     failing = false
     formerId = memberId
@@ -87,10 +89,10 @@ export function groupElections(parts: ElectionParts): Elections {
     won.resolve(tenure)
   }
   const membership: Membership = {
-    candidacy() {
+    assigner: leaderAssigner(() => {
       if (!recent()) lose('the group has not been heard for a session')
       return { holds: tenure !== null, sinceMs }
-    },
+    }),
     formerId: () => formerId,
     joined,
     heard,

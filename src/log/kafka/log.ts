@@ -7,7 +7,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { fencedError } from '../local-writer.ts'
-import type { Log, Table } from '../log.ts'
+import type { Journal, Lanes, Log, Table } from '../log.ts'
 import { REJECTED_WINDOW_BYTES } from '../rejected-window.ts'
 import type { Seam } from '../seam.ts'
 import { claimLog } from './claim.ts'
@@ -17,6 +17,9 @@ import { readEnd } from './end.ts'
 import { hopeless, unavailable } from './faults.ts'
 import { oldestSequence } from './find.ts'
 import { followTopic } from './follow.ts'
+import { createKafkaJournal } from './journal.ts'
+import { shareInGroup } from './lane-group.ts'
+import { createKafkaLanes } from './lanes.ts'
 import type { OpenElections } from './leader.ts'
 import { createPlainWriter } from './plain-writer.ts'
 import { createAsking, serveQuestions } from './questions.ts'
@@ -29,13 +32,16 @@ import {
   ALL,
   ANSWERS,
   codeTopics,
+  journalPlan,
   LEADER,
+  lanesPlan,
   QUESTIONS,
   REJECTED,
   STATE,
   STATUS,
   startTopics,
   TABLES,
+  type TopicPlan,
   topicName,
 } from './topics.ts'
 
@@ -81,7 +87,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const reading = { openSession, clock, logger }
   const named = (topic: string): string => topicName(prefix, topic)
   const known = codeTopics(options.knownCodes)
-  const makeTopics = (topics: readonly string[]): Promise<number> => {
+  const makeTopics = (topics: readonly TopicPlan[]): Promise<number> => {
     const parts = { openSession, clock, settings: options.topics, named: options.connection.brokers.length }
     return ensureTopics(parts, topics, closed)
   }
@@ -94,19 +100,18 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     },
   }
   let waitingFor: string | null = 'Kafka has not answered yet'
-  /** The hint of the fault that was logged last. */
-  let told: string | null = null
-  const begin = async (): Promise<void> => {
-    const all = startTopics(known)
-    while (waitingFor !== null && !closed.aborted) {
+  /** Resolves with the fewest copies of the topics when they are there, or when the log is closed. */
+  const untilMade = async (topics: readonly TopicPlan[]): Promise<number | null> => {
+    /** The hint of the fault that was logged last. */
+    let told: string | null = null
+    while (!closed.aborted) {
       try {
-        const replicas = await makeTopics(all)
-        if (replicas < SAFE_REPLICAS) logger.warn('log.replication', { warning: fewReplicas(replicas) })
-        waitingFor = null
+        const replicas = await makeTopics(topics)
         if (told !== null) logger.info('log.available')
+        return replicas
       } catch (error) {
-        if (closed.aborted) return
-        waitingFor = messageOf(error)
+        if (closed.aborted) return null
+        if (waitingFor !== null) waitingFor = messageOf(error)
         const fatal = hopeless(error)
         if (fatal !== null) throw fatal
         // Its message may name another broker each time; its hint changes with what is wrong.
@@ -116,6 +121,13 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
         await sleep(clock, RETRY_MS, closed)
       }
     }
+    return null
+  }
+  const begin = async (): Promise<void> => {
+    const replicas = await untilMade(startTopics(known).map(onePartition))
+    if (replicas === null) return
+    if (replicas < SAFE_REPLICAS) logger.warn('log.replication', { warning: fewReplicas(replicas) })
+    waitingFor = null
   }
   const begun = begin()
   // Whoever asks for something hears of it.
@@ -143,6 +155,17 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     groupId: `${prefix}.leader`,
     topic: named(LEADER),
   })
+  const lanes = new Map<string, Lanes<unknown>>()
+  const journals = new Map<string, Journal<unknown>>()
+  /** Resolves when the topic is there, which is made when this is first asked for. */
+  const made = (plan: TopicPlan): ((signal: AbortSignal) => Promise<void>) => {
+    let making: Promise<void> | null = null
+    return (signal) => {
+      making ??= begun.then(async () => void (await untilMade([plan])))
+      making.catch(ignore)
+      return within(clock, null, signal, making)
+    }
+  }
   const keepState = started((signal) => tail.run(signal))
   const keepTables = started((signal) => tables.run(signal))
   const hearAnswers = started((signal) => asking.run(signal))
@@ -171,7 +194,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
         prefix,
         nativeKind,
         known,
-        createTopics: async (topics: readonly string[]) => void (await makeTopics(topics)),
+        createTopics: async (topics: readonly string[]) => void (await makeTopics(topics.map(onePartition))),
         openSession,
         clock,
         logger,
@@ -224,8 +247,23 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       keepTables()
       return tables.table<V>(name)
     },
-    lanes: () => notYet('lanes'),
-    journal: () => notYet('journals'),
+    lanes<V>(name: string, count: number): Lanes<V> {
+      open()
+      const plan = lanesPlan(name, count)
+      const place = { topic: named(plan.topic), groupId: `${prefix}.lanes.${name}`, count }
+      const parts = { ...reading, open, closed, ready: made(plan), share: shareInGroup }
+      const found = lanes.get(name) ?? createKafkaLanes<unknown>(parts, place)
+      lanes.set(name, found)
+      return found as Lanes<V>
+    },
+    journal<V>(name: string, retentionMs: number): Journal<V> {
+      open()
+      const plan = journalPlan(name, retentionMs)
+      const parts = { ...reading, open, closed, ready: made(plan) }
+      const found = journals.get(name) ?? createKafkaJournal<unknown>(parts, named(plan.topic))
+      journals.set(name, found)
+      return found as Journal<V>
+    },
     questions: {
       async ask(question, signal) {
         open()
@@ -253,11 +291,11 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   }
 }
 
-function notYet(what: string): never {
-  throw new BridgeError('failed', `${what} are not on Kafka yet`)
-}
-
 const ignore = (): void => undefined
+
+function onePartition(topic: string): TopicPlan {
+  return { topic, partitions: 1 }
+}
 
 function fewReplicas(count: number): string {
   return `topics have ${count === 1 ? 'one copy' : `${count} copies`}, for good: the death of a broker can lose what was committed; three brokers keep that, and BRIDGE_TOPIC_REPLICATION says how many copies new topics get`

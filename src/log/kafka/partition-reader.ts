@@ -1,15 +1,10 @@
 /**
- * Tails one partition for ever, `read_committed`, without a consumer group. Owns reconnecting, leader moves and offsets
- * that are gone. Refuses to remember where it was over a restart, and to read meaning into records.
+ * Tails one partition for ever, `read_committed`, without a consumer group. Owns leader moves and offsets that
+ * are gone. Refuses to remember where it was over a restart, and to read meaning into records.
  */
-import type { Clock } from '../../lifecycle/clock.ts'
-import { sleep } from '../../lifecycle/clock.ts'
-import type { Logger } from '../../obs/logger.ts'
-import type { KafkaSession, OpenSession } from './client.ts'
-import { within } from './deadline.ts'
-import { unavailable } from './faults.ts'
+import { createConnection, type ReaderParts } from './connection.ts'
 import { OFFSET_OUT_OF_RANGE, requireNoError } from './fetch-errors.ts'
-import type { Fetched, KafkaRecord } from './internals.ts'
+import type { Fetched, KafkaRecord } from './partition-protocol.ts'
 import { TOMBSTONES_KEPT_MS } from './topics.ts'
 
 /** What one fetch brought. */
@@ -26,24 +21,10 @@ export interface ReadBatch {
   rewound: { asked: number; earliest: number; end: number } | null
 }
 
-/** What a reader needs. */
-export interface ReaderParts {
-  openSession: OpenSession
-  clock: Clock
-  logger: Logger
-  /** Told of every answer to a fetch: with nothing new, one comes each second. */
-  onAnswer?: () => void
-}
-
 /** Longest wait of the broker for something new, ms: it bounds how long a connection that died unnoticed is believed. */
 const WAIT_MS = 1_000
 /** Most bytes of an answer; 8 MB reads fastest (measured: 105,000–255,000 records of 1.5 KB a second). */
 const MOST_BYTES = 8 * 1024 * 1024
-const FIRST_PAUSE_MS = 50
-/** Low, because a broker that is back should be noticed within a second. */
-const LONGEST_PAUSE_MS = 500
-/** A new topic, or one whose leader moves, answers errors this long without being worth a line of the log, ms. */
-const PASSING_MS = 1_000
 /**
  * Whoever has not read a compacted topic for this long begins anew, ms: the mark of a deletion is kept for
  * `TOMBSTONES_KEPT_MS`, and then it looks as if nothing had been deleted.
@@ -106,51 +87,5 @@ export async function* readPartition(
     }
   } finally {
     connection.end()
-  }
-}
-
-interface Connection {
-  /** What the work gives, or null when it failed: the connection is made anew after a pause. */
-  attempt<T>(topic: string, work: (session: KafkaSession) => Promise<T>): Promise<T | null>
-  end(): void
-}
-
-function createConnection({ openSession, clock, logger }: ReaderParts, signal: AbortSignal): Connection {
-  let session: KafkaSession | null = null
-  let pauseMs = FIRST_PAUSE_MS
-  let failingSinceMs: number | null = null
-  let told = false
-  const end = (): void => {
-    session?.end()
-    session = null
-  }
-  signal.addEventListener('abort', end, { once: true })
-  return {
-    async attempt(topic, work) {
-      try {
-        session ??= openSession()
-        const result = await within(clock, null, signal, work(session))
-        if (told) logger.info('log.reader_back', { topic })
-        told = false
-        failingSinceMs = null
-        pauseMs = FIRST_PAUSE_MS
-        return result
-      } catch (error) {
-        end()
-        if (signal.aborted) return null
-        failingSinceMs ??= clock.now()
-        if (!told && clock.now() - failingSinceMs >= PASSING_MS) {
-          told = true
-          logger.warn('log.reader_away', { topic, error: unavailable('reading', error) })
-        }
-        await sleep(clock, pauseMs, signal)
-        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
-        return null
-      }
-    },
-    end() {
-      signal.removeEventListener('abort', end)
-      end()
-    },
   }
 }

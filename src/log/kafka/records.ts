@@ -5,15 +5,11 @@ import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import type { RejectedItem } from '../log.ts'
-import type { KafkaRecord } from './internals.ts'
+import type { AppendedRecord, KafkaRecord } from './partition-protocol.ts'
 
-/** A record to be sent; all topics have one partition. */
-export interface NewRecord {
-  partition: 0
-  key: string | null
-  /** null deletes the key of a compacted topic. */
-  value: string | null
-  headers?: Record<string, string>
+/** A record to be sent. Topics have one partition, but for those of lanes. */
+export interface NewRecord extends AppendedRecord {
+  partition: number
 }
 
 /** The event as a record of a topic in which it is number `topicSequence`. */

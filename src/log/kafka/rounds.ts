@@ -42,7 +42,8 @@ export function sizeOf({ key, value, headers = {} }: NewRecord): number {
   return Buffer.byteLength(key ?? '') + Buffer.byteLength(value ?? '') + inHeaders + RECORD_OVERHEAD
 }
 
-function batchesOf(records: readonly NewRecord[]): NewRecord[][] {
+/** The records of one partition in order, in batches of at most LARGEST_BATCH_BYTES, unless a single record is larger. */
+export function batchesOf(records: readonly NewRecord[]): NewRecord[][] {
   const batches: NewRecord[][] = []
   let room = 0
   for (const record of records) {

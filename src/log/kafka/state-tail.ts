@@ -3,7 +3,8 @@
  * whatever earlier writers have committed lies before it. Refuses to understand the rows: `books.ts` does.
  */
 import { NONCE_KEY } from './books.ts'
-import { type ReaderParts, readPartition } from './partition-reader.ts'
+import type { ReaderParts } from './connection.ts'
+import { readPartition } from './partition-reader.ts'
 
 export interface StateTail {
   /** The rows as they stood when this nonce was read. To be called before the nonce is written. Never rejects. */

@@ -12,6 +12,8 @@ import { shortRead } from './short-read.ts'
 import {
   ALL,
   ANSWERS,
+  isJournalTopic,
+  isLanesTopic,
   LEADER,
   QUESTIONS,
   REJECTED,
@@ -19,6 +21,7 @@ import {
   STATUS,
   TABLES,
   TOMBSTONES_KEPT_MS,
+  type TopicPlan,
   topicName,
 } from './topics.ts'
 
@@ -45,18 +48,29 @@ const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS'
 const LARGEST_REJECTED_BYTES = 65 * 1024 * 1024
 
 /**
+ * Before a record of lanes is compacted, or does away with an older one, ms: until then their owner has written its own
+ * again behind one that does not count (`lane-fold.ts`).
+ */
+const LANES_LAG_MS = HOUR_MS
+/** A journal's records outlive their time by as much as a segment stays open. */
+const JOURNAL_SEGMENTS = 20
+
+/**
  * Kafka's settings of a topic, by their names there. `topic` is the part after the prefix. Records are dropped a segment
- * at a time, and a segment that is written to stays open for a week by default: a day's retention needs shorter ones.
+ * at a time, and a segment that is written to stays open for a week by default: a day's retention needs shorter ones. How
+ * long a journal is kept is known where its plan is.
  */
 export function topicConfig(
   topic: string,
   settings: TopicSettings,
   replicas: number,
+  journalMs?: number,
 ): Record<string, string> {
   return {
     'message.timestamp.type': 'LogAppendTime',
     'min.insync.replicas': replicas >= 3 ? '2' : '1',
-    ...(topic === STATE || topic === TABLES ? compacted() : kept(retentionOf(topic, settings))),
+    ...(isJournalTopic(topic) ? journalKept(journalMs) : keptOf(topic, settings)),
+    ...(isLanesTopic(topic) ? { 'min.compaction.lag.ms': String(LANES_LAG_MS) } : {}),
     ...(topic === STATUS ? { 'segment.ms': String(HOUR_MS) } : {}),
     ...(isQuestion(topic) ? { 'segment.ms': String(QUESTIONS_KEPT_MS) } : {}),
     ...(topic === REJECTED ? { 'max.message.bytes': String(LARGEST_REJECTED_BYTES) } : {}),
@@ -86,14 +100,14 @@ export function replicationOf({ replication }: TopicSettings, brokers: KnownBrok
 }
 
 /**
- * Makes those of the topics that are missing, with one partition each, and resolves when each has a leader, and the
+ * Makes those of the topics that are missing, each with its partitions, and resolves when each has a leader, and the
  * leaders of new ones know of it (what is sent before is refused), with the fewest replicas that one of them has. `named`
  * is how many addresses of brokers the settings have.
- * @throws BridgeError `log_unavailable`; `kafka` when a topic is there with several partitions; the signal's reason
+ * @throws BridgeError `log_unavailable`; `kafka` when a topic is there with another number of partitions; the signal's reason
  */
 export async function ensureTopics(
   parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings; named: number },
-  topics: readonly string[],
+  topics: readonly TopicPlan[],
   signal: AbortSignal,
 ): Promise<number> {
   const { openSession, clock, settings, named } = parts
@@ -101,18 +115,20 @@ export async function ensureTopics(
   const admin = session.kafka.admin()
   const work = async (): Promise<number> => {
     await admin.connect()
-    const names = topics.map((topic) => topicName(settings.prefix, topic))
+    const wanted = new Map(
+      topics.map(({ topic, partitions }) => [topicName(settings.prefix, topic), partitions]),
+    )
     const present = await partitionsByTopic(admin)
-    const missing = topics.filter((topic) => !present.has(topicName(settings.prefix, topic)))
+    const missing = topics.filter(({ topic }) => !present.has(topicName(settings.prefix, topic)))
     if (missing.length > 0) await create(admin, missing, settings, { named, present })
-    const made = missing.map((topic) => topicName(settings.prefix, topic))
+    const made = missing.map(({ topic }) => topicName(settings.prefix, topic))
     for (;;) {
       const standing = await partitionsByTopic(admin)
       signal.throwIfAborted()
-      if (haveLeaders(standing, names)) {
+      if (haveLeaders(standing, wanted)) {
         if (made.length > 0)
           await shortRead(parts, 'asking new topics', signal, ({ undecided }) => undecided(made))
-        return fewestReplicas(standing, names)
+        return fewestReplicas(standing, [...wanted.keys()])
       }
       await sleep(clock, POLL_MS, signal)
     }
@@ -129,7 +145,7 @@ export async function ensureTopics(
 
 async function create(
   admin: Admin,
-  topics: readonly string[],
+  topics: readonly TopicPlan[],
   settings: TopicSettings,
   { named, present }: { named: number; present: ReadonlyMap<string, readonly Standing[]> },
 ): Promise<void> {
@@ -137,14 +153,13 @@ async function create(
   const answering = brokers.map(({ nodeId }) => nodeId)
   const holding = [...present.values()].flat().flatMap(({ replicas }) => replicas)
   const replicationFactor = replicationOf(settings, { answering, holding, named })
-  const wanted: ITopicConfig[] = topics.map((topic) => ({
+  const wanted: ITopicConfig[] = topics.map(({ topic, partitions, retentionMs }) => ({
     topic: topicName(settings.prefix, topic),
-    numPartitions: 1,
+    numPartitions: partitions,
     replicationFactor,
-    configEntries: Object.entries(topicConfig(topic, settings, replicationFactor)).map(([name, value]) => ({
-      name,
-      value,
-    })),
+    configEntries: Object.entries(topicConfig(topic, settings, replicationFactor, retentionMs)).map(
+      ([name, value]) => ({ name, value }),
+    ),
   }))
   try {
     // kafkajs's own waiting fails on topics that are a moment old (measured: 8 times of 9).
@@ -156,10 +171,16 @@ async function create(
   }
 }
 
-function haveLeaders(standing: ReadonlyMap<string, readonly Standing[]>, names: readonly string[]): boolean {
-  return names.every((name) => {
+/** Whether every topic is led in all its partitions; `wanted` says how many each must have. */
+function haveLeaders(
+  standing: ReadonlyMap<string, readonly Standing[]>,
+  wanted: ReadonlyMap<string, number>,
+): boolean {
+  return [...wanted].every(([name, count]) => {
     const partitions = standing.get(name)
-    if (partitions !== undefined && partitions.length !== 1) throw severalPartitions(name, partitions.length)
+    if (partitions !== undefined && partitions.length !== count) {
+      throw otherPartitions(name, partitions.length, count)
+    }
     return partitions?.every(({ leader }) => leader >= 0) === true
   })
 }
@@ -184,14 +205,11 @@ async function partitionsByTopic(admin: Admin): Promise<Map<string, Standing[]>>
   return new Map(topics.map(({ name, partitions }) => [name, partitions]))
 }
 
-function severalPartitions(name: string, count: number): BridgeError {
-  return new BridgeError(
-    'kafka',
-    `the topic ${name} has ${count} partitions; the order of events needs one`,
-    {
-      hint: 'Choose another BRIDGE_TOPIC_PREFIX, or delete the topic if nothing in it is needed.',
-    },
-  )
+function otherPartitions(name: string, found: number, wanted: number): BridgeError {
+  const why = wanted === 1 ? 'the order of its records needs one' : `its lanes need ${wanted}`
+  return new BridgeError('kafka', `the topic ${name} has ${found} partitions; ${why}`, {
+    hint: 'Choose another BRIDGE_TOPIC_PREFIX, or delete the topic if nothing in it is needed.',
+  })
 }
 
 function isQuestion(topic: string): boolean {
@@ -206,6 +224,16 @@ function retentionOf(topic: string, { retentionMs, allRetentionMs }: TopicSettin
 
 function kept(retentionMs: number | null): Record<string, string> {
   return { 'cleanup.policy': 'delete', 'retention.ms': String(retentionMs ?? -1) }
+}
+
+function keptOf(topic: string, settings: TopicSettings): Record<string, string> {
+  const isCompacted = topic === STATE || topic === TABLES || isLanesTopic(topic)
+  return isCompacted ? compacted() : kept(retentionOf(topic, settings))
+}
+
+function journalKept(retentionMs: number | undefined): Record<string, string> {
+  if (retentionMs === undefined) return { 'cleanup.policy': 'delete' }
+  return { ...kept(retentionMs), 'segment.ms': String(Math.ceil(retentionMs / JOURNAL_SEGMENTS)) }
 }
 
 /** The segment that is written to is never compacted: small ones keep the topic small, and its reading quick. */

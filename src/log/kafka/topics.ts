@@ -16,6 +16,39 @@ export const LEADER = 'internal.leader'
 export const QUESTIONS = 'internal.questions'
 export const ANSWERS = 'internal.answers'
 
+/** Begin the names of the topics that are made when they are first used. */
+const LANES = 'internal.lanes.'
+const JOURNAL = 'internal.journal.'
+
+/** A topic to be made. */
+export interface TopicPlan {
+  /** The part of its name after the prefix. */
+  topic: string
+  partitions: number
+  /** Where the topic has a time of its own, ms. */
+  retentionMs?: number
+}
+
+/** The topic of the lanes of that name: each is a partition. */
+export function lanesPlan(name: string, count: number): TopicPlan {
+  return { topic: `${LANES}${name}`, partitions: count }
+}
+
+/** The topic of the journal of that name. */
+export function journalPlan(name: string, retentionMs: number): TopicPlan {
+  return { topic: `${JOURNAL}${name}`, partitions: 1, retentionMs }
+}
+
+/** True for the topic of lanes. */
+export function isLanesTopic(topic: string): boolean {
+  return topic.startsWith(LANES)
+}
+
+/** True for the topic of a journal. */
+export function isJournalTopic(topic: string): boolean {
+  return topic.startsWith(JOURNAL)
+}
+
 /** How long a compacted topic keeps the mark of a deletion, ms: `delete.retention.ms`, as Kafka's own default. */
 export const TOMBSTONES_KEPT_MS = 24 * 3_600_000
 

@@ -20,6 +20,24 @@ describe('the settings of topics', () => {
     }
   })
 
+  it('keep what is younger than an hour of lanes from compaction', () => {
+    expect(topicConfig('internal.lanes.words', settings, 3)).toMatchObject({
+      'cleanup.policy': 'compact',
+      'min.compaction.lag.ms': '3600000',
+      'min.insync.replicas': '2',
+    })
+    expect(topicConfig('internal.tables', settings, 3)).not.toHaveProperty('min.compaction.lag.ms')
+  })
+
+  it('keep a journal as long as it is asked for, in segments of a twentieth', () => {
+    expect(topicConfig('internal.journal.tries', settings, 3, 20_000)).toMatchObject({
+      'cleanup.policy': 'delete',
+      'retention.ms': '20000',
+      'segment.ms': '1000',
+    })
+    expect(topicConfig('internal.journal.tries', settings, 3)).not.toHaveProperty('retention.ms')
+  })
+
   it('keep events as long as they are told to, and two copies in sync of three', () => {
     const kept = { 'cleanup.policy': 'delete', 'min.insync.replicas': '2' }
     expect(topicConfig('all', settings, 3)).toMatchObject({ ...kept, 'retention.ms': '-1' })

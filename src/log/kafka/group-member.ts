@@ -1,14 +1,13 @@
 /**
- * One stay in the group of those who may lead. Owns joining, beating and leaving. Refuses to know what holding the
- * partition means: `leader.ts` does.
+ * One stay in a consumer group whose members share partitions without reading them. Owns joining, beating and leaving.
+ * Refuses to know what holding a partition means: `leader.ts` and `lane-group.ts` do.
  */
-import type { Consumer } from 'kafkajs'
+import type { Consumer, PartitionAssigner } from 'kafkajs'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { KafkaSession, OpenSession } from './client.ts'
 import { within } from './deadline.ts'
-import { type Candidacy, leaderAssigner } from './leader-assigner.ts'
 
-/** Silence after which the brokers give the partition to another member, ms; their usual minimum. */
+/** Silence after which the brokers give the partitions to other members, ms; their usual minimum. */
 export const SESSION_MS = 6_000
 /** kafkajs beats between fetches, so a beat comes at the first end of a fetch after this, ms. */
 const HEARTBEAT_MS = 300
@@ -29,18 +28,18 @@ export interface GroupPlace {
   openSession: OpenSession
   clock: Clock
   groupId: string
-  /** A topic with one partition; nothing is ever written to it. */
+  /** Whose partitions are shared. */
   topic: string
 }
 
 /** What a member asks and tells. */
 export interface Membership {
-  /** What it says of itself, asked at each join. */
-  candidacy(): Candidacy
+  /** Who gets which partition. */
+  assigner: PartitionAssigner
   /** Under which id this process was a member before and did not leave; null where it was none. */
   formerId(): string | null
-  /** The group has answered a join: whether this member holds the partition. */
-  joined(memberId: string, holds: boolean): void
+  /** The group has answered a join: the partitions that this member holds. */
+  joined(memberId: string, partitions: readonly number[]): void
   /** The group has answered a beat. */
   heard(): void
   /** Others are joining; the next word is `joined`. */
@@ -64,7 +63,7 @@ export async function beMember(
     heartbeatInterval: HEARTBEAT_MS,
     maxWaitTimeInMs: FETCH_WAIT_MS,
     allowAutoTopicCreation: false,
-    partitionAssigners: [leaderAssigner(membership.candidacy)],
+    partitionAssigners: [membership.assigner],
     retry: { restartOnFailure: async () => false },
   })
   const crashed = Promise.withResolvers<never>()
@@ -72,7 +71,7 @@ export async function beMember(
   consumer.on(consumer.events.CRASH, ({ payload }) => crashed.reject(payload.error))
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     if (leaving.aborted) return
-    membership.joined(payload.memberId, payload.memberAssignment[topic]?.includes(0) === true)
+    membership.joined(payload.memberId, payload.memberAssignment[topic] ?? [])
   })
   consumer.on(consumer.events.HEARTBEAT, membership.heard)
   consumer.on(consumer.events.REBALANCING, membership.rebalancing)
@@ -122,6 +121,6 @@ async function begin(consumer: Consumer, topic: string): Promise<void> {
   await consumer.connect()
   await consumer.subscribe({ topic })
   await consumer.run({ autoCommit: false, eachBatch: async () => undefined })
-  // Nothing is ever there to read: whoever holds the partition only beats, as those do who wait for it.
+  // Whoever holds a partition only beats, as those do who hold none.
   consumer.pause([{ topic }])
 }

@@ -1,0 +1,63 @@
+/**
+ * A journal: a topic of one partition that Kafka shortens by age. Owns that appending never waits for long. Refuses to
+ * index records: whoever reads them does.
+ */
+
+import { positionOf } from '../local-journal.ts'
+import type { Journal } from '../log.ts'
+import { recordTexts } from '../stored-rows.ts'
+import { storedValue } from '../stored-value.ts'
+import type { ReaderParts } from './connection.ts'
+import { within } from './deadline.ts'
+import { unavailable } from './faults.ts'
+import { readPartition } from './partition-reader.ts'
+import { createPlainWriter } from './plain-writer.ts'
+
+/** How long an append waits for a log that has not begun, ms; as long as one for its answer. */
+const BEGIN_LIMIT_MS = 10_000
+
+/** What a journal needs. */
+export interface JournalParts extends ReaderParts {
+  /** Throws once the log is closed, which `closed` tells. */
+  open(): void
+  closed: AbortSignal
+  /** Resolves when the topic is there. Rejects with the signal's reason when it aborts first. */
+  ready(signal: AbortSignal): Promise<void>
+}
+
+/** The journal on that topic. */
+export function createKafkaJournal<V>(parts: JournalParts, topic: string): Journal<V> {
+  const { clock, open, closed, ready } = parts
+  const writer = createPlainWriter(parts, topic)
+  return {
+    async append(records) {
+      open()
+      const texts = recordTexts(records)
+      if (texts.length === 0) return
+      try {
+        await within(clock, BEGIN_LIMIT_MS, closed, ready(closed))
+      } catch (error) {
+        throw unavailable(`writing to ${topic}`, error)
+      }
+      await Promise.all(texts.map((value) => writer.write({ partition: 0, key: null, value })))
+    },
+    async *read(after, signal) {
+      open()
+      const ended = AbortSignal.any([signal, closed])
+      const from = positionOf(after)
+      try {
+        await ready(ended)
+      } catch (error) {
+        if (ended.aborted) return
+        throw error
+      }
+      for await (const { records, nextOffset } of readPartition(parts, topic, from, ended)) {
+        if (records.length === 0) continue
+        const values = records.map(({ offset, value }) =>
+          storedValue<V>(`offset ${offset} of ${topic}`, String(value)),
+        )
+        yield { records: values, position: String(nextOffset) }
+      }
+    },
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * One lane in the hands of this process, from its marker until it is lost. Owns the proof of every write: it is durable
+ * when it was read back and counts (`lane-fold.ts`); and writing rows again behind records that do not count. Refuses to
+ * know who else wants the lane.
+ */
+import { randomBytes } from 'node:crypto'
+import type { BridgeError } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Lane } from '../log.ts'
+import { laneLost, type TextChange, textChanges } from '../stored-rows.ts'
+import { storedValue } from '../stored-value.ts'
+import { unavailable } from './faults.ts'
+import { createLaneFold, markerRecord, rowRecord } from './lane-fold.ts'
+import type { PartitionTaker } from './lane-reader.ts'
+import type { Append, LaneWriter } from './lane-writer.ts'
+import type { NewRecord } from './records.ts'
+import { batchesOf, sizeOf } from './rounds.ts'
+
+/** A write that was not read back then may still take effect, before every later one; its caller hears that it failed. */
+const WRITE_LIMIT_MS = 10_000
+const NONCE_BYTES = 9
+
+/** A lane that is being loaded, then held, then lost. */
+export interface LaneHold<V> extends PartitionTaker {
+  /** Resolves with the lane when everything before its own marker was read. Rejects when it is lost before. */
+  readonly owned: Promise<Lane<V>>
+  readonly lost: AbortSignal
+  /** Ends it. Callable twice. */
+  lose(reason: string): void
+}
+
+/** What a hold needs; `lost` is told once, with the reason. */
+export interface HoldParts {
+  writer: LaneWriter
+  clock: Clock
+  lost(reason: string): void
+}
+
+interface Waiting {
+  /** Of its last row. */
+  number: number
+  keys: readonly string[]
+  resolve(): void
+  reject(error: BridgeError): void
+  fault: unknown
+}
+
+/** Takes hold of a lane: sends a marker, and begins with what is read. */
+export function takeLane<V>(lane: number, { writer, clock, lost }: HoldParts): LaneHold<V> {
+  const nonce = randomBytes(NONCE_BYTES).toString('base64url')
+  const fold = createLaneFold()
+  const over = new AbortController()
+  const owned = Promise.withResolvers<Lane<V>>()
+  owned.promise.catch(() => undefined)
+  /** In the order of their numbers. */
+  const waiting = new Set<Waiting>()
+  /** Keys of what waits, and how often. */
+  const written = new Map<string, number>()
+  let isOwned = false
+  let lastNumber = 0
+
+  const lose = (reason: string): void => {
+    if (over.signal.aborted) return
+    over.abort()
+    owned.reject(laneLost(lane))
+    for (const { reject } of waiting) reject(laneLost(lane))
+    waiting.clear()
+    lost(reason)
+  }
+  const settle = (one: Waiting): void => {
+    waiting.delete(one)
+    for (const key of one.keys) {
+      const times = (written.get(key) ?? 1) - 1
+      if (times === 0) written.delete(key)
+      else written.set(key, times)
+    }
+  }
+  const append = (records: readonly NewRecord[], how: Pick<Append, 'once' | 'isOver' | 'failed'>): void => {
+    const bytes = records.reduce((sum, record) => sum + sizeOf(record), 0)
+    writer.append({ partition: lane, records, bytes, ...how })
+  }
+  /** Resolves when the changes were read back. */
+  const write = (changes: readonly TextChange[]): Promise<void> => {
+    const records = changes.map((change) => rowRecord(lane, change, nonce, ++lastNumber))
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const keys = changes.map(({ key }) => key)
+    const one: Waiting = {
+      number: lastNumber,
+      keys,
+      resolve,
+      reject,
+      fault: new Error('it was not read back'),
+    }
+    waiting.add(one)
+    for (const key of keys) written.set(key, (written.get(key) ?? 0) + 1)
+    const cancel = clock.after(WRITE_LIMIT_MS, () => {
+      settle(one)
+      reject(unavailable(`writing to lane ${lane}`, one.fault))
+      repair()
+    })
+    for (const batch of batchesOf(records)) {
+      append(batch, {
+        once: false,
+        isOver: () => over.signal.aborted || !waiting.has(one),
+        failed(error) {
+          one.fault = error
+        },
+      })
+    }
+    return promise.finally(cancel)
+  }
+  /** Writes the row that counts again behind every record that does not, unless a write of the key is on its way. */
+  const repair = (): void => {
+    const keys = [...fold.late].filter((key) => !written.has(key))
+    if (!isOwned || over.signal.aborted || keys.length === 0) return
+    // What fails is tried again with the next record, or by the next owner.
+    write(keys.map((key) => ({ key, text: fold.rows.get(key) ?? null }))).catch(() => undefined)
+  }
+  const begin = (): void => {
+    isOwned = true
+    const rows = new Map([...fold.rows].map(([key, text]) => [key, storedValue<V>(key, text)]))
+    owned.resolve({
+      number: lane,
+      rows,
+      lost: over.signal,
+      async write(changes) {
+        const texts = textChanges(changes)
+        if (over.signal.aborted) throw laneLost(lane)
+        if (texts.length > 0) await write(texts)
+      },
+    })
+  }
+
+  append([markerRecord(lane, nonce)], {
+    once: true,
+    isOver: () => over.signal.aborted,
+    failed: (error) => lose(unavailable('taking a lane', error).message),
+  })
+  return {
+    owned: owned.promise,
+    lost: over.signal,
+    lose,
+    take(records) {
+      if (over.signal.aborted) return
+      try {
+        for (const record of records) {
+          fold.take(record)
+          if (!isOwned && fold.nonce === nonce) begin()
+          if (isOwned && fold.nonce !== nonce) return lose('another process has taken it')
+        }
+      } catch (error) {
+        // Damage is the owner's to hear of, not the reader's.
+        owned.reject(error)
+        return lose('it cannot be read')
+      }
+      for (const one of waiting) {
+        if (one.number > fold.number) break
+        settle(one)
+        one.resolve()
+      }
+      repair()
+    },
+    gone: () => lose('its records are gone'),
+  }
+}
