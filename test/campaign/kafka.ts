@@ -53,8 +53,8 @@ export interface KafkaCampaign {
   seeds: number
   /** Worlds at the same time. */
   workers: number
-  /** Hears of each world when it has been judged. */
-  tell: (played: PlayedChaos, failure: KafkaFailure | null) => void
+  /** Hears of each world when it has been judged; `lines`: what its bridges logged. */
+  tell: (played: PlayedChaos, failure: KafkaFailure | null, lines: string) => void
 }
 
 /** Every script with each seed on each release: two worlds a seed, one of one node and one of three. */
@@ -68,12 +68,15 @@ export async function playKafka({ versions, seeds, workers, tell }: KafkaCampaig
     const beganMs = performance.now()
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const played = await playAnyway(runtime, next)
+        let lines = ''
+        const played = await playAnyway(runtime, next, (text) => {
+          lines = text
+        })
         count(tally, played)
         const failure =
           played.broken.length > 0 ? { again: commandFor(next, version), broken: played.broken } : null
         if (failure !== null) report.failures.push(failure)
-        tell(played, failure)
+        tell(played, failure, lines)
       }
     }
     await Promise.all(Array.from({ length: workers }, work))
@@ -112,8 +115,12 @@ function casesOf(seed: number): ChaosCase[] {
 }
 
 /** A world that cannot even begin is a failure like others. */
-async function playAnyway(runtime: KafkaRuntime, chaosCase: ChaosCase): Promise<PlayedChaos> {
-  return playChaos(runtime, chaosCase).catch((error: unknown) => ({
+async function playAnyway(
+  runtime: KafkaRuntime,
+  chaosCase: ChaosCase,
+  look: (lines: string) => void,
+): Promise<PlayedChaos> {
+  return playChaos(runtime, chaosCase, look).catch((error: unknown) => ({
     ...chaosCase,
     kafka: runtime.version.number,
     nodes: 1 as const,

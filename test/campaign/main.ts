@@ -3,7 +3,7 @@
  * runs. Each run comes from its seed alone. Exit code 1 when anything was lost, repeated or out of order.
  * `--scenario morning --fault reset,drip --seed 7` plays one world of the third part alone, and `--lines` shows what the
  * poller logged in it. `--kafka 4,3.9` plays the fault scripts of Kafka on those releases instead, `--script` one world of
- * them; `--weeks 10000` plays weeks of spending.
+ * them, and `--lines` shows what the bridges of broken worlds logged; `--weeks 10000` plays weeks of spending.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -130,10 +130,11 @@ if (values.script !== undefined) {
     versions: values.kafka.split(','),
     seeds,
     workers: Number(values.workers),
-    tell({ kafka, nodes, seed, seconds }, failure) {
+    tell({ kafka, nodes, seed, seconds }, failure, lines) {
       const verdict = failure === null ? 'whole' : `${failure.again}\n  ${failure.broken.join('\n  ')}`
       const took = Math.round(Object.values(seconds).reduce((sum, one) => sum + one, 0))
       process.stderr.write(`kafka ${kafka}, ${nodes} nodes, seed ${seed}, ${took} s: ${verdict}\n`)
+      if (failure !== null && values.lines) process.stderr.write(lines)
     },
   })
   print({ node: process.version, seeds, kafka: report })

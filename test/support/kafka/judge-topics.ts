@@ -8,7 +8,7 @@ import { kafkaClient, uniqueName } from './clients.ts'
 
 /** What is wrong with the topics of one prefix; every list is empty where all is right. */
 export interface TopicsVerdict {
-  /** Revisions that the market showed and `all` has not. */
+  /** Revisions that were owed and `all` has not. */
   missing: string[]
   /** Records of `all` that came twice. */
   twice: string[]
@@ -38,12 +38,12 @@ const END = 'the-end-of-the-test'
 
 /**
  * Reads every topic of the prefix that holds events and judges them. Every bridge must have ended. A transaction that
- * was left open makes it wait, as every reader would.
+ * was left open makes it wait, as every reader would. `owed`: what must be there; `shown`: all that may be.
  */
 export async function judgeTopics(
   brokers: readonly string[],
   prefix: string,
-  truth: readonly TruthItem[],
+  truth: { owed: readonly TruthItem[]; shown: readonly TruthItem[] },
 ): Promise<TopicsVerdict> {
   const topics = await readToEnd(brokers, prefix)
   const all = topics.get('all') ?? []
@@ -53,12 +53,13 @@ export async function judgeTopics(
     return `${data.guid} ${contentHash(data)}`
   })
   const held = new Set(keys)
-  const shown = new Set(truth.map((item) => `${item.guid} ${item.contentHash}`))
+  const owed = keysOf(truth.owed)
+  const shown = keysOf(truth.shown)
   const expected = expectedTopics(all)
   const named = new Set([...expected.keys(), ...topics.keys()])
   const count = (type: string): number => all.filter((record) => record.type === type).length
   return {
-    missing: [...shown].filter((key) => !held.has(key)),
+    missing: [...owed].filter((key) => !held.has(key)),
     twice: keys.filter((key, index) => keys.indexOf(key) !== index),
     invented: keys.filter((key) => !shown.has(key)),
     holes: all
@@ -80,6 +81,10 @@ export async function judgeTopics(
     published: disclosures.length,
     openGaps: count('bridge.gap.opened.v1') - count('bridge.gap.filled.v1'),
   }
+}
+
+function keysOf(items: readonly TruthItem[]): Set<string> {
+  return new Set(items.map((item) => `${item.guid} ${item.contentHash}`))
 }
 
 /** The ids that each topic must hold, in order, by contract §4. The scenarios have none but known codes. */

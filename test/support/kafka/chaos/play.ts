@@ -49,14 +49,14 @@ export async function playChaos(
       seconds[name] = Math.round((performance.now() - beganMs) / 100) / 10
     }
     step = 'the rest'
-    await world.rests()
+    const owed = await world.rests()
     step = 'the stop'
     for (const place of world.places) {
       const code = await place.stop()
       if (code !== 0) throw new Error(`the bridge at ${place.name} ended with ${code}`)
     }
     step = 'the verdict'
-    const verdict = await judgeChaos(world)
+    const verdict = await judgeChaos(world, owed)
     return { ...played, verdict, broken: verdict.broken }
   } catch (error) {
     return { ...played, verdict: null, broken: [`${step}: ${messageOf(error)}${endings(world)}`] }

@@ -3,6 +3,7 @@
  * and the units are counted. Owns the sentences that say what is broken.
  */
 import { claimed } from '../../../log/samples.ts'
+import type { TruthItem } from '../../completeness.ts'
 import { judgeTopics } from '../judge-topics.ts'
 import { createLogKeeper, kafkaLogOptions } from '../kafka-logs.ts'
 import type { Place } from './place.ts'
@@ -26,8 +27,8 @@ export interface ChaosVerdict {
   broken: string[]
 }
 
-/** Judges a world whose bridges have all ended. */
-export async function judgeChaos(world: ChaosWorld): Promise<ChaosVerdict> {
+/** Judges a world whose bridges have all ended. `owed`: what must have been published by now. */
+export async function judgeChaos(world: ChaosWorld, owed: readonly TruthItem[]): Promise<ChaosVerdict> {
   const { cluster, prefix, sandbox, places } = world
   const logs = createLogKeeper()
   const { state } = await claimed(logs.open(kafkaLogOptions(cluster.brokers, prefix)))
@@ -37,7 +38,10 @@ export async function judgeChaos(world: ChaosWorld): Promise<ChaosVerdict> {
   const unitsOver = byLedger.reduce((sum, units) => sum + units, 0) - usage.units
   const claims = places.reduce((sum, place) => sum + place.fences().length, 0)
   const { items } = sandbox.truth()
-  const { published, openGaps, ...topics } = await judgeTopics(cluster.brokers, prefix, items)
+  const { published, openGaps, ...topics } = await judgeTopics(cluster.brokers, prefix, {
+    owed,
+    shown: items,
+  })
   const strays = [...straysOf(places[0], places[1]), ...straysOf(places[1], places[0])]
   const broken = Object.entries(topics).flatMap(([what, found]) =>
     found.length === 0 ? [] : [`${what}: ${found.length}, e.g. ${found.slice(0, 3).join(', ')}`],

@@ -7,7 +7,7 @@ import { systemClock } from '../../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts'
 import { eventually, getJson, pullAll } from '../../api-client.ts'
 import { bridgeEnv, temporaryDirectory } from '../../bridge-process.ts'
-import { compare } from '../../completeness.ts'
+import { compare, type TruthItem } from '../../completeness.ts'
 import { startCountingFront } from '../../counting-front.ts'
 import { uniqueName } from '../clients.ts'
 import { type KafkaCluster, startCluster } from '../cluster.ts'
@@ -43,8 +43,11 @@ export interface ChaosWorld extends AsyncDisposable {
   claims(place: Place, sinceMs: number): Promise<void>
   /** Resolves when whoever leads has committed more events than there are now. */
   flows(): Promise<void>
-  /** Ends the burst; resolves when everything that the market showed is held by both places and no gap is open. */
-  rests(): Promise<void>
+  /**
+   * Ends the burst; resolves when everything that the market had shown by then is held by both places and no gap is open,
+   * with that. The market itself goes on: what it shows from now on may come too late for places that are stopped.
+   */
+  rests(): Promise<readonly TruthItem[]>
 }
 
 /** Starts brokers, market and both bridges; the burst runs when this resolves. */
@@ -97,7 +100,10 @@ export async function startChaosWorld(options: {
     topic: (name) => `${prefix}.${name}`,
     sides,
     async claims(place, sinceMs) {
-      await eventually(place.fences, (fences) => fences.some((atMs) => atMs > sinceMs), LONGEST_FAILOVER_MS)
+      const claimed = (fences: readonly number[]): boolean => fences.some((atMs) => atMs > sinceMs)
+      await eventually(place.fences, claimed, LONGEST_FAILOVER_MS).catch((cause) => {
+        throw new Error(`${place.name} has not claimed after ${sinceMs}`, { cause })
+      })
     },
     async flows() {
       const { leader } = await sides()
@@ -107,7 +113,9 @@ export async function startChaosWorld(options: {
     },
     async rests() {
       await burst.end()
-      await Promise.all(places.map((place) => holdsEverything(place, sandbox)))
+      const { items } = sandbox.truth()
+      await Promise.all(places.map((place) => holdsAll(place, items)))
+      return items
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -138,9 +146,8 @@ function lastFence(place: Place): number {
   return place.fences().at(-1) ?? 0
 }
 
-async function holdsEverything(place: Place, sandbox: Sandbox): Promise<void> {
+async function holdsAll(place: Place, items: readonly TruthItem[]): Promise<void> {
   const look = async () => {
-    const { items } = sandbox.truth()
     const { gaps, log } = await statusOf(place)
     // Reading everything is only worth while where it can be there.
     if (gaps.length > 0 || log.latest < items.length) return { gaps: gaps.length, latest: log.latest }
