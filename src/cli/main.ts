@@ -53,6 +53,10 @@ const commands: Record<string, Command> = {
     does: 'make, list and delete tokens of a running bridge',
     load: async () => (await import('./tokens.ts')).tokensCommand,
   },
+  webhooks: {
+    does: 'make, list, change and delete webhook endpoints of a running bridge',
+    load: async () => (await import('./webhooks.ts')).webhooksCommand,
+  },
 }
 
 /**

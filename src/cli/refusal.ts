@@ -29,6 +29,8 @@ export interface RefusalWords {
   help: string
   /** What a 404 means, and what to do about it. */
   missing: { message: string; hint: string }
+  /** The flag that takes a cursor; `--after` where it is left out. */
+  cursorFlag?: string
 }
 
 /** The error that ends a command whose request was answered with this status and body. */
@@ -56,14 +58,16 @@ export function refusalOf(status: number, body: string, target: Target, words: R
       )
     case 404:
       return refuse('failed', `${target.url} ${words.missing.message}${said}`, words.missing.hint)
-    case 410:
+    case 410: {
+      const { cursorFlag = '--after' } = words
       return refuse(
         'failed',
         'what follows this cursor is no longer kept',
         problem.oldest === null
-          ? 'Leave --after out to begin with what comes now.'
-          : `--after ${problem.oldest} begins with the oldest event kept; what lies before it is gone.`,
+          ? `Leave ${cursorFlag} out to begin with what comes now.`
+          : `${cursorFlag} ${problem.oldest} begins with the oldest event kept; what lies before it is gone.`,
       )
+    }
     default:
       return refuse(
         'failed',

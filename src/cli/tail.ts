@@ -3,25 +3,14 @@
  * judge a filter: the bridge does, and its words are passed on.
  */
 import { readFileSync } from 'node:fs'
-import type { ParseArgsConfig } from 'node:util'
-import { plainFieldNames } from '../core/filter-fields.ts'
 import { asksForHelp, readFlags } from './arguments.ts'
 import type { CommandContext } from './context.ts'
 import { eventLine } from './event-line.ts'
+import { FILTER_HELP, filterFlags, filterParameters } from './filter-flags.ts'
 import { followStream } from './follow.ts'
 import type { SseMessage } from './sse-parser.ts'
 import { targetOf } from './target.ts'
 import { painter } from './terminal.ts'
-
-const repeated = { type: 'string', multiple: true } as const
-
-/** The filter's fields under their own names, and as flags are usually written. */
-const filterFlags: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
-  [...plainFieldNames, 'filter'].flatMap((name) => [
-    [name, repeated],
-    [kebabCase(name), repeated],
-  ]),
-)
 
 const startFlags = ['after', 'since', 'tail'] as const
 const flags = {
@@ -41,9 +30,7 @@ Where to begin; without one of them with what comes from now on:
   --tail N              with the last N that match, 1 to 1000
 
 What to show; fields and values of docs/filters.md, lists comma-separated or repeated:
-  --isins, --symbols, --leis, --match, --fcaCategories, --nativeCategories,
-  --importance, --q, --hasSymbol, --types, --preset
-  --filter JSON         the whole filter, with exclude and filters
+${FILTER_HELP}
 
 How:
   --json                one event a line as JSON on stdout, for a pipe
@@ -84,17 +71,6 @@ export async function tailCommand(args: string[], context: CommandContext): Prom
 
 type Values = ReturnType<typeof readFlags>
 
-function filterParameters(values: Values): URLSearchParams {
-  const parameters = new URLSearchParams()
-  for (const name of [...plainFieldNames, 'filter']) {
-    for (const spelling of new Set([name, kebabCase(name)])) {
-      const given = values[spelling]
-      for (const text of Array.isArray(given) ? given : []) parameters.append(name, String(text))
-    }
-  }
-  return parameters
-}
-
 function startParameters(values: Values): URLSearchParams {
   const parameters = new URLSearchParams()
   for (const name of startFlags) {
@@ -106,9 +82,4 @@ function startParameters(values: Values): URLSearchParams {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-/** `fcaCategories` as `fca-categories`. */
-function kebabCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

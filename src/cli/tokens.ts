@@ -3,14 +3,10 @@
  * and stderr: a new token's text is data, everything said about it is not. Refuses to judge what is asked for: the bridge
  * does, and its words are passed on.
  */
-import { readFileSync } from 'node:fs'
-import { didYouMean } from '../core/near.ts'
-import { BridgeError } from '../errors.ts'
 import { asksForHelp, readFlags, readFlagsAndWords } from './arguments.ts'
-import { askBridge, type Question } from './ask.ts'
+import { askerFlags, askerOf, chosenVerb, entriesOf } from './asker.ts'
 import type { CommandContext } from './context.ts'
 import type { RefusalWords } from './refusal.ts'
-import { targetOf } from './target.ts'
 import { harmless } from './terminal.ts'
 
 const HELP = `bridge tokens: tokens of a running bridge (docs/tokens.md)
@@ -32,17 +28,13 @@ const HELP = `bridge tokens: tokens of a running bridge (docs/tokens.md)
 
   bridge tokens create --tenant desk --scopes events:read --name dashboards > desk.token`
 
-const common = { json: { type: 'boolean' }, url: { type: 'string' }, token: { type: 'string' } } as const
 const createFlags = {
-  ...common,
+  ...askerFlags,
   tenant: { type: 'string' },
   scopes: { type: 'string', multiple: true },
   name: { type: 'string' },
   'expires-at': { type: 'string' },
 } as const
-
-/** Most tokens of one answer. */
-const PAGE = 1000
 
 const words: RefusalWords = {
   help: 'bridge tokens --help lists the flags, docs/tokens.md what a token may do.',
@@ -63,8 +55,6 @@ interface Shown {
   lastUsed: string
 }
 
-type Ask = (question: Pick<Question, 'method' | 'path' | 'body'>) => Promise<unknown>
-
 const verbs = { create, list, delete: remove } as const
 
 /** Does what the verb says. */
@@ -74,21 +64,7 @@ export async function tokensCommand(args: string[], context: CommandContext): Pr
     return
   }
   const [verb, ...rest] = args
-  const names = Object.keys(verbs)
-  if (verb === undefined || !Object.hasOwn(verbs, verb)) {
-    const what =
-      verb === undefined ? 'which one' : `there is no bridge tokens ${verb}${didYouMean(verb, names)}`
-    throw new BridgeError('usage', `${what}: ${names.join(', ')}`, {
-      hint: 'bridge tokens --help says what each does.',
-    })
-  }
-  await verbs[verb as keyof typeof verbs](rest, context)
-}
-
-function asker(flags: { url?: string; token?: string }, context: CommandContext): Ask {
-  const readFile = (path: string): string => readFileSync(path, 'utf8')
-  const target = targetOf({ url: flags.url, token: flags.token }, context.env, readFile)
-  return (question) => askBridge({ ...question, target, words }, context)
+  await chosenVerb('tokens', verb, verbs)(rest, context)
 }
 
 async function create(args: string[], context: CommandContext): Promise<void> {
@@ -96,7 +72,7 @@ async function create(args: string[], context: CommandContext): Promise<void> {
   const { tenant, name, 'expires-at': expiresAt } = flags
   const scopes = flags.scopes?.flatMap((list) => list.split(','))
   const body = { tenant, scopes, name, expiresAt }
-  const answer = await asker(flags, context)({ method: 'POST', path: '/v1/tokens', body })
+  const answer = await askerOf(flags, words, context)({ method: 'POST', path: '/v1/tokens', body })
   const made = shown(answer)
   context.stdout(flags.json === true ? JSON.stringify(answer) : made.token)
   const end = made.expiresAt === '' ? 'until it is deleted' : `until ${made.expiresAt}`
@@ -105,29 +81,19 @@ async function create(args: string[], context: CommandContext): Promise<void> {
 }
 
 async function list(args: string[], context: CommandContext): Promise<void> {
-  const flags = readFlags('tokens', args, common)
-  const ask = asker(flags, context)
-  let next: unknown = null
+  const flags = readFlags('tokens', args, askerFlags)
   let count = 0
-  do {
-    const after: string = typeof next === 'string' ? `&after=${encodeURIComponent(next)}` : ''
-    const page = (await ask({ method: 'GET', path: `/v1/tokens?limit=${PAGE}${after}` })) as {
-      data?: unknown
-      next?: unknown
-    } | null
-    const data: unknown[] = Array.isArray(page?.data) ? page.data : []
-    for (const token of data)
-      context.stdout(flags.json === true ? JSON.stringify(token) : lineOf(shown(token)))
-    count += data.length
-    next = data.length === 0 ? null : (page?.next ?? null)
-  } while (typeof next === 'string' && !context.signal.aborted && !context.outputGone.aborted)
+  for await (const token of entriesOf(askerOf(flags, words, context), '/v1/tokens', context)) {
+    context.stdout(flags.json === true ? JSON.stringify(token) : lineOf(shown(token)))
+    count += 1
+  }
   if (count === 0) context.stderr('there is no token yet besides BRIDGE_ADMIN_TOKEN')
 }
 
 async function remove(args: string[], context: CommandContext): Promise<void> {
-  const { values, words: given } = readFlagsAndWords('tokens', args, common, ['ID'])
+  const { values, words: given } = readFlagsAndWords('tokens', args, askerFlags, ['ID'])
   const [id = ''] = given
-  await asker(values, context)({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
+  await askerOf(values, words, context)({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
   context.stderr(`deleted ${harmless(id)}; within a second it is good on no node`)
 }
 

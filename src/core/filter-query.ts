@@ -23,14 +23,23 @@ const flags: Readonly<Record<string, boolean>> = { true: true, false: false }
  * @throws BridgeError `filter_invalid` as `parseFilter`
  */
 export function parseFilterQuery(params: URLSearchParams): Filter | null {
+  const value = filterValue(params)
+  return value === undefined ? null : parseFilter(value, params.has('filter') ? 'filter' : '')
+}
+
+/**
+ * The JSON form of the filter among query parameters, still unjudged; undefined where no parameter belongs to one.
+ * @throws BridgeError `filter_invalid` where the parameters do not go together, or `filter` is not JSON
+ */
+export function filterValue(params: URLSearchParams): unknown {
   const names = FILTER_PARAMETERS.filter((name) => params.has(name))
   const misplaced = names.filter((name) => jsonOnly.includes(name))
   if (misplaced.length > 0) refuseAll(misplaced, 'exists only inside filter=<JSON>')
-  if (names.length === 0) return null
-  if (!names.includes('filter')) return parseFilter(jsonForm(names, params))
+  if (names.length === 0) return undefined
+  if (!names.includes('filter')) return jsonForm(names, params)
   const others = names.filter((name) => name !== 'filter')
   if (others.length > 0) refuseAll(others, 'does not go together with filter=<JSON>; move it inside')
-  return parseFilter(parsedJson(single(params, 'filter')), 'filter')
+  return parsedJson(single(params, 'filter'))
 }
 
 function refuseAll(names: readonly string[], message: string): never {

@@ -176,7 +176,9 @@ describe('help', () => {
   it('is there for every command, on stdout, and a wrong word names the near one', async () => {
     const overview = await runToEnd(['--help'], {})
     const names = [...overview.stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name = '']) => name)
-    expect(names).toEqual(expect.arrayContaining(['run', 'demo', 'sandbox', 'doctor', 'tail', 'tokens']))
+    expect(names).toEqual(
+      expect.arrayContaining(['run', 'demo', 'sandbox', 'doctor', 'tail', 'tokens', 'webhooks']),
+    )
     const helps = await Promise.all(names.map((name) => runToEnd([name, '--help'], {})))
     for (const [index, { code, stdout, stderr }] of helps.entries()) {
       expect([code, stdout.split(':')[0], stderr]).toEqual([0, `bridge ${names[index]}`, ''])
