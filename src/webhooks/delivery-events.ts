@@ -11,7 +11,9 @@ const MOST_EVENTS = 4000
 const MOST_BYTES = 32 * 1024 * 1024
 
 /** An event with its body: CloudEvents structured JSON. */
-export interface DeliveryEvent extends Matched {
+export interface DeliveryEvent {
+  /** What of it is kept while it waits. */
+  matched: Matched
   body: Uint8Array
 }
 
@@ -51,7 +53,7 @@ export function createDeliveryEvents(
     const before = known.get(stored.sequence)
     if (before !== undefined) return before
     const { sequence, recordedMs, json, cursor } = stored
-    const event = { sequence, recordedMs, cursor, body: json, ...envelopeOf(json) }
+    const event = { matched: { sequence, recordedMs, cursor, ...envelopeOf(json) }, body: json }
     known.set(sequence, event)
     bytes += json.length
     forgetOldest()

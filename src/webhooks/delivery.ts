@@ -53,7 +53,7 @@ export async function tryDelivery(
   if (signal.aborted) return { kind: 'aborted' }
   if (found.kind !== 'event') return found
   // The log was begun afresh, and another event has this sequence now: the worker is about to see that.
-  if (found.event.cursor !== delivery.cursor) return { kind: 'later' }
+  if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
   const { body } = found.event
   const id = webhookId(endpoint.id, delivery.eventId)
   const headers = deliveryHeaders({

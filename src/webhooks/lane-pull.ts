@@ -95,7 +95,7 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
           if (event.facts.kind === 'gap' && !wantsGaps(one.endpoint.filter)) continue
           const { progress } = one.machine.cursors.live
           if (event.sequence <= progress.readTo) continue
-          if (one.machine.room() > 0) one.machine.offer(events.of(event), clock.now())
+          if (one.machine.room() > 0) one.machine.offer(events.of(event).matched, clock.now())
           else {
             one.machine.passedTo(event.sequence - 1)
             leave(one)
@@ -124,7 +124,8 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
     const read = await reader.read({ after: progress.readTo, filter, limit, budgetMs: OWN_BUDGET_MS, signal })
     if (!mayGoOn(one, filter, signal)) return
     for (const event of read.events) {
-      if (event.facts.kind !== 'gap' || wantsGaps(filter)) one.machine.offer(events.of(event), clock.now())
+      if (event.facts.kind !== 'gap' || wantsGaps(filter))
+        one.machine.offer(events.of(event).matched, clock.now())
     }
     one.machine.passedTo(read.position)
   }
@@ -149,7 +150,7 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
       if (event.sequence > until) break
       const isAsked =
         next === undefined ? event.facts.kind !== 'gap' || wantsGaps(filter) : event.sequence === next
-      if (isAsked) one.machine.offerReplayed(events.of(event))
+      if (isAsked) one.machine.offerReplayed(events.of(event).matched)
     }
     progress.passedTo(Math.min(until, next ?? read.position))
   }

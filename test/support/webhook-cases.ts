@@ -14,8 +14,8 @@ import { answer, endpointOf, hangs, healthy, type Mood, type Seen, WebhookWorld 
 
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
-/** Longer than any delivery waits with these moods. */
-const LONGEST_HOURS = 24 * 8
+/** Longer than a delivery waits; those behind it in the order of their issuer may wait on. */
+const LONGEST_HOURS = 72
 
 const fails: Mood = ({ chance }) => ({ end: answer(500), afterMs: chance.between(1, 400) })
 
@@ -88,8 +88,9 @@ export async function playWorld(seed: number): Promise<PlayedWorld> {
   await world.run(10 * SECOND_MS)
   for (let hours = 0; hours < LONGEST_HOURS && world.worker?.figures().pending !== 0; hours++)
     await world.run(HOUR_MS)
+  const isOver = world.worker?.figures().pending === 0
   await world.stop()
-  breaches.push(...aheadOfItself(world), ...verdict(world))
+  breaches.push(...aheadOfItself(world), ...verdict(world), ...(isOver ? lost(world) : []), ...fat(world))
   return { world, crashes, breaches }
 }
 
@@ -135,7 +136,6 @@ function verdict(world: WebhookWorld): string[] {
   return [...world.endpoints.values()].flatMap((endpoint) => {
     const seen = world.seen.filter(({ endpointId }) => endpointId === endpoint.id)
     return [
-      ...lost(world, endpoint, seen),
       ...repeated(endpoint, seen),
       ...misnamed(world, endpoint, seen),
       ...tooMany(world, endpoint),
@@ -145,11 +145,26 @@ function verdict(world: WebhookWorld): string[] {
   })
 }
 
-function lost(world: WebhookWorld, endpoint: DeliveryEndpoint, seen: readonly Seen[]): string[] {
-  const taken = new Set(seen.filter(wasTaken).map(({ sequence }) => sequence))
-  return matching(world, endpoint)
-    .filter(({ sequence }) => !taken.has(sequence) && !world.rows.has(deadKey(endpoint.id, sequence)))
-    .map(({ sequence }) => `${endpoint.id} never got ${sequence}`)
+/** With nothing pending: what was neither taken nor died with a record. */
+function lost(world: WebhookWorld): string[] {
+  return [...world.endpoints.values()].flatMap((endpoint) => {
+    const taken = new Set(
+      world.seen
+        .filter((one) => one.endpointId === endpoint.id && wasTaken(one))
+        .map(({ sequence }) => sequence),
+    )
+    return matching(world, endpoint)
+      .filter(({ sequence }) => !taken.has(sequence) && !world.rows.has(deadKey(endpoint.id, sequence)))
+      .map(({ sequence }) => `${endpoint.id} never got ${sequence}`)
+  })
+}
+
+/** A row holds no body. */
+function fat(world: WebhookWorld): string[] {
+  return [...world.rows]
+    .filter(([, row]) => JSON.stringify(row).length > 400)
+    .filter(([, row]) => row.kind !== 'position')
+    .map(([key, row]) => `${key} has ${JSON.stringify(row).length} characters`)
 }
 
 /** Taken again in a later life: at most `maxConcurrency` of a life, and nothing twice in one. */
