@@ -23,7 +23,8 @@ export interface FollowOptions {
   chance: Chance
   /** Ends the following. */
   signal: AbortSignal
-  onMessage: (message: SseMessage) => void
+  /** While a promise of it is waited for, nothing more is read. It never rejects but to end the following. */
+  onMessage: (message: SseMessage) => void | Promise<void>
   /** Told one line whenever something happens to the connection. */
   say: (line: string) => void
 }
@@ -84,6 +85,7 @@ async function connectOnce(options: FollowOptions, progress: Progress): Promise<
   const stop = new AbortController()
   let silent = false
   let cancel = (): void => {}
+  const pause = (): void => cancel()
   const heard = (): void => {
     cancel()
     cancel = clock.after(SILENCE_MS, () => {
@@ -103,7 +105,7 @@ async function connectOnce(options: FollowOptions, progress: Progress): Promise<
       signal: AbortSignal.any([signal, stop.signal]),
     })
     const later = await judge(response, target, clock.now())
-    return later ?? (await readStream(response, heard, options, progress))
+    return later ?? (await readStream(response, { heard, pause }, options, progress))
   } catch (error) {
     if (error instanceof BridgeError) throw error
     if (signal.aborted) return { why: '', waitMs: null }
@@ -140,7 +142,8 @@ async function judge(response: Response, target: Target, nowMs: number): Promise
 
 async function readStream(
   response: Response,
-  heard: () => void,
+  /** Of the silence: it begins anew; it does not count. */
+  { heard, pause }: { heard: () => void; pause: () => void },
   { target, onMessage, say }: FollowOptions,
   progress: Progress,
 ): Promise<Ended> {
@@ -150,12 +153,12 @@ async function readStream(
   const parser = createSseParser()
   let goingAwayMs: number | null = null
   for await (const piece of bodyText(response)) {
-    heard()
-    const messages = parser.feed(piece)
-    for (const message of messages) {
+    pause()
+    for (const message of parser.feed(piece)) {
       if (message.event === 'going_away') goingAwayMs = reconnectMs(message.data)
-      else onMessage(message)
+      else await onMessage(message)
     }
+    heard()
     remember(progress, parser)
   }
   return goingAwayMs === null

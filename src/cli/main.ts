@@ -49,6 +49,10 @@ const commands: Record<string, Command> = {
     does: "follow a running bridge's stream in the terminal",
     load: async () => (await import('./tail.ts')).tailCommand,
   },
+  listen: {
+    does: 're-post its events to a local URL as signed webhooks',
+    load: async () => (await import('./listen.ts')).listenCommand,
+  },
   tokens: {
     does: 'make, list and delete tokens of a running bridge',
     load: async () => (await import('./tokens.ts')).tokensCommand,

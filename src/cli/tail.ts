@@ -6,17 +6,14 @@ import { readFileSync } from 'node:fs'
 import { asksForHelp, readFlags } from './arguments.ts'
 import type { CommandContext } from './context.ts'
 import { eventLine } from './event-line.ts'
-import { FILTER_HELP, filterFlags, filterParameters } from './filter-flags.ts'
+import { filterParameters } from './filter-flags.ts'
 import { followStream } from './follow.ts'
 import type { SseMessage } from './sse-parser.ts'
+import { STREAM_HELP, startParameters, streamFlags, textOf } from './stream-flags.ts'
 import { targetOf } from './target.ts'
 import { painter } from './terminal.ts'
 
-const startFlags = ['after', 'since', 'tail'] as const
 const flags = {
-  after: { type: 'string' },
-  since: { type: 'string' },
-  tail: { type: 'string' },
   json: { type: 'boolean' },
   url: { type: 'string' },
   token: { type: 'string' },
@@ -24,13 +21,7 @@ const flags = {
 
 const HELP = `bridge tail: follows the stream of a running bridge (docs/streams.md)
 
-Where to begin; without one of them with what comes from now on:
-  --after CURSOR        after that event
-  --since TIME          with the first event of that time or later, e.g. 2026-02-03T07:00Z
-  --tail N              with the last N that match, 1 to 1000
-
-What to show; fields and values of docs/filters.md, lists comma-separated or repeated:
-${FILTER_HELP}
+${STREAM_HELP}
 
 How:
   --json                one event a line as JSON on stdout, for a pipe
@@ -46,7 +37,7 @@ export async function tailCommand(args: string[], context: CommandContext): Prom
     context.stdout(HELP)
     return
   }
-  const values = readFlags('tail', args, { ...filterFlags, ...flags })
+  const values = readFlags('tail', args, { ...streamFlags, ...flags })
   const { stdout, stderr, clock, chance, env } = context
   const readFile = (path: string): string => readFileSync(path, 'utf8')
   const paint = painter(context.colour)
@@ -67,19 +58,4 @@ export async function tailCommand(args: string[], context: CommandContext): Prom
     say: stderr,
   })
   if (cursor !== null && !context.outputGone.aborted) stderr(`stopped; --after ${cursor} goes on from here`)
-}
-
-type Values = ReturnType<typeof readFlags>
-
-function startParameters(values: Values): URLSearchParams {
-  const parameters = new URLSearchParams()
-  for (const name of startFlags) {
-    const text = textOf(values[name])
-    if (text !== undefined) parameters.set(name, text)
-  }
-  return parameters
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }

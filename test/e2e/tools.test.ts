@@ -15,6 +15,7 @@ import {
   startCommand,
   temporaryDirectory,
 } from '../support/bridge-process.ts'
+import { startReceiver } from '../support/webhook-receiver.ts'
 
 interface Check {
   level: string
@@ -121,6 +122,19 @@ describe('beside a running bridge', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as { cursor: string })
     expect(tail.stderr()).toContain(`--after ${events.at(-1)?.cursor}`)
+  })
+
+  it('listen posts its events to a receiver, signed as the official library wants it', async () => {
+    await using receiver = await startReceiver()
+    const listen = startCommand(['listen', '--forward', receiver.url, '--tail', '5', '--json'], env)
+    await eventually(
+      () => listen.stdout().split('\n').length,
+      (lines) => lines >= 6,
+    )
+    expect(await listen.stop()).toBe(0)
+    const [, secret = ''] = /^secret (\S+)$/m.exec(listen.stderr()) ?? []
+    expect(receiver.verify(secret).length).toBeGreaterThanOrEqual(5)
+    expect(listen.stderr()).toMatch(/stopped; \d+ delivered, 0 given up/)
   })
 
   it('tail ends quietly with 0 when its reader has gone', async () => {
