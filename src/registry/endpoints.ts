@@ -29,6 +29,8 @@ export interface Endpoint extends Omit<EndpointRow, 'kind'> {
   id: string
   /** Another one for each state of it. */
   version: string
+  /** One object for as long as it is the same: what is learnt of it while reading is kept by it. */
+  filter: EndpointRow['filter']
 }
 
 /** What is asked for. `id` is a new one: its secrets are wrapped for it. */
@@ -106,9 +108,12 @@ export function createEndpoints({
   }
   const keep = (id: string, { kind: _, ...row }: EndpointRow): void => {
     const { version, bytes } = measureRow({ kind: 'endpoint', ...row })
-    if (byId.get(id)?.endpoint.version === version) return
+    const before = byId.get(id)?.endpoint
+    if (before?.version === version) return
+    const isSame = before !== undefined && JSON.stringify(before.filter) === JSON.stringify(row.filter)
     forget(id)
-    byId.set(id, { endpoint: { id, version, ...row }, bytes })
+    const filter = isSame ? before.filter : row.filter
+    byId.set(id, { endpoint: { id, version, ...row, filter }, bytes })
     room.take({ tenant: row.tenant, count: 1, bytes })
     inOrder = null
   }

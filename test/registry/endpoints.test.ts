@@ -61,6 +61,17 @@ test('a version is that of a state: the same on all nodes and after a restart, a
   expect(back).toMatchObject({ version: [...versions].at(-1) })
 })
 
+test('a filter is one object for as long as it is the same, whatever else of the endpoint changes', async () => {
+  const { endpoints } = await node(createMemoryLog())
+  const { id } = await made(endpoints, { filter: { symbols: ['VOD'] } })
+  const filter = endpoints.get(id)?.filter
+  await endpoints.update(id, () => ({ description: 'other', filter: { symbols: ['VOD'] } }))
+  expect(endpoints.get(id)?.description).toBe('other')
+  expect(endpoints.get(id)?.filter).toBe(filter)
+  await endpoints.update(id, () => ({ filter: { symbols: ['BP.'] } }))
+  expect(endpoints.get(id)?.filter).toEqual({ symbols: ['BP.'] })
+})
+
 test('changes of one endpoint on a node follow one another: each sees what the one before left', async () => {
   const { endpoints } = await node(createMemoryLog())
   const { id } = await made(endpoints)
