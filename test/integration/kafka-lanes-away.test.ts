@@ -1,0 +1,67 @@
+/** Lanes of a process whose way to Kafka breaks: for a moment, and for longer than the group waits. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { aborted } from '../../src/lifecycle/aborted.ts'
+import { beginOwning, foundBy, putRow } from '../log/owning.ts'
+import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
+import { kafkaRuntime } from '../support/kafka/for-tests.ts'
+import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
+import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+
+const runtime = await kafkaRuntime()
+
+describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
+  let cluster: KafkaCluster
+  let proxy: KafkaProxy
+  const logs = createLogKeeper()
+
+  beforeAll(async () => {
+    if (runtime !== null) cluster = await startCluster({ runtime, listeners: [PROXIED] })
+  })
+  afterAll(() => cluster?.stop())
+  beforeEach(async () => {
+    const [first] = await startProxies(cluster)
+    if (first !== undefined) proxy = first
+  })
+  afterEach(async () => {
+    await logs.closeAll()
+    await proxy.close()
+  })
+
+  it('keep their owner over a cut, and what is written meanwhile arrives in order', async () => {
+    const log = logs.open(kafkaLogOptions(cluster.addresses(PROXIED.name)))
+    const owner = beginOwning(log, 'words', 2)
+    await owner.holds(2)
+    const lane = await owner.lane(1)
+    await putRow(lane, 'before', 1)
+    const writes = Array.from({ length: 50 }, (_, n) => putRow(lane, 'last', n))
+    proxy.cut()
+    writes.push(...Array.from({ length: 50 }, (_, n) => putRow(lane, 'last', 50 + n)))
+    await Promise.all(writes)
+    expect(lane.lost.aborted).toBe(false)
+    await owner.stop()
+    expect((await foundBy(log, 'words', 2))[1]).toEqual({ before: 1, last: 99 })
+  })
+
+  it('are lost when the group may have given them away, fall to another, and come back by themselves', async () => {
+    const options = kafkaLogOptions(cluster.addresses(PROXIED.name))
+    const owner = beginOwning(logs.open(options), 'words', 2)
+    await owner.holds(2)
+    const lane = await owner.lane(0)
+    await putRow(lane, 'a', 1)
+    const away = proxy.refuse()
+    proxy.cut()
+    const write = putRow(lane, 'a', 2)
+    await aborted(lane.lost)
+    await expect(write).rejects.toMatchObject({ code: 'lane_lost' })
+    const other = beginOwning(logs.open(kafkaLogOptions(cluster.brokers, options.topics.prefix)), 'words', 2)
+    const taken = await other.lane(0)
+    expect(taken.rows.get('a')).toBe(1)
+    await putRow(taken, 'a', 3)
+    away.lift()
+    await owner.holds(1)
+    await other.stop()
+    await owner.holds(2)
+    expect((await owner.lane(0)).rows.get('a')).toBe(3)
+    await owner.stop()
+  })
+})
