@@ -97,7 +97,9 @@ test('no other method of these paths is served, and 405 names those that are', a
 
 test('answers have the members of their schemas and no others', async () => {
   const { token } = await made()
-  for (const path of ['/v1/disclosures', '/v1/status', '/v1/report', '/v1/tokens', '/openapi.json']) {
+  const kept = await post('/v1/webhooks', { url: 'https://example.com/hook', filter: { types: ['gap'] } })
+  expect(misfits(document, answerOf('/v1/webhooks', 'post', 201), await kept.json())).toEqual([])
+  for (const path of ['/v1/disclosures', '/v1/status', '/v1/report', '/v1/tokens', '/v1/webhooks']) {
     const response = await fetch(app.ready.http + path, { headers: bearer })
     expect([path, misfits(document, answerOf(path, 'get', 200), await response.json())]).toEqual([path, []])
   }
