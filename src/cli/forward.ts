@@ -8,10 +8,11 @@ import { isoMillis } from '../core/dates.ts'
 import { retryAfterMs } from '../core/retry-after.ts'
 import { webhookId } from '../core/signature.ts'
 import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
+import type { AttemptOutcome } from '../obs/metrics.ts'
 import { classifyThrown } from '../upstream/outcome.ts'
 import { attemptLimits } from '../webhooks/attempt.ts'
 import { deliveryHeaders } from '../webhooks/delivery-headers.ts'
-import { type AttemptEnd, type AttemptOutcome, outcomeOf } from '../webhooks/outcome.ts'
+import { type AttemptEnd, outcomeOf } from '../webhooks/outcome.ts'
 import { networkWords } from './network-words.ts'
 
 /** What is forwarded. */

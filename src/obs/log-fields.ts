@@ -88,6 +88,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'day',
   // log and copy
   'lane',
+  'webhookId',
   'topic',
   'epoch',
   'sequence',

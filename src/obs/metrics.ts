@@ -4,6 +4,7 @@
  */
 import { collectDefaultMetrics } from 'prom-client'
 import { purposes } from '../log/log.ts'
+import { endpointStatuses } from '../registry/endpoint-rows.ts'
 import { createInstruments, type MetricDoc } from './instruments.ts'
 
 /** How often the delay of the event loop is looked at, ms, which is also the least that it shows. Each look wakes the process. */
@@ -61,6 +62,22 @@ export const streamCloseCodes = [
   '500',
 ] as const
 export type StreamCloseCode = (typeof streamCloseCodes)[number]
+
+/** How an attempt to deliver a webhook ended. */
+export const attemptOutcomes = [
+  'ok',
+  'client_error',
+  'gone',
+  'throttled',
+  'server_error',
+  'timeout',
+  'dns',
+  'connect',
+  'tls',
+  'blocked',
+] as const
+/** One of them. */
+export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
 /** Buckets in seconds, from the facts about operating it. */
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -150,6 +167,38 @@ export function createMetrics(options: { version: string }) {
       'Streams whose client has not yet taken what was written.',
       {},
     ),
+    webhookAttempts: make.counter(
+      'webhook_attempts_total',
+      'Attempts to deliver a webhook that had an end.',
+      {
+        outcome: attemptOutcomes,
+      },
+    ),
+    webhookAttemptDuration: make.histogram(
+      'webhook_attempt_duration_seconds',
+      'Duration of an attempt, from the question for the name to the last byte.',
+      {},
+      FAST,
+    ),
+    webhookDeliveryLatency: make.histogram(
+      'webhook_delivery_latency_seconds',
+      'From when the bridge first held an item to the answer that took its event; replays stay out.',
+      {},
+      SLOW,
+    ),
+    webhookPending: make.gauge(
+      'webhook_pending',
+      'Deliveries under way or waiting on this node; what an endpoint has not read yet is not among them.',
+      {},
+    ),
+    webhookOldestPending: make.gauge(
+      'webhook_oldest_pending_seconds',
+      'Age of the oldest of them, since the bridge first held its item; 0 where there is none.',
+      {},
+    ),
+    webhookEndpoints: make.gauge('webhook_endpoints', 'Endpoints that this node knows of.', {
+      status: endpointStatuses,
+    }),
   }
   make
     .gauge('build_info', 'Always 1; the label tells the version.', { version: [options.version] })

@@ -78,13 +78,15 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
       members.add(one)
     }
     if (one.isJoined) joined.add(one, endpoint.filter)
-    const { replay } = machine.cursors
-    const replays = machine.replayRoom() > 0 && (replay?.progress.readTo ?? 0) < reader.latest
+    const replays = machine.replayRoom() > 0 && isReadable(machine.cursors.replay)
     if ((!one.isJoined && machine.room() > 0) || replays) {
       behind.add(one)
       wake.resolve()
     }
   }
+  /** There is something of the replay that was not read, and is here. */
+  const isReadable = (replay: EndpointMachine['cursors']['replay']): boolean =>
+    replay !== null && replay.progress.readTo < Math.min(replay.until, reader.latest)
   const share = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted && reader.epoch === epoch) {
       const read = await reader.read({ after: position, filter: null, limit: SHARED_PAGE, signal })
@@ -134,7 +136,7 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
     const { filter } = one.endpoint
     const { replay } = one.machine.cursors
     const limit = Math.min(OWN_PAGE, one.machine.replayRoom())
-    if (replay === null || limit < 1) return
+    if (replay === null || limit < 1 || !isReadable(replay)) return
     const { progress, until, only } = replay
     const next = only?.find((sequence) => sequence > progress.readTo)
     if (only !== null && next === undefined) return progress.passedTo(until)

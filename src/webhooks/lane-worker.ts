@@ -11,7 +11,8 @@ import { sleep } from '../lifecycle/clock.ts'
 import type { Change, Lane } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from './delivery.ts'
-import { type DeliveryRow, endpointOf } from './delivery-rows.ts'
+import { type DeliveryRow, endpointOf, replayKey } from './delivery-rows.ts'
+import type { ReplayStart } from './endpoint-cursors.ts'
 import { loadEndpoint } from './endpoint-load.ts'
 import { createEndpointMachine } from './endpoint-machine.ts'
 import type { Batch, DeliveryEndpoint, DisableReason, MachineConfig, Start } from './endpoint-state.ts'
@@ -49,6 +50,11 @@ export interface LaneWorker {
   endpointIds(): Set<string>
   /** Works until the lane is lost, or the signal aborts and what is under way has ended. Rejects with a fault of ours. */
   run(signal: AbortSignal): Promise<void>
+  /**
+   * Begins a replay behind those of the endpoint that are there: of what matches behind `base` up to `until`, or of the
+   * sequences in `only` alone. True when it is durable; false where the endpoint is not worked on here, or no longer.
+   */
+  replay(endpointId: string, wanted: Omit<ReplayStart, 'ahead' | 'isWritten'>): Promise<boolean>
   figures(): LaneFigures
 }
 
@@ -73,6 +79,8 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   const marked = new Set<Kept>()
   const useless = new Set<string>()
   const removed = new Set<string>()
+  /** Who waits for a row to be written, by its key. */
+  const awaited = new Map<string, () => void>()
   const flying = new Set<Promise<void>>()
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => undefined)
@@ -109,6 +117,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   function onWritten(changes: readonly Change<DeliveryRow>[]): void {
     for (const { key, value } of changes) {
       const id = endpointOf(key)
+      awaited.get(key)?.()
       const own = rows.get(id) ?? new Map<string, DeliveryRow>()
       if (value === null) own.delete(key)
       else own.set(key, value)
@@ -297,6 +306,21 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
         stopped.abort()
         for (const one of [...kept.values()]) close(one)
       }
+    },
+    async replay(endpointId, wanted) {
+      const one = kept.get(endpointId)
+      if (one === undefined || isDraining) return false
+      const key = replayKey(endpointId, wanted.id)
+      const written = Promise.withResolvers<boolean>()
+      const onOver = (): void => written.resolve(false)
+      awaited.set(key, () => written.resolve(true))
+      one.over.addEventListener('abort', onOver, { once: true })
+      one.machine.cursors.addReplay({ ...wanted, ahead: [], isWritten: false })
+      pump(one)
+      const isWritten = await written.promise
+      awaited.delete(key)
+      one.over.removeEventListener('abort', onOver)
+      return isWritten
     },
     figures() {
       let pending = 0

@@ -4,6 +4,7 @@
  * deliveries do.
  */
 import { retryAfterMs } from '../core/retry-after.ts'
+import type { AttemptOutcome } from '../obs/metrics.ts'
 import { retryDelayMs } from './retry-schedule.ts'
 
 /** How an attempt without a status ended. `broken`: the receiver answered, but no HTTP that can be used. */
@@ -13,22 +14,6 @@ export type AttemptFault = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked' | '
 export type AttemptEnd =
   | { kind: 'answered'; status: number; retryAfter: string | null }
   | { kind: 'failed'; fault: AttemptFault }
-
-/** The labels of `bridge_webhook_attempts_total`, contract §9. */
-export const attemptOutcomes = [
-  'ok',
-  'client_error',
-  'gone',
-  'throttled',
-  'server_error',
-  'timeout',
-  'dns',
-  'connect',
-  'tls',
-  'blocked',
-] as const
-/** One of them. */
-export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
 /** What happens to the delivery. `disable`: the endpoint said that it is gone. `dead`: no try is left. */
 export type Verdict =

@@ -7,6 +7,7 @@ import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { BridgeError } from '../../src/errors.ts'
 import type { Change, Lane } from '../../src/log/log.ts'
+import type { Attempted } from '../../src/webhooks/delivery.ts'
 import { createDeliveryEvents } from '../../src/webhooks/delivery-events.ts'
 import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../src/webhooks/endpoint-state.ts'
@@ -83,6 +84,7 @@ export class WebhookWorld {
   readonly clock: ManualClock = createManualClock()
   readonly rows = new Map<string, DeliveryRow>()
   readonly seen: Seen[] = []
+  readonly attempted: Attempted[] = []
   readonly disabled: { id: string; reason: string }[] = []
   readonly log: ScriptedReader
   readonly endpoints = new Map<string, DeliveryEndpoint>()
@@ -133,7 +135,7 @@ export class WebhookWorld {
         this.disabled.push({ id, reason })
         this.change(id, { status: 'disabled' })
       },
-      onAttempted: () => undefined,
+      onAttempted: (attempted) => this.attempted.push(attempted),
       drainMs: 20_000,
       clock: this.clock,
       chance: () => this.chance.next(),

@@ -1,4 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { encodeCursor } from '../../src/core/cursor.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { createDeliveryAccount } from '../../src/webhooks/delivery-account.ts'
+import { countReplay } from '../../src/webhooks/replay-count.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { metric } from '../support/metric.ts'
+import { EPOCH } from '../support/scripted-reader.ts'
 import { answer, endpointOf, hangs, healthy, type Mood, WebhookWorld } from '../support/webhook-world.ts'
 
 const HOUR_MS = 3_600_000
@@ -83,12 +90,12 @@ describe('a lane', () => {
     let isUp = false
     const world = worldOf([['down']], { down: () => ({ end: answer(isUp ? 204 : 503), afterMs: 10 }) })
     for (let count = 0; count < 1500; count++) world.log.add({})
-    await world.run(2 * HOUR_MS)
-    expect(world.seen.length).toBeLessThan(150)
+    await world.run(HOUR_MS)
+    expect(world.seen.length).toBeLessThan(90)
     expect(world.worker?.figures().pending).toBeLessThanOrEqual(1000)
     isUp = true
     const upMs = world.clock.now()
-    await world.run(HOUR_MS)
+    await world.run(HOUR_MS / 4)
     const times = world.seen.filter(({ status }) => status === 204).map(({ startedMs }) => startedMs)
     expect(times).toHaveLength(1500)
     expect((times[0] ?? 0) - upMs).toBeLessThanOrEqual(66_000)
@@ -159,6 +166,80 @@ describe('a lane', () => {
     await world.run(HOUR_MS)
     const ids = new Set(world.seen.filter(({ status }) => status === 204).map(({ webhookId }) => webhookId))
     expect(ids.size).toBe(2)
+    await world.stop()
+  })
+
+  test('replays a window, behind what is new and over a crash, with the ids of the first time', async () => {
+    const world = worldOf([['one', { filter: { fcaCategories: ['FR'] } }]])
+    for (let count = 0; count < 60; count++) world.log.add({ fca: count % 2 === 0 ? 'FR' : 'NAV' })
+    await world.run(10_000)
+    const { reader } = world.log
+    const window = { after: 10, until: 50 }
+    const filter = world.endpoints.get('one')?.filter ?? {}
+    expect(await countReplay(reader, filter, window, new AbortController().signal)).toBe(20)
+    const begun = world.worker?.replay('one', { id: 'rp_1', base: 10, until: 50, only: null, createdAtMs: 0 })
+    await world.run(60)
+    expect(await begun).toBe(true)
+    await world.crash()
+    expect(world.rows.has('one/replay/rp_1')).toBe(true)
+    world.start()
+    await world.run(HOUR_MS)
+    const twice = new Set(taken(world, 'one').filter((sequence, at, all) => all.indexOf(sequence) !== at))
+    expect([...twice].sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => 11 + 2 * index))
+    expect(new Set(world.seen.map(({ webhookId }) => webhookId)).size).toBe(30)
+    expect(world.rows.has('one/replay/rp_1')).toBe(false)
+    await world.stop()
+  })
+
+  test('replays single events, those that died among them, whose record goes when they are taken', async () => {
+    const cursor = encodeCursor({ epoch: EPOCH, sequence: 1, timeMs: 0 })
+    const world = new WebhookWorld({
+      seed: 1,
+      endpoints: [endpointOf('one')],
+      moods: {},
+      rows: {
+        'one/position': { kind: 'position', cursor, ahead: [], failingSinceMs: null },
+        'one/dead/1': {
+          kind: 'dead',
+          cursor,
+          eventId: 'e1',
+          tries: 9,
+          lastStatus: 500,
+          cause: 'tries',
+          diedAtMs: 0,
+        },
+      },
+    })
+    for (let count = 0; count < 4; count++) world.log.add({})
+    await world.run(60_000)
+    void world.worker?.replay('one', { id: 'rp_1', base: 0, until: 4, only: [1, 3], createdAtMs: 0 })
+    await world.run(60_000)
+    expect(taken(world, 'one').slice(0, 3).sort()).toEqual([2, 3, 4])
+    expect(taken(world, 'one').slice(3).sort()).toEqual([1, 3])
+    expect([...world.rows.keys()]).toEqual(['one/position'])
+    await world.stop()
+  })
+
+  test('is told in metrics and in one line an attempt', async () => {
+    const world = worldOf([['one'], ['two']], { two: fails })
+    world.log.add({})
+    await world.run(1000)
+    const metrics = createMetrics({ version: '1' })
+    const { logger, lines } = keepingLogger()
+    const account = createDeliveryAccount({ clock: world.clock, metrics, logger })
+    for (const attempted of world.attempted) account.attempted(attempted)
+    account.measure(world.worker === null ? [] : [world.worker.figures()])
+    expect(await metric({ metrics }, 'webhook_attempts_total{outcome="ok"}')).toBe(1)
+    expect(await metric({ metrics }, 'webhook_attempts_total{outcome="server_error"}')).toBe(1)
+    expect(await metric({ metrics }, 'webhook_delivery_latency_seconds_count')).toBe(1)
+    expect(await metric({ metrics }, 'webhook_pending')).toBe(1)
+    expect(await metric({ metrics }, 'webhook_oldest_pending_seconds')).toBe(1)
+    expect(lines.map(({ level, fields }) => [level, fields.outcome, fields.result])).toEqual(
+      expect.arrayContaining([
+        ['debug', 'ok', 'delivered'],
+        ['info', 'server_error', 'retry'],
+      ]),
+    )
     await world.stop()
   })
 })

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { type AttemptOutcome, attemptOutcomes } from '../../src/obs/metrics.ts'
 import {
   type AttemptEnd,
-  type AttemptOutcome,
-  attemptOutcomes,
   LONGEST_RETRY_AFTER_MS,
   outcomeOf,
   type Verdict,
