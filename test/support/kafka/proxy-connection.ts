@@ -66,8 +66,9 @@ export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): 
     const correlationId = correlationOf(frame)
     const request = asked.get(correlationId)
     asked.delete(correlationId)
-    if (request === undefined || !rules.drops(request)) toClient.push(frame, null)
+    // What answers a client that is gone is nobody's: no rule is to catch it.
     if (client.destroyed) endWithClient()
+    else if (request === undefined || !rules.drops(request)) toClient.push(frame, null)
   }
   const feed = (from: Socket, take: (frame: Buffer) => void): void => {
     const splitter = createFrameSplitter()

@@ -153,6 +153,28 @@ test('replies of one API are dropped after the broker has worked, until the rule
   expect(replied).toBe(false)
 })
 
+test('a reply to a client that is gone is caught by no rule', async () => {
+  const hold = proxy.hold(apiKeys.endTxn)
+  const lost = connectClient().ask(apiKeys.endTxn, 1)
+  await hold.caught()
+  proxy.cut()
+  await expect(lost).rejects.toThrow('closed')
+  const [socket] = brokerSockets
+  const gone = socket && once(socket, 'close')
+  const drop = proxy.dropReplies(apiKeys.endTxn)
+  let caught = false
+  const catching = drop.caught().then(() => {
+    caught = true
+  })
+  hold.release()
+  await gone
+  expect({ answered, caught }).toEqual({ answered: [1], caught: false })
+  connectClient()
+    .ask(apiKeys.endTxn, 2)
+    .catch(() => undefined)
+  await catching
+})
+
 test('ends of transactions are told apart by the topics that were added to them, over one connection', async () => {
   const { ask } = connectClient()
   const added = (topic: string): string => `\0${String.fromCharCode(topic.length)}${topic}`
