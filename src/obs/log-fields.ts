@@ -102,6 +102,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'bytes',
   // webhooks
   'lane',
+  'replay',
   // HTTP and streams
   'method',
   'path',

@@ -52,6 +52,9 @@ export interface DeadRow {
   diedAtMs: number
 }
 
+/** What a replay is about: these sequences, rising; what is dead when it begins; null: all that the endpoint's filter matches. */
+export type ReplayOnly = readonly number[] | 'dead' | null
+
 /** A second cursor of the endpoint over events that it may have had before. */
 export interface ReplayRow {
   kind: 'replay'
@@ -60,8 +63,7 @@ export interface ReplayRow {
   ahead: readonly number[]
   /** The last sequence that belongs to it. */
   until: number
-  /** The sequences it is about, rising; null: all that match the endpoint's filter. */
-  only: readonly number[] | null
+  only: ReplayOnly
   /** ms since 1970. */
   createdAtMs: number
 }
@@ -152,7 +154,7 @@ const readers: { [kind in DeliveryRow['kind']]: (key: string, fields: Fields) =>
     cursor: cursorText(key, fields),
     ahead: sequences(key, fields, 'ahead'),
     until: number(key, fields, 'until'),
-    only: fields.only === null ? null : sequences(key, fields, 'only'),
+    only: fields.only === null || fields.only === 'dead' ? fields.only : sequences(key, fields, 'only'),
     createdAtMs: number(key, fields, 'createdAtMs'),
   }),
 }

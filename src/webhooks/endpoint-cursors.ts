@@ -3,7 +3,7 @@
  * them an outcome concerns. Refuses to read events and to decide what becomes of one.
  */
 import type { Change } from '../log/log.ts'
-import { type DeliveryRow, positionKey, type ReplayRow, replayKey } from './delivery-rows.ts'
+import { type DeliveryRow, positionKey, type ReplayOnly, type ReplayRow, replayKey } from './delivery-rows.ts'
 import { createProgress, type Progress } from './endpoint-progress.ts'
 
 /** A replay to begin, or to go on with. */
@@ -13,8 +13,7 @@ export interface ReplayStart {
   base: number
   ahead: readonly number[]
   until: number
-  /** The sequences that it is about, rising; null: all that match. */
-  only: readonly number[] | null
+  only: ReplayOnly
   createdAtMs: number
   /** False for one that has no row yet. */
   isWritten: boolean
@@ -36,6 +35,8 @@ interface Cursor {
 
 interface Replay extends Cursor {
   start: ReplayStart
+  /** The sequences that it is about, rising; null: all that match. */
+  only: readonly number[] | null
 }
 
 /** What a cursor needs to know of a replayed event. */
@@ -44,7 +45,10 @@ interface Replayed {
   subject: string
 }
 
-/** The cursors as they were left. `D`: what is kept of a replayed event until it is sent. */
+/**
+ * The cursors as they were left. `D`: what is kept of a replayed event until it is sent. `deadIn` gives the dead behind
+ * `after`, up to `until`, rising.
+ */
 export function createCursors<D extends Replayed>(
   endpointId: string,
   loaded: {
@@ -53,13 +57,17 @@ export function createCursors<D extends Replayed>(
     ahead: readonly number[]
     replays: readonly ReplayStart[]
   },
+  deadIn: (after: number, until: number) => readonly number[],
 ) {
   const cursor = ({ base, ahead, isWritten }: Pick<ReplayStart, 'base' | 'ahead' | 'isWritten'>): Cursor => ({
     progress: createProgress(base, ahead),
     writtenBase: base,
     mustWrite: !isWritten,
   })
-  const opened = (start: ReplayStart): Replay => ({ ...cursor(start), start })
+  const opened = (start: ReplayStart): Replay => {
+    const only = start.only === 'dead' ? deadIn(start.base, start.until) : start.only
+    return { ...cursor(start), start, only }
+  }
   const live = cursor(loaded)
   let replays = loaded.replays.map(opened)
   /** Read of the first replay, and not sent yet. */
@@ -88,8 +96,15 @@ export function createCursors<D extends Replayed>(
     /** The replay that is read now; null: none. */
     get replay(): { id: string; progress: Progress; until: number; only: readonly number[] | null } | null {
       const [first] = replays
-      return first === undefined || isOver(first) ? null : { ...first.start, progress: first.progress }
+      if (first === undefined || isOver(first)) return null
+      const { start, progress, only } = first
+      return { id: start.id, until: start.until, progress, only }
     },
+    /** How many replays are not over. */
+    get replays(): number {
+      return replays.length
+    },
+    hasReplay: (id: string): boolean => replays.some(({ start }) => start.id === id),
     /** Begins a replay behind those that are there. Its row is owed. */
     addReplay(start: ReplayStart): void {
       replays.push(opened(start))

@@ -12,6 +12,8 @@ import type { Loaded } from './endpoint-state.ts'
 export interface LoadedEndpoint extends Loaded {
   /** Keys of rows that mean nothing in this log any more. */
   useless: readonly string[]
+  /** Ids of replays that ended with the log's epoch: what they were about is not in this one. */
+  endedReplays: readonly string[]
   /** What else an operator should know; null where all is as it was left. */
   notice: 'epoch_changed' | 'fell_behind' | null
 }
@@ -70,6 +72,7 @@ export function loadEndpoint(
         }
       }),
     useless: useless.map(({ key }) => key),
+    endedReplays: useless.flatMap(({ row, place }) => (row.kind === 'replay' ? [place] : [])),
     notice: noticeOf(position !== undefined && !isHere(cursor, reader), resumes[0]?.kind === 'too_old'),
   }
 }

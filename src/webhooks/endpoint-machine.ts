@@ -57,9 +57,11 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
   let disableReason: DisableReason | null = null
   let firstsInRow = 0
   const breaker = createBreaker(failingSinceMs !== null)
-  const cursors = createCursors<Matched>(endpointId, loaded)
-  const waiting = createWaiting()
   const dead = new Set(loaded.dead)
+  const deadIn = (after: number, until: number): number[] =>
+    [...dead].filter((sequence) => sequence > after && sequence <= until).sort((one, other) => one - other)
+  const cursors = createCursors<Matched>(endpointId, loaded, deadIn)
+  const waiting = createWaiting()
   const queue: Matched[] = []
   const flights = new Map<number, Flight>()
   /** Rows in `waiting` that are not durable yet. */
@@ -198,6 +200,8 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     },
     /** The cursor over new events, and replays. Read only while there is room. */
     cursors,
+    /** The dead behind `after`, up to `until`, rising. */
+    deadIn,
     configure(next: MachineConfig): void {
       const before = config
       config = next

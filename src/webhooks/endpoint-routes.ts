@@ -6,7 +6,7 @@
 import type { Reader } from '../archive/reader.ts'
 import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { openQuery } from '../http/parameters.ts'
-import { HttpProblem, retryLater } from '../http/problem.ts'
+import { HttpProblem } from '../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../http/route.ts'
 import { ranged } from '../http/schemas/json-schema.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -19,6 +19,7 @@ import {
 import type { Endpoint, EndpointChange, Endpoints } from '../registry/endpoints.ts'
 import { isId, newId } from '../registry/ids.ts'
 import type { AddressRules } from './address/rules.ts'
+import { checkLoaded, ENDPOINTS_PATH, endpointOf, ONE_ENDPOINT_PATH, unknownEndpoint } from './endpoint-of.ts'
 import {
   changeMembers,
   creationMembers,
@@ -32,8 +33,8 @@ import { startOf } from './endpoint-start.ts'
 import { checkIfMatch, ENDPOINT_SHAPE, endpointView, entityTag } from './endpoint-view.ts'
 import type { SecretBox } from './secrets.ts'
 
-const PATH = '/v1/webhooks'
-const ONE = `${PATH}/{id}`
+const PATH = ENDPOINTS_PATH
+const ONE = ONE_ENDPOINT_PATH
 const IF_MATCH = {
   'If-Match': 'Acts only where the `ETag` of the endpoint is still this one, as this node sees it.',
 }
@@ -266,30 +267,9 @@ async function update(
   return changed
 }
 
-/**
- * The endpoint of the path.
- * @throws HttpProblem `not_found` where the caller has none of this id, `unavailable` while they are being read
- */
-function endpointOf(call: Call, endpoints: Endpoints): Endpoint {
-  checkLoaded(endpoints)
-  const endpoint = endpoints.get(call.segment('id'))
-  const { seesAllTenants, tenant } = call.caller
-  if (endpoint === null || !(seesAllTenants || endpoint.tenant === tenant)) throw unknownEndpoint()
-  return endpoint
-}
-
 function sendEndpoint({ response }: Call, status: number, endpoint: Endpoint, more: object = {}): void {
   const body = Buffer.from(JSON.stringify({ ...endpointView(endpoint), ...more }))
   sendJson(response, status, body, { ETag: entityTag(endpoint) })
-}
-
-/** @throws HttpProblem `unavailable` until the endpoints have been read */
-export function checkLoaded(endpoints: Endpoints): void {
-  if (!endpoints.isLoaded) throw retryLater('unavailable', 'this node has not read the endpoints yet')
-}
-
-function unknownEndpoint(): HttpProblem {
-  return new HttpProblem('not_found', `there is no endpoint of this id; GET ${PATH} lists them`)
 }
 
 function noRoom(refusal: NoRoom): HttpProblem {

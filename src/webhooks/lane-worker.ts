@@ -41,6 +41,9 @@ export interface LaneFigures {
   stuckSinceMs: number | null
 }
 
+/** A replay that is asked for. */
+export type ReplayWish = Omit<ReplayStart, 'ahead' | 'isWritten'>
+
 export interface LaneWorker {
   /** An endpoint is new, or was changed. Takes effect at once, also before `run`. */
   set(endpoint: DeliveryEndpoint): void
@@ -51,10 +54,14 @@ export interface LaneWorker {
   /** Works until the lane is lost, or the signal aborts and what is under way has ended. Rejects with a fault of ours. */
   run(signal: AbortSignal): Promise<void>
   /**
-   * Begins a replay behind those of the endpoint that are there: of what matches behind `base` up to `until`, or of the
-   * sequences in `only` alone. True when it is durable; false where the endpoint is not worked on here, or no longer.
+   * Begins a replay behind those of the endpoint that are there, of what follows `base` up to `until`; nothing where it has
+   * this one. True when it is durable; false where the endpoint is not worked on here, or no longer.
    */
-  replay(endpointId: string, wanted: Omit<ReplayStart, 'ahead' | 'isWritten'>): Promise<boolean>
+  replay(endpointId: string, wanted: ReplayWish): Promise<boolean>
+  /** How many replays of the endpoint are open; null where it is not worked on here. */
+  replays(endpointId: string): number | null
+  /** How many of its deliveries behind `after`, up to `until`, are dead; null as above. */
+  countDead(endpointId: string, window: { after: number; until: number }): number | null
   figures(): LaneFigures
 }
 
@@ -196,6 +203,9 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     if (loaded.notice !== null) {
       logger.warn(`webhook.${loaded.notice}`, { endpointId: endpoint.id, sequence: loaded.base })
     }
+    for (const replay of loaded.endedReplays) {
+      logger.warn('webhook.replay_ended', { endpointId: endpoint.id, replay, reason: 'epoch_changed' })
+    }
     const stop = new AbortController()
     const one: Kept = {
       endpoint,
@@ -310,6 +320,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     async replay(endpointId, wanted) {
       const one = kept.get(endpointId)
       if (one === undefined || isDraining) return false
+      if (one.machine.cursors.hasReplay(wanted.id)) return true
       const key = replayKey(endpointId, wanted.id)
       const written = Promise.withResolvers<boolean>()
       const onOver = (): void => written.resolve(false)
@@ -322,6 +333,9 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       one.over.removeEventListener('abort', onOver)
       return isWritten
     },
+    replays: (endpointId) => kept.get(endpointId)?.machine.cursors.replays ?? null,
+    countDead: (endpointId, { after, until }) =>
+      kept.get(endpointId)?.machine.deadIn(after, until).length ?? null,
     figures() {
       let pending = 0
       let oldestMs: number | null = null

@@ -54,7 +54,13 @@ const keyed: fc.Arbitrary<{ key: string; place: string; row: DeliveryRow }> = fc
       row: { kind: 'dead' as const, cursor: cursorAt(sequence), ...rest },
     })),
   fc
-    .record({ sequence, ahead: rising, until: count, only: fc.option(rising), createdAtMs: count })
+    .record({
+      sequence,
+      ahead: rising,
+      until: count,
+      only: fc.oneof(fc.option(rising), fc.constant('dead' as const)),
+      createdAtMs: count,
+    })
     .map(({ sequence, ...rest }) => ({
       key: replayKey('ep_1', 'rp_7'),
       place: 'rp_7',

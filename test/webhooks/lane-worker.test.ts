@@ -220,6 +220,46 @@ describe('a lane', () => {
     await world.stop()
   })
 
+  test('replays what is dead in a window and nothing else, over a crash, one that it has already never twice', async () => {
+    const cursorOf = (sequence: number): string => encodeCursor({ epoch: EPOCH, sequence, timeMs: 0 })
+    const death = { kind: 'dead', tries: 9, lastStatus: 500, cause: 'tries', diedAtMs: 0 } as const
+    const world = new WebhookWorld({
+      seed: 1,
+      endpoints: [endpointOf('one', { maxConcurrency: 1 })],
+      moods: {},
+      rows: {
+        'one/position': { kind: 'position', cursor: cursorOf(6), ahead: [], failingSinceMs: null },
+        ...Object.fromEntries(
+          [1, 2, 3, 5, 6].map((sequence) => [
+            `one/dead/${sequence}`,
+            { ...death, cursor: cursorOf(sequence), eventId: `e${sequence}` },
+          ]),
+        ),
+      },
+    })
+    const dead = (): string[] => [...world.rows.keys()].filter((key) => key.includes('/dead/'))
+    for (let count = 0; count < 7; count++) world.log.add({})
+    await world.run(1000)
+    expect(taken(world, 'one')).toEqual([7])
+    const window = { after: 1, until: 5 }
+    expect(world.worker?.countDead('one', window)).toBe(3)
+    const wish = { id: 'rp_1', base: 1, until: 5, only: 'dead', createdAtMs: 0 } as const
+    const begun = world.worker?.replay('one', wish)
+    await world.run(30)
+    expect(await begun).toBe(true)
+    await world.crash()
+    expect(world.rows.get('one/replay/rp_1')).toMatchObject({ only: 'dead', until: 5 })
+    expect(dead().length).toBeGreaterThan(2)
+    world.start()
+    await world.run(1)
+    expect([await world.worker?.replay('one', wish), world.worker?.replays('one')]).toEqual([true, 1])
+    await world.run(HOUR_MS)
+    expect([...new Set(taken(world, 'one').slice(1))]).toEqual([2, 3, 5])
+    expect(dead()).toEqual(['one/dead/1', 'one/dead/6'])
+    expect(world.worker?.replays('one')).toBe(0)
+    await world.stop()
+  })
+
   test('is told in metrics and in one line an attempt', async () => {
     const world = worldOf([['one'], ['two']], { two: fails })
     world.log.add({})
