@@ -196,6 +196,11 @@ export function createMetrics(options: { version: string }) {
       'Age of the oldest of them, since the bridge first held its item; 0 where there is none.',
       {},
     ),
+    webhookJournalDropped: make.counter(
+      'webhook_journal_dropped_total',
+      'Attempts that the journal did not take: it lists what it has, and no delivery depends on it.',
+      {},
+    ),
     webhookEndpoints: make.gauge('webhook_endpoints', 'Endpoints that this node knows of.', {
       status: endpointStatuses,
     }),

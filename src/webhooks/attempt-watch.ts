@@ -5,7 +5,9 @@
 import type { Clock } from '../lifecycle/clock.ts'
 
 /** Where an attempt is: asking for the name, connecting (TLS too), waiting for the head, reading on. */
-export type AttemptPhase = 'dns' | 'connect' | 'head' | 'body'
+export const attemptPhases = ['dns', 'connect', 'head', 'body'] as const
+/** One of them. */
+export type AttemptPhase = (typeof attemptPhases)[number]
 
 export interface Watch {
   /** Aborts when a limit is reached, or the caller's signal aborts. */
