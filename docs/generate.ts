@@ -55,8 +55,7 @@ function configurationPage(): string {
     const doc = docOf(name)
     const fallback = doc.default === null ? (doc.shown ?? '–') : `\`${doc.default}\``
     const secret = fileNames.has(`${name}_FILE`) ? ' Secret: also as `_FILE`.' : ''
-    const later = doc.waitsFor === undefined ? '' : ` *No effect yet: waits for ${doc.waitsFor}.*`
-    return [`\`${name}\``, fallback, `${doc.meaning}${secret}${later}`]
+    return [`\`${name}\``, fallback, `${doc.meaning}${secret}`]
   })
   return page(
     'Settings',

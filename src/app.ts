@@ -47,6 +47,7 @@ import { addressRules } from './webhooks/address/rules.ts'
 import { endpointRoutes } from './webhooks/endpoint-routes.ts'
 import { rewrapRoute } from './webhooks/rewrap-route.ts'
 import { createSecretBox } from './webhooks/secrets.ts'
+import { createWebhooks } from './webhooks/webhooks.ts'
 
 /** Where the upstream API stands. */
 const MIRROR_PREFIX = '/v2'
@@ -167,12 +168,30 @@ async function buildApp(
   const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
   const stopping = new AbortController()
   const tokens = createTokens({ log, clock, logger })
-  const readsTokens = settings.roles.some((role) => role !== 'poller')
+  const readsTokens = settings.roles.some((role) => role === 'api' || role === 'feed')
   if (readsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
   const authenticate = eitherAuthenticate(adminAuthenticate(settings.adminToken ?? ''), tokens.authenticate)
   const endpoints = createEndpoints({ log, clock, logger })
-  const readsEndpoints = settings.roles.includes('api')
+  const readsEndpoints = settings.roles.some((role) => role === 'api' || role === 'webhooks')
   if (readsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
+  const secrets = createSecretBox({ key: settings.secretKey ?? '', oldKey: settings.oldSecretKey })
+  const rules = addressRules(settings.webhooks)
+  const webhooks = settings.roles.includes('webhooks')
+    ? createWebhooks({
+        log,
+        reader,
+        endpoints,
+        secrets,
+        rules,
+        proxyUrl: settings.webhooks.proxy,
+        drainTimeoutMs: settings.drainTimeoutMs,
+        clock,
+        chance,
+        metrics,
+        logger,
+      })
+    : null
+  if (webhooks !== null) roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
   const routes: AnyRoute[] = []
   const mounts: Mount[] = []
   /** What `/v2` serves, resource by resource. */
@@ -187,8 +206,6 @@ async function buildApp(
       reportRoute(days),
       ...tokenRoutes({ tokens, clock, logger }),
     )
-    const secrets = createSecretBox({ key: settings.secretKey ?? '', oldKey: settings.oldSecretKey })
-    const rules = addressRules(settings.webhooks)
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
@@ -254,10 +271,11 @@ async function buildApp(
     copy: () => follower.copy.filling?.share ?? true,
     ...(readsTokens && { tokens: () => tokens.isLoaded }),
     ...(readsEndpoints && { endpoints: () => endpoints.isLoaded }),
+    ...(webhooks !== null && { webhooks: webhooks.isWell }),
     running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(
-    createOpsApp({ checks, metrics: freshMetrics(metrics, { follower, tail, clock }), logger }),
+    createOpsApp({ checks, metrics: freshMetrics(metrics, { follower, tail, webhooks, clock }), logger }),
     {
       ...settings.ops,
       setting: 'BRIDGE_OPS_PORT',
@@ -300,16 +318,17 @@ function readyLine(settings: Settings, publicListener: Listener, opsListener: Li
   }
 }
 
-/** The metrics with what this node knows of the log, and the follower's lag, as they are at the scrape. */
+/** The metrics with what this node knows of the log, the follower's lag and what is to be delivered, as they are at the scrape. */
 function freshMetrics(
   metrics: ReturnType<typeof createMetrics>,
   parts: {
     follower: { lag: { events: number; sinceMs: number | null } }
     tail: { latest: number }
+    webhooks: { measure(): void } | null
     clock: Clock
   },
 ) {
-  const { follower, tail, clock } = parts
+  const { follower, tail, webhooks, clock } = parts
   return {
     contentType: metrics.contentType,
     scrape(): Promise<string> {
@@ -317,6 +336,7 @@ function freshMetrics(
       metrics.logSequence.set({}, tail.latest + events)
       metrics.followerLagEvents.set({}, events)
       metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
+      webhooks?.measure()
       return metrics.scrape()
     },
   }

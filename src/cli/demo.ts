@@ -63,6 +63,9 @@ function demoEnvironment(sandbox: Sandbox, dataDir: string): Record<string, stri
     BRIDGE_OPS_PORT: '0',
     BRIDGE_ADMIN_TOKEN: `demo-${randomBytes(12).toString('hex')}`,
     BRIDGE_SECRET_KEY: randomBytes(32).toString('hex'),
+    // A receiver of one's own, on this machine, shall do to try webhooks.
+    BRIDGE_WEBHOOK_ALLOW_NETS: '127.0.0.0/8',
+    BRIDGE_WEBHOOK_ALLOW_HTTP: 'true',
     BRIDGE_LOG_LEVEL: 'warn',
   }
 }
@@ -92,7 +95,7 @@ function welcome(app: App, sandbox: Sandbox, token: string): string[] {
     '',
     `  npx --no-install bridge tail --url ${http} --token ${token} --tail 10 --importance high+`,
     `  curl -s ${header} '${http}/v1/disclosures?limit=3'`,
-    `  curl -s ${header} ${http}/v1/status`,
+    `  npx --no-install bridge webhooks add http://127.0.0.1:9000/hook --url ${http} --token ${token}`,
     '',
     'Ctrl-C stops it. What flows:',
     '',

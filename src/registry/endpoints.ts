@@ -68,6 +68,12 @@ export interface Endpoints {
   /** All of them, in no order. */
   all(): Endpoint[]
   /**
+   * Which of these ids belong to no endpoint, not even to one that this node has not heard of or cannot read: the table is
+   * read to its end for it.
+   * @throws BridgeError `log_unavailable`
+   */
+  absent(ids: readonly string[]): Promise<string[]>
+  /**
    * Ids of endpoints that are new, changed or gone: `get` says what each is now. First all that are known once the table
    * has been read. Ends when the signal aborts.
    */
@@ -201,6 +207,10 @@ export function createEndpoints({
       return found
     },
     all: () => [...byId.values()].map(({ endpoint }) => endpoint),
+    async absent(ids) {
+      const rows = await table.load()
+      return ids.filter((id) => !rows.has(id))
+    },
     async *changes(signal) {
       const later = changed.subscribe(signal)
       await Promise.race([loaded.promise, aborted(signal)])

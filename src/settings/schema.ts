@@ -14,8 +14,6 @@ export interface SettingDoc {
   shown?: string
   /** `file`: never shown, and `NAME_FILE` may give it. `hidden`: never shown. */
   secret?: 'file' | 'hidden'
-  /** What this setting waits for: it is checked, but nothing reads it in this version. */
-  waitsFor?: string
 }
 
 /** The docs of every schema member, by schema. */
@@ -37,7 +35,6 @@ const ALL_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= 7 * 86_400_000,
   'must be at least P7D',
 )
-const WEBHOOKS = 'the role webhooks'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Above every weekly quota there is. */
 const MOST_UNITS = 1_000_000_000
@@ -47,7 +44,7 @@ export const settingsSchema = z.object({
   BRIDGE_ROLES: setting(field.textField, {
     default: 'all',
     meaning:
-      'Comma list of `poller`, `feed`, `api`; `all` = those. `webhooks` and `console` come in later versions.',
+      'Comma list of `poller`, `webhooks`, `feed`, `api`; `all` = those. `console` comes in a later version.',
   }),
   BRIDGE_DATA_DIR: setting(field.textField, {
     default: './data',
@@ -193,14 +190,14 @@ export const settingsSchema = z.object({
     {
       default: null,
       meaning:
-        'The first token: tenant `default`, all scopes; it alone sees every tenant. Required with `api` and `feed`.',
+        'The first token: tenant `default`, all scopes; it alone sees every tenant. Required with `api`, `feed` and `webhooks`.',
       secret: 'file',
     },
   ),
   BRIDGE_SECRET_KEY: setting(field.patternField(/^.{32,}$/s, '32 or more characters'), {
     default: null,
     meaning:
-      'Wraps webhook secrets and signs tickets; keys are derived from it. Required with `api` and `feed`.',
+      'Wraps webhook secrets and signs tickets; keys are derived from it. Required with `api`, `feed` and `webhooks`.',
     secret: 'file',
   }),
   BRIDGE_SECRET_KEY_OLD: setting(field.patternField(/^.{32,}$/s, '32 or more characters'), {
@@ -226,7 +223,6 @@ export const settingsSchema = z.object({
     meaning:
       'http or https proxy that webhooks go through, by CONNECT to the checked address. The proxy of the environment (`HTTPS_PROXY`) is never used.',
     secret: 'hidden',
-    waitsFor: WEBHOOKS,
   }),
   BRIDGE_STREAM_MAX_CLIENTS: setting(field.integerField(1, 1_000_000), {
     default: '10000',

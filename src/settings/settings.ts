@@ -13,11 +13,11 @@ import { type ExaminedKafka, examineKafka, type KafkaSettings } from './kafka.ts
 import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
 
 /** The roles of this version; `all` means these. */
-export const roleNames = ['poller', 'feed', 'api'] as const
+export const roleNames = ['poller', 'webhooks', 'feed', 'api'] as const
 export type RoleName = (typeof roleNames)[number]
 
 /** Roles that the contract names and this version does not have. */
-const LATER_ROLES = ['webhooks', 'console']
+const LATER_ROLES = ['console']
 
 /** The upstream plan with its overrides. */
 export interface UpstreamPlan extends PlanLimits {
@@ -56,9 +56,9 @@ export interface Settings {
   calendarFile: string | null
   http: { host: string; port: number }
   ops: { host: string; port: number }
-  /** null without `api` and `feed`. */
+  /** null without `api`, `feed` and `webhooks`. */
   adminToken: string | null
-  /** null without `api` and `feed`. */
+  /** null without `api`, `feed` and `webhooks`. */
   secretKey: string | null
   /** The key before, or the one to come: what it wrapped is read. */
   oldSecretKey: string | null
@@ -77,7 +77,7 @@ export interface Settings {
   summary: Readonly<Record<string, string>>
   /** Texts that must never be written anywhere. */
   secrets: readonly string[]
-  /** Sentences for the start-up log, e.g. about a setting that this version does not use. */
+  /** Sentences for the start-up log, e.g. about a setting that has no effect beside another. */
   warnings: readonly string[]
 }
 
@@ -165,8 +165,8 @@ const REQUIRED: readonly { roles: readonly RoleName[]; name: SettingName; hint: 
     hint: 'the base address of the upstream API, ending in /v2',
   },
   { roles: ['poller'], name: 'BRIDGE_UPSTREAM_KEY', hint: 'its API key' },
-  { roles: ['feed', 'api'], name: 'BRIDGE_ADMIN_TOKEN', hint: '16 or more random characters' },
-  { roles: ['feed', 'api'], name: 'BRIDGE_SECRET_KEY', hint: '32 or more random characters' },
+  { roles: ['webhooks', 'feed', 'api'], name: 'BRIDGE_ADMIN_TOKEN', hint: '16 or more random characters' },
+  { roles: ['webhooks', 'feed', 'api'], name: 'BRIDGE_SECRET_KEY', hint: '32 or more random characters' },
 ]
 
 function checkRequired(values: SettingValues, roles: readonly RoleName[], errors: FieldError[]): void {
@@ -232,7 +232,7 @@ function groupSettings(
     logLevel: given(values.BRIDGE_LOG_LEVEL),
     summary: summarise(found),
     secrets: secretsOf(found),
-    warnings: [...warnings, ...warningsOf(found)],
+    warnings,
   }
 }
 
@@ -274,13 +274,6 @@ function secretsOf(found: Found): string[] {
   return settingNames
     .filter((name) => docOf(name).secret !== undefined)
     .flatMap((name) => found.texts.get(name)?.text ?? [])
-}
-
-function warningsOf(found: Found): string[] {
-  return [...found.texts.keys()].flatMap((name) => {
-    const { waitsFor } = docOf(name)
-    return waitsFor === undefined ? [] : `${name} has no effect in this version: it waits for ${waitsFor}`
-  })
 }
 
 function deepFreeze<T extends object>(value: T): Readonly<T> {

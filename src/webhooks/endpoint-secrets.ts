@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { secretText } from '../core/signature.ts'
+import { isBridgeError } from '../errors.ts'
 import type { EndpointSecret } from '../registry/endpoint-rows.ts'
 import type { SecretBox } from './secrets.ts'
 
@@ -32,15 +33,23 @@ export function rotated(
 }
 
 /**
- * The texts of the secrets that sign now, the newest first.
- * @throws BridgeError `secret_unreadable`
+ * The texts of the secrets that sign now, the newest first. One before the newest that no key opens is left out, so that an
+ * endpoint whose secret was lost delivers again as soon as it has been rotated.
+ * @throws BridgeError `secret_unreadable` where the newest cannot be opened
  */
 export function signingSecrets(
   { id, secrets }: { id: string; secrets: readonly EndpointSecret[] },
   box: SecretBox,
   nowMs: number,
 ): string[] {
-  return valid(secrets, nowMs).map(({ wrapped }) => box.unwrap(wrapped, id))
+  return valid(secrets, nowMs).flatMap(({ wrapped }, place) => {
+    try {
+      return box.unwrap(wrapped, id)
+    } catch (error) {
+      if (place === 0 || !isBridgeError(error, 'secret_unreadable')) throw error
+      return []
+    }
+  })
 }
 
 /**

@@ -26,7 +26,7 @@ export interface LaneWorkerOptions extends DeliveryMeans {
   disable: (endpointId: string, reason: DisableReason) => Promise<void>
   /** Told of every attempt that had an end. */
   onAttempted: (attempted: Attempted) => void
-  /** Time for attempts that are under way when this node stops. */
+  /** Time for a stop: three quarters of it for attempts that are under way, the rest for writing what came of them. */
   drainMs: number
   logger: Logger
 }
@@ -37,8 +37,6 @@ export interface LaneFigures {
   pending: number
   /** When the oldest of them was first held, ms since 1970; null where there is none. */
   oldestMs: number | null
-  /** Since when nothing could be written, ms since 1970; null while it can. */
-  stuckSinceMs: number | null
 }
 
 /** A replay that is asked for. */
@@ -63,12 +61,16 @@ export interface LaneWorker {
   /** How many of its deliveries behind `after`, up to `until`, are dead; null as above. */
   countDead(endpointId: string, window: { after: number; until: number }): number | null
   figures(): LaneFigures
+  /** Since when the present write is under way, its repetitions too, ms since 1970; null where none is. */
+  readonly writingSinceMs: number | null
 }
 
 /** Between two looks at the copy before the log has an epoch, and after a body was not here yet. */
 const LATER_MS = 1000
 /** Positions that merely moved are written so often: what a new owner reads again is less than that. */
 const FLUSH_MS = 600_000
+/** Share of a stop's time for attempts that are under way. */
+const ATTEMPTS_SHARE = 0.75
 const ASK_AGAIN = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
 
 interface Kept extends Worked {
@@ -264,16 +266,16 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   }
 
   /** What is under way gets its time; what has no outcome then is repeated by the next owner. */
-  async function drain(): Promise<void> {
+  async function drain(untilMs: number): Promise<void> {
     isDraining = true
     for (const one of kept.values()) one.cancelWake()
-    await withinDrain(Promise.allSettled(flying))
+    await endsBy(untilMs, Promise.allSettled(flying))
   }
 
-  async function withinDrain(work: Promise<unknown>): Promise<void> {
+  async function endsBy(untilMs: number, work: Promise<unknown>): Promise<void> {
     const enough = new AbortController()
     const either = AbortSignal.any([enough.signal, lane.lost])
-    await Promise.race([work, sleep(clock, options.drainMs, either)])
+    await Promise.race([work, sleep(clock, Math.max(0, untilMs - clock.now()), either)])
     enough.abort()
   }
 
@@ -304,10 +306,11 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       const course = async (): Promise<void> => {
         while (!either.aborted) await workOneEpoch(either)
         if (lane.lost.aborted || over.signal.aborted) return
-        await drain()
+        const beganMs = clock.now()
+        await drain(beganMs + options.drainMs * ATTEMPTS_SHARE)
         isFlushing = true
         stopped.abort()
-        await withinDrain(writing)
+        await endsBy(beganMs + options.drainMs, writing)
       }
       try {
         await Promise.race([Promise.all([course(), flushAtTimes(either)]), failed.promise])
@@ -344,7 +347,10 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
         pending += own.pending
         if (own.oldestMs !== null) oldestMs = Math.min(oldestMs ?? own.oldestMs, own.oldestMs)
       }
-      return { pending, oldestMs, stuckSinceMs: writer.stuckSinceMs }
+      return { pending, oldestMs }
+    },
+    get writingSinceMs() {
+      return writer.writingSinceMs
     },
   }
 }

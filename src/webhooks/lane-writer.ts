@@ -19,8 +19,8 @@ const AGAIN: Backoff = { baseMs: 100, factor: 2, maxMs: 5000, jitter: 0.2 }
 export interface LaneWriter {
   /** There is something to be written soon. */
   mark(): void
-  /** Since when a write has not got through, ms since 1970; null while they do. */
-  readonly stuckSinceMs: number | null
+  /** Since when the present write is under way, its repetitions too, ms since 1970; null where none is. */
+  readonly writingSinceMs: number | null
   /** Writes until the lane is lost, or, once `stopping` has aborted, until nothing is owed. Throws what the log throws else. */
   run(stopping: AbortSignal): Promise<void>
 }
@@ -41,22 +41,21 @@ export function createLaneWriter(options: LaneWriterOptions): LaneWriter {
   const { lane, collect, onWritten, clock, chance, logger } = options
   let isMarked = false
   let wake = Promise.withResolvers<void>()
-  let stuckSinceMs: number | null = null
+  let writingSinceMs: number | null = null
 
   /** True when it is durable, false when the lane is lost. */
   const write = async (changes: readonly Change<DeliveryRow>[]): Promise<boolean> => {
+    writingSinceMs = clock.now()
     for (let attempt = 1; !lane.lost.aborted; attempt++) {
       try {
         await lane.write(changes)
-        if (stuckSinceMs !== null)
-          logger.info('webhook.lane_writes_again', { lane: lane.number, attempts: attempt })
-        stuckSinceMs = null
+        if (attempt > 1) logger.info('webhook.lane_writes_again', { lane: lane.number, attempts: attempt })
+        writingSinceMs = null
         return true
       } catch (error) {
         if (isBridgeError(error, 'lane_lost')) return false
         if (!isBridgeError(error, 'log_unavailable')) throw error
-        if (stuckSinceMs === null) logger.warn('webhook.lane_stuck', { lane: lane.number, error })
-        stuckSinceMs ??= clock.now()
+        if (attempt === 1) logger.warn('webhook.lane_refused', { lane: lane.number, error })
         await sleep(clock, backoffMs(attempt, AGAIN, chance), lane.lost)
       }
     }
@@ -68,8 +67,8 @@ export function createLaneWriter(options: LaneWriterOptions): LaneWriter {
       isMarked = true
       wake.resolve()
     },
-    get stuckSinceMs() {
-      return stuckSinceMs
+    get writingSinceMs() {
+      return writingSinceMs
     },
     async run(stopping) {
       const either = AbortSignal.any([stopping, lane.lost])

@@ -41,7 +41,7 @@ describe('bridge run', () => {
 
   it('writes one ready line to stdout and nothing else', () => {
     expect(bridge.stdout().trim().split('\n')).toEqual([JSON.stringify(bridge.ready)])
-    expect(bridge.ready).toMatchObject({ roles: ['poller', 'feed', 'api'], log: 'embedded' })
+    expect(bridge.ready).toMatchObject({ roles: ['poller', 'webhooks', 'feed', 'api'], log: 'embedded' })
   })
 
   it('answers every wrong request with a problem that names the fix', async () => {

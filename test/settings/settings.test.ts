@@ -38,7 +38,7 @@ function wrong(env: Record<string, string>, readFile = files()): BridgeError {
 describe('settings', () => {
   test('need nothing beyond the upstream and two secrets, and are frozen all the way down', () => {
     const settings = loadSettings(whole, files())
-    expect(settings.roles).toEqual(['poller', 'feed', 'api'])
+    expect(settings.roles).toEqual(['poller', 'webhooks', 'feed', 'api'])
     expect(settings.upstream).toEqual({
       url: 'https://upstream.example/v2',
       key: KEY,
@@ -156,7 +156,7 @@ describe('settings', () => {
   })
 
   test('say which roles this version does not have', () => {
-    const later = wrong({ ...whole, BRIDGE_ROLES: 'all,webhooks' })
+    const later = wrong({ ...whole, BRIDGE_ROLES: 'all,console' })
     expect(later.errors[0]?.message).toContain('does not exist in this version')
     expect(wrong({ ...whole, BRIDGE_ROLES: 'fed' }).errors[0]?.message).toContain('"feed"')
   })
@@ -167,6 +167,8 @@ describe('settings', () => {
     const api = loadSettings({ BRIDGE_ROLES: ' api , feed ', BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY }, files())
     expect(api.roles).toEqual(['feed', 'api'])
     expect(api.upstream).toBeNull()
+    const bare = wrong({ BRIDGE_ROLES: 'webhooks' })
+    expect(bare.errors.map(({ field }) => field)).toEqual(['BRIDGE_ADMIN_TOKEN', 'BRIDGE_SECRET_KEY'])
   })
 
   test('take a secret from a file, never from both', () => {
@@ -224,13 +226,6 @@ describe('settings', () => {
       ports: [9443],
       proxy: 'http://user:word@proxy.example:3128',
     })
-  })
-
-  test('warn about what this version does not use', () => {
-    const settings = loadSettings({ ...whole, BRIDGE_WEBHOOK_PROXY: 'http://proxy.example:3128' }, files())
-    expect(settings.warnings).toEqual([
-      'BRIDGE_WEBHOOK_PROXY has no effect in this version: it waits for the role webhooks',
-    ])
   })
 
   test('have a default that their own field takes, and a meaning', () => {

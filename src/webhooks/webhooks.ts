@@ -1,0 +1,213 @@
+/**
+ * The role `webhooks`: the lanes that fall to this process, a worker for each, and every endpoint at its lane's worker.
+ * Owns that workers know the endpoints as the registry has them, and what tells how the role stands. Refuses to deliver
+ * (the workers do), to keep endpoints (the registry does), and to know who keeps a record of attempts.
+ */
+import type { Reader } from '../archive/reader.ts'
+import { isBridgeError } from '../errors.ts'
+import { aborted } from '../lifecycle/aborted.ts'
+import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
+import type { Lane, Log } from '../log/log.ts'
+import type { Logger } from '../obs/logger.ts'
+import type { Metrics } from '../obs/metrics.ts'
+import { endpointStatuses } from '../registry/endpoint-rows.ts'
+import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
+import type { AddressRules } from './address/rules.ts'
+import type { Attempted } from './delivery.ts'
+import { createDeliveryAccount, type DeliveryMetrics } from './delivery-account.ts'
+import { prepareEndpoint } from './delivery-endpoint.ts'
+import { createDeliveryEvents } from './delivery-events.ts'
+import type { DeliveryRow } from './delivery-rows.ts'
+import type { DeliveryEndpoint } from './endpoint-state.ts'
+import { LANE_COUNT, LANES, laneOf } from './lane-of.ts'
+import { createLaneWorker, type LaneWorker } from './lane-worker.ts'
+import type { SecretBox } from './secrets.ts'
+import { createSender } from './sender.ts'
+
+/** A lane that cannot write for so long is stuck: its deliveries have stopped. */
+const STUCK_MS = 5000
+/** Between two looks at whether one is. */
+const LOOK_MS = 1000
+/** Between two searches for rows of endpoints that are gone. */
+const SWEEP_MS = 30_000
+/** Share of the process's drain for deliveries: the lanes are given up in what is left. */
+const DRAIN_SHARE = 0.8
+
+export interface WebhooksOptions {
+  log: Log
+  reader: Reader
+  /** Followed by somebody else. */
+  endpoints: Endpoints
+  secrets: SecretBox
+  rules: AddressRules
+  /** `BRIDGE_WEBHOOK_PROXY`; null: straight to the receivers. */
+  proxyUrl: string | null
+  /** `BRIDGE_DRAIN_TIMEOUT`. */
+  drainTimeoutMs: number
+  /** Told of every attempt that had an end. */
+  onAttempted?: (attempted: Attempted) => void
+  clock: Clock
+  chance: Chance
+  metrics: DeliveryMetrics & Pick<Metrics, 'webhookEndpoints'>
+  logger: Logger
+}
+
+export interface Webhooks {
+  /** Who works for the endpoint, whether or not there is such an endpoint; null where another process has its lane. */
+  workerOf(endpointId: string): LaneWorker | null
+  /** False while a lane is stuck; which, is in the log. A process that has no lane is well. */
+  isWell(): boolean
+  /** Sets what is measured now and then: what is pending, how many endpoints there are. */
+  measure(): void
+  /** Delivers until the signal aborts and what was under way has ended, or its time has. Rejects with a fault of ours. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Nothing is delivered before it runs. */
+export function createWebhooks(options: WebhooksOptions): Webhooks {
+  const { log, reader, endpoints, secrets, clock, chance, metrics, logger } = options
+  const account = createDeliveryAccount({ clock, metrics, logger })
+  const events = createDeliveryEvents(reader)
+  /** Every endpoint there is, by lane. */
+  const known = Array.from({ length: LANE_COUNT }, () => new Map<string, Endpoint>())
+  /** By lane; those of this process. */
+  const workers = new Map<number, LaneWorker>()
+  const needed = Promise.withResolvers<void>()
+
+  function prepare(found: Endpoint): DeliveryEndpoint {
+    const { endpoint, fault } = prepareEndpoint(found, secrets, clock)
+    if (fault !== null)
+      logger.error('webhook.secret_unreadable', { endpointId: found.id, tenant: found.tenant, error: fault })
+    return endpoint
+  }
+
+  function take(id: string): void {
+    const lane = laneOf(id)
+    const before = known[lane]?.get(id)
+    const now = endpoints.get(id)
+    if (now === before) return
+    if (now !== null) {
+      known[lane]?.set(id, now)
+      workers.get(lane)?.set(prepare(now))
+    } else if (before !== undefined) {
+      known[lane]?.delete(id)
+      // Its rows go when it is certain that it was deleted: `sweep`.
+      workers.get(lane)?.set({ ...prepare(before), status: 'paused' })
+    }
+  }
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    for await (const ids of endpoints.changes(signal)) {
+      for (const id of ids) take(id)
+      if (known.some(({ size }) => size > 0)) needed.resolve()
+    }
+  }
+
+  /** While there has been no endpoint there is nothing to deliver, and no lane is asked for: it would cost Kafka a group. */
+  async function own(signal: AbortSignal): Promise<void> {
+    await Promise.race([needed.promise, aborted(signal)])
+    if (signal.aborted) return
+    const sender = createSender(options)
+    try {
+      const work = (lane: Lane<DeliveryRow>): Promise<void> => workOn(lane, sender.attempt, signal)
+      await log.lanes<DeliveryRow>(LANES, LANE_COUNT).own(work, signal)
+    } finally {
+      await sender.close()
+    }
+  }
+
+  async function workOn(
+    lane: Lane<DeliveryRow>,
+    attempt: ReturnType<typeof createSender>['attempt'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const worker = createLaneWorker({
+      lane,
+      reader,
+      events,
+      attempt,
+      disable: (id, reason) => endpoints.disable(id, reason),
+      onAttempted(attempted) {
+        account.attempted(attempted)
+        options.onAttempted?.(attempted)
+      },
+      drainMs: options.drainTimeoutMs * DRAIN_SHARE,
+      clock,
+      chance,
+      logger,
+    })
+    for (const endpoint of known[lane.number]?.values() ?? []) worker.set(prepare(endpoint))
+    workers.set(lane.number, worker)
+    try {
+      await worker.run(signal)
+    } finally {
+      if (workers.get(lane.number) === worker) workers.delete(lane.number)
+    }
+  }
+
+  /** Removes rows of endpoints that were deleted, also while nobody had their lane. */
+  async function sweep(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(clock, SWEEP_MS, signal)
+      const strange = [...workers.values()].flatMap((worker) => [...worker.endpointIds()].filter(isStrange))
+      if (strange.length === 0 || signal.aborted) continue
+      try {
+        for (const id of await endpoints.absent(strange)) workers.get(laneOf(id))?.remove(id)
+      } catch (error) {
+        if (!isBridgeError(error, 'log_unavailable')) throw error
+        logger.warn('webhook.rows_left', { count: strange.length, error })
+      }
+    }
+  }
+
+  function isStrange(id: string): boolean {
+    return known[laneOf(id)]?.has(id) !== true
+  }
+
+  function stuckLanes(): { lane: number; sinceMs: number }[] {
+    const nowMs = clock.now()
+    return [...workers].flatMap(([lane, { writingSinceMs }]) =>
+      writingSinceMs !== null && nowMs - writingSinceMs >= STUCK_MS
+        ? [{ lane, sinceMs: writingSinceMs }]
+        : [],
+    )
+  }
+
+  /** Says which lanes are stuck when the first is, and when none is any more. */
+  async function watch(signal: AbortSignal): Promise<void> {
+    let isStuck = false
+    while (!signal.aborted) {
+      await sleep(clock, LOOK_MS, signal)
+      const stuck = stuckLanes()
+      const [first] = stuck
+      if (first !== undefined && !isStuck) {
+        const { lane, sinceMs } = first
+        logger.error('webhook.lanes_stuck', { lane, count: stuck.length, waitMs: clock.now() - sinceMs })
+      }
+      if (first === undefined && isStuck) logger.info('webhook.lanes_well')
+      isStuck = first !== undefined
+    }
+  }
+
+  return {
+    workerOf: (endpointId) => workers.get(laneOf(endpointId)) ?? null,
+    isWell: () => stuckLanes().length === 0,
+    measure() {
+      account.measure([...workers.values()].map((worker) => worker.figures()))
+      const counts = new Map<string, number>()
+      for (const { status } of endpoints.all()) counts.set(status, (counts.get(status) ?? 0) + 1)
+      for (const status of endpointStatuses) metrics.webhookEndpoints.set({ status }, counts.get(status) ?? 0)
+    },
+    async run(signal) {
+      const over = new AbortController()
+      const either = AbortSignal.any([signal, over.signal])
+      const parts = [follow, own, sweep, watch].map((part) => part(either))
+      try {
+        await Promise.all(parts)
+      } finally {
+        over.abort()
+        await Promise.allSettled(parts)
+      }
+    },
+  }
+}

@@ -1,0 +1,115 @@
+/** The role `webhooks` in the product as it is started: receivers on real sockets, signatures by the official library. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { eventually, getJson, pullAll } from '../support/api-client.ts'
+import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/endpoint-api.ts'
+import { startReceiver } from '../support/webhook-receiver.ts'
+
+const ENOUGH = 60
+
+describe('webhooks of a bridge', () => {
+  const directory = temporaryDirectory()
+  let sandbox: Sandbox
+  let bridge: BridgeProcess
+  const env = (): Record<string, string> =>
+    bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'advanced', ...LOCAL_RECEIVERS })
+  const ask = (method: string, path: string, body?: object) =>
+    askEndpoints(bridge.ready.http, method, path, body)
+  const sequences = async (query = ''): Promise<number[]> =>
+    (await pullAll(bridge.ready.http, query)).map((event) => Number(event.sequence))
+  const rising = (received: Parameters<typeof sequencesOf>[0]): number[] =>
+    sequencesOf(received).sort((one, other) => one - other)
+
+  beforeAll(async () => {
+    sandbox = await startSandbox(
+      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9 },
+      { clock: systemClock },
+    )
+    bridge = await startBridge(env())
+    await eventually(sequences, (all) => all.length > 0)
+  })
+  afterAll(async () => {
+    await bridge.stop()
+    await sandbox.close()
+    directory[Symbol.dispose]()
+  })
+
+  it('come once each and in order, to each endpoint what its filter wants, over a restart too', async () => {
+    await using one = await startReceiver()
+    await using many = await startReceiver()
+    const since = '2000-01-01'
+    const only = { fcaCategories: ['MSC', 'AGM', 'HOL', 'TVR', 'BOA', 'ACQ'] }
+    const slow = await ask('POST', '', { url: one.url, maxConcurrency: 1, since })
+    const few = await ask('POST', '', { url: many.url, filter: only, since })
+    await eventually(
+      () => one.received.length,
+      (count) => count >= ENOUGH,
+    )
+    expect(await bridge.stop()).toBe(0)
+    const before = one.received.length
+    bridge = await startBridge(env())
+    await eventually(
+      () => one.received.length,
+      (count) => count >= before + ENOUGH,
+    )
+    await ask('POST', `/${slow.id}/disable`)
+    await ask('POST', `/${few.id}/disable`)
+    const stopped = sequencesOf(one.received)
+    expect(stopped).toEqual((await sequences()).slice(0, stopped.length))
+    const wanted = await sequences(`&fcaCategories=${only.fcaCategories.join(',')}`)
+    const got = rising(many.received)
+    expect(got.length).toBeGreaterThan(0)
+    expect(got).toEqual(wanted.slice(0, got.length))
+    expect(one.verify(slow.secret)).toHaveLength(one.received.length)
+    expect(many.verify(few.secret)).toHaveLength(many.received.length)
+    expect(new Set(one.received.map(({ headers }) => headers['webhook-id'])).size).toBe(one.received.length)
+  })
+
+  it('wait while the endpoint is paused, and are signed by both secrets after a rotation', async () => {
+    await using receiver = await startReceiver()
+    const { id, secret } = await ask('POST', '', { url: receiver.url })
+    await ask('PATCH', `/${id}`, { status: 'paused' })
+    const { secret: fresh } = await ask('POST', `/${id}/rotate`)
+    const before = receiver.received.length
+    const [latest = 0] = (await sequences()).slice(-1)
+    await eventually(sequences, (all) => (all.at(-1) ?? 0) > latest + 5)
+    expect(receiver.received.length - before).toBeLessThanOrEqual(8)
+    const paused = receiver.received.length
+    await ask('PATCH', `/${id}`, { status: 'active' })
+    await eventually(
+      () => receiver.received.length,
+      (count) => count > paused + 5,
+    )
+    await ask('DELETE', `/${id}`)
+    const all = await sequences()
+    const got = rising(receiver.received)
+    const [first = 0] = got
+    expect(got).toEqual(all.slice(first - 1, first - 1 + got.length))
+    receiver.verify(secret)
+    receiver.received.splice(0, paused)
+    receiver.verify(fresh)
+    expect(receiver.received[0]?.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
+  })
+
+  it('are no longer sent to an endpoint that answers 410, which says so', async () => {
+    await using gone = await startReceiver((response) => response.writeHead(410).end())
+    const { id } = await ask('POST', '', { url: gone.url, maxConcurrency: 1, since: '2000-01-01' })
+    const shown = await eventually(
+      () => ask('GET', `/${id}`),
+      ({ status }) => status === 'disabled',
+    )
+    expect(shown.disabledReason).toBe('gone')
+    expect(gone.received).toHaveLength(1)
+  })
+
+  it('are measured, and the node says that its lanes are well', async () => {
+    const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
+    expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="ok"\} [1-9]/m)
+    expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="gone"\} 1$/m)
+    expect(scrape).toMatch(/^bridge_webhook_endpoints\{status="disabled"\} 3$/m)
+    const { checks } = await getJson<{ checks: object }>(`${bridge.ready.ops}/readyz`)
+    expect(checks).toMatchObject({ endpoints: true, webhooks: true })
+  })
+})

@@ -1,0 +1,191 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Clock } from '../../src/lifecycle/clock.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import type { Lanes, Log } from '../../src/log/log.ts'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { ENDPOINTS_TABLE } from '../../src/registry/endpoint-rows.ts'
+import type { NewEndpoint } from '../../src/registry/endpoints.ts'
+import { addressRules } from '../../src/webhooks/address/rules.ts'
+import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
+import { newSecret } from '../../src/webhooks/endpoint-secrets.ts'
+import { LANE_COUNT, LANES, laneOf } from '../../src/webhooks/lane-of.ts'
+import { createSecretBox } from '../../src/webhooks/secrets.ts'
+import { createWebhooks } from '../../src/webhooks/webhooks.ts'
+import { until } from '../support/api-server.ts'
+import { endpointNode, wantedEndpoint } from '../support/endpoints.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { createScriptedReader } from '../support/scripted-reader.ts'
+import { startReceiver } from '../support/webhook-receiver.ts'
+
+const KEY = 'the key of this test, of thirty-two characters'
+const box = createSecretBox({ key: KEY, oldKey: null })
+const lanesOf = (log: Log): Lanes<DeliveryRow> => log.lanes<DeliveryRow>(LANES, LANE_COUNT)
+
+/** An endpoint whose secret this bridge can open. */
+function wanted(parts: Partial<NewEndpoint> = {}): NewEndpoint {
+  const endpoint = wantedEndpoint({ start: createScriptedReader(systemClock).reader.cursorAt(0), ...parts })
+  return { ...endpoint, secrets: [{ wrapped: box.wrap(newSecret(), endpoint.id), untilMs: null }] }
+}
+
+/** The role over that log, running until the test ends. */
+async function startRole(log: Log, clock: Clock) {
+  const { endpoints } = await endpointNode(log)
+  const scripted = createScriptedReader(clock)
+  const { logger, lines } = keepingLogger()
+  const metrics = createMetrics({ version: '0' })
+  const webhooks = createWebhooks({
+    log,
+    reader: scripted.reader,
+    endpoints,
+    secrets: box,
+    rules: addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] }),
+    proxyUrl: null,
+    drainTimeoutMs: 5000,
+    clock,
+    chance: () => 0.5,
+    metrics,
+    logger,
+  })
+  const stop = new AbortController()
+  const running = webhooks.run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
+  return { webhooks, endpoints, scripted, lines, stop, running }
+}
+
+/** What lies in the lane of that endpoint. */
+async function rowsOf(log: Log, endpointId: string): Promise<string[]> {
+  const stop = new AbortController()
+  const keys: string[] = []
+  await lanesOf(log).own(async (lane) => {
+    if (lane.number === laneOf(endpointId)) keys.push(...lane.rows.keys())
+    if (lane.number === LANE_COUNT - 1) stop.abort()
+  }, stop.signal)
+  return keys
+}
+
+/** Rows that somebody left in the lane of that endpoint. */
+async function leaveRow(log: Log, endpointId: string): Promise<void> {
+  const cursor = createScriptedReader(systemClock).reader.cursorAt(0)
+  const row: DeliveryRow = { kind: 'position', cursor, ahead: [], failingSinceMs: null }
+  const stop = new AbortController()
+  await lanesOf(log).own(async (lane) => {
+    if (lane.number !== laneOf(endpointId)) return
+    await lane.write([{ key: `${endpointId}/position`, value: row }])
+    stop.abort()
+  }, stop.signal)
+}
+
+test('the lane of an endpoint is what it was in every version', () => {
+  expect(['ep_a', 'ep_b', 'ep_01JABCDEFG', 'x'].map(laneOf)).toEqual([14, 11, 46, 2])
+})
+
+describe('the role', () => {
+  test('asks for no lane before there is an endpoint, and then has a worker for each', async () => {
+    const log = createMemoryLog()
+    const { webhooks, endpoints } = await startRole(log, createManualClock())
+    expect(await rowsOf(log, 'ep_a')).toEqual([])
+    expect(webhooks.workerOf('ep_a')).toBeNull()
+    await endpoints.create(wanted())
+    await until(() => webhooks.workerOf('ep_a') !== null && webhooks.workerOf('ep_b') !== null)
+    expect(webhooks.isWell()).toBe(true)
+  })
+
+  test('removes the rows of an endpoint that was deleted, here or before, and of no other', async () => {
+    const log = createMemoryLog()
+    const clock = createManualClock()
+    await log.table(ENDPOINTS_TABLE).put('ep_newer', { kind: 'of a version to come' })
+    for (const id of ['ep_gone', 'ep_newer', 'ep_here', 'ep_there']) await leaveRow(log, id)
+    const { webhooks, endpoints, stop, running } = await startRole(log, clock)
+    for (const id of ['ep_here', 'ep_there']) await endpoints.create(wanted({ id }))
+    await until(() => webhooks.workerOf('ep_gone')?.endpointIds().has('ep_gone') === true)
+    await until(() => webhooks.workerOf('ep_there')?.endpointIds().has('ep_there') === true)
+    await endpoints.delete('ep_there', () => undefined)
+    await until(() => {
+      clock.advance(100)
+      return ['ep_gone', 'ep_there'].every((id) => webhooks.workerOf(id)?.endpointIds().has(id) === false)
+    })
+    stop.abort()
+    await running
+    expect(await rowsOf(log, 'ep_gone')).toEqual([])
+    expect(await rowsOf(log, 'ep_there')).toEqual([])
+    expect(await rowsOf(log, 'ep_newer')).toEqual(['ep_newer/position'])
+    expect(await rowsOf(log, 'ep_here')).toEqual(['ep_here/position'])
+  })
+
+  test('is not well from five seconds after a write began that does not end, and says which lane', async () => {
+    const memory = createMemoryLog()
+    const clock = createManualClock()
+    let letGo = Promise.withResolvers<void>()
+    const log: Log = {
+      ...memory,
+      lanes: (name, count) => ({
+        own: (work, signal) =>
+          memory.lanes<never>(name, count).own(
+            (lane) =>
+              work({
+                ...lane,
+                async write(changes) {
+                  await letGo.promise
+                  await lane.write(changes as never)
+                },
+              }),
+            signal,
+          ),
+      }),
+    }
+    const { webhooks, endpoints, lines } = await startRole(log, clock)
+    await endpoints.create(wanted({ id: 'ep_a' }))
+    await until(() => {
+      clock.advance(10)
+      return typeof webhooks.workerOf('ep_a')?.writingSinceMs === 'number'
+    })
+    clock.advance(4900)
+    expect(webhooks.isWell()).toBe(true)
+    clock.advance(200)
+    expect(webhooks.isWell()).toBe(false)
+    await until(() => {
+      clock.advance(1000)
+      return lines.some(({ event }) => event === 'webhook.lanes_stuck')
+    })
+    expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { lane: laneOf('ep_a'), count: 1 } })
+    letGo.resolve()
+    letGo = Promise.withResolvers()
+    letGo.resolve()
+    await until(() => {
+      clock.advance(1000)
+      return lines.some(({ event }) => event === 'webhook.lanes_well')
+    })
+    expect(webhooks.isWell()).toBe(true)
+  })
+
+  test('sends nothing for an endpoint whose secret no key opens, says so, and delivers once it is rotated', async () => {
+    const log = createMemoryLog()
+    await using receiver = await startReceiver()
+    const { endpoints, scripted, lines } = await startRole(log, systemClock)
+    const shut = createSecretBox({ key: KEY.toUpperCase(), oldKey: null }).wrap(newSecret(), 'ep_shut')
+    const lost = [{ wrapped: shut, untilMs: null }]
+    await endpoints.create({ ...wanted({ id: 'ep_shut', url: receiver.url }), secrets: lost })
+    await endpoints.create(wanted({ id: 'ep_open', url: receiver.url }))
+    scripted.add({})
+    await until(() => receiver.received.length > 0)
+    expect(lines).toContainEqual({
+      level: 'error',
+      event: 'webhook.secret_unreadable',
+      fields: expect.objectContaining({ endpointId: 'ep_shut' }),
+    })
+    const secret = newSecret()
+    const secrets = [
+      { wrapped: box.wrap(secret, 'ep_shut'), untilMs: null },
+      { wrapped: shut, untilMs: systemClock.now() + 60_000 },
+    ]
+    receiver.received.splice(0)
+    await endpoints.update('ep_shut', () => ({ secrets }))
+    await until(() => receiver.received.length > 0)
+    expect(receiver.verify(secret)).toHaveLength(1)
+  })
+})
