@@ -28,7 +28,9 @@ import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
 import { VERSION } from '../src/version.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
+import { createCommands } from '../src/webhooks/commands/commands.ts'
 import { endpointRoutes } from '../src/webhooks/endpoint-routes.ts'
+import { replayRoute } from '../src/webhooks/replay-route.ts'
 import { rewrapRoute } from '../src/webhooks/rewrap-route.ts'
 import type { SecretBox } from '../src/webhooks/secrets.ts'
 import { withSnippets } from './snippets.ts'
@@ -188,12 +190,15 @@ export function documentedRoutes(): AnyRoute[] {
   const endpoints = createEndpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
   const hooks = { endpoints, reader, rules, secrets: noSecrets, clock: systemClock, logger }
+  const commands = createCommands({ log: createMemoryLog(), clock: systemClock, logger })
+  const findEvents = () => new Map<string, number>()
   archive.close()
   return [
     pull,
     ...feed.routes,
     filterTestRoute(reader),
     ...endpointRoutes(hooks),
+    replayRoute({ ...hooks, commands, findEvents }),
     rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     status,

@@ -17,6 +17,7 @@ import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
 import { tokenRoutes } from './api/token-routes.ts'
 import { createDayCopy, DAYS_TABLE } from './archive/days.ts'
+import { sequencesOf } from './archive/event-ids.ts'
 import { createExchangeCopy, EXCHANGES_TABLE } from './archive/exchanges.ts'
 import { createFollower } from './archive/follower.ts'
 import { archiveItems } from './archive/items.ts'
@@ -44,7 +45,10 @@ import type { Settings } from './settings/settings.ts'
 import { createStatus, createUpstreamStatus } from './status.ts'
 import { VERSION } from './version.ts'
 import { addressRules } from './webhooks/address/rules.ts'
+import { createCommandRunner } from './webhooks/commands/command-runner.ts'
+import { createCommands } from './webhooks/commands/commands.ts'
 import { endpointRoutes } from './webhooks/endpoint-routes.ts'
+import { replayRoute } from './webhooks/replay-route.ts'
 import { rewrapRoute } from './webhooks/rewrap-route.ts'
 import { createSecretBox } from './webhooks/secrets.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
@@ -191,7 +195,14 @@ async function buildApp(
         logger,
       })
     : null
-  if (webhooks !== null) roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
+  const commands = createCommands({ log, clock, logger })
+  if (readsEndpoints) roles.push({ name: 'webhook commands', run: (signal) => commands.run(signal) })
+  if (webhooks !== null) {
+    const { workerOf } = webhooks
+    const runner = createCommandRunner({ commands, endpoints, workerOf, reader, clock, logger })
+    roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
+    roles.push({ name: 'webhook recovery', run: (signal) => runner.run(signal) })
+  }
   const routes: AnyRoute[] = []
   const mounts: Mount[] = []
   /** What `/v2` serves, resource by resource. */
@@ -209,6 +220,14 @@ async function buildApp(
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
+      replayRoute({
+        endpoints,
+        commands,
+        reader,
+        findEvents: (ids) => sequencesOf(archive, ids, reader.latest),
+        clock,
+        logger,
+      }),
     )
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })

@@ -39,6 +39,7 @@ export const problemCodes = {
   url_too_long: [414, 'Address too long', 'Keep the address below 4 KB; split long filters.'],
   media_type_unsupported: [415, 'Wrong media type', 'Send JSON with `Content-Type: application/json`.'],
   upgrade_required: [426, 'Upgrade required', 'Open this path with a WebSocket client, version 13.'],
+  too_many: [429, 'Too many at a time', 'Come back after `Retry-After` seconds, when others have ended.'],
   headers_too_large: [431, 'Headers too large', 'Keep all headers below 16 KB.'],
   internal: [500, 'Internal error', 'Try again; the log of the bridge has the reason.'],
   over_capacity: [503, 'Over capacity', 'Come back after `Retry-After` seconds.'],
@@ -77,8 +78,8 @@ export class HttpProblem extends Error {
 /** What a client that came at a bad moment should wait, seconds. */
 const RETRY_AFTER_SECONDS = 5
 
-/** The 503 that says when to come back. */
-export function retryLater(code: 'over_capacity' | 'unavailable', detail: string): HttpProblem {
+/** The answer that says when to come back. */
+export function retryLater(code: 'too_many' | 'over_capacity' | 'unavailable', detail: string): HttpProblem {
   return new HttpProblem(code, detail, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } })
 }
 

@@ -100,11 +100,8 @@ export function createCursors<D extends Replayed>(
       const { start, progress, only } = first
       return { id: start.id, until: start.until, progress, only }
     },
-    /** How many replays are not over. */
-    get replays(): number {
-      return replays.length
-    },
-    hasReplay: (id: string): boolean => replays.some(({ start }) => start.id === id),
+    /** Those that are not over, in their order. */
+    replayIds: (): readonly string[] => replays.map(({ start }) => start.id),
     /** Begins a replay behind those that are there. Its row is owed. */
     addReplay(start: ReplayStart): void {
       replays.push(opened(start))

@@ -56,8 +56,8 @@ export interface LaneWorker {
    * this one. True when it is durable; false where the endpoint is not worked on here, or no longer.
    */
   replay(endpointId: string, wanted: ReplayWish): Promise<boolean>
-  /** How many replays of the endpoint are open; null where it is not worked on here. */
-  replays(endpointId: string): number | null
+  /** Ids of the endpoint's replays that are not over; null where it is not worked on here. */
+  replays(endpointId: string): readonly string[] | null
   /** How many of its deliveries behind `after`, up to `until`, are dead; null as above. */
   countDead(endpointId: string, window: { after: number; until: number }): number | null
   figures(): LaneFigures
@@ -323,7 +323,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     async replay(endpointId, wanted) {
       const one = kept.get(endpointId)
       if (one === undefined || isDraining) return false
-      if (one.machine.cursors.hasReplay(wanted.id)) return true
+      if (one.machine.cursors.replayIds().includes(wanted.id)) return true
       const key = replayKey(endpointId, wanted.id)
       const written = Promise.withResolvers<boolean>()
       const onOver = (): void => written.resolve(false)
@@ -336,7 +336,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       one.over.removeEventListener('abort', onOver)
       return isWritten
     },
-    replays: (endpointId) => kept.get(endpointId)?.machine.cursors.replays ?? null,
+    replays: (endpointId) => kept.get(endpointId)?.machine.cursors.replayIds() ?? null,
     countDead: (endpointId, { after, until }) =>
       kept.get(endpointId)?.machine.deadIn(after, until).length ?? null,
     figures() {

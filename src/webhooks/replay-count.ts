@@ -1,25 +1,35 @@
 /**
- * How many deliveries a replay would make (`dryRun`). Owns the counting alone. Refuses to begin one.
+ * How many deliveries a replay would make. Owns the counting alone, inside a bound of time. Refuses to begin one.
  */
 import type { Reader } from '../archive/reader.ts'
 import type { Filter } from '../core/filter.ts'
+import type { Clock } from '../lifecycle/clock.ts'
 import { wantsGaps } from './gap-wish.ts'
 
 const PAGE = 500
 /** Time of one page, so that no count holds up who else reads. */
 const PAGE_BUDGET_MS = 50
+/** Time of a count; what is beyond it is not counted. */
+export const COUNT_MS = 3000
+
+/** What was counted; `more`: the time was over before the end of the window. */
+export interface ReplayCount {
+  count: number
+  more: boolean
+}
 
 /** Events behind `after`, up to `until`, that an endpoint with this filter gets. An abort ends it early, with fewer. */
 export async function countReplay(
-  reader: Reader,
+  { reader, clock }: { reader: Reader; clock: Clock },
   filter: Filter,
   { after, until }: { after: number; until: number },
   signal: AbortSignal,
-): Promise<number> {
+): Promise<ReplayCount> {
   let count = 0
   let position = after
   const last = Math.min(until, reader.latest)
-  while (position < last && !signal.aborted) {
+  const endMs = clock.now() + COUNT_MS
+  while (position < last && !signal.aborted && clock.now() < endMs) {
     const read = await reader.read({ after: position, filter, limit: PAGE, budgetMs: PAGE_BUDGET_MS, signal })
     const wanted = read.events.filter(
       ({ sequence, facts }) => sequence <= last && (facts.kind !== 'gap' || wantsGaps(filter)),
@@ -27,5 +37,5 @@ export async function countReplay(
     count += wanted.length
     position = read.position
   }
-  return count
+  return { count, more: position < last }
 }

@@ -2,6 +2,7 @@
 import { disclosuresRoute } from '../../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../../src/api/filter-test-route.ts'
 import { tokenRoutes } from '../../src/api/token-routes.ts'
+import { sequencesOf } from '../../src/archive/event-ids.ts'
 import type { Reader } from '../../src/archive/reader.ts'
 import { createFeed, type Feed } from '../../src/feed/feed.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -14,7 +15,9 @@ import { createMetrics, type Metrics } from '../../src/obs/metrics.ts'
 import { createEndpoints, type Endpoints } from '../../src/registry/endpoints.ts'
 import { createTokens, type Tokens } from '../../src/registry/tokens.ts'
 import { addressRules } from '../../src/webhooks/address/rules.ts'
+import { type Commands, createCommands } from '../../src/webhooks/commands/commands.ts'
 import { endpointRoutes } from '../../src/webhooks/endpoint-routes.ts'
+import { replayRoute } from '../../src/webhooks/replay-route.ts'
 import { rewrapRoute } from '../../src/webhooks/rewrap-route.ts'
 import { createSecretBox, type SecretBox } from '../../src/webhooks/secrets.ts'
 import { type KeptLine, keepingLogger } from './keeping-logger.ts'
@@ -37,6 +40,8 @@ export interface ApiServer {
   tokens: Tokens
   /** Over the same log. */
   endpoints: Endpoints
+  /** Over the same log. */
+  commands: Commands
   secrets: SecretBox
   /** What the log of tokens and endpoints holds. */
   log: Log
@@ -76,15 +81,19 @@ export async function startApi(
   const log = createMemoryLog()
   const tokens = options.tokens ?? createTokens({ log, clock, logger })
   const endpoints = options.endpoints ?? createEndpoints({ log, clock, logger })
+  const commands = createCommands({ log, clock, logger })
   const secrets = createSecretBox({ key: SECRET_KEY, oldKey: OLD_SECRET_KEY })
   const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
   const ended = new AbortController()
   const running = Promise.all([
     options.tokens === undefined ? tokens.run(ended.signal) : null,
     options.endpoints === undefined ? endpoints.run(ended.signal) : null,
+    commands.run(ended.signal),
   ])
   await until(() => options.tokens !== undefined || tokens.isLoaded)
   await until(() => options.endpoints !== undefined || endpoints.isLoaded)
+  await until(() => commands.isLoaded)
+  const findEvents = (ids: readonly string[]) => sequencesOf(store.archive, ids, reader.latest)
   const authenticate =
     options.authenticate ?? eitherAuthenticate(adminAuthenticate(TOKEN), tokens.authenticate)
   const stopping = new AbortController()
@@ -108,6 +117,7 @@ export async function startApi(
       ...tokenRoutes({ tokens, clock, logger }),
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
+      replayRoute({ endpoints, commands, reader, findEvents, clock, logger }),
       ...feed.routes,
     ],
     authenticate,
@@ -134,6 +144,7 @@ export async function startApi(
     lines,
     tokens,
     endpoints,
+    commands,
     secrets,
     log,
     listener,

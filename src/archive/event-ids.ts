@@ -1,0 +1,25 @@
+/**
+ * Where an event lies, by its id. Owns the reading of ids of disclosures: a guid, or a guid with its revision (contract §3).
+ * Refuses gap events, which no index finds.
+ */
+import type { Archive } from './archive.ts'
+
+/** The sequences of those of these events that the archive keeps, up to `latest`. */
+export function sequencesOf(
+  { db }: Archive,
+  ids: readonly string[],
+  latest: number,
+): ReadonlyMap<string, number> {
+  const find = db.prepare<{ sequence: number }>(
+    'SELECT sequence FROM facts WHERE guid = ? AND revision = ? AND sequence <= ?',
+  )
+  const found = new Map<string, number>()
+  for (const id of ids) {
+    const revised = /^(.+)#([1-9]\d{0,8})$/.exec(id)
+    const row =
+      find.get(id, 1, latest) ??
+      (revised === null ? undefined : find.get(revised[1] ?? '', Number(revised[2]), latest))
+    if (row !== undefined) found.set(id, row.sequence)
+  }
+  return found
+}

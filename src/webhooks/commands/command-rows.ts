@@ -1,0 +1,86 @@
+/**
+ * What is asked of the process that works on an endpoint, as rows of the log's table `webhook-commands`. Owns their forms and
+ * reading them back. Refuses to know who carries them out.
+ */
+
+/** The table of the log that holds them. */
+export const COMMANDS_TABLE = 'webhook-commands'
+
+/** Begin a replay: of what follows `after`, up to `until`, in the log of that epoch. */
+export interface ReplayCommand {
+  kind: 'replay'
+  epoch: string
+  after: number
+  until: number
+  /** These sequences alone, rising; what is dead; null: all that the endpoint's filter matches. */
+  only: readonly number[] | 'dead' | null
+  atMs: number
+}
+
+/** Say how many deliveries behind `after`, up to `until`, are dead: whoever works on the endpoint alone knows. */
+export interface CountCommand {
+  kind: 'count'
+  after: number
+  until: number
+  atMs: number
+}
+
+/** The answer to a `CountCommand`, in its place. */
+export interface CountedCommand {
+  kind: 'counted'
+  count: number
+  atMs: number
+}
+
+/** One of them. Times are ms since 1970: when it was asked for. */
+export type Command = ReplayCommand | CountCommand | CountedCommand
+
+/** A command with what its key says. */
+export interface KeyedCommand<C extends Command = Command> {
+  key: string
+  endpointId: string
+  /** Of the replay or the question. */
+  id: string
+  command: C
+}
+
+/** The key of a command. */
+export function commandKey(endpointId: string, id: string): string {
+  return `${endpointId}/${id}`
+}
+
+/** The command in a row of the table; null where it is none of this version's. */
+export function readCommand(key: string, value: unknown): KeyedCommand | null {
+  const at = key.indexOf('/')
+  if (at < 1 || !isRecord(value)) return null
+  const command = commandIn(value)
+  return command === null ? null : { key, endpointId: key.slice(0, at), id: key.slice(at + 1), command }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function commandIn(fields: Fields): Command | null {
+  const { kind, epoch, after, until, only, count, atMs } = fields
+  if (!isCount(atMs)) return null
+  if (kind === 'counted') return isCount(count) ? { kind, count, atMs } : null
+  if (!isCount(after) || !isCount(until)) return null
+  if (kind === 'count') return { kind, after, until, atMs }
+  if (kind !== 'replay' || typeof epoch !== 'string') return null
+  return isOnly(only) ? { kind, epoch, after, until, only, atMs } : null
+}
+
+function isOnly(value: unknown): value is ReplayCommand['only'] {
+  if (value === null || value === 'dead') return true
+  return (
+    Array.isArray(value) &&
+    value.every((member, at) => isCount(member) && (at === 0 || member > Number(value[at - 1])))
+  )
+}
+
+function isRecord(value: unknown): value is Fields {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}

@@ -1,0 +1,128 @@
+/**
+ * The commands of all endpoints, as the log's table has them: asked for on any node, carried out where the endpoint is worked
+ * on. Owns that a command counts here before whoever asked for it hears of it, how many may wait, and the question whose
+ * answer comes back. Refuses to carry out anything: the runner does.
+ */
+import type { Clock } from '../../lifecycle/clock.ts'
+import { sleep } from '../../lifecycle/clock.ts'
+import { followTable } from '../../log/follow-table.ts'
+import type { Change, Log } from '../../log/log.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { createAwaitedChanges } from '../../registry/awaited-changes.ts'
+import {
+  COMMANDS_TABLE,
+  type Command,
+  type CountCommand,
+  commandKey,
+  type KeyedCommand,
+  readCommand,
+} from './command-rows.ts'
+
+/** Most replays of an endpoint that wait to be begun. */
+export const MOST_WAITING_REPLAYS = 10
+/** How long an answer is waited for. */
+export const ANSWER_MS = 10_000
+
+export interface Commands {
+  /** Whether the table has been read: until then no command is known. */
+  readonly isLoaded: boolean
+  /** Known on this node when it resolves. @throws BridgeError `log_unavailable` */
+  put(endpointId: string, id: string, command: Command): Promise<void>
+  /** Takes it away. @throws BridgeError `log_unavailable` */
+  remove(key: string): Promise<void>
+  /** Every command, in the order in which they were asked for. */
+  all(): KeyedCommand[]
+  /** Those of an endpoint, in that order. */
+  of(endpointId: string): KeyedCommand[]
+  /**
+   * The answer of whoever works on the endpoint; null where nobody answers in time, or the signal aborts.
+   * @throws BridgeError `log_unavailable`
+   */
+  count(endpointId: string, id: string, question: CountCommand, signal: AbortSignal): Promise<number | null>
+  /** Resolves when a command is put or taken away, or the signal aborts. */
+  changed(signal: AbortSignal): Promise<void>
+  /** Reads the table and follows it until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Nothing is known until it runs. */
+export function createCommands({ log, clock, logger }: { log: Log; clock: Clock; logger: Logger }): Commands {
+  const table = log.table<Command>(COMMANDS_TABLE)
+  const byEndpoint = new Map<string, Map<string, KeyedCommand>>()
+  const stopped = new AbortController()
+  const awaited = createAwaitedChanges(stopped.signal)
+  let isLoaded = false
+  let change = Promise.withResolvers<void>()
+
+  const apply = ({ key, value }: Change<unknown>): void => {
+    const read = readCommand(key, value)
+    if (value !== null && read === null) logger.error('webhook.command_unreadable', { name: key })
+    const endpointId = key.slice(0, key.indexOf('/'))
+    const own = byEndpoint.get(endpointId) ?? new Map<string, KeyedCommand>()
+    if (read === null) own.delete(key)
+    else own.set(key, read)
+    if (own.size === 0) byEndpoint.delete(endpointId)
+    else byEndpoint.set(endpointId, own)
+    awaited.seen(key)
+    change.resolve()
+    change = Promise.withResolvers()
+  }
+  const remove = (key: string): Promise<void> => awaited.write(key, () => table.delete(key))
+  const put: Commands['put'] = (endpointId, id, command) => {
+    const key = commandKey(endpointId, id)
+    return awaited.write(key, () => table.put(key, command))
+  }
+  const changed = async (signal: AbortSignal): Promise<void> => {
+    if (signal.aborted) return
+    const over = Promise.withResolvers<void>()
+    const onAbort = (): void => over.resolve()
+    signal.addEventListener('abort', onAbort, { once: true })
+    await Promise.race([change.promise, over.promise])
+    signal.removeEventListener('abort', onAbort)
+  }
+  const answerTo = async (key: string, endpointId: string, signal: AbortSignal): Promise<number | null> => {
+    while (!signal.aborted) {
+      const command = byEndpoint.get(endpointId)?.get(key)?.command
+      if (command?.kind === 'counted') return command.count
+      await changed(signal)
+    }
+    return null
+  }
+
+  return {
+    get isLoaded() {
+      return isLoaded
+    },
+    put,
+    remove,
+    all: () => [...byEndpoint.values()].flatMap((own) => inOrder(own)),
+    of: (endpointId) => inOrder(byEndpoint.get(endpointId) ?? new Map()),
+    async count(endpointId, id, question, signal) {
+      const key = commandKey(endpointId, id)
+      const enough = new AbortController()
+      const either = AbortSignal.any([signal, stopped.signal, enough.signal])
+      await put(endpointId, id, question)
+      const late = sleep(clock, ANSWER_MS, either).then(() => enough.abort())
+      const answer = await answerTo(key, endpointId, either)
+      enough.abort()
+      await late
+      await remove(key).catch((error: unknown) => {
+        // Whoever works on the endpoint takes it away when it is old.
+        logger.warn('webhook.command_delayed', { endpointId, kind: question.kind, error })
+      })
+      return answer
+    },
+    changed,
+    async run(signal) {
+      signal.addEventListener('abort', () => stopped.abort(), { once: true })
+      const onLoaded = (): void => {
+        isLoaded = true
+      }
+      await followTable(table, { onChange: apply, onLoaded }, signal)
+    },
+  }
+}
+
+function inOrder(commands: ReadonlyMap<string, KeyedCommand>): KeyedCommand[] {
+  return [...commands.values()].sort((one, other) => one.command.atMs - other.command.atMs)
+}

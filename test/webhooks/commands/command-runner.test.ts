@@ -1,0 +1,195 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Log } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log/memory/log.ts'
+import type { Command, ReplayCommand } from '../../../src/webhooks/commands/command-rows.ts'
+import { createCommandRunner } from '../../../src/webhooks/commands/command-runner.ts'
+import { createCommands } from '../../../src/webhooks/commands/commands.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { EPOCH } from '../../support/scripted-reader.ts'
+import { endpointOf, WebhookWorld } from '../../support/webhook-world.ts'
+
+const HOUR_MS = 3_600_000
+const EVENTS = 40
+
+/** A log whose writes last some milliseconds, and are never heard of again once the process is dead. */
+function mortal(log: Log, world: WebhookWorld, life: AbortSignal): Log {
+  const wait = async (): Promise<void> => {
+    await new Promise<void>((resolve) => void world.clock.after(3, resolve))
+    if (life.aborted) await new Promise(() => undefined)
+  }
+  return {
+    ...log,
+    table<V>(name: string) {
+      const table = log.table<V>(name)
+      return {
+        load: () => table.load(),
+        changes: (signal: AbortSignal) => table.changes(signal),
+        async put(key: string, value: V) {
+          await wait()
+          await table.put(key, value)
+        },
+        async delete(key: string) {
+          await wait()
+          await table.delete(key)
+        },
+      }
+    },
+  }
+}
+
+/** A world whose worker gets commands, in a process that can be killed. */
+async function commandedWorld(seed = 1) {
+  const world = new WebhookWorld({ seed, moods: {}, endpoints: [endpointOf('one')] })
+  const log = createMemoryLog()
+  const logger = keepingLogger()
+  let life = new AbortController()
+  const asker = createCommands({ log, clock: world.clock, logger: logger.logger })
+  void asker.run(new AbortController().signal)
+  const start = (): void => {
+    life = new AbortController()
+    const parts = { clock: world.clock, logger: logger.logger }
+    const commands = createCommands({ log: mortal(log, world, life.signal), ...parts })
+    void commands.run(life.signal)
+    const runner = createCommandRunner({
+      commands,
+      endpoints: { isLoaded: true, get: (id) => (world.endpoints.has(id) ? ({ id } as never) : null) },
+      workerOf: () => world.worker,
+      reader: world.log.reader,
+      ...parts,
+    })
+    void runner.run(life.signal)
+  }
+  start()
+  for (let count = 0; count < EVENTS; count++) world.log.add({})
+  await world.run(HOUR_MS)
+  return {
+    world,
+    log,
+    asker,
+    lines: logger.lines,
+    left: async () => [...(await log.table<Command>('webhook-commands').load()).keys()],
+    async kill() {
+      life.abort()
+      await world.crash()
+    },
+    revive() {
+      world.start()
+      start()
+    },
+    async end() {
+      life.abort()
+      await world.stop()
+      await log.close()
+    },
+  }
+}
+
+function replay(after: number, until: number, parts: Partial<ReplayCommand> = {}): ReplayCommand {
+  return { kind: 'replay', epoch: EPOCH, after, until, only: null, atMs: 0, ...parts }
+}
+
+/** How often each sequence was taken. */
+function takenOf(world: WebhookWorld): Map<number, number> {
+  const counts = new Map<number, number>()
+  for (const { sequence, status, endedMs } of world.seen) {
+    if (status === 204 && endedMs !== null) counts.set(sequence, (counts.get(sequence) ?? 0) + 1)
+  }
+  return counts
+}
+
+describe('commands', () => {
+  test('are carried out in the order they were asked for, one replay of an endpoint at a time', async () => {
+    const { world, asker, left, lines, end } = await commandedWorld()
+    const asked = [
+      asker.put('one', 'rp_b', replay(0, 30, { atMs: 1 })),
+      asker.put('one', 'rp_a', replay(10, 20, { atMs: 2 })),
+    ]
+    await world.run(20)
+    expect(world.worker?.replays('one')).toEqual(['rp_b'])
+    expect(await left()).toEqual(['one/rp_a'])
+    await world.run(HOUR_MS)
+    await Promise.all(asked)
+    const counts = takenOf(world)
+    expect([counts.get(10), counts.get(11), counts.get(20), counts.get(31)]).toEqual([2, 3, 3, 1])
+    expect([await left(), world.rows.size]).toEqual([[], 1])
+    const begun = lines.filter(({ event }) => event === 'webhook.replay_begun')
+    expect(begun.map(({ fields }) => fields.replay)).toEqual(['rp_b', 'rp_a'])
+    await end()
+  })
+
+  test('survive every kill: what is in the window comes once more, and a finished replay does not begin again', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(),
+        fc.array(fc.nat(80), { minLength: 1, maxLength: 4 }),
+        async (seed, kills) => {
+          const { world, asker, left, kill, revive, end } = await commandedWorld(seed)
+          await asker.put('one', 'rp_1', replay(4, 36))
+          for (const afterMs of kills) {
+            await world.run(afterMs)
+            await kill()
+            await world.run(50)
+            revive()
+          }
+          await world.run(HOUR_MS)
+          const counts = takenOf(world)
+          for (let sequence = 1; sequence <= EVENTS; sequence++) {
+            const least = sequence > 4 && sequence <= 36 ? 2 : 1
+            expect(counts.get(sequence) ?? 0).toBeGreaterThanOrEqual(least)
+          }
+          const repeats = [...counts.values()].reduce((sum, count) => sum + count, 0) - EVENTS - 32
+          expect(repeats).toBeLessThanOrEqual(4 * kills.length)
+          expect([await left(), [...world.rows.keys()]]).toEqual([[], ['one/position']])
+          await end()
+        },
+      ),
+      { numRuns: 15 },
+    )
+  })
+
+  test('of a log that was begun afresh are given up, and that is said', async () => {
+    const { world, asker, left, lines, end } = await commandedWorld()
+    const asked = asker.put('one', 'rp_1', replay(4, 36, { epoch: 'Epoch000' }))
+    await world.run(1000)
+    await asked
+    expect(await left()).toEqual([])
+    expect(takenOf(world).get(5)).toBe(1)
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        event: 'webhook.replay_ended',
+        fields: expect.objectContaining({ replay: 'rp_1' }),
+      }),
+    )
+    await end()
+  })
+
+  test('of an endpoint that is gone, and questions that nobody waits for, are taken away after a minute', async () => {
+    const { world, asker, left, end } = await commandedWorld()
+    const atMs = world.clock.now()
+    const asked = [
+      asker.put('gone', 'rp_1', replay(4, 36, { atMs })),
+      asker.put('one', 'rp_2', { kind: 'counted', count: 3, atMs }),
+    ]
+    await world.run(50_000)
+    await Promise.all(asked)
+    expect((await left()).sort()).toEqual(['gone/rp_1', 'one/rp_2'])
+    await world.run(12_000)
+    expect(await left()).toEqual([])
+    await end()
+  })
+
+  test('that ask for a count are answered by who works on the endpoint, and by nobody in ten seconds else', async () => {
+    const { world, asker, left, kill, end } = await commandedWorld()
+    const question = { kind: 'count', after: 0, until: 9, atMs: world.clock.now() } as const
+    const { signal } = new AbortController()
+    const answered = asker.count('one', 'rp_1', question, signal)
+    await world.run(1000)
+    expect([await answered, await left()]).toEqual([0, []])
+    await kill()
+    const unanswered = asker.count('one', 'rp_2', question, signal)
+    await world.run(10_000)
+    expect([await unanswered, await left()]).toEqual([null, []])
+    await end()
+  })
+})
