@@ -20,6 +20,11 @@ const FETCH_WAIT_MS = 200
 const REBALANCE_MS = 3_000
 /** Between two tries to take out the member that this process was, ms. */
 const TAKE_OUT_PAUSE_MS = 100
+/**
+ * Who hears nothing from the group for so long begins anew, ms. A join that takes long waits for the session of a member
+ * that died in it, and then for the next rebalance. kafkajs may wait for ever for an answer on a connection that has ended.
+ */
+const LONGEST_SILENCE_MS = 2 * SESSION_MS + REBALANCE_MS
 /** Leaving takes 0.2–0.3 s; the session's end does it otherwise. */
 const LEAVE_LIMIT_MS = 2_000
 
@@ -66,31 +71,46 @@ export async function beMember(
     partitionAssigners: [membership.assigner],
     retry: { restartOnFailure: async () => false },
   })
-  const crashed = Promise.withResolvers<never>()
-  crashed.promise.catch(() => undefined)
-  consumer.on(consumer.events.CRASH, ({ payload }) => crashed.reject(payload.error))
+  const over = Promise.withResolvers<never>()
+  over.promise.catch(() => undefined)
+  let cancelSilence = (): void => undefined
+  const hearing = (): void => {
+    cancelSilence()
+    const silent = (): void => over.reject(new Error(`nothing was heard for ${LONGEST_SILENCE_MS / 1000} s`))
+    cancelSilence = clock.after(LONGEST_SILENCE_MS, silent)
+  }
+  hearing()
+  consumer.on(consumer.events.CRASH, ({ payload }) => over.reject(payload.error))
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     if (leaving.aborted) return
+    hearing()
     membership.joined(payload.memberId, payload.memberAssignment[topic] ?? [])
   })
-  consumer.on(consumer.events.HEARTBEAT, membership.heard)
-  consumer.on(consumer.events.REBALANCING, membership.rebalancing)
+  consumer.on(consumer.events.HEARTBEAT, () => {
+    hearing()
+    membership.heard()
+  })
+  consumer.on(consumer.events.REBALANCING, () => {
+    hearing()
+    membership.rebalancing()
+  })
   const ended = new AbortController()
   const formerId = membership.formerId()
   if (formerId !== null) void takeOut(formerId, { session, clock, groupId }, ended.signal)
   const begun = begin(consumer, topic)
   const leave = async (): Promise<void> => {
     // kafkajs only leaves when it has joined: else the others would wait for a member that is gone.
-    await Promise.race([begun, crashed.promise])
+    await Promise.race([begun, over.promise])
     await consumer.stop()
   }
   try {
-    await within(clock, null, leaving, Promise.race([crashed.promise, begun.then(() => crashed.promise)]))
+    await within(clock, null, leaving, Promise.race([over.promise, begun.then(() => over.promise)]))
   } catch (error) {
     if (!leaving.aborted) throw error
     // What fails here ends with the session, and the group forgets this member when its own time is over.
     await within(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
   } finally {
+    cancelSilence()
     ended.abort()
     session.end()
   }

@@ -58,8 +58,9 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     isConnected(): boolean
     /** Set while a check is due: cancels it. */
     throttleCheckTimeoutId: (() => void) | null
-    /** Ours: cancels the next look at late requests. */
-    cancelLateLook?: () => void
+    /** Ours, set while a look at late requests is due: cancels it. */
+    cancelLateLook?: (() => void) | null
+    push(request: unknown): void
     checkPendingRequests(): void
     scheduleCheckPendingRequests(): void
     scheduleRequestTimeoutCheck(): void

@@ -23,6 +23,7 @@ const LONGEST_MARKERS_PAUSE_MS = 100
 const MARKERS_WAIT_MS = 5_000
 
 const { addPartitionsToTxn } = Broker.prototype
+const { push } = RequestQueue.prototype
 
 /**
  * Repairs faults of kafkajs, for every client of this process; may be called again.
@@ -31,7 +32,9 @@ const { addPartitionsToTxn } = Broker.prototype
  * - The request queue re-arms a timer each millisecond while nothing is pending (2.2–2.8 % of a core; 0.1–0.4 % with
  *   this).
  * - Each connection is looked at ten times a second for requests without an answer, though the shortest limit is seconds;
- *   a process that only stands by has six of them (a third of what it took, measured; once a second with this).
+ *   a process that only stands by has six of them (a third of what it took, measured; once a second with this). Nobody
+ *   looks any more once a connection has ended, though a request may have been given to it in that moment, or to the one
+ *   that came in its place: it waits for ever. Here whoever is on the way is looked after until it has an answer.
  * - Who asks for every topic of the cluster (a new transactional producer does, and the making of topics) gets an error
  *   while any of them, be it somebody else's, has no leader. Here such a partition is led by −1 as Kafka says it.
  * - Who sends to several brokers begins again when the first of them fails, while what goes to the others is still on its
@@ -43,26 +46,35 @@ export function repairKafkaJs(retry: RetryOptions): void {
   Broker.prototype.addPartitionsToTxn = patientAddPartitionsToTxn
   Cluster.prototype.retry = retry
   RequestQueue.prototype.scheduleCheckPendingRequests = checkWhilePending
-  RequestQueue.prototype.scheduleRequestTimeoutCheck = lookForLateRequests
-  RequestQueue.prototype.destroy = stopLooking
+  RequestQueue.prototype.push = pushAndLook
+  RequestQueue.prototype.scheduleRequestTimeoutCheck = () => undefined
+  RequestQueue.prototype.destroy = stopChecking
 }
 
-/** Called when the connection stands, and again by itself as long as it does. */
+function pushAndLook(this: RequestQueue, request: unknown): void {
+  push.call(this, request)
+  lookForLateRequests.call(this)
+}
+
+/** Looks once, and again as long as a request is on its way. */
 function lookForLateRequests(this: RequestQueue): void {
-  this.cancelLateLook?.()
-  this.cancelLateLook = systemClock.after(LATE_LOOK_MS, () => {
+  this.cancelLateLook ??= systemClock.after(LATE_LOOK_MS, () => {
+    this.cancelLateLook = null
     const nowMs = systemClock.now()
     for (const request of [...this.inflight.values()]) {
       if (nowMs - request.sentAt > request.requestTimeout) request.timeoutRequest()
     }
-    if (this.isConnected()) this.scheduleRequestTimeoutCheck()
+    if (this.inflight.size > 0) lookForLateRequests.call(this)
   })
 }
 
-function stopLooking(this: RequestQueue): void {
-  this.cancelLateLook?.()
+/** The connection has ended. */
+function stopChecking(this: RequestQueue): void {
   this.throttleCheckTimeoutId?.()
   this.throttleCheckTimeoutId = null
+  if (this.inflight.size > 0) return
+  this.cancelLateLook?.()
+  this.cancelLateLook = null
 }
 
 function checkWhilePending(this: RequestQueue): void {

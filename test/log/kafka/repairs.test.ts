@@ -11,10 +11,12 @@ const queueOf = (isConnected: () => boolean): RequestQueue =>
     isConnected,
   })
 
-const onItsWay = (queue: RequestQueue, requestTimeout: number) => {
-  const timeoutRequest = vi.fn(() => queue.inflight.delete(1))
-  queue.inflight.set(1, { sentAt: Date.now(), requestTimeout, timeoutRequest })
-  return timeoutRequest
+/** Sends a request that nobody answers. */
+const send = (queue: RequestQueue, requestTimeout: number) => {
+  const reject = vi.fn()
+  const entry = { correlationId: 1, resolve: () => undefined, reject }
+  queue.push({ entry, expectResponse: true, requestTimeout, sendRequest: () => undefined })
+  return reject
 }
 
 describe('requests on their way', () => {
@@ -27,33 +29,48 @@ describe('requests on their way', () => {
   })
 
   test('one without an answer is given up within a second after its time, and not before it', () => {
-    const queue = queueOf(() => true)
-    queue.scheduleRequestTimeoutCheck()
-    const timeoutRequest = onItsWay(queue, 5_000)
+    const reject = send(
+      queueOf(() => true),
+      5_000,
+    )
     vi.advanceTimersByTime(5_000)
-    expect(timeoutRequest).not.toHaveBeenCalled()
+    expect(reject).not.toHaveBeenCalled()
     vi.advanceTimersByTime(1_000)
-    expect(timeoutRequest).toHaveBeenCalledTimes(1)
-  })
-
-  test('they are looked at once a second while the connection stands', () => {
-    const queue = queueOf(() => true)
-    queue.scheduleRequestTimeoutCheck()
-    const looked = vi.spyOn(queue.inflight, 'values')
-    vi.advanceTimersByTime(10_000)
-    expect(looked).toHaveBeenCalledTimes(10)
+    expect(reject).toHaveBeenCalledTimes(1)
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test.each([
-    ['the connection is gone', (queue: RequestQueue) => void queue, false],
-    ['the queue is ended', (queue: RequestQueue) => queue.destroy(), true],
-  ])('no timer is left when %s', (_, end, connected) => {
-    const queue = queueOf(() => connected)
+    ['before', (queue: RequestQueue) => queue.destroy(), () => undefined],
+    ['after', () => undefined, (queue: RequestQueue) => queue.destroy()],
+  ])('one is given up too that was sent and the connection ended %s', (_, before, after) => {
+    const queue = queueOf(() => false)
+    before(queue)
+    const reject = send(queue, 5_000)
+    after(queue)
+    vi.advanceTimersByTime(6_000)
+    expect(reject).toHaveBeenCalledTimes(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('they are looked at once a second, and not when nothing is on its way', () => {
+    const queue = queueOf(() => true)
     queue.scheduleRequestTimeoutCheck()
-    queue.scheduleRequestTimeoutCheck()
-    expect(vi.getTimerCount()).toBe(1)
-    end(queue)
+    expect(vi.getTimerCount()).toBe(0)
+    send(queue, 60_000)
+    const looked = vi.spyOn(queue.inflight, 'values')
+    vi.advanceTimersByTime(10_000)
+    expect(looked).toHaveBeenCalledTimes(10)
+    queue.inflight.clear()
     vi.advanceTimersByTime(1_000)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('no timer is left when the queue is ended and nothing is on its way', () => {
+    const queue = queueOf(() => true)
+    send(queue, 5_000)
+    queue.inflight.clear()
+    queue.destroy()
     expect(vi.getTimerCount()).toBe(0)
   })
 

@@ -1,0 +1,84 @@
+/** A member of a group over a client that goes silent, as kafkajs may. On real brokers: test/integration. */
+import type { Consumer, Kafka } from 'kafkajs'
+import { expect, test } from 'vitest'
+import type { KafkaSession } from '../../../src/log/kafka/client.ts'
+import { beMember, type Membership } from '../../../src/log/kafka/group-member.ts'
+import { createManualClock } from '../../support/manual-clock.ts'
+
+const TOPIC = 't'
+
+/** A client whose consumer joins at once and then says what the test lets it say. */
+function silentClient() {
+  const listeners = new Map<string, (event: unknown) => void>()
+  const say = (event: string, payload: unknown): void => listeners.get(event)?.({ payload })
+  const consumer = {
+    events: { CRASH: 'crash', GROUP_JOIN: 'join', HEARTBEAT: 'beat', REBALANCING: 'rebalancing' },
+    on: (event: string, listener: (event: unknown) => void) => listeners.set(event, listener),
+    connect: async () => undefined,
+    subscribe: async () => undefined,
+    run: async () => say('join', { memberId: 'me', memberAssignment: { [TOPIC]: [0] } }),
+    pause: () => undefined,
+    stop: async () => undefined,
+  } as unknown as Consumer
+  let ended = 0
+  const session = {
+    kafka: { consumer: () => consumer } as unknown as Kafka,
+    end() {
+      ended += 1
+    },
+  } as KafkaSession
+  return { session, say, ended: () => ended }
+}
+
+function member() {
+  const clock = createManualClock()
+  const client = silentClient()
+  const heard: string[] = []
+  const membership: Membership = {
+    assigner: () => ({
+      name: 'a',
+      version: 1,
+      assign: async () => [],
+      protocol: () => ({ name: 'a', metadata: Buffer.alloc(0) }),
+    }),
+    formerId: () => null,
+    joined: (memberId, partitions) => heard.push(`${memberId} holds ${partitions.join()}`),
+    heard: () => heard.push('beat'),
+    rebalancing: () => heard.push('rebalancing'),
+  }
+  const leaving = new AbortController()
+  const place = { openSession: () => client.session, clock, groupId: 'g', topic: TOPIC }
+  const being = beMember(place, membership, leaving.signal)
+  let failure: unknown = null
+  being.catch((error: unknown) => {
+    failure = error
+  })
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  return { clock, client, heard, leaving, being, settled, failure: () => failure }
+}
+
+test('a member that hears nothing any more ends, so that it can begin anew', async () => {
+  const { clock, client, heard, being, settled, failure } = member()
+  await settled()
+  expect(heard).toEqual(['me holds 0'])
+  for (const word of ['beat', 'rebalancing', 'join', 'beat']) {
+    clock.advance(14_999)
+    client.say(word, { memberId: 'me', memberAssignment: {} })
+  }
+  clock.advance(14_999)
+  await settled()
+  expect(failure()).toBe(null)
+  clock.advance(1)
+  await expect(being).rejects.toThrow('nothing was heard for 15 s')
+  expect(client.ended()).toBe(1)
+  expect(clock.nextTimerMs()).toBe(null)
+})
+
+test('who leaves is not watched any more', async () => {
+  const { clock, client, leaving, being, settled } = member()
+  await settled()
+  leaving.abort(new Error('enough'))
+  await being
+  expect(client.ended()).toBe(1)
+  expect(clock.nextTimerMs()).toBe(null)
+})
