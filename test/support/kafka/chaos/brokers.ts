@@ -24,10 +24,10 @@ const away: FaultScript = async (world, chance) => {
   const held = chance.yes(0.5) ? await heldCommit(world, leader) : null
   await Promise.all(world.cluster.nodes.map((node) => node.kill()))
   held?.lift()
-  const asked = world.sandbox.usage().requests
+  const { units } = world.sandbox.usage()
   await wait(AWAY_MS)
-  // One may have been written down before Kafka went.
-  must(world.sandbox.usage().requests <= asked + 1, 'requests were sent while Kafka was away')
+  // One may have been written down before Kafka went. References cost none, and may be asked for at any time.
+  must(world.sandbox.usage().units <= units + 1, 'units were spent while Kafka was away')
   await Promise.all(world.cluster.nodes.map((node) => node.start()))
   await world.flows()
 }
