@@ -3,6 +3,7 @@
  * tries, how many run at once, and the report of each. Refuses the promises of a real endpoint: what fails a few times is
  * given up, and nothing is remembered.
  */
+import type { KeyObject } from 'node:crypto'
 import { type Backoff, backoffMs } from '../core/backoff.ts'
 import { isoMillis } from '../core/dates.ts'
 import { retryAfterMs } from '../core/retry-after.ts'
@@ -45,8 +46,8 @@ export interface ForwardAttempt {
 export interface ForwardOptions {
   url: string
   endpointId: string
-  /** Bytes of the secret. */
-  key: Uint8Array
+  /** Of the secret. */
+  key: KeyObject
   clock: Clock
   chance: Chance
   /** Ends every try and every wait. */

@@ -3,9 +3,10 @@
  * receiver. Owns its flags, the endpoint and secret that it makes up, and what goes to stdout and stderr. Refuses to
  * register anything: when it ends, nothing of it is left.
  */
+import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseFilterQuery } from '../core/filter-query.ts'
-import { secretBytes } from '../core/signature.ts'
+import { signingKey } from '../core/signature.ts'
 import { BridgeError } from '../errors.ts'
 import { newId } from '../registry/ids.ts'
 import { newSecret } from '../webhooks/endpoint-secrets.ts'
@@ -107,8 +108,8 @@ function receiverUrl(text: string | undefined): string {
 }
 
 /** @throws BridgeError `usage` for what is no secret */
-function keyOf(secret: string): Uint8Array {
-  const key = secretBytes(secret)
+function keyOf(secret: string): KeyObject {
+  const key = signingKey(secret)
   if (key !== null) return key
   throw new BridgeError('usage', '--secret is no secret of Standard Webhooks', {
     hint: 'It is whsec_ and the base64 of 24 to 64 bytes; leave it out to get a new one.',

@@ -2,7 +2,8 @@
  * An endpoint of the registry as its deliveries need it. Owns that each of its secrets signs until its time and no longer.
  * Refuses to send anything for one whose secret cannot be read: it is taken for paused, and its place is kept.
  */
-import { secretBytes } from '../core/signature.ts'
+import type { KeyObject } from 'node:crypto'
+import { signingKey } from '../core/signature.ts'
 import { BridgeError, isBridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Endpoint } from '../registry/endpoints.ts'
@@ -42,8 +43,8 @@ export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): 
 
 interface OpenedSecrets {
   fault: BridgeError | null
-  /** Bytes of those that sign at that moment, the newest first. */
-  keysAt(nowMs: number): readonly Uint8Array[]
+  /** Of those that sign at that moment, the newest first. */
+  keysAt(nowMs: number): readonly KeyObject[]
 }
 
 function openedSecrets(found: Endpoint, box: SecretBox, preparedMs: number): OpenedSecrets {
@@ -52,8 +53,8 @@ function openedSecrets(found: Endpoint, box: SecretBox, preparedMs: number): Ope
     Math.min(
       ...found.secrets.map(({ untilMs }) => (untilMs !== null && untilMs > nowMs ? untilMs : Infinity)),
     )
-  const open = (nowMs: number): Uint8Array[] =>
-    signingSecrets(found, box, nowMs).map((text) => secretBytes(text) ?? unusable(found.id))
+  const open = (nowMs: number): KeyObject[] =>
+    signingSecrets(found, box, nowMs).map((text) => signingKey(text) ?? unusable(found.id))
   try {
     let keys = open(preparedMs)
     let endMs = endAfter(preparedMs)

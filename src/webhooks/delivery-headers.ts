@@ -2,6 +2,7 @@
  * The headers of one attempt (contract §7): Standard Webhooks, content type, trace. Owns which there are, and that an
  * endpoint's own never take their place. Refuses to judge an endpoint's headers: whoever made the endpoint did.
  */
+import type { KeyObject } from 'node:crypto'
 import { signatures } from '../core/signature.ts'
 import { VERSION } from '../version.ts'
 
@@ -12,8 +13,8 @@ const SPAN_DIGITS = 16
 export interface Signed {
   webhookId: string
   body: Uint8Array
-  /** Bytes of the secrets that sign, the newest first. */
-  keys: readonly Uint8Array[]
+  /** Of the secrets that sign, the newest first. */
+  keys: readonly KeyObject[]
   /** The endpoint's own. */
   own: Readonly<Record<string, string>>
   nowMs: number

@@ -1,6 +1,7 @@
 /**
  * What goes into and comes out of the machine of an endpoint. Owns the shapes only.
  */
+import type { KeyObject } from 'node:crypto'
 import type { Filter } from '../core/filter.ts'
 import type { Change } from '../log/log.ts'
 import type { DeliveryRow, RetryRow } from './delivery-rows.ts'
@@ -41,8 +42,8 @@ export interface DeliveryEndpoint {
   status: 'active' | 'paused' | 'disabled'
   /** The cursor after which its deliveries begin. */
   start: string
-  /** Bytes of the secrets that sign, the newest first. */
-  keys: readonly Uint8Array[]
+  /** Of the secrets that sign, the newest first. */
+  keys: readonly KeyObject[]
 }
 
 /** What is to be sent now. */

@@ -3,6 +3,7 @@
  * survive crashes and whose last write may be lost, done, or half done. Owns the simulation and its own count of what was
  * received. Everything is drawn from one seed, so a failing run can be run again.
  */
+import { createSecretKey } from 'node:crypto'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { BridgeError } from '../../src/errors.ts'
@@ -61,7 +62,7 @@ export function endpointOf(id: string, changes: Partial<DeliveryEndpoint> = {}):
     order: 'none',
     status: 'active',
     start: encodeCursor({ epoch: EPOCH, sequence: 0, timeMs: 0 }),
-    keys: [Buffer.alloc(32, 7)],
+    keys: [createSecretKey(Buffer.alloc(32, 7))],
     ...changes,
   }
 }

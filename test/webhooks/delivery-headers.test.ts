@@ -1,10 +1,12 @@
+import { createSecretKey } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { seededChance } from '../../src/core/chance.ts'
 import { secretText, webhookId } from '../../src/core/signature.ts'
 import { deliveryHeaders } from '../../src/webhooks/delivery-headers.ts'
 
-const keys = [Buffer.alloc(32, 1), Buffer.alloc(24, 2)]
+const secrets = [Buffer.alloc(32, 1), Buffer.alloc(24, 2)]
+const keys = secrets.map((bytes) => createSecretKey(bytes))
 const body = Buffer.from('{"id":"urn:newsml:example:1"}')
 const id = webhookId('ep_1', 'urn:newsml:example:1')
 const chance = seededChance(1)
@@ -12,7 +14,7 @@ const headersOf = (own: Record<string, string> = {}) =>
   deliveryHeaders({ webhookId: id, body, keys, own, nowMs: Date.now(), chance: () => chance.next() })
 
 test('the official library takes an attempt under each secret', () => {
-  for (const key of keys) {
+  for (const key of secrets) {
     const webhook = new Webhook(secretText(key))
     expect(webhook.verify(body, headersOf())).toEqual({ id: 'urn:newsml:example:1' })
   }
