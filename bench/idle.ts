@@ -3,7 +3,6 @@
  * their own, beside a market without news. Owns what is counted: user and system time of each process, which a busy
  * machine stretches less than anything timed by a clock. Polls of the leader are in it.
  */
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { startSandbox } from '../src/sandbox/sandbox.ts'
@@ -16,16 +15,12 @@ import {
 import { startCluster } from '../test/support/kafka/cluster.ts'
 import { findRuntime } from '../test/support/kafka/find-runtime.ts'
 import type { Figure } from './figures.ts'
+import { cpuSeconds } from './support/process-usage.ts'
 
 const RUNS = 3
 const WATCHED_MS = 60_000
 /** After the start, until the group is at rest and everything that is compiled at first use is compiled. */
 const SETTLE_MS = 20_000
-/** Of `utime` and `stime` in /proc, a second: `getconf CLK_TCK` on every Linux. */
-const TICKS_A_SECOND = 100
-/** In the line of /proc/PID/stat behind the name: user and system time. */
-const USER_TICKS = 11
-const SYSTEM_TICKS = 12
 
 /** Share of a core that each process takes in a minute; throws where no Kafka can be run here. */
 export async function idleFigures(runs: number = RUNS): Promise<Figure[]> {
@@ -74,10 +69,4 @@ async function watch(processes: Record<string, BridgeProcess>, runs: number): Pr
     }
   }
   return figures
-}
-
-function cpuSeconds(pid: number): number {
-  const [, behindName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const fields = behindName.split(' ')
-  return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) / TICKS_A_SECOND
 }

@@ -18,6 +18,7 @@ import { demoFigures, startFigures } from './process.ts'
 import { rebuildFigures } from './rebuild.ts'
 import { machineLine, withBlock } from './support/benchmarks-page.ts'
 import { tailFigures } from './tail.ts'
+import { webhookLines } from './webhooks.ts'
 
 /** The embedded store with 500,000 events in it. */
 async function storeFigures(): Promise<Figure[]> {
@@ -48,6 +49,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   rebuild: async () => lines(await rebuildFigures()),
   idle: async (runs) => lines(await idleFigures(runs)),
   tail: async (runs) => lines(await tailFigures(runs)),
+  webhooks: webhookLines,
 }
 
 const { values: flags, positionals } = parseArgs({

@@ -1,0 +1,21 @@
+/** What a process has used, as Linux tells it under /proc. */
+import { readFileSync } from 'node:fs'
+
+/** Of `utime` and `stime`, a second: `getconf CLK_TCK` on every Linux. */
+const TICKS_A_SECOND = 100
+/** In the line of /proc/PID/stat behind the name: user and system time. */
+const USER_TICKS = 11
+const SYSTEM_TICKS = 12
+
+/** User and system time of all its threads since it began, s. */
+export function cpuSeconds(pid: number): number {
+  const [, behindName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const fields = behindName.split(' ')
+  return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) / TICKS_A_SECOND
+}
+
+/** The most memory that was resident since it began, MB. */
+export function peakMb(pid: number): number {
+  const line = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return Number(line?.[1]) / 1024
+}

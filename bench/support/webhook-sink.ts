@@ -1,0 +1,78 @@
+/**
+ * The receiving end of `npm run bench -- webhooks`, a process of its own: counts what comes and how late it is, as cheaply as
+ * that can be done. The first part of a path says how it answers: `ok` at once, `fail` with 500, `hang` never, `drip` a
+ * byte each second. Owns the counting; the parent asks for it with `report`, which begins a new count.
+ */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { quantile } from '../figures.ts'
+
+/** What came to `ok` since the last report, times in ms; since 1970 where they are moments. */
+export interface SinkReport {
+  received: number
+  /** Of the event that was held first. */
+  firstHeldMs: number
+  lastMs: number
+  /** Of the endpoint that waited longest for its first: from when that event was held. */
+  slowestFirstMs: number
+  /** From held to received, of each delivery; the median, the p99 and the most. */
+  p50: number
+  p99: number
+  most: number
+}
+
+const HELD = /"recordedtime":"([^"]+)"/
+const DRIP_MS = 1000
+
+let delays: number[] = []
+let firsts = new Map<string, number>()
+let firstHeldMs = Number.POSITIVE_INFINITY
+let lastMs = 0
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => answer(request.url ?? '', Buffer.concat(chunks).toString('latin1'), response))
+})
+
+function answer(path: string, body: string, response: ServerResponse): void {
+  const [, manner] = path.split('/')
+  if (manner === 'hang') return
+  if (manner === 'drip') return drip(response)
+  response.statusCode = manner === 'fail' ? 500 : 204
+  response.end()
+  if (manner === 'ok') count(path, Date.parse(HELD.exec(body)?.[1] ?? ''))
+}
+
+function count(path: string, heldMs: number): void {
+  lastMs = systemClock.now()
+  delays.push(lastMs - heldMs)
+  firstHeldMs = Math.min(firstHeldMs, heldMs)
+  if (!firsts.has(path)) firsts.set(path, lastMs - heldMs)
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200)
+  const timer = setInterval(() => response.write('.'), DRIP_MS)
+  response.on('close', () => clearInterval(timer))
+}
+
+function report(): SinkReport {
+  const received = delays.length
+  const shares = received === 0 ? [0, 0, 0] : [0.5, 0.99, 1].map((share) => quantile(delays, share))
+  const [p50 = 0, p99 = 0, most = 0] = shares
+  const slowestFirstMs = Math.max(0, ...firsts.values())
+  const said = { received, firstHeldMs, lastMs, slowestFirstMs, p50, p99, most }
+  delays = []
+  firsts = new Map()
+  firstHeldMs = Number.POSITIVE_INFINITY
+  return said
+}
+
+process.on('message', (word) => {
+  if (word === 'count') process.send?.({ received: delays.length })
+  if (word === 'report') process.send?.(report())
+})
+process.on('disconnect', () => process.exit())
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
