@@ -38,6 +38,8 @@ export function createLocalLanes<V>(
   })
 
   return {
+    // A lane is loaded as soon as it is asked for, or the ownership ends.
+    loadingSinceMs: null,
     async own(work, signal) {
       open()
       const either = AbortSignal.any([signal, closed])

@@ -196,6 +196,11 @@ export interface Lanes<V> {
    * @throws what `work` throws (but for `lane_lost` of a lane that is), when all of `work` has ended and every lane was given up; BridgeError `log_damaged`
    */
   own(work: (lane: Lane<V>) => Promise<void>, signal: AbortSignal): Promise<void>
+  /**
+   * Since when the longest of the lanes that fall to this process could not be loaded, ms since 1970; null where all are,
+   * or none falls to it.
+   */
+  readonly loadingSinceMs: number | null
 }
 
 /** Records that follow one another, and where reading goes on after them. */

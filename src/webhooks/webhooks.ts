@@ -24,7 +24,7 @@ import { createLaneWorker, type LaneWorker } from './lane-worker.ts'
 import type { SecretBox } from './secrets.ts'
 import { createSender } from './sender.ts'
 
-/** A lane that cannot write for so long is stuck: its deliveries have stopped. */
+/** A lane that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. */
 const STUCK_MS = 5000
 /** Between two looks at whether one is. */
 const LOOK_MS = 1000
@@ -73,6 +73,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   /** By lane; those of this process. */
   const workers = new Map<number, LaneWorker>()
   const needed = Promise.withResolvers<void>()
+  const lanes = log.lanes<DeliveryRow>(LANES, LANE_COUNT)
 
   function prepare(found: Endpoint): DeliveryEndpoint {
     const { endpoint, fault } = prepareEndpoint(found, secrets, clock)
@@ -110,7 +111,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     const sender = createSender(options)
     try {
       const work = (lane: Lane<DeliveryRow>): Promise<void> => workOn(lane, sender.attempt, signal)
-      await log.lanes<DeliveryRow>(LANES, LANE_COUNT).own(work, signal)
+      await lanes.own(work, signal)
     } finally {
       await sender.close()
     }
@@ -164,34 +165,36 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     return known[laneOf(id)]?.has(id) !== true
   }
 
-  function stuckLanes(): { lane: number; sinceMs: number }[] {
-    const nowMs = clock.now()
-    return [...workers].flatMap(([lane, { writingSinceMs }]) =>
-      writingSinceMs !== null && nowMs - writingSinceMs >= STUCK_MS
-        ? [{ lane, sinceMs: writingSinceMs }]
-        : [],
-    )
+  function isStuck(sinceMs: number | null): sinceMs is number {
+    return sinceMs !== null && clock.now() - sinceMs >= STUCK_MS
   }
 
-  /** Says which lanes are stuck when the first is, and when none is any more. */
+  /** What is stuck now, for the log; null where nothing is. */
+  function stuck(): { state: 'loading' | 'writing'; waitMs: number; count?: number; lane?: number } | null {
+    const { loadingSinceMs } = lanes
+    if (isStuck(loadingSinceMs)) return { state: 'loading', waitMs: clock.now() - loadingSinceMs }
+    const found = [...workers].filter(([, { writingSinceMs }]) => isStuck(writingSinceMs))
+    const [first] = found
+    if (first === undefined) return null
+    const [lane, { writingSinceMs }] = first
+    return { state: 'writing', waitMs: clock.now() - (writingSinceMs ?? 0), count: found.length, lane }
+  }
+
+  /** Says what is stuck when something begins to be, and when nothing is any more. */
   async function watch(signal: AbortSignal): Promise<void> {
-    let isStuck = false
+    let before: ReturnType<typeof stuck> = null
     while (!signal.aborted) {
       await sleep(clock, LOOK_MS, signal)
-      const stuck = stuckLanes()
-      const [first] = stuck
-      if (first !== undefined && !isStuck) {
-        const { lane, sinceMs } = first
-        logger.error('webhook.lanes_stuck', { lane, count: stuck.length, waitMs: clock.now() - sinceMs })
-      }
-      if (first === undefined && isStuck) logger.info('webhook.lanes_well')
-      isStuck = first !== undefined
+      const now = stuck()
+      if (now !== null && before?.state !== now.state) logger.error('webhook.lanes_stuck', now)
+      if (now === null && before !== null) logger.info('webhook.lanes_well')
+      before = now
     }
   }
 
   return {
     workerOf: (endpointId) => workers.get(laneOf(endpointId)) ?? null,
-    isWell: () => stuckLanes().length === 0,
+    isWell: () => stuck() === null,
     measure() {
       account.measure([...workers.values()].map((worker) => worker.figures()))
       const counts = new Map<string, number>()

@@ -94,7 +94,8 @@ export async function playKafkaWorld(
   return playChaos(await kafkaOf(version), chaosCase, look)
 }
 
-async function kafkaOf(version: string): Promise<KafkaRuntime> {
+/** What starts brokers of that release. @throws Error with what is missing */
+export async function kafkaOf(version: string): Promise<KafkaRuntime> {
   const found = await findRuntime({ ...process.env, KAFKA_VERSION: version })
   if ('missing' in found) throw new Error(found.missing)
   return found.runtime

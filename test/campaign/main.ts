@@ -4,6 +4,7 @@
  * `--scenario morning --fault reset,drip --seed 7` plays one world of the third part alone, and `--lines` shows what the
  * poller logged in it. `--kafka 4,3.9` plays the fault scripts of Kafka on those releases instead, `--script` one world of
  * them, and `--lines` shows what the bridges of broken worlds logged; `--weeks 10000` plays weeks of spending.
+ * `--webhooks 100` kills bridges that deliver webhooks so often, with `--kafka 4` on that release; `--seed` is the first.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -17,6 +18,7 @@ import { casesOf } from '../support/world-cases.ts'
 import { burst } from '../support/world-upstream.ts'
 import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
+import { webhookKillRuns } from './webhook-kills.ts'
 import { weekRuns } from './weeks.ts'
 import { playAll } from './worlds.ts'
 
@@ -115,10 +117,20 @@ const { values } = parseArgs({
     'worlds-only': { type: 'boolean', default: false },
     /** So many weeks of spending alone, and nothing else. */
     weeks: { type: 'string' },
+    /** So many kills of bridges that deliver webhooks, and nothing else. */
+    webhooks: { type: 'string' },
   },
 })
 const print = (result: unknown): void => void process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-if (values.script !== undefined) {
+if (values.webhooks !== undefined) {
+  const report = await webhookKillRuns(Number(values.webhooks), {
+    version: values.kafka ?? null,
+    firstSeed: Number(values.seed),
+    tell: (run) => void process.stderr.write(`${JSON.stringify(run)}\n`),
+  })
+  print({ node: process.version, ...report })
+  process.exitCode = report.failed.length > 0 ? 1 : 0
+} else if (values.script !== undefined) {
   const chaosCase = { scripts: values.script.split(','), seed: Number(values.seed) }
   const look = (lines: string): void => void (values.lines && process.stderr.write(lines))
   const played = await playKafkaWorld(values.kafka ?? '4', chaosCase, look)

@@ -124,6 +124,7 @@ describe('the role', () => {
     const log: Log = {
       ...memory,
       lanes: (name, count) => ({
+        loadingSinceMs: null,
         own: (work, signal) =>
           memory.lanes<never>(name, count).own(
             (lane) =>

@@ -46,20 +46,26 @@ interface Ownership<V> {
   work(lane: Lane<V>): Promise<void>
   /** Aborts when nothing more is taken. */
   stopping: AbortSignal
+  /** Since when lanes that the group gives are not loaded, ms since 1970, by their tending. */
+  loading: Map<symbol, number>
 }
 
 /** The lanes of that topic. */
 export function createKafkaLanes<V>(parts: LaneParts, place: LanePlace): Lanes<V> {
   const { open, closed, ready } = parts
   const turns = createTurns()
+  const loading = new Map<symbol, number>()
   return {
+    get loadingSinceMs() {
+      return loading.size === 0 ? null : Math.min(...loading.values())
+    },
     async own(work, signal) {
       open()
       const either = AbortSignal.any([signal, closed])
       const leave = await turns()
       try {
         await ready(either)
-        await ownUntil(parts, place, work, either)
+        await ownUntil({ parts, place, work, loading }, either)
       } catch (error) {
         if (!either.aborted || error !== either.reason) throw error
       } finally {
@@ -70,9 +76,7 @@ export function createKafkaLanes<V>(parts: LaneParts, place: LanePlace): Lanes<V
 }
 
 async function ownUntil<V>(
-  parts: LaneParts,
-  place: LanePlace,
-  work: (lane: Lane<V>) => Promise<void>,
+  { parts, place, work, loading }: Pick<Ownership<V>, 'parts' | 'place' | 'work' | 'loading'>,
   stopped: AbortSignal,
 ): Promise<void> {
   const failed = new AbortController()
@@ -80,7 +84,7 @@ async function ownUntil<V>(
   const over = new AbortController()
   const reader = createLaneReader(parts, place.topic)
   const writer = createLaneWriter(parts, place.topic, over.signal)
-  const ownership = { parts, place, reader, writer, work, stopping }
+  const ownership = { parts, place, reader, writer, work, stopping, loading }
   /** Lanes that the group gives, each with what takes it away and the end of its work. */
   const given = new Map<number, { lose(reason: string): void; ended: Promise<void> }>()
   const faults: unknown[] = []
@@ -139,19 +143,27 @@ async function ownUntil<V>(
 
 /** Takes the lane and has it worked on, again and again, until `away` aborts or nothing more is taken. */
 async function tend<V>(ownership: Ownership<V>, lane: number, away: AbortSignal): Promise<void> {
-  const { parts, stopping } = ownership
+  const { parts, stopping, loading } = ownership
+  const { clock } = parts
   const ended = AbortSignal.any([away, stopping])
-  while (!ended.aborted) {
-    await tendOnce(ownership, lane, away)
-    await sleep(parts.clock, TAKE_AGAIN_MS, ended)
+  const tending = Symbol(`lane ${lane}`)
+  try {
+    while (!ended.aborted) {
+      loading.set(tending, loading.get(tending) ?? clock.now())
+      await tendOnce(ownership, lane, away, () => loading.delete(tending))
+      await sleep(clock, TAKE_AGAIN_MS, ended)
+    }
+  } finally {
+    loading.delete(tending)
   }
 }
 
-/** Takes the lane once; resolves when it is lost, or was worked on and nothing more is taken. */
+/** Takes the lane once, and tells when it is loaded; resolves when it is lost, or was worked on and nothing more is taken. */
 async function tendOnce<V>(
   { parts, place, reader, writer, work, stopping }: Ownership<V>,
   lane: number,
   away: AbortSignal,
+  onLoaded: () => void,
 ): Promise<void> {
   const { clock, logger } = parts
   const hold: LaneHold<V> = takeLane(lane, {
@@ -164,7 +176,9 @@ async function tendOnce<V>(
   away.addEventListener('abort', lose, { once: true })
   reader.add(lane, hold)
   try {
-    await work(await within(clock, null, stopping, hold.owned))
+    const owned = await within(clock, null, stopping, hold.owned)
+    onLoaded()
+    await work(owned)
     await within(clock, null, stopping, aborted(hold.lost))
   } catch (error) {
     const isEnd = error === stopping.reason || (isBridgeError(error, 'lane_lost') && hold.lost.aborted)
