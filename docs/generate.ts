@@ -28,6 +28,7 @@ import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
 import { VERSION } from '../src/version.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
+import { attemptRoutes } from '../src/webhooks/attempt-routes.ts'
 import { createCommands } from '../src/webhooks/commands/commands.ts'
 import { endpointRoutes } from '../src/webhooks/endpoint-routes.ts'
 import { replayRoute } from '../src/webhooks/replay-route.ts'
@@ -199,6 +200,7 @@ export function documentedRoutes(): AnyRoute[] {
     filterTestRoute(reader),
     ...endpointRoutes(hooks),
     replayRoute({ ...hooks, commands, findEvents }),
+    ...attemptRoutes({ ...hooks, index: { attempts: () => [], deliveries: () => [] } }),
     rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     status,

@@ -2,6 +2,7 @@
  * The composition root: builds what the chosen roles need, in order, and lets go of it in the opposite order. The only
  * file that knows everything. Refuses to decide anything about disclosures.
  */
+import { join } from 'node:path'
 import { copiedItemRoutes } from './api/copied-items.ts'
 import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
@@ -45,6 +46,10 @@ import type { Settings } from './settings/settings.ts'
 import { createStatus, createUpstreamStatus } from './status.ts'
 import { VERSION } from './version.ts'
 import { addressRules } from './webhooks/address/rules.ts'
+import { ATTEMPTS_FILE, createAttemptIndex } from './webhooks/attempt-index.ts'
+import { createAttemptJournal } from './webhooks/attempt-journal.ts'
+import { ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS, type AttemptPage } from './webhooks/attempt-record.ts'
+import { attemptRoutes } from './webhooks/attempt-routes.ts'
 import { createCommandRunner } from './webhooks/commands/command-runner.ts'
 import { createCommands } from './webhooks/commands/commands.ts'
 import { endpointRoutes } from './webhooks/endpoint-routes.ts'
@@ -180,6 +185,9 @@ async function buildApp(
   if (readsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
   const secrets = createSecretBox({ key: settings.secretKey ?? '', oldKey: settings.oldSecretKey })
   const rules = addressRules(settings.webhooks)
+  const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
+  const attemptJournal = createAttemptJournal({ journal: attempts, clock, chance, metrics, logger })
+  stack.push('the journal of attempts', attemptJournal.close)
   const webhooks = settings.roles.includes('webhooks')
     ? createWebhooks({
         log,
@@ -189,6 +197,7 @@ async function buildApp(
         rules,
         proxyUrl: settings.webhooks.proxy,
         drainTimeoutMs: settings.drainTimeoutMs,
+        onAttempted: attemptJournal.add,
         clock,
         chance,
         metrics,
@@ -229,6 +238,11 @@ async function buildApp(
         logger,
       }),
     )
+    const path = join(settings.dataDir, ATTEMPTS_FILE)
+    const index = createAttemptIndex({ path, journal: attempts, endpoints, clock, chance, logger })
+    stack.push('the index of attempts', index.close)
+    roles.push({ name: 'attempts', run: (signal) => index.run(signal) })
+    routes.push(...attemptRoutes({ endpoints, index, reader }))
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
     const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()

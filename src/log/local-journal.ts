@@ -10,8 +10,8 @@ import { recordTexts } from './stored-rows.ts'
 import { storedValue } from './stored-value.ts'
 import { createWakeup } from './wakeup.ts'
 
-/** Records handed to a reader at once. */
-const BATCH = 500
+/** Handed to a reader at once: some milliseconds of reading JSON. */
+export const JOURNAL_BATCH: JournalBound = { records: 500, characters: 256 * 1024 }
 
 /** A record as JSON text and which of its journal it is, from 1 on without ever beginning anew. */
 export interface JournalRow {
@@ -19,12 +19,21 @@ export interface JournalRow {
   text: string
 }
 
+/** How much is read at once. */
+export interface JournalBound {
+  records: number
+  /** After which no further record is read. */
+  characters: number
+}
+
 /** Where the records of one journal lie. */
 export interface JournalStore {
   /** Rejects with BridgeError `log_unavailable`, `log_damaged`. */
   append(texts: readonly string[]): Promise<void>
-  /** Records after that one, in order, at most `limit`. */
-  read(after: number, limit: number): JournalRow[]
+  /** The number of the last record there ever was; 0 before the first. */
+  last(): number
+  /** Records after that one, in order, within the bound. */
+  read(after: number, bound: JournalBound): JournalRow[]
 }
 
 /** The journal in that store. `open` throws once the log is closed, which `closed` tells. */
@@ -44,9 +53,10 @@ export function createLocalJournal<V>(
     async *read(after, signal) {
       open()
       const ended = AbortSignal.any([signal, closed])
-      let id = positionOf(after)
+      const asked = positionOf(after)
+      let id = asked > store.last() ? 0 : asked
       while (!ended.aborted) {
-        const rows = store.read(id, BATCH)
+        const rows = store.read(id, JOURNAL_BATCH)
         const last = rows.at(-1)
         if (last === undefined) {
           await wakeup.wait(ended)

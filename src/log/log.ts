@@ -220,7 +220,8 @@ export interface Journal<V> {
   append(records: readonly V[]): Promise<void>
   /**
    * Every record after the position that is still kept (null: from the oldest on), then every new one, until the signal
-   * aborts or the log is closed. Records may outlive their time by as much as a tenth of it.
+   * aborts or the log is closed. Of a position beyond its end, because it was begun anew, it reads from the oldest on.
+   * Records may outlive their time by as much as a tenth of it. A batch is some milliseconds of work to read.
    * @throws BridgeError `log_damaged` when a record cannot be read, or the position is none of a journal
    */
   read(after: string | null, signal: AbortSignal): AsyncIterable<JournalBatch<V>>

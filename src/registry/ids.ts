@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** What has ids, by the prefix of its ids. */
-export type IdPrefix = 'tok' | 'ep' | 'rp'
+export type IdPrefix = 'tok' | 'ep' | 'rp' | 'att'
 
 const CHANCE_BYTES = 6
 /** Digits of a time in base 36: enough until the year 5188. */
@@ -13,8 +13,12 @@ const TIME_DIGITS = 9
 
 /** A new id. */
 export function newId(prefix: IdPrefix, nowMs: number): string {
-  const time = nowMs.toString(36).padStart(TIME_DIGITS, '0')
-  return `${prefix}_${time}${randomBytes(CHANCE_BYTES).toString('hex')}`
+  return timedId(prefix, nowMs, randomBytes(CHANCE_BYTES).toString('hex'))
+}
+
+/** The id of what has none of its own: `digits`, twelve, take the place of chance. */
+export function timedId(prefix: IdPrefix, atMs: number, digits: string): string {
+  return `${prefix}_${atMs.toString(36).padStart(TIME_DIGITS, '0')}${digits}`
 }
 
 /** Whether a text has the form of such an id. */

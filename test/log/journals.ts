@@ -58,6 +58,19 @@ export function describeJournals(name: string, open: OpenLog): void {
       }
     })
 
+    it('is handed over in batches that are read in little time, however much there is', async () => {
+      const records = Array.from({ length: 40 }, (_, n) => `${n} ${'x'.repeat(50_000)}`)
+      await journal.append(records)
+      const found = await journalled(journal, null, records.length)
+      expect(found.records).toEqual(records)
+      for (const batch of found.batches) expect(batch.records.length).toBeLessThanOrEqual(6)
+    })
+
+    it('is read from its oldest record on where the position is beyond its end', async () => {
+      await journal.append([1, 2, 3])
+      expect((await journalled(journal, '1000', 3)).records).toEqual([1, 2, 3])
+    })
+
     it('holds large records, and refuses one that is too large with nothing appended', async () => {
       const large = 'x'.repeat(LARGEST_ROW_BYTES - 2)
       await journal.append([large, large, large])

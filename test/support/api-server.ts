@@ -9,12 +9,15 @@ import { createApp } from '../../src/http/app.ts'
 import { type Authenticate, adminAuthenticate, eitherAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import type { Log } from '../../src/log/log.ts'
+import type { Journal, Log } from '../../src/log/log.ts'
 import { createMemoryLog } from '../../src/log/memory/log.ts'
 import { createMetrics, type Metrics } from '../../src/obs/metrics.ts'
 import { createEndpoints, type Endpoints } from '../../src/registry/endpoints.ts'
 import { createTokens, type Tokens } from '../../src/registry/tokens.ts'
 import { addressRules } from '../../src/webhooks/address/rules.ts'
+import { createAttemptIndex } from '../../src/webhooks/attempt-index.ts'
+import { ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS, type AttemptPage } from '../../src/webhooks/attempt-record.ts'
+import { attemptRoutes } from '../../src/webhooks/attempt-routes.ts'
 import { type Commands, createCommands } from '../../src/webhooks/commands/commands.ts'
 import { endpointRoutes } from '../../src/webhooks/endpoint-routes.ts'
 import { replayRoute } from '../../src/webhooks/replay-route.ts'
@@ -42,6 +45,8 @@ export interface ApiServer {
   endpoints: Endpoints
   /** Over the same log. */
   commands: Commands
+  /** The journal of that log, which the index of attempts follows. */
+  attempts: Journal<AttemptPage>
   secrets: SecretBox
   /** What the log of tokens and endpoints holds. */
   log: Log
@@ -84,11 +89,15 @@ export async function startApi(
   const commands = createCommands({ log, clock, logger })
   const secrets = createSecretBox({ key: SECRET_KEY, oldKey: OLD_SECRET_KEY })
   const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
+  const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
+  const chance = (): number => 0.5
+  const index = createAttemptIndex({ path: ':memory:', journal: attempts, endpoints, clock, chance, logger })
   const ended = new AbortController()
   const running = Promise.all([
     options.tokens === undefined ? tokens.run(ended.signal) : null,
     options.endpoints === undefined ? endpoints.run(ended.signal) : null,
     commands.run(ended.signal),
+    index.run(ended.signal),
   ])
   await until(() => options.tokens !== undefined || tokens.isLoaded)
   await until(() => options.endpoints !== undefined || endpoints.isLoaded)
@@ -118,6 +127,7 @@ export async function startApi(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
       replayRoute({ endpoints, commands, reader, findEvents, clock, logger }),
+      ...attemptRoutes({ endpoints, index, reader }),
       ...feed.routes,
     ],
     authenticate,
@@ -145,6 +155,7 @@ export async function startApi(
     tokens,
     endpoints,
     commands,
+    attempts,
     secrets,
     log,
     listener,
@@ -156,6 +167,7 @@ export async function startApi(
       await listener.close(0)
       ended.abort()
       await running
+      index.close()
       await log.close()
       store.archive.close()
     },

@@ -3,13 +3,15 @@
  * index records: whoever reads them does.
  */
 
-import { positionOf } from '../local-journal.ts'
+import { yieldTurn } from '../../lifecycle/clock.ts'
+import { JOURNAL_BATCH, positionOf } from '../local-journal.ts'
 import type { Journal } from '../log.ts'
 import { recordTexts } from '../stored-rows.ts'
 import { storedValue } from '../stored-value.ts'
 import type { ReaderParts } from './connection.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
+import type { KafkaRecord } from './partition-protocol.ts'
 import { readPartition } from './partition-reader.ts'
 import { createPlainWriter } from './plain-writer.ts'
 
@@ -52,12 +54,33 @@ export function createKafkaJournal<V>(parts: JournalParts, topic: string): Journ
         throw error
       }
       for await (const { records, nextOffset } of readPartition(parts, topic, from, ended)) {
-        if (records.length === 0) continue
-        const values = records.map(({ offset, value }) =>
-          storedValue<V>(`offset ${offset} of ${topic}`, String(value)),
-        )
-        yield { records: values, position: String(nextOffset) }
+        for (const part of batchesOf(records)) {
+          if (ended.aborted) return
+          const last = part.at(-1)
+          const values = part.map(({ offset, value }) =>
+            storedValue<V>(`offset ${offset} of ${topic}`, String(value)),
+          )
+          const next = last === records.at(-1) ? nextOffset : Number(last?.offset) + 1
+          yield { records: values, position: String(next) }
+          await yieldTurn()
+        }
       }
     },
   }
+}
+
+/** The records of one fetch, which may be megabytes, as they are handed to a reader at once. */
+function batchesOf(records: readonly KafkaRecord[]): KafkaRecord[][] {
+  const batches: KafkaRecord[][] = []
+  let bytes = 0
+  for (const record of records) {
+    const batch = batches.at(-1)
+    const isFull = bytes >= JOURNAL_BATCH.characters || batch?.length === JOURNAL_BATCH.records
+    if (batch === undefined || isFull) {
+      batches.push([record])
+      bytes = 0
+    } else batch.push(record)
+    bytes += record.value?.length ?? 0
+  }
+  return batches
 }

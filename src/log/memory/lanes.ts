@@ -32,9 +32,18 @@ export function createMemoryJournalStore(clock: Clock, retentionMs: number): Jou
       for (const text of texts) rows.push({ id: ++lastId, text, atMs: clock.now() })
       drop()
     },
-    read(after, limit) {
+    last: () => lastId,
+    read(after, { records, characters }) {
       drop()
-      return rows.filter(({ id }) => id > after).slice(0, limit)
+      const found: JournalRow[] = []
+      let length = 0
+      for (const row of rows) {
+        if (found.length === records || length >= characters) break
+        if (row.id <= after) continue
+        found.push(row)
+        length += row.text.length
+      }
+      return found
     },
   }
 }

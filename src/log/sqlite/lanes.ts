@@ -65,13 +65,24 @@ export function createSqliteJournalStore(
         db.prepare('INSERT OR REPLACE INTO journal_ends(name, last) VALUES (?, ?)').run(name, last)
         forget(db, name, oldestMs(), FORGOTTEN_PER_RECORD * texts.length)
       }),
+    last: () =>
+      db.prepare<{ last: number }>('SELECT last FROM journal_ends WHERE name = ?').get(name)?.last ?? 0,
     // What nobody has appended after is not forgotten yet, and not shown either.
-    read: (after, limit) =>
-      db
+    read(after, { records, characters }) {
+      const rows = db
         .prepare<JournalRow>(
           'SELECT id, value AS text FROM journals WHERE name = ? AND id > ? AND at_ms >= ? ORDER BY id LIMIT ?',
         )
-        .all(name, after, oldestMs(), limit),
+        .iterate(name, after, oldestMs(), records)
+      const found: JournalRow[] = []
+      let length = 0
+      for (const row of rows) {
+        found.push(row)
+        length += row.text.length
+        if (length >= characters) break
+      }
+      return found
+    },
   }
 }
 
