@@ -29,9 +29,8 @@ import { docOf, settingNames } from '../src/settings/schema.ts'
 import { VERSION } from '../src/version.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
 import { attemptRoutes } from '../src/webhooks/attempt-routes.ts'
-import { createCommands } from '../src/webhooks/commands/commands.ts'
 import { endpointRoutes } from '../src/webhooks/endpoint-routes.ts'
-import { replayRoute } from '../src/webhooks/replay-route.ts'
+import { createRecovery } from '../src/webhooks/recovery.ts'
 import { rewrapRoute } from '../src/webhooks/rewrap-route.ts'
 import type { SecretBox } from '../src/webhooks/secrets.ts'
 import { withSnippets } from './snippets.ts'
@@ -191,16 +190,24 @@ export function documentedRoutes(): AnyRoute[] {
   const endpoints = createEndpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
   const hooks = { endpoints, reader, rules, secrets: noSecrets, clock: systemClock, logger }
-  const commands = createCommands({ log: createMemoryLog(), clock: systemClock, logger })
-  const findEvents = () => new Map<string, number>()
+  const recovery = createRecovery({
+    ...hooks,
+    log: createMemoryLog(),
+    findEvents: () => new Map(),
+    attempt: () => Promise.reject(new Error('the docs send nothing')),
+    onTested: () => undefined,
+    onAttempted: () => undefined,
+    chance: () => 0,
+    metrics: createMetrics({ version: VERSION }),
+  })
   archive.close()
   return [
     pull,
     ...feed.routes,
     filterTestRoute(reader),
     ...endpointRoutes(hooks),
-    replayRoute({ ...hooks, commands, findEvents }),
     ...attemptRoutes({ ...hooks, index: { attempts: () => [], deliveries: () => [] } }),
+    ...recovery.routes,
     rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     status,

@@ -50,12 +50,12 @@ import { ATTEMPTS_FILE, createAttemptIndex } from './webhooks/attempt-index.ts'
 import { createAttemptJournal } from './webhooks/attempt-journal.ts'
 import { ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS, type AttemptPage } from './webhooks/attempt-record.ts'
 import { attemptRoutes } from './webhooks/attempt-routes.ts'
-import { createCommandRunner } from './webhooks/commands/command-runner.ts'
-import { createCommands } from './webhooks/commands/commands.ts'
+import { createDeliveryAccount } from './webhooks/delivery-account.ts'
 import { endpointRoutes } from './webhooks/endpoint-routes.ts'
-import { replayRoute } from './webhooks/replay-route.ts'
+import { createRecovery } from './webhooks/recovery.ts'
 import { rewrapRoute } from './webhooks/rewrap-route.ts'
 import { createSecretBox } from './webhooks/secrets.ts'
+import { createSender } from './webhooks/sender.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
 
 /** Where the upstream API stands. */
@@ -188,6 +188,29 @@ async function buildApp(
   const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
   const attemptJournal = createAttemptJournal({ journal: attempts, clock, chance, metrics, logger })
   stack.push('the journal of attempts', attemptJournal.close)
+  const account = createDeliveryAccount({ clock, metrics, logger })
+  const sender = createSender({ rules, proxyUrl: settings.webhooks.proxy, clock })
+  stack.push('connections of tests and notices', sender.close)
+  const recovery = createRecovery({
+    log,
+    reader,
+    findEvents: (ids) => sequencesOf(archive, ids, reader.latest),
+    endpoints,
+    secrets,
+    attempt: sender.attempt,
+    onTested: attemptJournal.add,
+    onAttempted(attempted) {
+      account.attempted(attempted)
+      attemptJournal.add(attempted)
+    },
+    clock,
+    chance,
+    metrics,
+    logger,
+  })
+  if (readsEndpoints) {
+    roles.push({ name: 'webhook commands', run: (signal) => recovery.commands.run(signal) })
+  }
   const webhooks = settings.roles.includes('webhooks')
     ? createWebhooks({
         log,
@@ -198,17 +221,15 @@ async function buildApp(
         proxyUrl: settings.webhooks.proxy,
         drainTimeoutMs: settings.drainTimeoutMs,
         onAttempted: attemptJournal.add,
+        disable: recovery.disable,
         clock,
         chance,
         metrics,
         logger,
       })
     : null
-  const commands = createCommands({ log, clock, logger })
-  if (readsEndpoints) roles.push({ name: 'webhook commands', run: (signal) => commands.run(signal) })
   if (webhooks !== null) {
-    const { workerOf } = webhooks
-    const runner = createCommandRunner({ commands, endpoints, workerOf, reader, clock, logger })
+    const runner = recovery.runner(webhooks.workerOf)
     roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
     roles.push({ name: 'webhook recovery', run: (signal) => runner.run(signal) })
   }
@@ -229,14 +250,7 @@ async function buildApp(
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
-      replayRoute({
-        endpoints,
-        commands,
-        reader,
-        findEvents: (ids) => sequencesOf(archive, ids, reader.latest),
-        clock,
-        logger,
-      }),
+      ...recovery.routes,
     )
     const path = join(settings.dataDir, ATTEMPTS_FILE)
     const index = createAttemptIndex({ path, journal: attempts, endpoints, clock, chance, logger })

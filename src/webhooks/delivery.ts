@@ -17,12 +17,16 @@ export type Attempt = (
   signal: AbortSignal,
 ) => Promise<AttemptReport>
 
-/** What deliveries need of the process. */
-export interface DeliveryMeans {
-  events: DeliveryEvents
+/** What sending needs of the process. */
+export interface PostMeans {
   attempt: Attempt
   clock: Clock
   chance: Chance
+}
+
+/** What deliveries need of it. */
+export interface DeliveryMeans extends PostMeans {
+  events: DeliveryEvents
 }
 
 /** How a try went. `later`: this node's copy lacks the event. `dropped`: the log no longer keeps it. */
@@ -55,16 +59,26 @@ export async function tryDelivery(
   // The log was begun afresh, and another event has this sequence now: the worker is about to see that.
   if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
   const { body } = found.event
-  const id = webhookId(endpoint.id, delivery.eventId)
+  const sent = await postEvent(endpoint, { eventId: delivery.eventId, body }, means, signal)
+  const { end } = sent.report
+  return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, ...sent }
+}
+
+/** Signs a body and sends it once, whatever the status of the endpoint. Rejects as its keys do. */
+export async function postEvent(
+  endpoint: DeliveryEndpoint,
+  { eventId, body }: { eventId: string; body: Uint8Array },
+  { attempt, clock, chance }: PostMeans,
+  signal: AbortSignal,
+): Promise<{ report: AttemptReport; webhookId: string }> {
+  const id = webhookId(endpoint.id, eventId)
   const headers = deliveryHeaders({
     webhookId: id,
     body,
     keys: endpoint.keys,
     own: endpoint.headers,
-    nowMs: means.clock.now(),
-    chance: means.chance,
+    nowMs: clock.now(),
+    chance,
   })
-  const report = await means.attempt(endpoint, { headers, body }, signal)
-  const { end } = report
-  return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId: id }
+  return { report: await attempt(endpoint, { headers, body }, signal), webhookId: id }
 }

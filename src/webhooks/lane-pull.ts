@@ -9,7 +9,7 @@ import { type Clock, sleep } from '../lifecycle/clock.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
 import type { EndpointMachine } from './endpoint-machine.ts'
 import type { DeliveryEndpoint } from './endpoint-state.ts'
-import { wantsGaps } from './gap-wish.ts'
+import { wantsGaps } from './kind-wish.ts'
 
 /** Endpoints that are at most so many events behind begin in the shared pull. */
 const NEAR = 2000

@@ -4,7 +4,7 @@
 import type { Reader } from '../archive/reader.ts'
 import type { Filter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import { wantsGaps } from './gap-wish.ts'
+import { wantsGaps } from './kind-wish.ts'
 
 const PAGE = 500
 /** Time of one page, so that no count holds up who else reads. */

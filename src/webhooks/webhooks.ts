@@ -18,7 +18,7 @@ import { createDeliveryAccount, type DeliveryMetrics } from './delivery-account.
 import { prepareEndpoint } from './delivery-endpoint.ts'
 import { createDeliveryEvents } from './delivery-events.ts'
 import type { DeliveryRow } from './delivery-rows.ts'
-import type { DeliveryEndpoint } from './endpoint-state.ts'
+import type { DeliveryEndpoint, DisableReason } from './endpoint-state.ts'
 import { LANE_COUNT, LANES, laneOf } from './lane-of.ts'
 import { createLaneWorker, type LaneWorker } from './lane-worker.ts'
 import type { SecretBox } from './secrets.ts'
@@ -44,6 +44,8 @@ export interface WebhooksOptions {
   proxyUrl: string | null
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
+  /** Disables an endpoint for good. May throw `log_unavailable`: it is asked again. */
+  disable: (endpointId: string, reason: DisableReason) => Promise<void>
   /** Told of every attempt that had an end. */
   onAttempted?: (attempted: Attempted) => void
   clock: Clock
@@ -127,7 +129,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       reader,
       events,
       attempt,
-      disable: (id, reason) => endpoints.disable(id, reason),
+      disable: options.disable,
       onAttempted(attempted) {
         account.attempted(attempted)
         options.onAttempted?.(attempted)

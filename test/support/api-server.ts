@@ -18,14 +18,25 @@ import { addressRules } from '../../src/webhooks/address/rules.ts'
 import { createAttemptIndex } from '../../src/webhooks/attempt-index.ts'
 import { ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS, type AttemptPage } from '../../src/webhooks/attempt-record.ts'
 import { attemptRoutes } from '../../src/webhooks/attempt-routes.ts'
-import { type Commands, createCommands } from '../../src/webhooks/commands/commands.ts'
+import type { Attempt, Attempted } from '../../src/webhooks/delivery.ts'
 import { endpointRoutes } from '../../src/webhooks/endpoint-routes.ts'
-import { replayRoute } from '../../src/webhooks/replay-route.ts'
+import { createRecovery, type Recovery } from '../../src/webhooks/recovery.ts'
 import { rewrapRoute } from '../../src/webhooks/rewrap-route.ts'
 import { createSecretBox, type SecretBox } from '../../src/webhooks/secrets.ts'
 import { type KeptLine, keepingLogger } from './keeping-logger.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { createStore, type Store } from './store.ts'
+
+/** An attempt that the receiver took. */
+const taken: Attempt = async () => ({
+  end: { kind: 'answered', status: 204, retryAfter: null },
+  phase: 'body',
+  startedMs: 0,
+  durationMs: 1,
+  phasesMs: {},
+  response: null,
+  detail: null,
+})
 
 export const TOKEN = 'token of this test'
 const SECRET_KEY = 'the present key of this test, long enough'
@@ -44,9 +55,11 @@ export interface ApiServer {
   /** Over the same log. */
   endpoints: Endpoints
   /** Over the same log. */
-  commands: Commands
   /** The journal of that log, which the index of attempts follows. */
   attempts: Journal<AttemptPage>
+  recovery: Recovery
+  /** Tests, and attempts to deliver notices. */
+  attempted: Attempted[]
   secrets: SecretBox
   /** What the log of tokens and endpoints holds. */
   log: Log
@@ -75,6 +88,8 @@ export async function startApi(
     endpoints?: Endpoints
     /** What webhooks may reach; public hosts where it is left out. */
     allowNets?: string[]
+    /** How tests and notices are sent; every endpoint takes them where it is left out. */
+    attempt?: Attempt
   } = {},
 ): Promise<ApiServer> {
   const { count = 0, first = 1, maxClients = 100, corsOrigins = [], ...limits } = options
@@ -86,23 +101,36 @@ export async function startApi(
   const log = createMemoryLog()
   const tokens = options.tokens ?? createTokens({ log, clock, logger })
   const endpoints = options.endpoints ?? createEndpoints({ log, clock, logger })
-  const commands = createCommands({ log, clock, logger })
   const secrets = createSecretBox({ key: SECRET_KEY, oldKey: OLD_SECRET_KEY })
   const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
   const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
   const chance = (): number => 0.5
   const index = createAttemptIndex({ path: ':memory:', journal: attempts, endpoints, clock, chance, logger })
+  const attempted: Attempted[] = []
+  const recovery = createRecovery({
+    log,
+    reader,
+    findEvents: (ids) => sequencesOf(store.archive, ids, reader.latest),
+    endpoints,
+    secrets,
+    attempt: options.attempt ?? taken,
+    onTested: (one) => attempted.push(one),
+    onAttempted: (one) => attempted.push(one),
+    clock,
+    chance: () => 0.5,
+    metrics,
+    logger,
+  })
   const ended = new AbortController()
   const running = Promise.all([
     options.tokens === undefined ? tokens.run(ended.signal) : null,
     options.endpoints === undefined ? endpoints.run(ended.signal) : null,
-    commands.run(ended.signal),
     index.run(ended.signal),
+    recovery.commands.run(ended.signal),
   ])
   await until(() => options.tokens !== undefined || tokens.isLoaded)
   await until(() => options.endpoints !== undefined || endpoints.isLoaded)
-  await until(() => commands.isLoaded)
-  const findEvents = (ids: readonly string[]) => sequencesOf(store.archive, ids, reader.latest)
+  await until(() => recovery.commands.isLoaded)
   const authenticate =
     options.authenticate ?? eitherAuthenticate(adminAuthenticate(TOKEN), tokens.authenticate)
   const stopping = new AbortController()
@@ -126,8 +154,8 @@ export async function startApi(
       ...tokenRoutes({ tokens, clock, logger }),
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
-      replayRoute({ endpoints, commands, reader, findEvents, clock, logger }),
       ...attemptRoutes({ endpoints, index, reader }),
+      ...recovery.routes,
       ...feed.routes,
     ],
     authenticate,
@@ -154,8 +182,9 @@ export async function startApi(
     lines,
     tokens,
     endpoints,
-    commands,
     attempts,
+    recovery,
+    attempted,
     secrets,
     log,
     listener,

@@ -9,7 +9,7 @@ import { matches } from '../../src/core/filter.ts'
 import { webhookId } from '../../src/core/signature.ts'
 import { deadKey, positionKey, retryKey } from '../../src/webhooks/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../src/webhooks/endpoint-state.ts'
-import { wantsGaps } from '../../src/webhooks/gap-wish.ts'
+import { wantsGaps } from '../../src/webhooks/kind-wish.ts'
 import { answer, endpointOf, hangs, healthy, type Mood, type Seen, WebhookWorld } from './webhook-world.ts'
 
 const SECOND_MS = 1000

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../src/core/cursor.ts'
-import { createCommandRunner } from '../../src/webhooks/commands/command-runner.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
 import { ask, tokenOf } from '../support/ask.ts'
-import { keepingLogger } from '../support/keeping-logger.ts'
 import { EPOCH, eventAt } from '../support/store.ts'
 
 const SCOPES = ['webhooks:read', 'webhooks:write', 'webhooks:replay']
@@ -19,8 +17,8 @@ async function replaying(parts: { count?: number; first?: number } = {}) {
   return { api, token, id, replay }
 }
 
-function asked({ commands }: ApiServer, endpointId: string) {
-  return commands.of(endpointId).map(({ command }) => command)
+function asked({ recovery }: ApiServer, endpointId: string) {
+  return recovery.commands.of(endpointId).map(({ command }) => command)
 }
 
 describe('POST /v1/webhooks/{id}/replay', () => {
@@ -82,15 +80,12 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const stop = new AbortController()
-    const { logger } = keepingLogger()
     const worker = {
       replay: async () => false,
       replays: () => null,
       countDead: (_: string, { after, until }: { after: number; until: number }) => (until - after) / 2,
     }
-    const { commands, endpoints, clock } = api
-    const parts = { commands, endpoints, workerOf: () => worker, reader: { epoch: null }, clock, logger }
-    const running = createCommandRunner(parts).run(stop.signal)
+    const running = api.recovery.runner(() => worker).run(stop.signal)
     const dead = await replay({ since: BEFORE_ALL, dead: true })
     expect([dead.status, dead.body.count]).toEqual([202, 50])
     expect(asked(api, id)).toMatchObject([{ only: 'dead', after: 0, until: 100 }])

@@ -43,6 +43,7 @@ async function startRole(log: Log, clock: Clock) {
     rules: addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] }),
     proxyUrl: null,
     drainTimeoutMs: 5000,
+    disable: endpoints.disable,
     clock,
     chance: () => 0.5,
     metrics,

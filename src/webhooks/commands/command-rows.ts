@@ -2,6 +2,7 @@
  * What is asked of the process that works on an endpoint, as rows of the log's table `webhook-commands`. Owns their forms and
  * reading them back. Refuses to know who carries them out.
  */
+import type { DisableReason } from '../endpoint-state.ts'
 
 /** The table of the log that holds them. */
 export const COMMANDS_TABLE = 'webhook-commands'
@@ -32,8 +33,30 @@ export interface CountedCommand {
   atMs: number
 }
 
+/** Disable the endpoint, and tell the tenant's others that want to know. */
+export interface DisableCommand {
+  kind: 'disable'
+  reason: DisableReason
+  /** Of the endpoint when this was decided: whoever changed it since knows better. */
+  version: string
+  atMs: number
+}
+
+/** Send an event of the bridge's own to the endpoint. */
+export interface NoticeCommand {
+  kind: 'notice'
+  eventId: string
+  /** The body, as it is sent. */
+  json: string
+  /** Tries made. */
+  tries: number
+  /** When the next is due. */
+  dueMs: number
+  atMs: number
+}
+
 /** One of them. Times are ms since 1970: when it was asked for. */
-export type Command = ReplayCommand | CountCommand | CountedCommand
+export type Command = ReplayCommand | CountCommand | CountedCommand | DisableCommand | NoticeCommand
 
 /** A command with what its key says. */
 export interface KeyedCommand<C extends Command = Command> {
@@ -62,11 +85,23 @@ type Fields = Readonly<Record<string, unknown>>
 function commandIn(fields: Fields): Command | null {
   const { kind, epoch, after, until, only, count, atMs } = fields
   if (!isCount(atMs)) return null
+  if (kind === 'disable') return disableIn(fields, atMs)
+  if (kind === 'notice') return noticeIn(fields, atMs)
   if (kind === 'counted') return isCount(count) ? { kind, count, atMs } : null
   if (!isCount(after) || !isCount(until)) return null
   if (kind === 'count') return { kind, after, until, atMs }
   if (kind !== 'replay' || typeof epoch !== 'string') return null
   return isOnly(only) ? { kind, epoch, after, until, only, atMs } : null
+}
+
+function disableIn({ reason, version }: Fields, atMs: number): DisableCommand | null {
+  if ((reason !== 'gone' && reason !== 'failing') || typeof version !== 'string') return null
+  return { kind: 'disable', reason, version, atMs }
+}
+
+function noticeIn({ eventId, json, tries, dueMs }: Fields, atMs: number): NoticeCommand | null {
+  if (typeof eventId !== 'string' || typeof json !== 'string') return null
+  return isCount(tries) && isCount(dueMs) ? { kind: 'notice', eventId, json, tries, dueMs, atMs } : null
 }
 
 function isOnly(value: unknown): value is ReplayCommand['only'] {

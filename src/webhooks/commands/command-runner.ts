@@ -11,6 +11,7 @@ import type { Endpoints } from '../../registry/endpoints.ts'
 import type { LaneWorker } from '../lane-worker.ts'
 import type { CountCommand, KeyedCommand, ReplayCommand } from './command-rows.ts'
 import { ANSWER_MS, type Commands } from './commands.ts'
+import type { Notices } from './notices.ts'
 
 /** Between two looks at commands that could not be carried out: nobody works on the endpoint yet, or others come first. */
 const LOOK_MS = 500
@@ -27,6 +28,7 @@ export interface CommandRunnerOptions {
   endpoints: Pick<Endpoints, 'isLoaded' | 'get'>
   /** Who works on the endpoint in this process; null: nobody does. */
   workerOf: (endpointId: string) => ReplayWorker | null
+  notices: Pick<Notices, 'tell' | 'isOpen' | 'send'>
   reader: Pick<Reader, 'epoch'>
   clock: Clock
   logger: Logger
@@ -39,8 +41,8 @@ export interface CommandRunner {
 
 /** The runner of this process. */
 export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
-  const { commands, endpoints, workerOf, reader, clock, logger } = options
-  /** Keys of what is being carried out. */
+  const { commands, endpoints, workerOf, notices, reader, clock, logger } = options
+  /** What is being carried out. */
   const busy = new Set<string>()
   /** Replays that were begun here and whose command could not be taken away yet. */
   const begun = new Set<string>()
@@ -76,24 +78,44 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     begun.delete(key)
   }
 
-  /** Who may go on now; null: it waits. */
-  const workOn = (keyed: KeyedCommand): Promise<void> | null => {
+  /** Nothing but time is wanting. */
+  const isLater = ({ endpointId, command }: KeyedCommand): boolean =>
+    command.kind === 'notice' && command.dueMs > clock.now() && notices.isOpen(endpointId)
+
+  /** Time to the next look; null: when something changes. */
+  const nextLookMs = (): number | null => {
+    let nextMs: number | null = null
+    for (const keyed of commands.all()) {
+      const { command } = keyed
+      const ownMs = command.kind === 'notice' && isLater(keyed) ? command.dueMs - clock.now() : LOOK_MS
+      nextMs = Math.min(nextMs ?? ownMs, ownMs)
+    }
+    return nextMs
+  }
+
+  /** What may be done now; null: it waits. */
+  const workOn = (keyed: KeyedCommand, signal: AbortSignal): Promise<void> | null => {
     const { key, endpointId, id, command } = keyed
     if (isStale(keyed)) return commands.remove(key)
     const worker = workerOf(endpointId)
     if (worker === null || command.kind === 'counted') return null
     if (command.kind === 'count') return answer(keyed, command)
+    if (command.kind === 'disable') return notices.tell(keyed, command)
+    if (command.kind === 'notice') {
+      return isLater(keyed) || !notices.isOpen(endpointId) ? null : notices.send(keyed, command, signal)
+    }
     const open = worker.replays(endpointId)
     if (open === null) return null
     return begun.has(key) || open.length === 0 || open.includes(id) ? begin(keyed, command) : null
   }
 
-  const look = (attend: (work: Promise<void>) => void): void => {
+  const look = (attend: (work: Promise<void>) => void, signal: AbortSignal): void => {
     for (const keyed of commands.all()) {
       const { command, endpointId, key } = keyed
-      // The replays of an endpoint go one after the other.
-      const lock = command.kind === 'replay' ? endpointId : key
-      const work = busy.has(lock) ? null : workOn(keyed)
+      // The replays of an endpoint go one after the other, and so do its notices.
+      const inTurn = command.kind === 'replay' || command.kind === 'notice'
+      const lock = inTurn ? `${endpointId} ${command.kind}` : key
+      const work = busy.has(lock) ? null : workOn(keyed, signal)
       if (work === null) continue
       busy.add(lock)
       attend(
@@ -107,24 +129,34 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     }
   }
 
+  /** Until something changes, or it is time to look again. */
+  const untilNext = async (signal: AbortSignal): Promise<void> => {
+    const enough = new AbortController()
+    const either = AbortSignal.any([signal, enough.signal])
+    const waitMs = nextLookMs()
+    const later = waitMs === null ? [] : [sleep(clock, waitMs, either)]
+    await Promise.race([commands.changed(either), ...later])
+    enough.abort()
+  }
+
   return {
     async run(signal) {
-      const failed = Promise.withResolvers<never>()
-      failed.promise.catch(() => undefined)
+      const failed = new AbortController()
+      const either = AbortSignal.any([signal, failed.signal])
       const flying = new Set<Promise<void>>()
       const attend = (work: Promise<void>): void => {
         flying.add(work)
-        work.then(() => flying.delete(work), failed.reject)
+        work.then(
+          () => flying.delete(work),
+          (error: unknown) => failed.abort(error),
+        )
       }
-      while (!signal.aborted) {
-        look(attend)
-        const enough = new AbortController()
-        const either = AbortSignal.any([signal, enough.signal])
-        const later = commands.all().length === 0 ? [] : [sleep(clock, LOOK_MS, either)]
-        await Promise.race([commands.changed(either), ...later, failed.promise])
-        enough.abort()
+      while (!either.aborted) {
+        look(attend, either)
+        await untilNext(either)
       }
-      await Promise.race([Promise.allSettled(flying), failed.promise])
+      await Promise.allSettled(flying)
+      failed.signal.throwIfAborted()
     },
   }
 }

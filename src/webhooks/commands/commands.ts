@@ -7,6 +7,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
 import { followTable } from '../../log/follow-table.ts'
 import type { Change, Log } from '../../log/log.ts'
+import { createWakeup } from '../../log/wakeup.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { createAwaitedChanges } from '../../registry/awaited-changes.ts'
 import {
@@ -52,7 +53,7 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
   const stopped = new AbortController()
   const awaited = createAwaitedChanges(stopped.signal)
   let isLoaded = false
-  let change = Promise.withResolvers<void>()
+  const wakeup = createWakeup()
 
   const apply = ({ key, value }: Change<unknown>): void => {
     const read = readCommand(key, value)
@@ -64,27 +65,18 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
     if (own.size === 0) byEndpoint.delete(endpointId)
     else byEndpoint.set(endpointId, own)
     awaited.seen(key)
-    change.resolve()
-    change = Promise.withResolvers()
+    wakeup.wake()
   }
   const remove = (key: string): Promise<void> => awaited.write(key, () => table.delete(key))
   const put: Commands['put'] = (endpointId, id, command) => {
     const key = commandKey(endpointId, id)
     return awaited.write(key, () => table.put(key, command))
   }
-  const changed = async (signal: AbortSignal): Promise<void> => {
-    if (signal.aborted) return
-    const over = Promise.withResolvers<void>()
-    const onAbort = (): void => over.resolve()
-    signal.addEventListener('abort', onAbort, { once: true })
-    await Promise.race([change.promise, over.promise])
-    signal.removeEventListener('abort', onAbort)
-  }
   const answerTo = async (key: string, endpointId: string, signal: AbortSignal): Promise<number | null> => {
     while (!signal.aborted) {
       const command = byEndpoint.get(endpointId)?.get(key)?.command
       if (command?.kind === 'counted') return command.count
-      await changed(signal)
+      await wakeup.wait(signal)
     }
     return null
   }
@@ -112,7 +104,7 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
       })
       return answer
     },
-    changed,
+    changed: (signal) => wakeup.wait(signal),
     async run(signal) {
       signal.addEventListener('abort', () => stopped.abort(), { once: true })
       const onLoaded = (): void => {

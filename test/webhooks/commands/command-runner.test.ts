@@ -1,42 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Log } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log/memory/log.ts'
 import type { Command, ReplayCommand } from '../../../src/webhooks/commands/command-rows.ts'
 import { createCommandRunner } from '../../../src/webhooks/commands/command-runner.ts'
 import { createCommands } from '../../../src/webhooks/commands/commands.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { mortalLog } from '../../support/mortal-log.ts'
 import { EPOCH } from '../../support/scripted-reader.ts'
 import { endpointOf, WebhookWorld } from '../../support/webhook-world.ts'
 
 const HOUR_MS = 3_600_000
 const EVENTS = 40
-
-/** A log whose writes last some milliseconds, and are never heard of again once the process is dead. */
-function mortal(log: Log, world: WebhookWorld, life: AbortSignal): Log {
-  const wait = async (): Promise<void> => {
-    await new Promise<void>((resolve) => void world.clock.after(3, resolve))
-    if (life.aborted) await new Promise(() => undefined)
-  }
-  return {
-    ...log,
-    table<V>(name: string) {
-      const table = log.table<V>(name)
-      return {
-        load: () => table.load(),
-        changes: (signal: AbortSignal) => table.changes(signal),
-        async put(key: string, value: V) {
-          await wait()
-          await table.put(key, value)
-        },
-        async delete(key: string) {
-          await wait()
-          await table.delete(key)
-        },
-      }
-    },
-  }
-}
 
 /** A world whose worker gets commands, in a process that can be killed. */
 async function commandedWorld(seed = 1) {
@@ -49,12 +23,13 @@ async function commandedWorld(seed = 1) {
   const start = (): void => {
     life = new AbortController()
     const parts = { clock: world.clock, logger: logger.logger }
-    const commands = createCommands({ log: mortal(log, world, life.signal), ...parts })
+    const commands = createCommands({ log: mortalLog(log, world.clock, life.signal), ...parts })
     void commands.run(life.signal)
     const runner = createCommandRunner({
       commands,
       endpoints: { isLoaded: true, get: (id) => (world.endpoints.has(id) ? ({ id } as never) : null) },
       workerOf: () => world.worker,
+      notices: { tell: async () => undefined, isOpen: () => false, send: async () => undefined },
       reader: world.log.reader,
       ...parts,
     })
