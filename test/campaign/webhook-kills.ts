@@ -59,6 +59,8 @@ export interface WebhookKillRun extends WebhookVerdict {
   seed: number
   kills: number
   events: number
+  /** Of Kafka: how many lanes each process had at the end. */
+  lanes: number[]
   seconds: number
 }
 
@@ -118,12 +120,13 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
       before = count
     }
     const verdict = judgeWebhooks(owed, receiver.receipts, kills)
+    const lanes = kafka === null ? [] : bridges.map(lanesOf)
     for (const bridge of bridges) {
       const code = await bridge.stop()
       if (code !== 0) verdict.broken.push(`a bridge ended with ${code}: ${bridge.stderr().slice(-2000)}`)
     }
     const seconds = Math.round((performance.now() - beganMs) / 1000)
-    return { seed, kills, events: owed[0]?.owed.length ?? 0, seconds, ...verdict }
+    return { seed, kills, events: owed[0]?.owed.length ?? 0, lanes, seconds, ...verdict }
   } finally {
     for (const bridge of bridges) await bridge.stop('SIGKILL')
     await sandbox.close()
@@ -147,6 +150,12 @@ async function makeEndpoints(base: string, url: (receiver: string) => string): P
 /** Gaps go to those who name them alone. */
 function owedTo(events: readonly ApiEvent[]): ApiEvent[] {
   return events.filter(({ type }) => !type.startsWith('bridge.'))
+}
+
+/** How many lanes the group gave the process last, as it logs. */
+function lanesOf(bridge: BridgeProcess): number {
+  const said = [...bridge.stderr().matchAll(/"count":(\d+).*"event":"lanes.assigned"/g)]
+  return Number(said.at(-1)?.[1] ?? 0)
 }
 
 function sleepMs(ms: number): Promise<void> {
