@@ -128,4 +128,28 @@ describe('writes in groups', () => {
     await backwards
     db.close()
   })
+
+  it('write each by itself where one of a transaction fails, so that none is refused for another', async () => {
+    const clock = createManualClock()
+    const db = openDatabase({ path: ':memory:', durable: false })
+    db.exec('CREATE TABLE words(word TEXT PRIMARY KEY)')
+    const commits = createGroupCommit(db, clock)
+    const put = (word: string): Promise<void> =>
+      commits.run(() => db.prepare('INSERT INTO words(word) VALUES (?)').run(word))
+    const writes = Promise.allSettled(['a', 'b', 'a', 'c'].map(put))
+    clock.advance(0)
+    expect((await writes).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(
+      db
+        .prepare<{ word: string }>('SELECT word FROM words')
+        .all()
+        .map(({ word }) => word),
+    ).toEqual(['a', 'b', 'c'])
+    db.close()
+  })
 })

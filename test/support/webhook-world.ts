@@ -86,6 +86,8 @@ export class WebhookWorld {
   readonly rows = new Map<string, DeliveryRow>()
   readonly seen: Seen[] = []
   readonly attempted: Attempted[] = []
+  /** Told too of every attempt that had an end. */
+  onAttempted: ((attempted: Attempted) => void) | null = null
   readonly disabled: { id: string; reason: string }[] = []
   readonly log: ScriptedReader
   readonly endpoints = new Map<string, DeliveryEndpoint>()
@@ -136,7 +138,10 @@ export class WebhookWorld {
         this.disabled.push({ id, reason })
         this.change(id, { status: 'disabled' })
       },
-      onAttempted: (attempted) => this.attempted.push(attempted),
+      onAttempted: (attempted) => {
+        this.attempted.push(attempted)
+        this.onAttempted?.(attempted)
+      },
       drainMs: 20_000,
       clock: this.clock,
       chance: () => this.chance.next(),

@@ -8,7 +8,7 @@ import { attemptedOf } from '../support/attempted.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { metric } from '../support/metric.ts'
-import { answer } from '../support/webhook-world.ts'
+import { answer, endpointOf, WebhookWorld } from '../support/webhook-world.ts'
 
 const MINUTE_MS = 60_000
 const refused = new BridgeError('log_unavailable', 'the disk is full')
@@ -161,4 +161,45 @@ describe('the journal of attempts', () => {
       expect(await dropped()).toBe(600)
     }
   })
+})
+
+test('a journal that refuses, hangs or is full changes no attempt and no row of any delivery', async () => {
+  /** What receivers saw and what was kept over three hours of an endpoint that fails for a while. */
+  const play = async (append: Journal<AttemptPage>['append'], bounds = queueBounds) => {
+    const fails = ({ nowMs }: { nowMs: number }) => ({
+      end: answer(nowMs % 7_200_000 < 3_600_000 ? 500 : 204),
+      afterMs: 10,
+    })
+    const world = new WebhookWorld({
+      seed: 3,
+      endpoints: [endpointOf('one'), endpointOf('two')],
+      moods: { one: fails },
+    })
+    const { logger } = keepingLogger()
+    const metrics = createMetrics({ version: '0' })
+    const port: Journal<AttemptPage> = { append, read: () => Promise.reject() as never }
+    const journal = createAttemptJournal({
+      journal: port,
+      clock: world.clock,
+      chance: () => 0.5,
+      metrics,
+      logger,
+      bounds,
+    })
+    world.onAttempted = journal.add
+    for (let count = 0; count < 40; count++) {
+      world.log.add({})
+      await world.run(270_000)
+    }
+    await world.stop()
+    expect(world.seen.length).toBeGreaterThan(90)
+    return JSON.stringify([world.seen, [...world.rows].sort()])
+  }
+  const well = await play(async () => undefined)
+  expect(await play(() => Promise.reject(refused))).toBe(well)
+  expect(await play(() => new Promise(() => undefined))).toBe(well)
+  expect(await play(() => Promise.reject(new BridgeError('failed', 'the log is closed')))).toBe(well)
+  expect(await play(async () => undefined, { attempts: 0, bytes: 0 } as unknown as typeof queueBounds)).toBe(
+    well,
+  )
 })

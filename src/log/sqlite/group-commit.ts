@@ -11,8 +11,9 @@ const APART_MS = 10
 /** A queue of writes. */
 export interface GroupCommit {
   /**
-   * Runs `write` in the next transaction, after those that came before it, and resolves when it is durable. When any write
-   * of a transaction throws, or the disk refuses it, nothing of the transaction is written and all of its callers hear why.
+   * Runs `write` in the next transaction, after those that came before it, and resolves when it is durable. A transaction
+   * of several that fails is undone, and each of its writes is run once more by itself: a caller hears of no fault but that
+   * of its own write, so that a large one which finds no room takes no small one with it.
    */
   run(write: () => void): Promise<void>
   /** Writes everything that waits, now. Callable twice. */
@@ -31,6 +32,19 @@ export function createGroupCommit(db: Database, clock: Clock): GroupCommit {
   let lastMs = Number.NEGATIVE_INFINITY
   let cancel: (() => void) | null = null
 
+  const runTogether = (group: readonly Waiting[]): void =>
+    db.transaction(() => {
+      for (const { write } of group) write()
+    })
+  const runAlone = (one: Waiting): void => {
+    try {
+      runTogether([one])
+    } catch (error) {
+      one.reject(error)
+      return
+    }
+    one.resolve()
+  }
   const flush = (): void => {
     cancel?.()
     cancel = null
@@ -39,11 +53,11 @@ export function createGroupCommit(db: Database, clock: Clock): GroupCommit {
     if (group.length === 0) return
     lastMs = clock.now()
     try {
-      db.transaction(() => {
-        for (const { write } of group) write()
-      })
+      runTogether(group)
     } catch (error) {
-      for (const { reject } of group) reject(error)
+      const [first, ...others] = group
+      if (others.length === 0) first?.reject(error)
+      else for (const one of group) runAlone(one)
       return
     }
     for (const { resolve } of group) resolve()
