@@ -68,6 +68,12 @@ export function refusalOf(status: number, body: string, target: Target, words: R
           : `${cursorFlag} ${problem.oldest} begins with the oldest event kept; what lies before it is gone.`,
       )
     }
+    case 429:
+      return refuse(
+        'failed',
+        problem.detail || `${target.url} has too much to do`,
+        'Try again in some seconds.',
+      )
     default:
       return refuse(
         'failed',

@@ -7,10 +7,11 @@ import { BridgeError } from '../errors.ts'
 import { asksForHelp, readFlags, readFlagsAndWords } from './arguments.ts'
 import { askerFlags, askerOf, chosenVerb, entriesOf } from './asker.ts'
 import type { CommandContext } from './context.ts'
+import { ENDPOINTS_PATH, endpointWords, type Fields, fieldsOf, readOne, textOf } from './endpoint-asker.ts'
 import { endpointBody, endpointFlags } from './endpoint-flags.ts'
 import { FILTER_HELP } from './filter-flags.ts'
-import type { RefusalWords } from './refusal.ts'
 import { harmless } from './terminal.ts'
+import { replayEvents, testEndpoint } from './webhook-recovery.ts'
 
 const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/webhooks.md)
 
@@ -21,6 +22,8 @@ const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/webho
   bridge webhooks enable ID    makes it active again, from where it stopped
   bridge webhooks disable ID   nothing is sent to it until it is enabled
   bridge webhooks delete ID    ends it, and what waits for it
+  bridge webhooks test ID      sends one test event, and says what came of it
+  bridge webhooks replay ID    sends events once more: its id on stdout
   bridge webhooks rewrap       puts secrets under BRIDGE_SECRET_KEY that lie under the old key
 
 For add, what to send; fields and values of docs/filters.md, lists comma-separated or repeated:
@@ -33,25 +36,20 @@ and how:
   --order issuer        the events of one issuer one after the other
   --since CURSOR|TIME   where to begin; default: now
 
+For replay, one of the first three:
+  --after CURSOR        what follows it
+  --since TIME          from that time on
+  --ids ID,ID           these disclosures alone
+  --until CURSOR|TIME   up to there; default: now
+  --dead                only deliveries that were given up
+  --dry-run             counts, and begins nothing
+
 For all:
   --json                the answer as JSON on stdout, one endpoint a line
   --url URL             address of the bridge; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
   --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
 
   bridge webhooks add https://hooks.example/in --symbols VOD,BP. --types published,gap > desk.secret`
-
-const PATH = '/v1/webhooks'
-
-const words: RefusalWords = {
-  help: 'bridge webhooks --help lists the flags, docs/webhooks.md what an endpoint may be.',
-  missing: {
-    message: 'does not have it',
-    hint: 'bridge webhooks list shows the ids; the bridge must have the role api in BRIDGE_ROLES.',
-  },
-  cursorFlag: '--since',
-}
-
-type Fields = Readonly<Record<string, unknown>>
 
 const verbs = {
   add,
@@ -61,6 +59,8 @@ const verbs = {
   enable: (args: string[], context: CommandContext) => set('enable', args, context),
   disable: (args: string[], context: CommandContext) => set('disable', args, context),
   delete: remove,
+  test: testEndpoint,
+  replay: replayEvents,
   rewrap,
 } as const
 
@@ -79,7 +79,7 @@ async function add(args: string[], context: CommandContext): Promise<void> {
     'URL',
   ])
   const body = { url: given[0], ...endpointBody(values) }
-  const answer = await askerOf(values, words, context)({ method: 'POST', path: PATH, body })
+  const answer = await askerOf(values, endpointWords, context)({ method: 'POST', path: ENDPOINTS_PATH, body })
   const made = fieldsOf(answer)
   context.stdout(values.json === true ? JSON.stringify(answer) : textOf(made.secret))
   context.stderr(`made ${textOf(made.id)} of the tenant ${textOf(made.tenant)} for ${textOf(made.url)}`)
@@ -89,7 +89,7 @@ async function add(args: string[], context: CommandContext): Promise<void> {
 async function list(args: string[], context: CommandContext): Promise<void> {
   const flags = readFlags('webhooks', args, askerFlags)
   let count = 0
-  for await (const endpoint of entriesOf(askerOf(flags, words, context), PATH, context)) {
+  for await (const endpoint of entriesOf(askerOf(flags, endpointWords, context), ENDPOINTS_PATH, context)) {
     context.stdout(flags.json === true ? JSON.stringify(endpoint) : lineOf(fieldsOf(endpoint)))
     count += 1
   }
@@ -133,11 +133,11 @@ async function remove(args: string[], context: CommandContext): Promise<void> {
 /** One request does a part; it is asked again until nothing is left. */
 async function rewrap(args: string[], context: CommandContext): Promise<void> {
   const flags = readFlags('webhooks', args, askerFlags)
-  const ask = askerOf(flags, words, context)
+  const ask = askerOf(flags, endpointWords, context)
   let count = 0
   let part: { rewrapped: number; left: number; unreadable: string[] }
   do {
-    part = partOf(await ask({ method: 'POST', path: `${PATH}/rewrap` }))
+    part = partOf(await ask({ method: 'POST', path: `${ENDPOINTS_PATH}/rewrap` }))
     count += part.rewrapped
   } while (part.left > 0 && part.rewrapped > 0 && !context.signal.aborted)
   const { left, unreadable } = part
@@ -154,14 +154,6 @@ async function rewrap(args: string[], context: CommandContext): Promise<void> {
   })
 }
 
-/** The flags and the ID of a verb that is about one endpoint. */
-function readOne(args: string[], context: CommandContext) {
-  const { values, words: given } = readFlagsAndWords('webhooks', args, askerFlags, ['ID'])
-  const [id = ''] = given
-  const ask = askerOf(values, words, context)
-  return { id, json: values.json === true, path: `${PATH}/${encodeURIComponent(id)}`, ask }
-}
-
 function partOf(answer: unknown): { rewrapped: number; left: number; unreadable: string[] } {
   const { rewrapped, left, unreadable } = fieldsOf(answer)
   return {
@@ -175,13 +167,4 @@ function lineOf({ id, tenant, status, disabledReason, url, description }: Fields
   const state = disabledReason === null ? textOf(status) : `${textOf(status)} (${textOf(disabledReason)})`
   const parts = [textOf(id), textOf(tenant).padEnd(12), state.padEnd(8), textOf(url)]
   return (description === null ? parts : [...parts, textOf(description)]).join('  ')
-}
-
-function fieldsOf(value: unknown): Fields {
-  return (value ?? {}) as Fields
-}
-
-/** A member of an answer, safe to print: text as it is, anything else as JSON. */
-function textOf(value: unknown): string {
-  return harmless(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }
