@@ -56,12 +56,21 @@ export function askerOf(
   return (question) => askBridge({ ...question, target, words }, context)
 }
 
-/** Every entry of a list, page by page; ends early where nobody waits for more. */
-export async function* entriesOf(ask: Ask, path: string, context: CommandContext): AsyncGenerator<unknown> {
+/**
+ * Every entry of a list, page by page; ends early where nobody waits for more. `path` may have a query. `most`: how many are
+ * wanted at most.
+ */
+export async function* entriesOf(
+  ask: Ask,
+  path: string,
+  context: CommandContext,
+  most = PAGE,
+): AsyncGenerator<unknown> {
+  const start = `${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(PAGE, most)}`
   let next: unknown = null
   do {
     const after: string = typeof next === 'string' ? `&after=${encodeURIComponent(next)}` : ''
-    const page = (await ask({ method: 'GET', path: `${path}?limit=${PAGE}${after}` })) as {
+    const page = (await ask({ method: 'GET', path: `${start}${after}` })) as {
       data?: unknown
       next?: unknown
     } | null

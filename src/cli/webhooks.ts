@@ -11,6 +11,7 @@ import { ENDPOINTS_PATH, endpointWords, type Fields, fieldsOf, readOne, textOf }
 import { endpointBody, endpointFlags } from './endpoint-flags.ts'
 import { FILTER_HELP } from './filter-flags.ts'
 import { harmless } from './terminal.ts'
+import { listAttempts, listDeliveries, WEBHOOK_LISTS_HELP } from './webhook-lists.ts'
 import { replayEvents, testEndpoint } from './webhook-recovery.ts'
 
 const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/webhooks.md)
@@ -18,6 +19,8 @@ const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/webho
   bridge webhooks add URL      makes one: its secret on stdout, this once
   bridge webhooks list         those of your tenant; with BRIDGE_ADMIN_TOKEN those of all
   bridge webhooks show ID      one, member by member
+  bridge webhooks attempts ID  what was tried in the last week, the newest first
+  bridge webhooks deliveries ID  how each delivery of it stands
   bridge webhooks rotate ID    gives it a new secret, on stdout; the old one signs beside it for a day
   bridge webhooks enable ID    makes it active again, from where it stopped
   bridge webhooks disable ID   nothing is sent to it until it is enabled
@@ -44,8 +47,10 @@ For replay, one of the first three:
   --dead                only deliveries that were given up
   --dry-run             counts, and begins nothing
 
+${WEBHOOK_LISTS_HELP}
+
 For all:
-  --json                the answer as JSON on stdout, one endpoint a line
+  --json                the answer as JSON on stdout, one entry of a list a line
   --url URL             address of the bridge; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
   --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
 
@@ -55,6 +60,8 @@ const verbs = {
   add,
   list,
   show,
+  attempts: listAttempts,
+  deliveries: listDeliveries,
   rotate,
   enable: (args: string[], context: CommandContext) => set('enable', args, context),
   disable: (args: string[], context: CommandContext) => set('disable', args, context),

@@ -98,7 +98,10 @@ describe('bridge webhooks add', () => {
     [['add', URL, '--header', 'a: 1', '--header', 'a: 2'], /each name once/],
     [['add', URL, '--header', 'host: x'], /headers.host is not yours/],
     [['ad'], /mean "add"/],
-    [[], /which one: add, list, show, rotate, enable, disable, delete, test, replay, rewrap/],
+    [
+      [],
+      /which one: add, list, show, attempts, deliveries, rotate, enable, disable, delete, test, replay, rewrap/,
+    ],
   ])('refuses %j', async (args, message) => {
     await using api = await startApi()
     const { stdout, failure } = await run(api, args)
