@@ -60,7 +60,10 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       const response = await fetch(`${bridge.ready.ops}/readyz`)
       expect([response.status, await response.json()]).toEqual([
         503,
-        { ready: false, checks: { log: false, copy: 0, tokens: false, endpoints: false, running: true } },
+        {
+          ready: false,
+          checks: { log: false, copy: 0, tokens: false, endpoints: false, webhooks: true, running: true },
+        },
       ])
       expect(sandbox.usage().requests).toBe(0)
       refusal.lift()
