@@ -52,6 +52,8 @@ export interface WebhookKills {
   kafka: { brokers: readonly string[]; prefix: string } | null
   /** Processes on Kafka; one of them is killed at a time. */
   nodes: 1 | 2
+  /** `BRIDGE_ROLES` of the second process; all where it is left out. */
+  secondRoles?: string
 }
 
 /** How it went. */
@@ -85,6 +87,7 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
           BRIDGE_KAFKA_BROKERS: kafka.brokers.join(','),
           BRIDGE_TOPIC_PREFIX: kafka.prefix,
         }),
+        BRIDGE_ROLES: node === 1 ? (run.secondRoles ?? 'all') : 'all',
       }),
     )
   const bridges: BridgeProcess[] = []
@@ -100,6 +103,8 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
       await sleepMs(chance.between(0, LONGEST_LIFE_MS[kafka === null ? 'embedded' : 'kafka']))
       const victim = chance.between(0, run.nodes - 1)
       await bridges[victim]?.stop('SIGKILL')
+      // What it sent last is still on its way through the sockets.
+      await sleepMs(50)
       receiver.killed()
       bridges[victim] = await start(victim)
     }
@@ -119,7 +124,7 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
       isSettled = count === before && allTaken(owed, receiver.receipts)
       before = count
     }
-    const verdict = judgeWebhooks(owed, receiver.receipts, kills)
+    const verdict = judgeWebhooks(owed, receiver.receipts, { kills, lanesMove: run.nodes > 1 })
     const lanes = kafka === null ? [] : bridges.map(lanesOf)
     for (const bridge of bridges) {
       const code = await bridge.stop()

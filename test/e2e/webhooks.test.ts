@@ -13,8 +13,8 @@ describe('webhooks of a bridge', () => {
   const directory = temporaryDirectory()
   let sandbox: Sandbox
   let bridge: BridgeProcess
-  const env = (): Record<string, string> =>
-    bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'advanced', ...LOCAL_RECEIVERS })
+  const env = (changes: Record<string, string> = {}): Record<string, string> =>
+    bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'advanced', ...LOCAL_RECEIVERS, ...changes })
   const ask = (method: string, path: string, body?: object) =>
     askEndpoints(bridge.ready.http, method, path, body)
   const sequences = async (query = ''): Promise<number[]> =>
@@ -111,5 +111,47 @@ describe('webhooks of a bridge', () => {
     expect(scrape).toMatch(/^bridge_webhook_endpoints\{status="disabled"\} 3$/m)
     const { checks } = await getJson<{ checks: object }>(`${bridge.ready.ops}/readyz`)
     expect(checks).toMatchObject({ endpoints: true, webhooks: true })
+  })
+
+  it('that are under way at a stop end inside its time and are not repeated; what hangs is, with its id', async () => {
+    await using slow = await startReceiver((response) => setTimeout(() => response.writeHead(204).end(), 700))
+    await using hung = await startReceiver(() => undefined)
+    const made = [slow, hung].map(({ url }) =>
+      ask('POST', '', { url, maxConcurrency: 2, since: '2000-01-01' }),
+    )
+    const [first, second] = await Promise.all(made)
+    await eventually(
+      () => Math.min(slow.received.length, hung.received.length),
+      (count) => count >= 2,
+    )
+    const beganMs = performance.now()
+    expect(await bridge.stop()).toBe(0)
+    expect(performance.now() - beganMs).toBeLessThan(10_000)
+    const [ended, cut] = [[...slow.received], [...hung.received]]
+    bridge = await startBridge(env())
+    await eventually(
+      () => Math.min(slow.received.length - ended.length, hung.received.length - cut.length),
+      (count) => count >= 2,
+    )
+    await Promise.all([first, second].map((one) => ask('DELETE', `/${one?.id}`)))
+    const ids = slow.received.map(({ headers }) => headers['webhook-id'])
+    expect(new Set(ids).size).toBe(ids.length)
+    const idsOf = (received: typeof cut) => received.map(({ headers }) => headers['webhook-id']).sort()
+    expect(idsOf(hung.received.slice(2, 4))).toEqual(idsOf(cut))
+  })
+
+  it('reach no address that the rules of the process refuse, whatever was taken before', async () => {
+    await using receiver = await startReceiver()
+    await ask('POST', '', { url: receiver.url, since: '2000-01-01' })
+    await bridge.stop()
+    receiver.received.splice(0)
+    bridge = await startBridge(env({ BRIDGE_WEBHOOK_ALLOW_NETS: '10.0.0.0/8' }))
+    const named = receiver.url.replace('127.0.0.1', 'localhost')
+    await ask('POST', '', { url: named, since: '2000-01-01' })
+    await eventually(
+      async () => (await fetch(`${bridge.ready.ops}/metrics`)).text(),
+      (scrape) => Number(/^bridge_webhook_attempts_total\{outcome="blocked"\} (\d+)$/m.exec(scrape)?.[1]) > 8,
+    )
+    expect(receiver.received).toHaveLength(0)
   })
 })

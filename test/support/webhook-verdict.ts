@@ -27,17 +27,24 @@ export interface WebhookVerdict {
   missing: number
   /** Events that were brought again although they had been taken, or might have been. */
   repeats: number
-  /** The most of them that one kill explains, in shares of what it may: the endpoint's `maxConcurrency`. */
+  /** The most of them in the life before one kill, in shares of the endpoint's `maxConcurrency`. */
   worstShare: number
   /** Sentences, one a broken promise; empty: all were kept. */
   broken: string[]
 }
 
-/** Judges all endpoints. `kills`: how many there were. What came of events after the last that is owed is not looked at. */
+/** What may have cut attempts off. */
+export interface Cuts {
+  kills: number
+  /** There is another process: lanes move away from it, and its attempts are cut, when the killed one comes back. */
+  lanesMove: boolean
+}
+
+/** Judges all endpoints. What came of events after the last that is owed is not looked at. */
 export function judgeWebhooks(
   endpoints: readonly OwedEndpoint[],
   receipts: readonly Receipt[],
-  kills: number,
+  { kills, lanesMove }: Cuts,
 ): WebhookVerdict {
   const verdict: WebhookVerdict = { owed: 0, received: 0, missing: 0, repeats: 0, worstShare: 0, broken: [] }
   const last = endpoints.reduce((most, { owed }) => {
@@ -55,6 +62,10 @@ export function judgeWebhooks(
     const strange = strangers(endpoint, own)
     const unsigned = own.filter((receipt) => !isSigned(receipt, endpoint.secret)).length
     const overtaken = endpoint.order === 'issuer' ? overtakings(endpoint, own) : []
+    const tooMany = [...byLife].filter(([life, count]) => {
+      const cuts = (life < kills ? 1 : 0) + (life > 0 && lanesMove ? 1 : 0)
+      return count > cuts * endpoint.maxConcurrency
+    })
     verdict.owed += endpoint.owed.length
     verdict.received += own.length
     verdict.missing += missing.length
@@ -64,7 +75,8 @@ export function judgeWebhooks(
       ...[...byLife.values()].map((n) => n / endpoint.maxConcurrency),
     )
     if (missing.length > 0) say(`${missing.length} events are missing, the first ${missing[0]}`)
-    if (repeats > kills * endpoint.maxConcurrency) say(`${repeats} repeats through ${kills} kills`)
+    for (const [life, count] of tooMany)
+      say(`${count} repeats of what went out between kills ${life} and ${life + 1}`)
     if (strange > 0) say(`${strange} requests that no event of its filter explains`)
     if (unsigned > 0) say(`${unsigned} requests with a wrong signature`)
     if (overtaken.length > 0)
