@@ -4,32 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually, getJson } from '../support/api-client.ts'
+import { eventually } from '../support/api-client.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../support/endpoint-api.ts'
+import { type Attempt, type Delivery, wholeList } from '../support/webhook-lists.ts'
 import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
-
-interface Attempt {
-  id: string
-  eventId: string
-  webhookId: string
-  attempt: number
-  at: string
-  status: number | null
-  outcome: string
-  durationMs: number
-  phase: string
-  response: string | null
-}
-
-interface Delivery {
-  eventId: string
-  sequence: number
-  state: string
-  attempts: number
-  nextAttempt: string | null
-  lastStatus: number | null
-}
 
 /** As a receiver is slow here. */
 const SLOW_MS = 300
@@ -54,21 +33,7 @@ afterAll(async () => {
   directory[Symbol.dispose]()
 })
 
-/** Every entry of a list, page by page. */
-async function all<T>(path: string): Promise<T[]> {
-  const found: T[] = []
-  let next: string | null = ''
-  while (next !== null) {
-    const after: string = next === '' ? '' : `&after=${next}`
-    const page: { data: T[]; next: string | null } = await getJson(
-      `${bridge.ready.http}/v1/webhooks/${path}${path.includes('?') ? '&' : '?'}limit=7${after}`,
-    )
-    found.push(...page.data)
-    next = page.next
-  }
-  return found
-}
-
+const all = <T>(path: string): Promise<T[]> => wholeList(bridge.ready.http, path)
 const attemptsOf = (id: string): Promise<Attempt[]> => all(`${id}/attempts`)
 const idsOf = ({ received }: WebhookReceiver): string[] =>
   received.map(({ headers }) => String(headers['webhook-id'])).sort()
