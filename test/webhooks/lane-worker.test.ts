@@ -193,6 +193,29 @@ describe('a lane', () => {
     await world.stop()
   })
 
+  test('lets a replay of two thousand events delay no new one', async () => {
+    const start = encodeCursor({ epoch: EPOCH, sequence: 2000, timeMs: 0 })
+    const world = worldOf([['one', { maxConcurrency: 2, start }]])
+    for (let count = 0; count < 2000; count++) world.log.add({})
+    await world.run(1000)
+    void world.worker?.replay('one', { id: 'rp_1', base: 0, until: 2000, only: null, createdAtMs: 0 })
+    await world.run(1000)
+    const lateness: number[] = []
+    for (let count = 0; count < 50; count++) {
+      const sequence = world.log.add({})
+      const addedMs = world.clock.now()
+      await world.run(100)
+      const [sent] = world.seen.filter((one) => one.sequence === sequence)
+      lateness.push((sent?.startedMs ?? Number.POSITIVE_INFINITY) - addedMs)
+    }
+    expect(world.worker?.replays('one')).toEqual(['rp_1'])
+    expect(Math.max(...lateness)).toBe(0)
+    await world.run(HOUR_MS)
+    expect(new Set(taken(world, 'one')).size).toBe(2050)
+    expect(taken(world, 'one')).toHaveLength(2050)
+    await world.stop()
+  })
+
   test('replays single events, those that died among them, whose record goes when they are taken', async () => {
     const cursor = encodeCursor({ epoch: EPOCH, sequence: 1, timeMs: 0 })
     const world = new WebhookWorld({

@@ -111,9 +111,9 @@ export function createNotices(options: NoticesOptions): Notices {
   }
 }
 
-function whoIsTold({ id, tenant }: Endpoint, all: readonly Endpoint[]): Endpoint[] {
+/** Never the disabled one itself: it is not active. */
+function whoIsTold({ tenant }: Endpoint, all: readonly Endpoint[]): Endpoint[] {
   return all.filter(
-    (other) =>
-      other.id !== id && other.tenant === tenant && other.status === 'active' && wantsNotices(other.filter),
+    (other) => other.tenant === tenant && other.status === 'active' && wantsNotices(other.filter),
   )
 }

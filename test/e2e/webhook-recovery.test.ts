@@ -1,0 +1,139 @@
+/** Replays, tests and notices in the product as it is started, over a log that holds events already. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { openSqliteLog } from '../../src/log/sqlite/log.ts'
+import { claimed } from '../log/samples.ts'
+import { bearer, eventually, getJson } from '../support/api-client.ts'
+import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/endpoint-api.ts'
+import { eventAt } from '../support/store.ts'
+import { startReceiver } from '../support/webhook-receiver.ts'
+
+const EVENTS = 2100
+const SLOTS = 16
+/** As long as the receiver takes: the replay lasts some seconds, and is killed inside of them. */
+const ANSWER_MS = 20
+
+const directory = temporaryDirectory()
+let bridge: BridgeProcess
+
+const start = (): Promise<BridgeProcess> =>
+  startBridge(
+    bridgeEnv({ url: 'http://127.0.0.1:9/v2', key: 'none' }, directory.path, {
+      BRIDGE_ROLES: 'api,webhooks',
+      ...LOCAL_RECEIVERS,
+    }),
+  )
+
+beforeAll(async () => {
+  const { log } = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock: systemClock })
+  const writer = await claimed(log)
+  for (let first = 1; first <= EVENTS; first += 700) {
+    await writer.commit({ events: Array.from({ length: 700 }, (_, index) => eventAt(first + index)) })
+  }
+  await log.close()
+  bridge = await start()
+})
+afterAll(async () => {
+  await bridge.stop()
+  directory[Symbol.dispose]()
+})
+
+async function kill(): Promise<void> {
+  await bridge.stop('SIGKILL')
+  bridge = await start()
+}
+
+async function post(path: string, body?: object): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(`${bridge.ready.http}/v1/webhooks/${path}`, {
+    method: 'POST',
+    headers: { ...bearer, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+const make = (body: object) => askEndpoints(bridge.ready.http, 'POST', '', body)
+
+describe('a replay', () => {
+  it('that was answered comes whole over two kill -9, at once and in its middle; repeats stay within the slots', async () => {
+    await using receiver = await startReceiver((response) => {
+      systemClock.after(ANSWER_MS, () => response.writeHead(204).end())
+    })
+    const { id, secret } = await make({ url: receiver.url, maxConcurrency: SLOTS })
+    const window = { since: eventAt(101).time }
+    expect((await post(`${id}/replay`, { ...window, dryRun: true })).body).toEqual({
+      id: null,
+      count: 2000,
+      more: false,
+    })
+    const begun = await post(`${id}/replay`, window)
+    expect([begun.status, begun.body.count]).toEqual([202, 2000])
+    await kill()
+    const received = await eventually(
+      () => receiver.received.length,
+      (count) => count > 300,
+      30_000,
+    )
+    await kill()
+    expect(received).toBeLessThan(2000)
+    const got = await eventually(
+      () => new Set(sequencesOf(receiver.received)),
+      ({ size }) => size >= 2000,
+      60_000,
+    )
+    expect([...got].sort((one, other) => one - other)).toEqual(
+      Array.from({ length: 2000 }, (_, index) => 101 + index),
+    )
+    expect(new Set(receiver.verify(secret)).size).toBe(receiver.received.length)
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(2000)
+    expect(receiver.received.length - 2000).toBeLessThanOrEqual(2 * SLOTS)
+    await askEndpoints(bridge.ready.http, 'DELETE', `/${id}`)
+  })
+})
+
+describe('beside the deliveries', () => {
+  it('a test is sent and listed; an endpoint that is gone is told to those that name it, over a kill -9 too', async () => {
+    await using told = await startReceiver((response, _request, count) => {
+      response.writeHead(count === 2 ? 503 : 204).end()
+    })
+    await using gone = await startReceiver((response) => response.writeHead(410).end())
+    const filter = { types: ['webhook.disabled'] }
+    const { id: toldId, secret } = await make({ url: told.url, filter })
+    const test = await post(`${toldId}/test`)
+    expect(test).toMatchObject({ status: 200, body: { status: 204, outcome: 'ok' } })
+    const listed = (webhookIds: string[]) =>
+      eventually(
+        () =>
+          getJson<{ data: { webhookId: string }[] }>(
+            `${bridge.ready.http}/v1/webhooks/${toldId}/attempts?outcome=ok`,
+          ),
+        ({ data }) => data.map(({ webhookId }) => webhookId).join() === webhookIds.join(),
+      )
+    // Before it is written, a quarter of a second later, a kill would take it along.
+    await listed([String(test.body.webhookId)])
+    const { id: goneId } = await make({ url: gone.url, since: eventAt(EVENTS).time, description: 'the desk' })
+    await eventually(
+      () => told.received.length,
+      (count) => count === 2,
+    )
+    await kill()
+    expect(await askEndpoints(bridge.ready.http, 'GET', `/${goneId}`)).toMatchObject({ status: 'disabled' })
+    await eventually(
+      () => told.received.length,
+      (count) => count === 3,
+    )
+    const notice = {
+      type: 'webhook.disabled.v1',
+      data: { endpointId: goneId, description: 'the desk', reason: 'gone' },
+    }
+    expect(told.verify(secret)).toMatchObject([
+      { type: 'webhook.test.v1', data: { endpointId: toldId } },
+      notice,
+      notice,
+    ])
+    const [tested, first, again] = told.received.map(({ headers }) => String(headers['webhook-id']))
+    expect(again).toBe(first)
+    await listed([String(again), String(tested)])
+  })
+})
