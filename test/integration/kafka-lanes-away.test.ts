@@ -2,12 +2,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
 import { beginOwning, foundBy, putRow } from '../log/owning.ts'
+import { eventually } from '../support/api-client.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
 import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
 import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
 
 const runtime = await kafkaRuntime()
+/** Kafka's number for Produce. */
+const PRODUCE = 0
 
 describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
   let cluster: KafkaCluster
@@ -63,5 +66,29 @@ describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
     await owner.holds(2)
     expect((await owner.lane(0)).rows.get('a')).toBe(3)
     await owner.stop()
+  })
+
+  it('are told as not loaded for as long as taking them does not get through', async () => {
+    const lanes = logs.open(kafkaLogOptions(cluster.addresses(PROXIED.name))).lanes<number>('words', 2)
+    expect(lanes.loadingSinceMs).toBeNull()
+    const held = proxy.hold(PRODUCE)
+    const stop = new AbortController()
+    let loaded = 0
+    const owning = lanes.own(async () => {
+      loaded += 1
+      await aborted(stop.signal)
+    }, stop.signal)
+    await held.caught()
+    const sinceMs = lanes.loadingSinceMs ?? Number.NaN
+    expect(Date.now() - sinceMs).toBeGreaterThanOrEqual(0)
+    expect(loaded).toBe(0)
+    held.release()
+    await eventually(
+      () => loaded,
+      (count) => count === 2,
+    )
+    expect(lanes.loadingSinceMs).toBeNull()
+    stop.abort()
+    await owning
   })
 })

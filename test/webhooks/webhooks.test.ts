@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { aborted } from '../../src/lifecycle/aborted.ts'
 import type { Clock } from '../../src/lifecycle/clock.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import type { Lanes, Log } from '../../src/log/log.ts'
@@ -162,6 +163,33 @@ describe('the role', () => {
       clock.advance(1000)
       return lines.some(({ event }) => event === 'webhook.lanes_well')
     })
+    expect(webhooks.isWell()).toBe(true)
+  })
+
+  test('is not well from five seconds after a lane that falls to it could not be loaded', async () => {
+    const clock = createManualClock()
+    let loadingSinceMs: number | null = null
+    const log: Log = {
+      ...createMemoryLog(),
+      lanes: () => ({
+        own: (_work, signal) => aborted(signal),
+        get loadingSinceMs() {
+          return loadingSinceMs
+        },
+      }),
+    }
+    const { webhooks, lines } = await startRole(log, clock)
+    loadingSinceMs = clock.now()
+    clock.advance(4999)
+    expect(webhooks.isWell()).toBe(true)
+    clock.advance(1)
+    expect(webhooks.isWell()).toBe(false)
+    await until(() => {
+      clock.advance(1000)
+      return lines.some(({ event }) => event === 'webhook.lanes_stuck')
+    })
+    expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { state: 'loading' } })
+    loadingSinceMs = null
     expect(webhooks.isWell()).toBe(true)
   })
 
