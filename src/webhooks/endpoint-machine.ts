@@ -6,9 +6,10 @@
  * A slot is free again when the outcome that ended in it is durable; so a crash repeats at most `maxConcurrency` deliveries.
  */
 import type { Change } from '../log/log.ts'
-import { type DeathCause, type DeliveryRow, deadKey, type RetryRow, retryKey } from './delivery-rows.ts'
+import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './delivery-rows.ts'
 import { createBreaker } from './endpoint-breaker.ts'
 import { createCursors } from './endpoint-cursors.ts'
+import { createDeadDeliveries } from './endpoint-dead.ts'
 import type { Batch, DisableReason, Loaded, MachineConfig, Matched, Start } from './endpoint-state.ts'
 import { nextSort, type Sort } from './endpoint-turns.ts'
 import { createWaiting, MOST_WAITING } from './endpoint-waiting.ts'
@@ -22,8 +23,6 @@ export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000
 const MOST_BEHIND = 256
 /** Events read and not yet sent: for each slot one that is sent and one that is next. */
 const QUEUED_PER_SLOT = 2
-/** Most deaths of an endpoint that are remembered; the oldest go first. */
-export const MOST_DEAD = 10_000
 /** Turns of first tries before a retry has the only slot; while only probes leave, they alternate. */
 const FIRSTS_BEFORE_RETRY = 3
 
@@ -57,10 +56,8 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
   let disableReason: DisableReason | null = null
   let firstsInRow = 0
   const breaker = createBreaker(failingSinceMs !== null)
-  const dead = new Set(loaded.dead)
-  const deadIn = (after: number, until: number): number[] =>
-    [...dead].filter((sequence) => sequence > after && sequence <= until).sort((one, other) => one - other)
-  const cursors = createCursors<Matched>(endpointId, loaded, deadIn)
+  const dead = createDeadDeliveries(endpointId, loaded.dead)
+  const cursors = createCursors<Matched>(endpointId, loaded, dead.in)
   const waiting = createWaiting()
   const queue: Matched[] = []
   const flights = new Map<number, Flight>()
@@ -100,11 +97,9 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       subject: delivery.subject,
       as: 'kept',
       holdsSlot,
-      changes: [...changes, ...revived(sequence)],
+      changes: [...changes, ...dead.revived(sequence)],
     })
   }
-  const revived = (sequence: number): Change<DeliveryRow>[] =>
-    dead.delete(sequence) ? [{ key: deadKey(endpointId, sequence), value: null }] : []
   const finish = (delivery: Matched, changes: readonly Change<DeliveryRow>[]): void => {
     const { sequence, subject } = delivery
     cursors.done(sequence)
@@ -120,10 +115,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     nowMs: number,
   ) => {
     const { sequence, cursor, eventId } = delivery
-    const value: DeliveryRow = { kind: 'dead', cursor, eventId, tries, lastStatus, cause, diedAtMs: nowMs }
-    dead.add(sequence)
-    const forgotten = dead.size > MOST_DEAD ? revived(oldestBut(dead, sequence)) : []
-    finish(delivery, [{ key: deadKey(endpointId, sequence), value }, ...forgotten])
+    finish(delivery, dead.add(sequence, { cursor, eventId, tries, lastStatus, cause, diedAtMs: nowMs }))
   }
   const failedSince = (sinceMs: number | null): void => {
     if (sinceMs === failingSinceMs) return
@@ -201,7 +193,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     /** The cursor over new events, and replays. Read only while there is room. */
     cursors,
     /** The dead behind `after`, up to `until`, rising. */
-    deadIn,
+    deadIn: dead.in,
     configure(next: MachineConfig): void {
       const before = config
       config = next
@@ -306,7 +298,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       if (verdict.next === 'delivered') {
         breaker.succeeded()
         failedSince(null)
-        finish(delivery, revived(sequence))
+        finish(delivery, dead.revived(sequence))
         return verdict
       }
       breaker.failed(nowMs, chance)
@@ -382,10 +374,4 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       return { pending, oldestMs }
     },
   }
-}
-
-function oldestBut(sequences: ReadonlySet<number>, but: number): number {
-  let oldest = Number.POSITIVE_INFINITY
-  for (const sequence of sequences) if (sequence !== but) oldest = Math.min(oldest, sequence)
-  return oldest
 }

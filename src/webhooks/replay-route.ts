@@ -19,6 +19,12 @@ import { COUNT_MS, countReplay, type ReplayCount } from './replay-count.ts'
 import { MAX_REPLAY_BODY_BYTES, readReplay, replayMembers } from './replay-request.ts'
 import { type FindEvents, type ReplayWindow, windowOf } from './replay-window.ts'
 
+/** Most windows that a node counts at a time: each reads as fast as it may. */
+const MOST_COUNTS = 4
+
+/** Counts, unless too many are under way. @throws HttpProblem `too_many` */
+type Counts = (count: () => Promise<ReplayCount>) => Promise<ReplayCount>
+
 /** What the route works with. */
 export interface ReplayRouteOptions {
   endpoints: Endpoints
@@ -37,6 +43,7 @@ const replaySchema = object({
 
 /** The route. */
 export function replayRoute(options: ReplayRouteOptions): Route {
+  const counts = createCounts()
   return {
     method: 'POST',
     path: `${ONE_ENDPOINT_PATH}/replay`,
@@ -49,11 +56,11 @@ export function replayRoute(options: ReplayRouteOptions): Route {
       202: { meaning: 'It is kept, and begun as soon as those before it are over.', schema: replaySchema },
     },
     problems: ['cursor_invalid', 'cursor_too_old', 'too_many', 'unavailable'],
-    handle: (call) => replay(call, options),
+    handle: (call) => replay(call, { ...options, counts }),
   }
 }
 
-async function replay(call: Call, options: ReplayRouteOptions): Promise<void> {
+async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts }): Promise<void> {
   const { endpoints, commands, reader, findEvents, clock, logger } = options
   openQuery(call.url, []).check()
   const endpoint = endpointOf(call, endpoints)
@@ -90,16 +97,29 @@ function refuseWhereMany({ id }: Endpoint, commands: Commands): void {
   throw retryLater('too_many', `${MOST_WAITING_REPLAYS} replays of this endpoint wait to be begun`)
 }
 
+function createCounts(): Counts {
+  let underWay = 0
+  return async (count) => {
+    if (underWay >= MOST_COUNTS) throw retryLater('too_many', 'this node counts as many replays as it can')
+    underWay += 1
+    try {
+      return await count()
+    } finally {
+      underWay -= 1
+    }
+  }
+}
+
 async function count(
   { gone }: Call,
   { id, filter }: Endpoint,
   window: ReplayWindow,
   onlyDead: boolean,
-  { commands, reader, clock }: ReplayRouteOptions,
+  { commands, reader, clock, counts }: ReplayRouteOptions & { counts: Counts },
 ): Promise<ReplayCount> {
   const { after, until, only } = window
   if (only !== null) return { count: only.length, more: false }
-  if (!onlyDead) return countReplay({ reader, clock }, filter, { after, until }, gone)
+  if (!onlyDead) return counts(() => countReplay({ reader, clock }, filter, { after, until }, gone))
   const question = { kind: 'count', after, until, atMs: clock.now() } as const
   const dead = await commands.count(id, newId('rp', clock.now()), question, gone)
   if (dead !== null) return { count: dead, more: false }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ReadRequest } from '../../src/archive/reader.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
 import { ask, tokenOf } from '../support/ask.ts'
@@ -126,6 +127,35 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect([status, body.code, headers.get('retry-after')]).toEqual([429, 'too_many', '5'])
     expect((await replay({ since: BEFORE_ALL, dryRun: true })).status).toBe(200)
     expect(asked(api, id)).toHaveLength(10)
+  })
+
+  test('counts four at a time on a node, and answers 429 to more', async () => {
+    const gate = Promise.withResolvers<void>()
+    let reads = 0
+    const api = await startApi({
+      count: 10,
+      reader: ({ reader }) =>
+        Object.create(reader, {
+          read: {
+            async value(request: ReadRequest) {
+              reads += 1
+              await gate.promise
+              return reader.read(request)
+            },
+          },
+        }),
+    })
+    await using _ = api
+    const token = await tokenOf(api, 'desk', SCOPES)
+    const made = await ask(api, token, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
+    const count = () =>
+      ask(api, token, `/v1/webhooks/${made.body.id}/replay`, 'POST', { since: BEFORE_ALL, dryRun: true })
+    const four = [count(), count(), count(), count()]
+    await until(() => reads === 4)
+    expect((await count()).body.code).toBe('too_many')
+    gate.resolve()
+    expect((await Promise.all(four)).map(({ body }) => body.count)).toEqual([10, 10, 10, 10])
+    expect((await count()).status).toBe(200)
   })
 
   test('needs its own scope, and judges the id before the body', async () => {
