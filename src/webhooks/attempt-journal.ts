@@ -4,6 +4,7 @@
  * let anybody wait for it, and to be read from.
  */
 import { type Backoff, backoffMs } from '../core/backoff.ts'
+import { decodeCursor } from '../core/cursor.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
@@ -54,6 +55,7 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   const { journal, clock, chance, metrics, logger, bounds = queueBounds } = options
   const closing = new AbortController()
   const over = new AbortController()
+  let last = { cursor: '', epoch: '' }
   let queue: AttemptRecord[] = []
   let bytes = 0
   let writing: Promise<void> | null = null
@@ -63,6 +65,11 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   let unsaid = 0
   let saidMs = Number.NEGATIVE_INFINITY
 
+  /** One event goes to many endpoints: its cursor is read once. */
+  const epochOf = (cursor: string): string => {
+    if (cursor !== last.cursor) last = { cursor, epoch: decodeCursor(cursor).epoch }
+    return last.epoch
+  }
   const say = (): void => {
     logger.warn('webhook.journal_dropped', { count: unsaid })
     unsaid = 0
@@ -122,7 +129,12 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
 
   return {
     add(attempted) {
-      const record = attemptRecord(attempted, outcomeOf(attempted.end), clock.now())
+      const outcome = outcomeOf(attempted.end)
+      const record = attemptRecord(attempted, {
+        outcome,
+        epoch: epochOf(attempted.delivery.cursor),
+        nowMs: clock.now(),
+      })
       const size = memoryOf(record)
       const isFull = queue.length >= bounds.attempts || bytes + size > bounds.bytes
       if (isFull || closing.signal.aborted) return drop(1)

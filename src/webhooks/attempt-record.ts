@@ -2,7 +2,6 @@
  * What the journal keeps of an attempt, and the pages in which attempts travel. Owns the form and reading it back. Refuses
  * to store, and to be the truth: that lies in the rows of the lanes, so what cannot be read here is passed over.
  */
-import { decodeCursor } from '../core/cursor.ts'
 import { type AttemptOutcome, attemptOutcomes } from '../obs/metrics.ts'
 import { type AttemptPhase, attemptPhases } from './attempt-watch.ts'
 import type { Attempted } from './delivery.ts'
@@ -61,17 +60,16 @@ export interface AttemptPage {
   attempts: readonly Stored[]
 }
 
-/** What is kept of an attempt that ended at `nowMs`. `outcome` is that of its end. */
+/** What is kept of an attempt that ended at `nowMs`. `outcome` is that of its end, `epoch` that of its delivery's cursor. */
 export function attemptRecord(
   { endpoint, delivery, attempt, end, report, verdict }: Attempted,
-  outcome: AttemptOutcome,
-  nowMs: number,
+  { outcome, epoch, nowMs }: { outcome: AttemptOutcome; epoch: string; nowMs: number },
 ): AttemptRecord {
-  const { sequence, eventId, cursor } = delivery
+  const { sequence, eventId } = delivery
   const { startedMs, durationMs, phase, response } = report
   return {
     endpointId: endpoint.id,
-    epoch: decodeCursor(cursor).epoch,
+    epoch,
     sequence,
     eventId,
     attempt,
