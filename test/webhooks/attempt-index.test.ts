@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../../src/archive/db.ts'
@@ -31,9 +31,9 @@ async function worldOf(wrap: (journal: Journal<AttemptPage>) => Journal<AttemptP
   const path = join(directory.path, 'attempts.db')
   const { logger, lines } = keepingLogger()
   const journal = log.journal<AttemptPage>('attempts', ATTEMPTS_KEPT_MS)
-  const open = () => {
+  const open = (file = path) => {
     const index = createAttemptIndex({
-      path,
+      path: file,
       journal: wrap(journal),
       endpoints,
       clock,
@@ -166,6 +166,23 @@ test('waits for a journal that is away, and starts from its file again', async (
   await close()
 })
 
+test('waits for a file that cannot be made, answers that it is not there, and goes on once it can', async () => {
+  const world = await worldOf()
+  const path = join(world.path, '..', 'later', 'attempts.db')
+  const { index, sequences, close } = world.open(path)
+  await world.tell(1)
+  const list = () => index.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
+  expect(list).toThrow(expect.objectContaining({ code: 'log_unavailable' }))
+  await until(() => world.lines.some(({ event }) => event === 'attempts.stuck'))
+  mkdirSync(join(path, '..'))
+  await until(() => {
+    world.clock.advance(100)
+    return list().length === 1
+  })
+  expect(sequences()).toEqual([1])
+  await close()
+})
+
 test('forgets what is a week old, and the rows of an endpoint that was deleted', async () => {
   const world = await worldOf()
   const { index, sequences, close } = world.open()
@@ -174,9 +191,13 @@ test('forgets what is a week old, and the rows of an endpoint that was deleted',
   await world.tell(1)
   const late = recordOf({ endpointId: lasting.id, sequence: 2, atMs: NOW_MS + ATTEMPTS_KEPT_MS })
   await world.journal.append([
-    attemptPage(EPOCH, [late, recordOf({ endpointId: lasting.id, atMs: NOW_MS - 1000 })]),
+    attemptPage(EPOCH, [
+      late,
+      recordOf({ endpointId: lasting.id, atMs: NOW_MS - 1000 }),
+      recordOf({ endpointId: lasting.id, sequence: 3, atMs: NOW_MS - ATTEMPTS_KEPT_MS - 1 }),
+    ]),
   ])
-  await until(() => sequences().length === 1 && sequences(lasting.id).length === 2)
+  await until(() => sequences().length === 1 && sequences(lasting.id).includes(1))
   await world.endpoints.delete(world.id, () => undefined)
   world.clock.advance(30_000)
   await until(() => sequences().length === 0)
