@@ -117,6 +117,9 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     const { sequence, cursor, eventId } = delivery
     finish(delivery, dead.add(sequence, { cursor, eventId, tries, lastStatus, cause, diedAtMs: nowMs }))
   }
+  /** The first event of the replay that nothing of its issuer is before. */
+  const firstReplayed = (): Matched | undefined =>
+    cursors.replayed().find(({ subject, sequence }) => order.isFirst(subject, sequence))
   const failedSince = (sinceMs: number | null): void => {
     if (sinceMs === failingSinceMs) return
     failingSinceMs = sinceMs
@@ -232,11 +235,15 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       cursors.live.progress.passedTo(sequence)
       release(sequence)
     },
-    /** A matching event of the replay that is being read, in rising order. */
+    /**
+     * A matching event of the replay that is being read, in rising order, none that the cursor over new events has not read.
+     * One that is about to be sent anyway is passed over.
+     */
     offerReplayed(delivery: Matched): void {
       const { sequence, subject } = delivery
       if (waiting.get(sequence) !== undefined) return cursors.replayKept(sequence)
-      if (isSent(sequence) || !cursors.replaySeen(delivery)) return
+      if (isSent(sequence) || queue.some((queued) => queued.sequence === sequence)) return
+      if (!cursors.replaySeen(delivery)) return
       order.enter(subject, sequence)
     },
     /** What is to be sent now, which takes its slot; null: nothing, before `wakeAtMs` or the end of something sent. */
@@ -246,7 +253,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       holdBlocked(nowMs)
       const due = waiting.first()
       const [first] = queue
-      const replayed = cursors.replayed().find(({ subject, sequence }) => order.isFirst(subject, sequence))
+      const replayed = firstReplayed()
       const sort = nextSort({
         slots: slots(),
         behind: behind(),
@@ -276,8 +283,8 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     /** When `next` may have something, as things are, ms since 1970; null: not before something ends or is offered. */
     wakeAtMs(): number | null {
       if (!config.isActive || disableReason !== null || flights.size >= slots()) return null
-      const unsent = queue.length + cursors.replayed().length
-      const readyMs = unsent > 0 ? 0 : (waiting.first()?.dueMs ?? null)
+      const isReady = queue.length > 0 || firstReplayed() !== undefined
+      const readyMs = isReady ? 0 : (waiting.first()?.dueMs ?? null)
       return readyMs === null ? null : Math.max(readyMs, breaker.probeAtMs, tokenAtMs ?? 0)
     },
     /**
@@ -339,7 +346,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       outcomes = []
       const changes = taken.flatMap((outcome) => outcome.changes)
       const positions = cursors.take({ cursorAt, failingSinceMs, flush })
-      if (changes.length + positions.changes.length === 0) return null
+      if (taken.length + positions.changes.length === 0) return null
       const puts = changes.filter(({ value }) => value !== null)
       const removals = changes.filter(({ value }) => value === null)
       return {

@@ -78,15 +78,20 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
       members.add(one)
     }
     if (one.isJoined) joined.add(one, endpoint.filter)
-    const replays = machine.replayRoom() > 0 && isReadable(machine.cursors.replay)
+    const replays = machine.replayRoom() > 0 && isReadable(machine)
     if ((!one.isJoined && machine.room() > 0) || replays) {
       behind.add(one)
       wake.resolve()
     }
   }
-  /** There is something of the replay that was not read, and is here. */
-  const isReadable = (replay: EndpointMachine['cursors']['replay']): boolean =>
-    replay !== null && replay.progress.readTo < Math.min(replay.until, reader.latest)
+  /**
+   * Up to where a replay is read: never ahead of the cursor over new events, so that none is taken for both at a time.
+   */
+  const replayEnd = ({ cursors: { live, replay } }: EndpointMachine): number =>
+    Math.min(replay?.until ?? 0, live.progress.readTo, reader.latest)
+  /** There is something of the replay that was not read, and may be. */
+  const isReadable = (machine: EndpointMachine): boolean =>
+    (machine.cursors.replay?.progress.readTo ?? 0) < replayEnd(machine)
   const share = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted && reader.epoch === epoch) {
       const read = await reader.read({ after: position, filter: null, limit: SHARED_PAGE, signal })
@@ -106,7 +111,10 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
         }
       }
       position = read.position
-      for (const one of members) one.machine.passedTo(position)
+      for (const one of members) {
+        one.machine.passedTo(position)
+        if (one.machine.cursors.replay !== null) touched.add(one)
+      }
       for (const one of touched) onOffered(one)
       if (!read.more) await untilMore(signal)
     }
@@ -136,10 +144,11 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
     const { filter } = one.endpoint
     const { replay } = one.machine.cursors
     const limit = Math.min(OWN_PAGE, one.machine.replayRoom())
-    if (replay === null || limit < 1 || !isReadable(replay)) return
-    const { progress, until, only } = replay
+    if (replay === null || limit < 1 || !isReadable(one.machine)) return
+    const { progress, only } = replay
+    const end = replayEnd(one.machine)
     const next = only?.find((sequence) => sequence > progress.readTo)
-    if (only !== null && next === undefined) return progress.passedTo(until)
+    if (only !== null && (next === undefined || next > end)) return progress.passedTo(end)
     const read = await reader.read({
       after: next === undefined ? progress.readTo : next - 1,
       filter: only === null ? filter : null,
@@ -149,12 +158,12 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
     })
     if (!mayGoOn(one, filter, signal)) return
     for (const event of read.events) {
-      if (event.sequence > until) break
+      if (event.sequence > end) break
       const isAsked =
         next === undefined ? event.facts.kind !== 'gap' || wantsGaps(filter) : event.sequence === next
       if (isAsked) one.machine.offerReplayed(events.of(event).matched)
     }
-    progress.passedTo(Math.min(until, next ?? read.position))
+    progress.passedTo(Math.min(end, next ?? read.position))
   }
   const mayGoOn = (one: Worked, filter: DeliveryEndpoint['filter'], signal: AbortSignal): boolean =>
     !signal.aborted && !one.over.aborted && reader.epoch === epoch && one.endpoint.filter === filter

@@ -82,10 +82,11 @@ export function createLaneWriter(options: LaneWriterOptions): LaneWriter {
           wake = Promise.withResolvers()
           const batches = lane.lost.aborted ? [] : collect()
           const changes = batches.flatMap((batch) => batch.changes)
-          if (changes.length === 0 && stopping.aborted) return
-          if (changes.length === 0) continue
-          if (!(await write(changes))) return
-          onWritten(changes)
+          if (batches.length === 0 && stopping.aborted) return
+          if (changes.length > 0) {
+            if (!(await write(changes))) return
+            onWritten(changes)
+          }
           for (const batch of batches) batch.settled()
         }
       } finally {

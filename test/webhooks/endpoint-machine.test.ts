@@ -279,6 +279,46 @@ describe('a replay', () => {
     expect(sent(machine, 5000)).toEqual([1])
   })
 
+  test('that waits behind a retry of its issuer lets the retry have its time', () => {
+    const { machine, offer, write } = machineOf({ order: 'issuer' }, { base: 5 })
+    offer(event(6))
+    expect(sent(machine)).toEqual([6])
+    machine.ended(6, BROKEN, at(0))
+    write()
+    machine.cursors.addReplay({ ...start, until: 1 })
+    machine.offerReplayed(event(1))
+    write()
+    expect(sent(machine, 1)).toEqual([])
+    expect(machine.wakeAtMs()).toBe(5000)
+    expect(sent(machine, 5000)).toEqual([6])
+    machine.ended(6, OK, at(5000))
+    write()
+    expect(machine.wakeAtMs()).toBe(0)
+    expect(sent(machine, 5000)).toEqual([1])
+  })
+
+  test('gives its slot back also where its outcome changes no row', () => {
+    const { machine, offer, write } = machineOf({ maxConcurrency: 1 })
+    machine.cursors.addReplay({ ...start, until: 1 })
+    machine.offerReplayed(event(1))
+    offer(event(1))
+    for (const nowMs of [1, 2]) {
+      expect(sent(machine, nowMs)).toEqual([1])
+      machine.ended(1, OK, at(nowMs))
+      write()
+    }
+    expect([machine.figures().pending, machine.owes()]).toEqual([0, false])
+  })
+
+  test('passes over what is about to be sent as new', () => {
+    const { machine, offer } = machineOf({ maxConcurrency: 1 })
+    offer(event(1), event(2))
+    machine.cursors.addReplay({ ...start, until: 2 })
+    machine.offerReplayed(event(1))
+    machine.offerReplayed(event(2))
+    expect(machine.figures().pending).toBe(2)
+  })
+
   test('of something dead takes its record away when it is delivered', () => {
     const { machine, write } = machineOf({}, { base: 5, dead: [2] })
     machine.cursors.addReplay({ ...start, base: 1, until: 2, only: [2] })
