@@ -20,8 +20,8 @@ import {
 } from '../support/webhook-verdict.ts'
 import { kafkaOf } from './kafka.ts'
 
-/** Longest life between two kills, ms. */
-const LONGEST_LIFE_MS = { embedded: 2500, kafka: 6000 }
+/** Longest life between two kills, ms. On Kafka a lane of the dead comes after the group's session, 6 s: half of them deliver. */
+const LONGEST_LIFE_MS = { embedded: 2500, kafka: 12_000 }
 /** The longest retry of these moods comes after half a minute, ±10 %; a machine under load is slow besides. */
 const REST_MS = 150_000
 
