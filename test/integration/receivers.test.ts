@@ -112,7 +112,7 @@ describe('each receiver takes what is genuine, and nothing else', () => {
         GOTOOLCHAIN: 'local',
       }
       const binary = join(directory.path, 'driver')
-      const built = await runTool('go', ['build', '-C', module, '-o', binary, './driver'], { env })
+      const built = await runTool('go', ['build', '-o', binary, './driver'], { env, cwd: module })
       expect(built).toMatchObject({ code: 0, stderr: '' })
       expect(await ask(cases, binary)).toEqual(expected(cases))
     },

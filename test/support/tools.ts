@@ -22,10 +22,16 @@ export function hasTool(name: string, debianPackage: string): boolean {
 export async function runTool(
   name: string,
   args: readonly string[],
-  options: { env?: Record<string, string>; signal?: AbortSignal; onLine?: (line: string) => void } = {},
+  options: {
+    env?: Record<string, string>
+    cwd?: string
+    signal?: AbortSignal
+    onLine?: (line: string) => void
+  } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(name, args, {
     env: { PATH: process.env.PATH, ...options.env },
+    cwd: options.cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const end = (): void => void child.kill('SIGKILL')
