@@ -5,8 +5,8 @@
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { yieldTurn } from '../lifecycle/clock.ts'
+import { createTurns } from '../lifecycle/turns.ts'
 import type { Lane, Lanes } from './log.ts'
-import { createTurns } from './one-at-a-time.ts'
 import { laneLost, type TextChange, textChanges } from './stored-rows.ts'
 import { storedValue } from './stored-value.ts'
 
@@ -24,7 +24,7 @@ export function createLocalLanes<V>(
   count: number,
   { open, closed }: { open(): void; closed: AbortSignal },
 ): Lanes<V> {
-  const turns = createTurns()
+  const inTurn = createTurns()
 
   const laneOf = (number: number, lost: AbortSignal): Lane<V> => ({
     number,
@@ -37,37 +37,38 @@ export function createLocalLanes<V>(
     },
   })
 
+  const ownUntil = async (work: (lane: Lane<V>) => Promise<void>, stopped: AbortSignal): Promise<void> => {
+    const over = new AbortController()
+    const lost = AbortSignal.any([over.signal, closed])
+    const works: Promise<void>[] = []
+    const failed = Promise.withResolvers<never>()
+    failed.promise.catch(() => undefined)
+    const begin = async (): Promise<void> => {
+      for (let number = 0; number < count && !stopped.aborted && !lost.aborted; number++) {
+        const done = work(laneOf(number, lost)).catch((error: unknown) => {
+          if (!(lost.aborted && isBridgeError(error, 'lane_lost'))) throw error
+        })
+        done.catch(failed.reject)
+        works.push(done)
+        await yieldTurn()
+      }
+      await aborted(stopped)
+      await Promise.all(works)
+    }
+    try {
+      await Promise.race([begin(), failed.promise])
+    } finally {
+      over.abort()
+      await Promise.allSettled(works)
+    }
+  }
+
   return {
     // A lane is loaded as soon as it is asked for, or the ownership ends.
     loadingSinceMs: null,
     async own(work, signal) {
       open()
-      const either = AbortSignal.any([signal, closed])
-      const leave = await turns()
-      const over = new AbortController()
-      const lost = AbortSignal.any([over.signal, closed])
-      const works: Promise<void>[] = []
-      const failed = Promise.withResolvers<never>()
-      failed.promise.catch(() => undefined)
-      const begin = async (): Promise<void> => {
-        for (let number = 0; number < count && !either.aborted && !lost.aborted; number++) {
-          const done = work(laneOf(number, lost)).catch((error: unknown) => {
-            if (!(lost.aborted && isBridgeError(error, 'lane_lost'))) throw error
-          })
-          done.catch(failed.reject)
-          works.push(done)
-          await yieldTurn()
-        }
-        await aborted(either)
-        await Promise.all(works)
-      }
-      try {
-        await Promise.race([begin(), failed.promise])
-      } finally {
-        over.abort()
-        await Promise.allSettled(works)
-        leave()
-      }
+      await inTurn('own', () => ownUntil(work, AbortSignal.any([signal, closed])))
     },
   }
 }

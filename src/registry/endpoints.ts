@@ -6,6 +6,7 @@
  */
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { createTurns } from '../lifecycle/turns.ts'
 import { createChangeFeed } from '../log/changes.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Change, Log } from '../log/log.ts'
@@ -19,7 +20,6 @@ import {
   measureRow,
   readEndpointRow,
 } from './endpoint-rows.ts'
-import { createTurns } from './turns.ts'
 
 /** Deleted endpoints that are remembered, so that a late write of another node brings none of them back. */
 const MOST_REMEMBERED = 10_000

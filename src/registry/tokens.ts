@@ -5,6 +5,7 @@
  */
 import type { Authenticate, Caller, Scope } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { createTurns } from '../lifecycle/turns.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Change, Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
@@ -76,8 +77,7 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
   let cancelExpiry = (): void => {}
   const stopped = new AbortController()
   const awaited = createAwaitedChanges(stopped.signal)
-  /** One creation after the other, so that the limits hold. */
-  let creations: Promise<unknown> = Promise.resolve()
+  const inTurn = createTurns()
 
   const remove = (id: string): void => {
     const entry = byId.get(id)
@@ -174,11 +174,8 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
       uses.mark(id)
       return caller
     },
-    create(wanted) {
-      const made = creations.then(() => make(wanted))
-      creations = made.catch(() => undefined)
-      return made
-    },
+    // One after the other, so that the limits hold.
+    create: (wanted) => inTurn('create', () => make(wanted)),
     get(id) {
       const entry = byId.get(id)
       return entry === undefined ? null : shown(entry)

@@ -3,12 +3,11 @@
  * ownership: what the group gives is taken, worked on, and let go of. Refuses to believe the group: `lane-fold.ts` says who
  * owns a lane.
  */
-
 import { isBridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { sleep } from '../../lifecycle/clock.ts'
+import { createTurns } from '../../lifecycle/turns.ts'
 import type { Lane, Lanes } from '../log.ts'
-import { createTurns } from '../one-at-a-time.ts'
 import type { ReaderParts } from './connection.ts'
 import { within } from './deadline.ts'
 import type { ShareLanes } from './lane-group.ts'
@@ -53,7 +52,7 @@ interface Ownership<V> {
 /** The lanes of that topic. */
 export function createKafkaLanes<V>(parts: LaneParts, place: LanePlace): Lanes<V> {
   const { open, closed, ready } = parts
-  const turns = createTurns()
+  const inTurn = createTurns()
   const loading = new Map<symbol, number>()
   return {
     get loadingSinceMs() {
@@ -62,14 +61,13 @@ export function createKafkaLanes<V>(parts: LaneParts, place: LanePlace): Lanes<V
     async own(work, signal) {
       open()
       const either = AbortSignal.any([signal, closed])
-      const leave = await turns()
       try {
-        await ready(either)
-        await ownUntil({ parts, place, work, loading }, either)
+        await inTurn('own', async () => {
+          await ready(either)
+          await ownUntil({ parts, place, work, loading }, either)
+        })
       } catch (error) {
         if (!either.aborted || error !== either.reason) throw error
-      } finally {
-        leave()
       }
     },
   }
