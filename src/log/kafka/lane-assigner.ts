@@ -1,11 +1,9 @@
 /**
  * Which member of the group gets which lanes. Owns the rule: everybody gets as many as the others, give or take one, and a
- * lane leaves its holder only where that has too many. Pure but for the protocol's bytes.
+ * lane leaves its holder only where that has too many. Pure.
  */
-import { AssignerProtocol, type PartitionAssigner } from 'kafkajs'
-
-const NAME = 'bridge-lanes'
-const VERSION = 1
+import type { PartitionAssigner } from 'kafkajs'
+import { groupAssigner } from './group-protocol.ts'
 
 /** The lanes of each member, given what each says that it holds; of two who say it of one lane, the first by id counts. */
 export function shareLanes(
@@ -32,31 +30,10 @@ export function shareLanes(
 
 /** kafkajs's assigner by that rule; `held` is asked at every join. */
 export function laneAssigner(count: number, held: () => readonly number[]): PartitionAssigner {
-  const { MemberMetadata, MemberAssignment } = AssignerProtocol
-  return () => ({
-    name: NAME,
-    version: VERSION,
-    protocol: ({ topics }) => ({
-      name: NAME,
-      metadata: MemberMetadata.encode({
-        version: VERSION,
-        topics,
-        userData: Buffer.from(JSON.stringify(held())),
-      }),
-    }),
-    async assign({ members, topics }) {
-      const said = members.map(({ memberId, memberMetadata }): [string, number[]] => {
-        return [memberId, readHeld(MemberMetadata.decode(memberMetadata)?.userData)]
-      })
-      return [...shareLanes(new Map(said), count)].map(([memberId, lanes]) => ({
-        memberId,
-        memberAssignment: MemberAssignment.encode({
-          version: VERSION,
-          assignment: Object.fromEntries(topics.map((topic) => [topic, lanes])),
-          userData: Buffer.alloc(0),
-        }),
-      }))
-    },
+  return groupAssigner({
+    name: 'bridge-lanes',
+    say: held,
+    share: (said) => shareLanes(new Map([...said].map(([id, text]) => [id, readHeld(text)])), count),
   })
 }
 

@@ -1,8 +1,9 @@
 /**
  * Which member of the group gets the one partition. Owns the rule: who has it keeps it, else the process that started
- * first, so that a standby which joins never unseats a healthy leader. Pure but for the protocol's bytes.
+ * first, so that a standby which joins never unseats a healthy leader. Pure.
  */
-import { AssignerProtocol, type Cluster, type PartitionAssigner } from 'kafkajs'
+import type { PartitionAssigner } from 'kafkajs'
+import { groupAssigner } from './group-protocol.ts'
 
 /** What a member says of itself when it joins. */
 export interface Candidacy {
@@ -12,8 +13,6 @@ export interface Candidacy {
   sinceMs: number
 }
 
-const NAME = 'bridge-leader'
-const VERSION = 1
 /** A member that says nothing readable comes last. */
 const UNREADABLE: Candidacy = { holds: false, sinceMs: Number.MAX_SAFE_INTEGER }
 
@@ -28,35 +27,12 @@ export function chooseMember(members: ReadonlyMap<string, Candidacy>): string | 
 
 /** kafkajs's assigner by that rule; `candidacy` is asked at every join. */
 export function leaderAssigner(candidacy: () => Candidacy): PartitionAssigner {
-  const { MemberMetadata, MemberAssignment } = AssignerProtocol
-  return (_cluster: { cluster: Cluster }) => ({
-    name: NAME,
-    version: VERSION,
-    protocol: ({ topics }) => ({
-      name: NAME,
-      metadata: MemberMetadata.encode({
-        version: VERSION,
-        topics,
-        userData: Buffer.from(JSON.stringify(candidacy())),
-      }),
-    }),
-    async assign({ members, topics }) {
-      const candidates = new Map(
-        members.map(({ memberId, memberMetadata }) => [
-          memberId,
-          readCandidacy(MemberMetadata.decode(memberMetadata)?.userData),
-        ]),
-      )
-      const chosen = chooseMember(candidates)
-      const everything = Object.fromEntries(topics.map((topic) => [topic, [0]]))
-      return members.map(({ memberId }) => ({
-        memberId,
-        memberAssignment: MemberAssignment.encode({
-          version: VERSION,
-          assignment: memberId === chosen ? everything : {},
-          userData: Buffer.alloc(0),
-        }),
-      }))
+  return groupAssigner({
+    name: 'bridge-leader',
+    say: candidacy,
+    share(said) {
+      const chosen = chooseMember(new Map([...said].map(([id, text]) => [id, readCandidacy(text)])))
+      return new Map(chosen === null ? [] : [[chosen, [0]]])
     },
   })
 }
