@@ -1,11 +1,15 @@
 /**
- * One stay in a consumer group whose members share partitions without reading them. Owns joining, beating and leaving.
+ * A member of a consumer group whose members share partitions without reading them. Owns joining, beating and leaving, and
+ * coming back after faults.
  * Refuses to know what holding a partition means: `leader.ts` and `lane-group.ts` do.
  */
 import type { Consumer, PartitionAssigner } from 'kafkajs'
+import { messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSession, OpenSession } from './client.ts'
 import { within } from './deadline.ts'
+import { unavailable } from './faults.ts'
 
 /** Silence after which the brokers give the partitions to other members, ms; their usual minimum. */
 export const SESSION_MS = 6_000
@@ -25,6 +29,8 @@ const TAKE_OUT_PAUSE_MS = 100
  * that died in it, and then for the next rebalance. kafkajs may wait for ever for an answer on a connection that has ended.
  */
 const LONGEST_SILENCE_MS = 2 * SESSION_MS + REBALANCE_MS
+/** Low, because brokers that are back should have members soon. */
+const REJOIN_MS = 500
 /** Leaving takes 0.2–0.3 s; the session's end does it otherwise. */
 const LEAVE_LIMIT_MS = 2_000
 
@@ -49,6 +55,47 @@ export interface Membership {
   heard(): void
   /** Others are joining; the next word is `joined`. */
   rebalancing(): void
+}
+
+/** How a member tells of faults that last. */
+export interface GroupWords {
+  logger: Logger
+  /** Of the first fault, and of the first join after it. */
+  events: { away: string; back: string }
+  /** What it does in the group, for the operator. */
+  doing: string
+}
+
+/** What somebody asks and tells who stays in the group over faults. */
+export interface StandingMembership extends Membership {
+  /** It is a member no longer, and why. */
+  ended(reason: string): void
+}
+
+/** Is a member of the group, anew after each fault, until the signal aborts. Never rejects. */
+export async function stayMember(
+  place: GroupPlace & GroupWords,
+  membership: StandingMembership,
+  leaving: AbortSignal,
+): Promise<void> {
+  const { clock, logger, events, doing, groupId } = place
+  /** The group cannot be reached, and the log knows. */
+  let failing = false
+  const joined: Membership['joined'] = (memberId, partitions) => {
+    if (failing) logger.info(events.back, { name: groupId })
+    failing = false
+    membership.joined(memberId, partitions)
+  }
+  while (!leaving.aborted) {
+    try {
+      await beMember(place, { ...membership, joined }, leaving)
+    } catch (error) {
+      if (!failing) logger.warn(events.away, { error: unavailable(doing, error) })
+      failing = true
+      membership.ended(messageOf(error))
+      await sleep(clock, REJOIN_MS, leaving)
+    }
+  }
 }
 
 /**

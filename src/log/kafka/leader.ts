@@ -3,17 +3,11 @@
  * and the end of terms. Refuses to be a lock: two processes may believe that they lead for a moment, and only
  * the transactional id (`claim.ts`) keeps the second from writing.
  */
-import { messageOf } from '../../errors.ts'
-import { sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Term } from '../log.ts'
 import { within } from './deadline.ts'
-import { unavailable } from './faults.ts'
-import { beMember, type GroupPlace, type Membership, SESSION_MS } from './group-member.ts'
+import { type GroupPlace, SESSION_MS, type StandingMembership, stayMember } from './group-member.ts'
 import { leaderAssigner } from './leader-assigner.ts'
-
-/** Low, because brokers that are back should have a leader soon. */
-const REJOIN_MS = 500
 
 /** Decides when this process should lead. */
 export interface Elections {
@@ -55,8 +49,6 @@ export function groupElections(parts: ElectionParts): Elections {
   let won = Promise.withResolvers<Tenure>()
   let candidacy: { leaving: AbortController; left: Promise<void> } | null = null
   let closed = false
-  /** The group cannot be reached, and the log knows. */
-  let failing = false
 
   const recent = (): boolean => clock.now() - heardMs < SESSION_MS
   const lose = (reason: string): void => {
@@ -76,8 +68,6 @@ export function groupElections(parts: ElectionParts): Elections {
   }
   const joined = (memberId: string, partitions: readonly number[]): void => {
     const holds = partitions.includes(0)
-    if (failing) logger.info('leader.group_back', { name: parts.groupId })
-    failing = false
     formerId = memberId
     if (tenure !== null && tenure.memberId !== memberId) lose('the group has forgotten this process')
     if (!holds) lose('the group has given the partition to another process')
@@ -88,7 +78,7 @@ export function groupElections(parts: ElectionParts): Elections {
     logger.info('leader.won', { name: memberId })
     won.resolve(tenure)
   }
-  const membership: Membership = {
+  const membership: StandingMembership = {
     assigner: leaderAssigner(() => {
       if (!recent()) lose('the group has not been heard for a session')
       return { holds: tenure !== null, sinceMs }
@@ -101,18 +91,12 @@ export function groupElections(parts: ElectionParts): Elections {
       logger.debug('leader.rebalancing')
       cancelLease()
     },
+    ended: lose,
   }
-  const beCandidate = async (leaving: AbortSignal): Promise<void> => {
-    while (!leaving.aborted) {
-      try {
-        await beMember(parts, membership, leaving)
-      } catch (error) {
-        if (!failing) logger.warn('leader.group_away', { error: unavailable('standing for leader', error) })
-        failing = true
-        lose(messageOf(error))
-        await sleep(clock, REJOIN_MS, leaving)
-      }
-    }
+  const place = {
+    ...parts,
+    events: { away: 'leader.group_away', back: 'leader.group_back' },
+    doing: 'standing for leader',
   }
   const leave = async (): Promise<void> => {
     if (candidacy === null) return
@@ -126,7 +110,7 @@ export function groupElections(parts: ElectionParts): Elections {
     sinceMs = clock.now()
     const leaving = new AbortController()
     const before = candidacy?.left ?? Promise.resolve()
-    candidacy = { leaving, left: before.then(() => beCandidate(leaving.signal)) }
+    candidacy = { leaving, left: before.then(() => stayMember(place, membership, leaving.signal)) }
   }
 
   return {
