@@ -49,7 +49,7 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
   },
   13: {
     code: 'log_unavailable',
-    hint: 'The disk is full; free space in the data directory and start again.',
+    hint: 'The disk is full; free space where the data directory lies. A process that runs goes on by itself.',
   },
   14: {
     code: 'log_unavailable',

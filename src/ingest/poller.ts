@@ -3,7 +3,7 @@
  * request in flight, the wake-up timer. Refuses to decide anything.
  */
 import { isoMillis } from '../core/dates.ts'
-import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
+import { BridgeError, isBridgeError } from '../errors.ts'
 import type { TokenBucket } from '../governor/token-bucket.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { sleep } from '../lifecycle/clock.ts'
@@ -169,18 +169,19 @@ export function createPoller(parts: PollerParts): Poller {
     const current = term
     if (current === null) throw new Error('a claim without a term')
     during(signal, async () => {
-      for (;;) {
+      for (let attempt = 1; ; attempt++) {
         try {
           writer = await log.claim(current, signal)
           for (const hash of await log.rejectedHashes(REJECTED_KEPT)) rememberRejected(hash)
           claimed = writer.state.head
           bucket.drain(clock.now())
+          if (attempt > 1) logger.info('log.available', { attempts: attempt })
           return { type: 'claimed', writer: writer.state, nowMs: clock.now() }
         } catch (error) {
           if (signal.aborted) return null
           if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs: clock.now() }
           if (!isPassing(error)) throw error
-          logger.error('log.unavailable', { reason: messageOf(error) })
+          if (attempt === 1) logger.error('log.unavailable', { error })
           await sleep(clock, CLAIM_RETRY_MS, signal)
         }
       }
@@ -275,7 +276,7 @@ export function createPoller(parts: PollerParts): Poller {
     const nowMs = clock.now()
     if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs }
     if (!isPassing(error)) throw error
-    logger.error('log.unavailable', { reason: messageOf(error) })
+    logger.error('log.unavailable', { error })
     return { type: 'broke', code: 'unknown', nowMs }
   }
 

@@ -24,8 +24,8 @@ import { createLaneWorker, type LaneWorker } from './lane-worker.ts'
 import type { SecretBox } from './secrets.ts'
 import { createSender } from './sender.ts'
 
-/** A lane that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. */
-const STUCK_MS = 5000
+/** A lane that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. With the look, told in five seconds. */
+const STUCK_MS = 4000
 /** Between two looks at whether one is. */
 const LOOK_MS = 1000
 /** Between two searches for rows of endpoints that are gone. */

@@ -55,8 +55,9 @@ export function bridgeEnv(
 export async function runToEnd(
   args: string[],
   env: Record<string, string>,
+  inside: readonly string[] = [],
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawnBridge(args, env)
+  const child = spawnBridge(args, env, MAIN, inside)
   const output = collect(child)
   const code = await exitOf(child)
   return { code, stdout: output.stdout, stderr: output.stderr }
@@ -73,13 +74,14 @@ export interface CommandProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts `bridge <args>`. */
+/** Starts `bridge <args>`; `inside` is what comes before the command. */
 export function startCommand(
   args: string[],
   env: Record<string, string>,
   script: string = MAIN,
+  inside: readonly string[] = [],
 ): CommandProcess {
-  const child = spawnBridge(args, env, script)
+  const child = spawnBridge(args, env, script, inside)
   const output = collect(child)
   const ended = exitOf(child)
   return {
@@ -99,8 +101,9 @@ export async function startBridge(
   env: Record<string, string>,
   args = ['run'],
   script: string = MAIN,
+  inside: readonly string[] = [],
 ): Promise<BridgeProcess> {
-  const command = startCommand(args, env, script)
+  const command = startCommand(args, env, script, inside)
   const ready = await new Promise<Ready>((done, fail) => {
     command.child.stdout?.on('data', () => {
       const line = command
@@ -116,9 +119,15 @@ export async function startBridge(
   return { ...command, pid: command.child.pid ?? 0, ready }
 }
 
-function spawnBridge(args: string[], env: Record<string, string>, script: string = MAIN): ChildProcess {
+function spawnBridge(
+  args: string[],
+  env: Record<string, string>,
+  script: string = MAIN,
+  inside: readonly string[] = [],
+): ChildProcess {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [script, ...args], {
+  const [file = process.execPath, ...rest] = [...inside, process.execPath, script, ...args]
+  const child = spawn(file, rest, {
     env: { PATH, HOME, ...env },
     cwd: env.BRIDGE_DATA_DIR ?? tmpdir(),
     // A script of ours may take orders; the product takes none.

@@ -1,0 +1,125 @@
+/** Webhooks of a bridge on the embedded log whose disk becomes full while they go out, and gets room again. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { seededChance } from '../../src/core/chance.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { type ApiEvent, eventually, pullAll } from '../support/api-client.ts'
+import { type BridgeProcess, bridgeEnv, runToEnd, startBridge } from '../support/bridge-process.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../support/endpoint-api.ts'
+import { type MoodyReceiver, receiverMoods, startMoodyReceiver } from '../support/moody-receiver.ts'
+import { canHaveSmallDisk, type SmallDisk, startSmallDisk } from '../support/small-disk.ts'
+import { allTaken, judgeWebhooks, type OwedEndpoint } from '../support/webhook-verdict.ts'
+
+/** Room for the log and its side files, with some more. */
+const DISK_BYTES = 24 * 1024 * 1024
+/** A stuck lane is told within five seconds; the rest is for a machine under load. */
+const TOLD_MS = 8000
+/** Of two endpoints; the slow one has something under way most of the time. */
+const CONCURRENCY = { slow: 8, failing: 8 } as const
+/** What they want of the flood: some of it, so that all of that is there in seconds. */
+const CATEGORIES = ['MSC', 'AGM', 'HOL', 'TVR', 'BOA', 'ACQ']
+
+describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
+  let disk: SmallDisk
+  let receiver: MoodyReceiver
+  let sandbox: Sandbox
+  let bridge: BridgeProcess
+  let made: Omit<OwedEndpoint, 'owed'>[]
+
+  const env = (): Record<string, string> =>
+    bridgeEnv(sandbox, disk.path, {
+      BRIDGE_UPSTREAM_PLAN: 'advanced',
+      BRIDGE_DRAIN_TIMEOUT: 'PT4S',
+      ...LOCAL_RECEIVERS,
+    })
+  const start = (): Promise<BridgeProcess> => startBridge(env(), undefined, undefined, disk.inside)
+  const health = async (): Promise<{ status: number; checks: Record<string, boolean> }> => {
+    const answer = await fetch(`${bridge.ready.ops}/readyz`)
+    const { checks } = (await answer.json()) as { checks: Record<string, boolean> }
+    return { status: answer.status, checks }
+  }
+  const isReady = async (): Promise<boolean> => (await health()).status === 200
+  const said = (event: string): number => bridge.stderr().split(`"event":"${event}"`).length - 1
+  const pullWanted = (): Promise<ApiEvent[]> =>
+    pullAll(bridge.ready.http, `&fcaCategories=${CATEGORIES.join(',')}`)
+  /** Resolves when every event of theirs that the log holds now has been taken by both. */
+  const delivered = async (): Promise<OwedEndpoint[]> => {
+    const held = await pullWanted()
+    const owed = made.map((one) => ({ ...one, owed: held }))
+    await eventually(
+      () => allTaken(owed, receiver.receipts),
+      (all) => all,
+      60_000,
+    )
+    return owed
+  }
+
+  beforeEach(async () => {
+    disk = await startSmallDisk(DISK_BYTES)
+    receiver = await startMoodyReceiver(receiverMoods, seededChance(1))
+    sandbox = await startSandbox(
+      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 3 },
+      { clock: systemClock },
+    )
+    bridge = await start()
+    await eventually(isReady, (ready) => ready)
+    made = []
+    for (const [name, maxConcurrency] of Object.entries(CONCURRENCY)) {
+      const filter = { fcaCategories: CATEGORIES }
+      const wanted = { url: receiver.url(name), maxConcurrency, since: '2000-01-01', filter }
+      const { id, secret } = await askEndpoints(bridge.ready.http, 'POST', '', wanted)
+      made.push({ receiver: name, id, secret, maxConcurrency, order: 'none' })
+    }
+    await eventually(
+      () => receiver.receipts.filter((one) => one.receiver === 'slow' && one.end === null).length,
+      (underWay) => underWay > 2,
+    )
+    disk.fill()
+  })
+
+  afterEach(async () => {
+    await bridge.stop()
+    await sandbox.close()
+    await receiver[Symbol.asyncDispose]()
+    await disk[Symbol.asyncDispose]()
+  })
+
+  it('wait, which the node says in seconds and the log once, and all go out when there is room', async () => {
+    await eventually(health, ({ status }) => status === 503, TOLD_MS)
+    await eventually(health, ({ checks }) => checks.webhooks === false, TOLD_MS)
+    await eventually(() => said('webhook.lanes_stuck'), Boolean, TOLD_MS)
+    expect(await health()).toMatchObject({ status: 503, checks: { log: false, webhooks: false } })
+    expect(bridge.stderr()).toMatch(/"lane":\d+.*"event":"webhook.lanes_stuck"/)
+    const held = await pullWanted()
+    disk.makeRoom()
+    await eventually(isReady, (ready) => ready)
+    const owed = await delivered()
+    expect(owed[0]?.owed.length).toBeGreaterThan(held.length)
+    await eventually(() => said('webhook.journal_writes_again'), Boolean)
+    const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
+    expect(scrape).toMatch(/^bridge_webhook_journal_dropped_total 0$/m)
+    // Once each for what lasts; the poller tells of its commit and then of its claim.
+    expect([said('webhook.lanes_stuck'), said('webhook.journal_stuck')]).toEqual([1, 1])
+    expect(said('log.unavailable')).toBeLessThanOrEqual(2)
+    expect(judgeWebhooks(owed, receiver.receipts, { kills: 0, lanesMove: false }).broken).toEqual([])
+  })
+
+  it('are at most repeated when the process stops meanwhile, and what the journal lost is said', async () => {
+    await eventually(() => said('webhook.lane_refused') * said('webhook.journal_stuck'), Boolean, TOLD_MS)
+    await eventually(
+      () => receiver.receipts.filter(({ end }) => end === null).length,
+      (underWay) => underWay === 0,
+    )
+    expect(await bridge.stop()).toBe(0)
+    expect(bridge.stderr()).toMatch(/"count":[1-9]\d*,"event":"webhook.journal_dropped"/)
+    receiver.killed()
+    // What SQLite kept beside its file is gone, and left some room.
+    disk.fill()
+    const { code, stderr } = await runToEnd(['run'], env(), disk.inside)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The disk is full; free space')])
+    disk.makeRoom()
+    bridge = await start()
+    const owed = await delivered()
+    expect(judgeWebhooks(owed, receiver.receipts, { kills: 1, lanesMove: false }).broken).toEqual([])
+  })
+})
