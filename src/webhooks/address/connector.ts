@@ -2,15 +2,15 @@
  * Connects to one judged address. Owns the order of a connection: TCP to the address, the check of where the socket
  * stands, then TLS for the name; so that not one byte reaches another host. Refuses to resolve and to know HTTP.
  */
-import { isIP, connect as netConnect, type Socket } from 'node:net'
-import { connect as tlsConnect } from 'node:tls'
+import { connect as netConnect, type Socket } from 'node:net'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { ConnectFault, type ConnectFaultKind } from './connect-fault.ts'
+import { ConnectFault } from './connect-fault.ts'
 import { refusalOf } from './guard.ts'
 import { judgeAddress } from './judge-address.ts'
 import type { Target } from './judge-url.ts'
 import type { EgressProxy } from './proxy.ts'
 import type { AddressRules } from './rules.ts'
+import { connected, secured } from './socket.ts'
 import { isSameAddress } from './special-nets.ts'
 
 /** Begins a TCP connection to an IP address. The machine's is `net.connect`. */
@@ -51,7 +51,7 @@ export async function connectTo(
   )
   try {
     const socket = await openSocket(target, address, options, stop.signal)
-    return target.scheme === 'https' ? await secure(socket, target, options.ca, stop.signal) : socket
+    return target.scheme === 'https' ? await secured(socket, target.host, options.ca, stop.signal) : socket
   } finally {
     cancelTimer()
     signal.removeEventListener('abort', onAbort)
@@ -68,7 +68,7 @@ async function openSocket(
   const refusal = refusalOf(address, target, rules)
   if (refusal !== null) throw new ConnectFault('blocked', `${address}: ${refusal}`)
   if (proxy !== null) return await proxy.open(address, target.port, signal)
-  const socket = await settled(dial(address, target.port), 'connect', 'connect', signal)
+  const socket = await connected(dial(address, target.port), signal)
   const misplaced = misplacement(socket, address, target, rules)
   if (misplaced === null) return socket
   socket.destroy()
@@ -83,56 +83,4 @@ function misplacement(socket: Socket, address: string, target: Target, rules: Ad
   if (!isSameAddress(remoteAddress, address)) return `connected to ${remoteAddress} for ${address}`
   const own = remoteAddress === localAddress && judgeAddress(remoteAddress, rules).kind === 'public'
   return own ? `${remoteAddress} is this machine itself` : null
-}
-
-/** Explicit where Node would ask the environment: no variable turns the check of certificates off. */
-async function secure(
-  socket: Socket,
-  target: Target,
-  ca: string | null,
-  signal: AbortSignal,
-): Promise<Socket> {
-  const secured = tlsConnect({
-    socket,
-    host: target.host,
-    servername: isIP(target.host) === 0 ? target.host : '',
-    ALPNProtocols: ['http/1.1'],
-    rejectUnauthorized: true,
-    ...(ca !== null && { ca }),
-  })
-  return await settled(secured, 'secureConnect', 'tls', signal)
-}
-
-/** The socket once the event has come; destroyed where an error or the signal comes first. */
-function settled<S extends Socket>(
-  socket: S,
-  event: 'connect' | 'secureConnect',
-  kind: ConnectFaultKind,
-  signal: AbortSignal,
-): Promise<S> {
-  return new Promise((resolve, reject) => {
-    const end = (fault: Error | null): void => {
-      socket.off(event, onDone)
-      socket.off('close', onClose)
-      signal.removeEventListener('abort', onAbort)
-      if (fault === null) {
-        socket.off('error', onError)
-        resolve(socket)
-      } else {
-        // The listener for errors stays: a destroyed socket may still report one.
-        socket.destroy()
-        reject(fault)
-      }
-    }
-    const onDone = (): void => end(null)
-    const onError = (error: NodeJS.ErrnoException): void =>
-      end(new ConnectFault(kind, error.code ?? error.message))
-    const onClose = (): void => end(new ConnectFault(kind, 'closed'))
-    const onAbort = (): void => end(signal.reason as Error)
-    socket.once(event, onDone)
-    socket.on('error', onError)
-    socket.once('close', onClose)
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort, { once: true })
-  })
 }

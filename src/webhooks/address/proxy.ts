@@ -3,49 +3,75 @@
  * the guard holds behind it too. Refuses the proxy of the environment, and to judge where the proxy itself stands: that
  * is the operator's word.
  */
-import type { Socket } from 'node:net'
+import { connect as netConnect, type Socket } from 'node:net'
 import { Client } from 'undici'
+import { messageOf } from '../../errors.ts'
 import { ConnectFault } from './connect-fault.ts'
+import { connected, secured } from './socket.ts'
 
 /** A way through the proxy. */
 export interface EgressProxy {
   /**
    * A tunnel to the address.
-   * @throws ConnectFault `connect` where the proxy is away or says no; what the signal is aborted with
+   * @throws ConnectFault `connect` where the proxy is away or says no; what the signal is aborted with. Nothing is left open
    */
   open(address: string, port: number, signal: AbortSignal): Promise<Socket>
 }
 
+/** What the proxy said to a CONNECT. */
+interface Answer {
+  statusCode: number
+  socket: Socket
+}
+
 /** The proxy at this address: http or https, with user and password where it asks for them. */
 export function createProxy(url: string, ca: string | null): EgressProxy {
-  const { origin, username, password } = new URL(url)
+  const { origin, protocol, hostname, port: ownPort, username, password } = new URL(url)
+  const isSecure = protocol === 'https:'
+  const place = {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: ownPort === '' ? (isSecure ? 443 : 80) : Number(ownPort),
+  }
   const word = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString(
     'base64',
   )
+
+  const reach = async (signal: AbortSignal): Promise<Socket> => {
+    const socket = await connected(netConnect(place), signal)
+    return isSecure ? await secured(socket, place.host, ca, signal) : socket
+  }
+  const ask = async (path: string, signal: AbortSignal): Promise<Answer> => {
+    const client = new Client(origin, {
+      connect(_options, callback) {
+        reach(signal).then(
+          (socket) => callback(null, socket),
+          (error: Error) => callback(error, null),
+        )
+      },
+    })
+    try {
+      const headers = { host: path, ...(username !== '' && { 'proxy-authorization': `Basic ${word}` }) }
+      const { statusCode, socket } = await client.connect({ path, headers, signal })
+      return { statusCode, socket: socket as Socket }
+    } finally {
+      void client.destroy()
+    }
+  }
+
   return {
     async open(address, port, signal) {
       const path = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
-      const client = new Client(origin, { connect: { allowH2: false, ...(ca !== null && { ca }) } })
-      try {
-        const { statusCode, socket } = await client.connect({
-          path,
-          headers: { host: path, ...(username !== '' && { 'proxy-authorization': `Basic ${word}` }) },
-          signal,
-        })
-        if (statusCode >= 200 && statusCode < 300) return socket as Socket
-        socket.destroy()
-        throw new ConnectFault('connect', `the proxy answered ${statusCode}`)
-      } catch (error) {
+      const { statusCode, socket } = await ask(path, signal).catch((error: unknown) => {
         if (signal.aborted) throw signal.reason
-        if (error instanceof ConnectFault) throw error
-        throw new ConnectFault('connect', `the proxy cannot be used: ${codeOf(error)}`)
-      } finally {
-        void client.destroy()
-      }
+        throw new ConnectFault('connect', `the proxy cannot be used: ${reasonOf(error)}`)
+      })
+      if (statusCode >= 200 && statusCode < 300) return socket
+      socket.destroy()
+      throw new ConnectFault('connect', `the proxy answered ${statusCode}`)
     },
   }
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
 }

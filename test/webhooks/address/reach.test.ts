@@ -1,10 +1,11 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { checkAddresses } from '../../../src/webhooks/address/guard.ts'
+import { type ConnectProxy, startConnectProxy } from '../../support/connect-proxy.ts'
+import { createManualClock } from '../../support/manual-clock.ts'
+import { createTestAuthority, type TestCertificate } from '../../support/test-certificates.ts'
 import { createTrial, type Trial, targetOf } from '../attempts.ts'
-import { answering, type Receiver, startReceiver } from '../receivers.ts'
+import { answering, type Receiver, startRawReceiver, startReceiver } from '../receivers.ts'
 import { ruleSets } from './corpus/cases.ts'
 import { nameCases, proxyCases, rebindingCases, redirectCases } from './corpus/names.ts'
 
@@ -86,50 +87,29 @@ test.each(redirectCases.map(([status, location, why]) => ({ status, location, wh
   },
 )
 
-/** A proxy that connects to whatever it is asked to; `asked` is what it was asked. */
-async function startProxy(
-  refusing?: number,
-): Promise<{ url: string; asked: string[]; words: (string | undefined)[] }> {
-  const asked: string[] = []
-  const words: (string | undefined)[] = []
-  const server: Server = createServer((_request, response) => void response.writeHead(405).end())
-  server.on('connect', (request, socket, head) => {
-    asked.push(request.url ?? '')
-    words.push(request.headers['proxy-authorization'])
-    socket.on('error', () => {})
-    if (refusing !== undefined) return socket.end(`HTTP/1.1 ${refusing} No\r\ncontent-length: 0\r\n\r\n`)
-    const onward = connect(host.port, '127.0.0.2', () => {
-      socket.write('HTTP/1.1 200 Yes\r\n\r\n')
-      onward.write(head)
-      socket.pipe(onward).pipe(socket)
-    })
-    onward.on('error', () => socket.destroy())
-    socket.on('close', () => onward.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  open.push({
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  })
-  return { url: `http://user:w%40rd@127.0.0.1:${(server.address() as AddressInfo).port}`, asked, words }
+/** A proxy whose tunnels lead to the public host. */
+async function startProxy(certificate?: TestCertificate): Promise<ConnectProxy> {
+  const onward = (): Socket => connect(host.port, host.address)
+  const proxy = await startConnectProxy({ onward, ...(certificate && { certificate }) })
+  open.push(proxy)
+  return proxy
 }
 
 test.each(proxyCases.map(([answers, end, asked, why]) => ({ answers, end, asked, why })))(
   'behind the proxy the guard holds: $why',
   async ({ answers, end, asked }) => {
     const proxy = await startProxy()
-    expect(await endOf(trial({ answers: [answers], proxyUrl: proxy.url }))).toBe(end)
-    expect(proxy.asked).toEqual(asked === null ? [] : [`${asked}:${host.port}`])
-    if (asked !== null) expect(proxy.words).toEqual([`Basic ${Buffer.from('user:w@rd').toString('base64')}`])
+    const proxyUrl = proxy.url.replace('//', '//user:w%40rd@')
+    expect(await endOf(trial({ answers: [answers], proxyUrl }))).toBe(end)
+    const word = `Basic ${Buffer.from('user:w@rd').toString('base64')}`
+    expect(proxy.asked).toEqual(asked === null ? [] : [{ target: `${asked}:${host.port}`, word }])
     expect(host.requests.at(-1)?.request.headers['proxy-authorization']).toBeUndefined()
   },
 )
 
 test('a proxy that refuses, or is away, is a failed connection', async () => {
-  const refusing = await startProxy(403)
+  const refusing = await startProxy()
+  refusing.mood(403)
   const refused = await trial({ proxyUrl: refusing.url }).send(hook())
   expect(refused).toMatchObject({
     end: { fault: 'connect' },
@@ -138,6 +118,34 @@ test('a proxy that refuses, or is away, is a failed connection', async () => {
   })
   const away = await trial({ proxyUrl: 'http://127.0.0.4:9/' }).send(hook())
   expect(away).toMatchObject({ end: { fault: 'connect' }, phase: 'connect' })
+})
+
+test('a proxy over TLS is used where its certificate holds, and asked for nothing where it does not', async () => {
+  const { ca, issue } = createTestAuthority()
+  const proxy = await startProxy(issue(['localhost']))
+  const stranger = await startProxy(createTestAuthority().issue(['localhost']))
+  expect(await endOf(trial({ ca, proxyUrl: proxy.url }))).toBe('ok')
+  expect(proxy.asked.map(({ target }) => target)).toEqual([`${host.address}:${host.port}`])
+  expect(await trial({ ca, proxyUrl: stranger.url }).send(hook())).toMatchObject({
+    end: { fault: 'connect' },
+    phase: 'connect',
+    detail: expect.stringContaining('the proxy cannot be used'),
+  })
+  expect(stranger.asked).toEqual([])
+})
+
+test.each([
+  ['takes the request and says nothing', 'http'],
+  ['says nothing to a handshake', 'https'],
+])('a proxy that %s is over after five seconds, and is left', async (_what, scheme) => {
+  const clock = createManualClock()
+  const silent = await startRawReceiver(() => undefined)
+  open.push(silent)
+  const sent = trial({ clock, proxyUrl: `${scheme}://${silent.address}:${silent.port}` }).send(hook())
+  await expect.poll(silent.open).toBe(1)
+  clock.advance(5_000)
+  expect(await sent).toMatchObject({ end: { fault: 'timeout' }, phase: 'connect', durationMs: 5_000 })
+  await expect.poll(silent.open).toBe(0)
 })
 
 test('the proxy of the environment is never used', async () => {

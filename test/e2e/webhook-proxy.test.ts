@@ -1,0 +1,110 @@
+/** Webhooks of a bridge that is told to send them through a proxy (`BRIDGE_WEBHOOK_PROXY`). */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { webhookId } from '../../src/core/signature.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { bearer, eventually, pullAll } from '../support/api-client.ts'
+import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { type ConnectProxy, startConnectProxy } from '../support/connect-proxy.ts'
+import { askEndpoints } from '../support/endpoint-api.ts'
+import { type Attempt, wholeList } from '../support/webhook-lists.ts'
+import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+
+/** So that few deliveries wait for a proxy that hangs, and no breaker opens for them. */
+const MAX_CONCURRENCY = 2
+
+describe('webhooks through a proxy', () => {
+  const directory = temporaryDirectory()
+  let sandbox: Sandbox
+  let proxy: ConnectProxy
+  let receiver: WebhookReceiver
+  let bridge: BridgeProcess
+  let endpointId: string
+
+  const start = (allowNets: string): Promise<BridgeProcess> => {
+    const settings = {
+      BRIDGE_UPSTREAM_PLAN: 'advanced',
+      BRIDGE_WEBHOOK_ALLOW_HTTP: 'true',
+      BRIDGE_WEBHOOK_ALLOW_NETS: allowNets,
+      BRIDGE_WEBHOOK_PROXY: `http://desk:w%40rd@127.0.0.1:${proxy.port}`,
+    }
+    return startBridge(bridgeEnv(sandbox, directory.path, settings))
+  }
+  const attempts = (): Promise<Attempt[]> => wholeList(bridge.ready.http, `${endpointId}/attempts`)
+  const timesReceived = (id: string): number =>
+    receiver.received.filter(({ headers }) => headers['webhook-id'] === id).length
+  /** What comes of a test of the endpoint. */
+  const tried = async (): Promise<Pick<Attempt, 'outcome' | 'phase' | 'status'>> => {
+    const url = `${bridge.ready.http}/v1/webhooks/${endpointId}/test`
+    return (await fetch(url, { method: 'POST', headers: bearer })).json() as Promise<Attempt>
+  }
+
+  beforeAll(async () => {
+    proxy = await startConnectProxy()
+    receiver = await startReceiver()
+    sandbox = await startSandbox(
+      { scenario: 'tvr-flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9 },
+      { clock: systemClock },
+    )
+    bridge = await start('127.0.0.0/8,::1/128')
+    await eventually(
+      () => pullAll(bridge.ready.http),
+      ({ length }) => length > 0,
+    )
+  })
+  afterAll(async () => {
+    await bridge.stop()
+    await sandbox.close()
+    await receiver[Symbol.asyncDispose]()
+    await proxy[Symbol.asyncDispose]()
+    directory[Symbol.dispose]()
+  })
+
+  it('that hangs or refuses end with an outcome, reach nobody another way, and are tried again', async () => {
+    proxy.mood('hang')
+    const url = receiver.url.replace('127.0.0.1', 'localhost')
+    const wanted = { url, maxConcurrency: MAX_CONCURRENCY, since: '2000-01-01' }
+    endpointId = (await askEndpoints(bridge.ready.http, 'POST', '', wanted)).id
+    const [hung] = await eventually(attempts, ({ length }) => length > 0)
+    expect(hung).toMatchObject({ outcome: 'timeout', phase: 'connect', status: null, attempt: 1 })
+    expect(hung?.durationMs).toBeGreaterThanOrEqual(4900)
+    proxy.mood(403)
+    expect(await tried()).toMatchObject({ outcome: 'connect', phase: 'connect', status: null })
+    expect(receiver.received).toEqual([])
+    proxy.mood('open')
+    const held = await pullAll(bridge.ready.http)
+    await eventually(
+      () => held.map(({ id }) => timesReceived(webhookId(endpointId, id))),
+      (times) => times.every((count) => count === 1),
+    )
+    const again = await eventually(attempts, (all) => all.some(({ attempt }) => attempt > 1))
+    expect(again.filter(({ attempt }) => attempt > 1)).toContainEqual(
+      expect.objectContaining({ outcome: 'ok', eventId: hung?.eventId }),
+    )
+  })
+
+  it('go by the address that was checked, never by the name, with the word the proxy asks for', async () => {
+    expect(await tried()).toMatchObject({ outcome: 'ok', status: 204 })
+    const word = `Basic ${Buffer.from('desk:w@rd').toString('base64')}`
+    const { port } = new URL(receiver.url)
+    for (const asked of proxy.asked) expect(asked).toEqual({ target: expect.any(String), word })
+    // The second where the first could not be connected to.
+    const targets = new Set(proxy.asked.map(({ target }) => target))
+    expect([...targets].sort()).toEqual([`127.0.0.1:${port}`, `[::1]:${port}`])
+    for (const { headers } of receiver.received) {
+      expect([headers.host, headers['proxy-authorization']]).toEqual([`localhost:${port}`, undefined])
+    }
+    expect(bridge.stderr()).not.toContain('w@rd')
+    expect(bridge.stderr()).not.toContain('w%40rd')
+  })
+
+  it('ask the proxy for no address that is refused', async () => {
+    await bridge.stop()
+    bridge = await start('10.0.0.0/8')
+    const before = [proxy.asked.length, receiver.received.length]
+    expect(await tried()).toMatchObject({ outcome: 'blocked', status: null })
+    await askEndpoints(bridge.ready.http, 'POST', `/${endpointId}/replay`, { since: '2000-01-01' })
+    await eventually(attempts, (all) => all.some(({ outcome }) => outcome === 'blocked'))
+    expect([proxy.asked.length, receiver.received.length]).toEqual(before)
+  })
+})
