@@ -2,7 +2,6 @@
  * The composition root: builds what the chosen roles need, in order, and lets go of it in the opposite order. The only
  * file that knows everything. Refuses to decide anything about disclosures.
  */
-import { join } from 'node:path'
 import { copiedItemRoutes } from './api/copied-items.ts'
 import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
@@ -45,18 +44,7 @@ import { loadCalendar } from './settings/calendar-file.ts'
 import type { Settings } from './settings/settings.ts'
 import { createStatus, createUpstreamStatus } from './status.ts'
 import { VERSION } from './version.ts'
-import { addressRules } from './webhooks/address/rules.ts'
-import { ATTEMPTS_FILE, createAttemptIndex } from './webhooks/attempt-index.ts'
-import { createAttemptJournal } from './webhooks/attempt-journal.ts'
-import { ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS, type AttemptPage } from './webhooks/attempt-record.ts'
-import { attemptRoutes } from './webhooks/attempt-routes.ts'
-import { createDeliveryAccount } from './webhooks/delivery-account.ts'
-import { endpointRoutes } from './webhooks/endpoint-routes.ts'
-import { createRecovery } from './webhooks/recovery.ts'
-import { rewrapRoute } from './webhooks/rewrap-route.ts'
-import { createSecretBox } from './webhooks/secrets.ts'
-import { createSender } from './webhooks/sender.ts'
-import { createWebhooks } from './webhooks/webhooks.ts'
+import { createWebhookParts, NO_WEBHOOKS } from './webhooks/parts.ts'
 
 /** Where the upstream API stands. */
 const MIRROR_PREFIX = '/v2'
@@ -183,56 +171,29 @@ async function buildApp(
   const endpoints = createEndpoints({ log, clock, logger })
   const readsEndpoints = settings.roles.some((role) => role === 'api' || role === 'webhooks')
   if (readsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
-  const secrets = createSecretBox({ key: settings.secretKey ?? '', oldKey: settings.oldSecretKey })
-  const rules = addressRules(settings.webhooks)
-  const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
-  const attemptJournal = createAttemptJournal({ journal: attempts, clock, chance, metrics, logger })
-  stack.push('the journal of attempts', attemptJournal.close)
-  const account = createDeliveryAccount({ clock, metrics, logger })
-  const sender = createSender({ rules, proxyUrl: settings.webhooks.proxy, clock })
-  stack.push('connections of tests and notices', sender.close)
-  const recovery = createRecovery({
-    log,
-    reader,
-    findEvents: (ids) => sequencesOf(archive, ids, reader.latest),
-    endpoints,
-    secrets,
-    attempt: sender.attempt,
-    onTested: attemptJournal.add,
-    onAttempted(attempted) {
-      account.attempted(attempted)
-      attemptJournal.add(attempted)
-    },
-    clock,
-    chance,
-    metrics,
-    logger,
-  })
-  if (readsEndpoints) {
-    roles.push({ name: 'webhook commands', run: (signal) => recovery.commands.run(signal) })
-  }
-  const webhooks = settings.roles.includes('webhooks')
-    ? createWebhooks({
-        log,
-        reader,
-        endpoints,
-        secrets,
-        rules,
-        proxyUrl: settings.webhooks.proxy,
-        drainTimeoutMs: settings.drainTimeoutMs,
-        onAttempted: attemptJournal.add,
-        disable: recovery.disable,
-        clock,
-        chance,
-        metrics,
-        logger,
-      })
-    : null
-  if (webhooks !== null) {
-    const runner = recovery.runner(webhooks.workerOf)
-    roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
-    roles.push({ name: 'webhook recovery', run: (signal) => runner.run(signal) })
-  }
+  const webhookParts = readsEndpoints
+    ? createWebhookParts(
+        {
+          delivers: settings.roles.includes('webhooks'),
+          serves: settings.roles.includes('api'),
+          settings: settings.webhooks,
+          keys: { key: settings.secretKey ?? '', oldKey: settings.oldSecretKey },
+          dataDir: settings.dataDir,
+          drainTimeoutMs: settings.drainTimeoutMs,
+          log,
+          reader,
+          findEvents: (ids) => sequencesOf(archive, ids, reader.latest),
+          endpoints,
+          clock,
+          chance,
+          metrics,
+          logger,
+        },
+        stack,
+      )
+    : NO_WEBHOOKS
+  roles.push(...webhookParts.roles)
+  const { webhooks } = webhookParts
   const routes: AnyRoute[] = []
   const mounts: Mount[] = []
   /** What `/v2` serves, resource by resource. */
@@ -247,16 +208,7 @@ async function buildApp(
       reportRoute(days),
       ...tokenRoutes({ tokens, clock, logger }),
     )
-    routes.push(
-      rewrapRoute({ endpoints, secrets, clock, logger }),
-      ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
-      ...recovery.routes,
-    )
-    const path = join(settings.dataDir, ATTEMPTS_FILE)
-    const index = createAttemptIndex({ path, journal: attempts, endpoints, clock, chance, logger })
-    stack.push('the index of attempts', index.close)
-    roles.push({ name: 'attempts', run: (signal) => index.run(signal) })
-    routes.push(...attemptRoutes({ endpoints, index, reader }))
+    routes.push(...webhookParts.routes)
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
     const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()

@@ -9,7 +9,7 @@ import type { LaneFigures } from './lane-worker.ts'
 import { outcomeOf } from './outcome.ts'
 
 /** The metrics that deliveries move. */
-export type DeliveryMetrics = Pick<
+type DeliveryMetrics = Pick<
   Metrics,
   | 'webhookAttempts'
   | 'webhookAttemptDuration'

@@ -12,17 +12,14 @@ import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import { endpointStatuses } from '../registry/endpoint-rows.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
-import type { AddressRules } from './address/rules.ts'
-import type { Attempted } from './delivery.ts'
-import { createDeliveryAccount, type DeliveryMetrics } from './delivery-account.ts'
+import type { Attempt, Attempted } from './delivery.ts'
 import { prepareEndpoint } from './delivery-endpoint.ts'
 import { createDeliveryEvents } from './delivery-events.ts'
 import type { DeliveryRow } from './delivery-rows.ts'
 import type { DeliveryEndpoint, DisableReason } from './endpoint-state.ts'
 import { LANE_COUNT, LANES, laneOf } from './lane-of.ts'
-import { createLaneWorker, type LaneWorker } from './lane-worker.ts'
+import { createLaneWorker, type LaneFigures, type LaneWorker } from './lane-worker.ts'
 import type { SecretBox } from './secrets.ts'
-import { createSender } from './sender.ts'
 
 /** A lane that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. With the look, told in five seconds. */
 const STUCK_MS = 4000
@@ -39,18 +36,18 @@ export interface WebhooksOptions {
   /** Followed by somebody else. */
   endpoints: Endpoints
   secrets: SecretBox
-  rules: AddressRules
-  /** `BRIDGE_WEBHOOK_PROXY`; null: straight to the receivers. */
-  proxyUrl: string | null
+  attempt: Attempt
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
   /** Disables an endpoint for good. May throw `log_unavailable`: it is asked again. */
   disable: (endpointId: string, reason: DisableReason) => Promise<void>
   /** Told of every attempt that had an end. */
-  onAttempted?: (attempted: Attempted) => void
+  onAttempted: (attempted: Attempted) => void
+  /** Told how the lanes of this process stand, when that is asked for. */
+  measureLanes: (lanes: Iterable<LaneFigures>) => void
   clock: Clock
   chance: Chance
-  metrics: DeliveryMetrics & Pick<Metrics, 'webhookEndpoints'>
+  metrics: Pick<Metrics, 'webhookEndpoints'>
   logger: Logger
 }
 
@@ -68,7 +65,6 @@ export interface Webhooks {
 /** Nothing is delivered before it runs. */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { log, reader, endpoints, secrets, clock, chance, metrics, logger } = options
-  const account = createDeliveryAccount({ clock, metrics, logger })
   const events = createDeliveryEvents(reader)
   /** Every endpoint there is, by lane. */
   const known = Array.from({ length: LANE_COUNT }, () => new Map<string, Endpoint>())
@@ -110,30 +106,17 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   async function own(signal: AbortSignal): Promise<void> {
     await Promise.race([needed.promise, aborted(signal)])
     if (signal.aborted) return
-    const sender = createSender(options)
-    try {
-      const work = (lane: Lane<DeliveryRow>): Promise<void> => workOn(lane, sender.attempt, signal)
-      await lanes.own(work, signal)
-    } finally {
-      await sender.close()
-    }
+    await lanes.own((lane) => workOn(lane, signal), signal)
   }
 
-  async function workOn(
-    lane: Lane<DeliveryRow>,
-    attempt: ReturnType<typeof createSender>['attempt'],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function workOn(lane: Lane<DeliveryRow>, signal: AbortSignal): Promise<void> {
     const worker = createLaneWorker({
       lane,
       reader,
       events,
-      attempt,
+      attempt: options.attempt,
       disable: options.disable,
-      onAttempted(attempted) {
-        account.attempted(attempted)
-        options.onAttempted?.(attempted)
-      },
+      onAttempted: options.onAttempted,
       drainMs: options.drainTimeoutMs * DRAIN_SHARE,
       clock,
       chance,
@@ -198,7 +181,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     workerOf: (endpointId) => workers.get(laneOf(endpointId)) ?? null,
     isWell: () => stuck() === null,
     measure() {
-      account.measure([...workers.values()].map((worker) => worker.figures()))
+      options.measureLanes([...workers.values()].map((worker) => worker.figures()))
       const counts = new Map<string, number>()
       for (const { status } of endpoints.all()) counts.set(status, (counts.get(status) ?? 0) + 1)
       for (const status of endpointStatuses) metrics.webhookEndpoints.set({ status }, counts.get(status) ?? 0)

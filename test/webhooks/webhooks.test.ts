@@ -8,10 +8,12 @@ import { createMetrics } from '../../src/obs/metrics.ts'
 import { ENDPOINTS_TABLE } from '../../src/registry/endpoint-rows.ts'
 import type { NewEndpoint } from '../../src/registry/endpoints.ts'
 import { addressRules } from '../../src/webhooks/address/rules.ts'
+import { createDeliveryAccount } from '../../src/webhooks/delivery-account.ts'
 import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
 import { newSecret } from '../../src/webhooks/endpoint-secrets.ts'
 import { LANE_COUNT, LANES, laneOf } from '../../src/webhooks/lane-of.ts'
 import { createSecretBox } from '../../src/webhooks/secrets.ts'
+import { createSender } from '../../src/webhooks/sender.ts'
 import { createWebhooks } from '../../src/webhooks/webhooks.ts'
 import { until } from '../support/api-server.ts'
 import { endpointNode, wantedEndpoint } from '../support/endpoints.ts'
@@ -36,13 +38,17 @@ async function startRole(log: Log, clock: Clock) {
   const scripted = createScriptedReader(clock)
   const { logger, lines } = keepingLogger()
   const metrics = createMetrics({ version: '0' })
+  const rules = addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] })
+  const sender = createSender({ rules, proxyUrl: null, clock })
+  const account = createDeliveryAccount({ clock, metrics, logger })
   const webhooks = createWebhooks({
     log,
     reader: scripted.reader,
     endpoints,
     secrets: box,
-    rules: addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] }),
-    proxyUrl: null,
+    attempt: sender.attempt,
+    onAttempted: account.attempted,
+    measureLanes: account.measure,
     drainTimeoutMs: 5000,
     disable: endpoints.disable,
     clock,
@@ -55,6 +61,7 @@ async function startRole(log: Log, clock: Clock) {
   onTestFinished(async () => {
     stop.abort()
     await running
+    await sender.close()
   })
   return { webhooks, endpoints, scripted, lines, stop, running }
 }

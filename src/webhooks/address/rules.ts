@@ -13,15 +13,18 @@ export interface AddressRules {
   ports: ReadonlySet<number>
 }
 
+/** The same, as the settings say it. */
+export interface AddressSettings {
+  allowNets: readonly string[]
+  allowHttp: boolean
+  ports: readonly number[]
+}
+
 /**
  * The rules from the settings' values.
  * @throws TypeError where a net is none: the settings have been checked before
  */
-export function addressRules(settings: {
-  allowNets: readonly string[]
-  allowHttp: boolean
-  ports: readonly number[]
-}): AddressRules {
+export function addressRules(settings: AddressSettings): AddressRules {
   return {
     allowNets: settings.allowNets.map(parseNet),
     allowHttp: settings.allowHttp,
