@@ -121,7 +121,9 @@ async function read(
     if (!fromTail || (!done && position < tail.latest)) await yieldTurn()
     if (done) break
   }
-  return { events, position, cursor: archive.cursorAt(position), more: position < tail.latest }
+  const last = events.at(-1)
+  const cursor = last?.sequence === position ? last.cursor : archive.cursorAt(position)
+  return { events, position, cursor, more: position < tail.latest }
 }
 
 function readStep(

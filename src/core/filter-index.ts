@@ -48,6 +48,7 @@ export function createFilterIndex<Id>(): FilterIndex<Id> {
       return entries.size
     },
     add(id, filter) {
+      if (entries.get(id)?.filter === filter) return
       remove(id)
       const keys = keysOfFilter(filter)
       entries.set(id, { filter, keys })

@@ -3,7 +3,7 @@
  * its tries. Owns the forms of id, secret and signature. Refuses to draw random bytes, to ask for the time and to keep
  * secrets.
  */
-import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
 const SECRET_PREFIX = 'whsec_'
 /** Bounds of a secret in Standard Webhooks, bytes. */
@@ -17,8 +17,7 @@ const ID_DIGITS = 32
  * Standard Webhooks allows no dot in it, and guids hold dots.
  */
 export function webhookId(endpointId: string, eventId: string): string {
-  const hash = createHash('sha256').update(`${endpointId}\n${eventId}`).digest('hex')
-  return `msg_${hash.slice(0, ID_DIGITS)}`
+  return `msg_${hash('sha256', `${endpointId}\n${eventId}`).slice(0, ID_DIGITS)}`
 }
 
 /**

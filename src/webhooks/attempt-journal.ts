@@ -26,6 +26,8 @@ const PAGE = { attempts: 500, bytes: 400 * 1024 }
 const PLAIN_BYTES = 300
 /** Bytes of a character of JSON, at most. */
 const ESCAPED_BYTES = 6
+/** Cursors whose epoch is remembered. */
+const MOST_CURSORS = 1000
 /** Between two tries of a page that the log did not take. */
 const AGAIN: Backoff = { baseMs: 500, factor: 2, maxMs: 15_000, jitter: 0.2 }
 /** What is dropped is said so often. */
@@ -55,7 +57,7 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   const { journal, clock, chance, metrics, logger, bounds = queueBounds } = options
   const closing = new AbortController()
   const over = new AbortController()
-  let last = { cursor: '', epoch: '' }
+  const epochs = new Map<string, string>()
   let queue: AttemptRecord[] = []
   let bytes = 0
   let writing: Promise<void> | null = null
@@ -65,10 +67,12 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   let unsaid = 0
   let saidMs = Number.NEGATIVE_INFINITY
 
-  /** One event goes to many endpoints: its cursor is read once. */
+  /** One event goes to many endpoints: its cursor is read once, or twice. */
   const epochOf = (cursor: string): string => {
-    if (cursor !== last.cursor) last = { cursor, epoch: decodeCursor(cursor).epoch }
-    return last.epoch
+    const epoch = epochs.get(cursor) ?? decodeCursor(cursor).epoch
+    if (epochs.size >= MOST_CURSORS) epochs.clear()
+    epochs.set(cursor, epoch)
+    return epoch
   }
   const say = (): void => {
     logger.warn('webhook.journal_dropped', { count: unsaid })

@@ -23,6 +23,8 @@ export type Found = { kind: 'event'; event: DeliveryEvent } | { kind: 'later' } 
 export interface DeliveryEvents {
   /** The event as deliveries need it; remembered, because it is about to be sent. */
   of(event: StoredEvent): DeliveryEvent
+  /** The cursor of that sequence. */
+  cursorAt(sequence: number): string
   /** The event at that sequence. An abort ends it early with `later`. */
   find(sequence: number, signal: AbortSignal): Promise<Found>
 }
@@ -61,6 +63,10 @@ export function createDeliveryEvents(
   }
   return {
     of,
+    cursorAt(sequence) {
+      checkEpoch()
+      return known.get(sequence)?.matched.cursor ?? reader.cursorAt(sequence)
+    },
     async find(sequence, signal) {
       checkEpoch()
       const event = known.get(sequence)

@@ -98,12 +98,16 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   let isFlushing = false
 
   const writer = createLaneWriter({ lane, collect, onWritten, clock, chance, logger })
+  // Not `AbortSignal.any` for each: every look at a signal made of others looks at all of them.
+  const stopAll = (): void => {
+    for (const { stop } of kept.values()) stop.abort()
+  }
+  lane.lost.addEventListener('abort', stopAll, { once: true })
 
   function collect(): Batch[] {
-    const cursorAt = (sequence: number): string => reader.cursorAt(sequence)
     const machines = isFlushing ? [...kept.values()] : [...marked]
     const batches = machines.flatMap((one) =>
-      one.over.aborted ? [] : (settling(one, one.machine.take(cursorAt, isFlushing)) ?? []),
+      one.over.aborted ? [] : (settling(one, one.machine.take(options.events.cursorAt, isFlushing)) ?? []),
     )
     const gone = [...removed].flatMap((id) => [...(rows.get(id)?.keys() ?? [])])
     const deleted = [...useless, ...gone].map((key): Change<DeliveryRow> => ({ key, value: null }))
@@ -209,10 +213,11 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       logger.warn('webhook.replay_ended', { endpointId: endpoint.id, replay, reason: 'epoch_changed' })
     }
     const stop = new AbortController()
+    if (lane.lost.aborted) stop.abort()
     const one: Kept = {
       endpoint,
       machine: createEndpointMachine(endpoint.id, loaded, configOf(endpoint)),
-      over: AbortSignal.any([stop.signal, lane.lost]),
+      over: stop.signal,
       isJoined: false,
       stop,
       cancelWake: () => undefined,
