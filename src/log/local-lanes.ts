@@ -18,6 +18,9 @@ export interface LaneStore {
   write(lane: number, changes: readonly TextChange[]): Promise<void>
 }
 
+/** There is nobody to leave them to. */
+const NEVER = new AbortController().signal
+
 /** `count` lanes in that store. `open` throws once the log is closed, which `closed` tells. */
 export function createLocalLanes<V>(
   store: LaneStore,
@@ -30,6 +33,7 @@ export function createLocalLanes<V>(
     number,
     rows: new Map([...store.load(number)].map(([key, text]) => [key, storedValue<V>(key, text)])),
     lost,
+    leaving: NEVER,
     async write(changes) {
       const texts = textChanges(changes)
       if (lost.aborted) throw laneLost(number)

@@ -176,6 +176,11 @@ export interface Lane<V> {
   /** Aborts when another process owns the lane, or may; and when it was given up. */
   readonly lost: AbortSignal
   /**
+   * Aborts when another process is to own it and waits: nothing new is to be begun, and `work` resolves when what is under way
+   * has ended and is written. What takes longer than some seconds is cut off by `lost`.
+   */
+  readonly leaving: AbortSignal
+  /**
    * Resolves when the changes are durable, and every later owner will find them. The writes of a lane take effect in the
    * order they were called. All of one call or none of it survives a crash; on Kafka as long as the call has at most
    * LARGEST_ROW_BYTES, else row by row in order.
@@ -190,15 +195,15 @@ export interface Lane<V> {
 export interface Lanes<V> {
   /**
    * Owns lanes until the signal aborts: runs `work` for each that falls to this process, once it is loaded, and again when
-   * it comes back after a loss. `work` has to resolve soon after `lane.lost`, and when the caller wants to stop: the lanes
-   * are given up when the signal has aborted and all of `work` has resolved. Of several calls in one process one owns at
+   * it comes back after a loss. `work` has to resolve soon after `lane.lost`, in good order after `lane.leaving`, and when the
+   * caller wants to stop: the lanes are given up when the signal has aborted and all of `work` has resolved. Of several calls in one process one owns at
    * a time. Ends too when the log is closed.
    * @throws what `work` throws (but for `lane_lost` of a lane that is), when all of `work` has ended and every lane was given up; BridgeError `log_damaged`
    */
   own(work: (lane: Lane<V>) => Promise<void>, signal: AbortSignal): Promise<void>
   /**
-   * Since when the longest of the lanes that fall to this process could not be loaded, ms since 1970; null where all are,
-   * or none falls to it.
+   * Since when the longest of the lanes that fall to this process could not be loaded, or nobody could say which do, ms since
+   * 1970; null where all are, or none falls to it. Waiting for an owner that is leaving does not count.
    */
   readonly loadingSinceMs: number | null
 }

@@ -10,6 +10,7 @@ import { isBridgeError } from '../errors.ts'
 import { sleep } from '../lifecycle/clock.ts'
 import type { Change, Lane } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
+import { attemptLimits } from './attempt.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from './delivery.ts'
 import { type DeliveryRow, endpointOf, replayKey } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
@@ -49,7 +50,10 @@ export interface LaneWorker {
   remove(endpointId: string): void
   /** Endpoints of which the lane has rows, or which were set. */
   endpointIds(): Set<string>
-  /** Works until the lane is lost, or the signal aborts and what is under way has ended. Rejects with a fault of ours. */
+  /**
+   * Works until the lane is lost, or the signal aborts or the lane is to go to another process, and what is under way has
+   * ended. Rejects with a fault of ours.
+   */
   run(signal: AbortSignal): Promise<void>
   /**
    * Begins a replay behind those of the endpoint that are there, of what follows `base` up to `until`; nothing where it has
@@ -69,6 +73,8 @@ export interface LaneWorker {
 const LATER_MS = 1000
 /** Positions that merely moved are written so often: what a new owner reads again is less than that. */
 const FLUSH_MS = 600_000
+/** Time for attempts that are under way when the lane goes to another process: each ends within its own limit. */
+const HANDOVER_MS = attemptLimits.wholeMs + 500
 /** Share of a stop's time for attempts that are under way. */
 const ATTEMPTS_SHARE = 0.75
 const ASK_AGAIN = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
@@ -270,17 +276,17 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     }
   }
 
-  /** What is under way gets its time; what has no outcome then is repeated by the next owner. */
-  async function drain(untilMs: number): Promise<void> {
+  /** Nothing new is sent; what has no outcome when its time is over is repeated by the next owner. */
+  async function drain(limitMs: number, cut: AbortSignal): Promise<void> {
     isDraining = true
     for (const one of kept.values()) one.cancelWake()
-    await endsBy(untilMs, Promise.allSettled(flying))
+    await endsWithin(limitMs, Promise.allSettled(flying), cut)
   }
 
-  async function endsBy(untilMs: number, work: Promise<unknown>): Promise<void> {
+  async function endsWithin(limitMs: number, work: Promise<unknown>, cut: AbortSignal): Promise<void> {
     const enough = new AbortController()
-    const either = AbortSignal.any([enough.signal, lane.lost])
-    await Promise.race([work, sleep(clock, Math.max(0, untilMs - clock.now()), either)])
+    const either = AbortSignal.any([enough.signal, cut])
+    await Promise.race([work, sleep(clock, Math.max(0, limitMs), either)])
     enough.abort()
   }
 
@@ -304,18 +310,19 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     endpointIds: () => new Set([...rows.keys(), ...endpoints.keys()]),
     async run(signal) {
       const over = new AbortController()
-      const either = AbortSignal.any([signal, lane.lost, over.signal])
+      const either = AbortSignal.any([signal, lane.lost, lane.leaving, over.signal])
       const stopped = new AbortController()
       const writing = writer.run(stopped.signal)
       writing.catch(failed.reject)
       const course = async (): Promise<void> => {
         while (!either.aborted) await workOneEpoch(either)
         if (lane.lost.aborted || over.signal.aborted) return
+        if (!signal.aborted) await drain(HANDOVER_MS, AbortSignal.any([signal, lane.lost]))
         const beganMs = clock.now()
-        await drain(beganMs + options.drainMs * ATTEMPTS_SHARE)
+        if (signal.aborted) await drain(options.drainMs * ATTEMPTS_SHARE, lane.lost)
         isFlushing = true
         stopped.abort()
-        await endsBy(beganMs + options.drainMs, writing)
+        await endsWithin(beganMs + options.drainMs - clock.now(), writing, lane.lost)
       }
       try {
         await Promise.race([Promise.all([course(), flushAtTimes(either)]), failed.promise])

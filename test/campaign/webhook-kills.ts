@@ -124,7 +124,7 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
       isSettled = count === before && allTaken(owed, receiver.receipts)
       before = count
     }
-    const verdict = judgeWebhooks(owed, receiver.receipts, { kills, lanesMove: run.nodes > 1 })
+    const verdict = judgeWebhooks(owed, receiver.receipts, kills)
     const lanes = kafka === null ? [] : bridges.map(lanesOf)
     for (const bridge of bridges) {
       const code = await bridge.stop()

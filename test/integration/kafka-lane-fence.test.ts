@@ -4,10 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
-import { systemClock } from '../../src/lifecycle/clock.ts'
+import { sleep, systemClock } from '../../src/lifecycle/clock.ts'
 import { type KafkaSession, kafkaSessions } from '../../src/log/kafka/client.ts'
 import { createLaneFold, markerRecord, rowRecord } from '../../src/log/kafka/lane-fold.ts'
 import type { LaneShare } from '../../src/log/kafka/lane-group.ts'
+import { NOTICE_MS } from '../../src/log/kafka/lane-hold.ts'
 import { createKafkaLanes } from '../../src/log/kafka/lanes.ts'
 import type { KafkaRecord } from '../../src/log/kafka/partition-protocol.ts'
 import { ensureTopics } from '../../src/log/kafka/topic-setup.ts'
@@ -44,25 +45,34 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     session.end()
   })
 
-  /** A process that is told by hand which lanes are its own; at first both. */
-  function begin() {
-    let tell: LaneShare['assigned'] = () => undefined
+  /** Lanes of a process that is told by hand which are its own; at first both. */
+  function lanesByHand() {
+    let told: Pick<LaneShare, 'assigned' | 'expelled'> | null = null
     const lanes = createKafkaLanes<Row>(
       {
         ...{ openSession, clock: systemClock, logger, closed: closing.signal },
         open: () => undefined,
         ready: async () => undefined,
-        async share({ assigned }, signal) {
-          tell = assigned
-          assigned([0, 1], '')
+        async share(share, signal) {
+          told = share
+          share.assigned([0, 1])
           await aborted(signal)
         },
       },
       { topic, groupId: 'by hand', count: 2 },
     )
+    return {
+      lanes,
+      give: (...given: number[]) => told?.assigned(given),
+      expel: (heardMs: number) => told?.expelled('by hand', heardMs),
+    }
+  }
+  /** Such a process, which holds what it gets. */
+  function begin() {
+    const { lanes, give } = lanesByHand()
     const owner = beginOwning({ lanes: () => lanes } as unknown as Log, 'by hand', 2)
     owners.push(owner)
-    return { owner, give: (...given: number[]) => tell(given, 'by hand') }
+    return { owner, give }
   }
   /** Every record of the first lane. */
   async function records(): Promise<KafkaRecord[]> {
@@ -120,6 +130,50 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     first.give()
     await putRow(taken, 'b', 2)
     expect([taken.lost.aborted, await found()]).toEqual([false, { a: 1, b: 2 }])
+  })
+
+  it('go to who wants them when their owner has ended its work, with all that it still wrote', async () => {
+    const first = lanesByHand()
+    const [stopping, ended] = [new AbortController(), Promise.withResolvers<void>()]
+    const held: Lane<Row>[] = []
+    const owning = first.lanes.own(async (lane) => {
+      held.push(lane)
+      await aborted(AbortSignal.any([lane.leaving, stopping.signal]))
+      await ended.promise
+      await putRow(lane, 'last', lane.number)
+    }, stopping.signal)
+    await eventually(
+      () => held.length,
+      (count) => count === 2,
+    )
+    const second = begin()
+    first.give()
+    // One that says nothing would have lost them by then.
+    await sleep(systemClock, 2 * NOTICE_MS)
+    expect(second.owner.held.size).toBe(0)
+    expect(held.map(({ lost }) => lost.aborted)).toEqual([false, false])
+    ended.resolve()
+    const lane = await second.owner.lane(1)
+    expect(Object.fromEntries(lane.rows)).toEqual({ last: 1 })
+    stopping.abort()
+    await owning
+  })
+
+  it('count as not loaded while the group does not hear their owner, from when it last did', async () => {
+    const { lanes, give, expel } = lanesByHand()
+    const owner = beginOwning({ lanes: () => lanes } as unknown as Log, 'by hand', 2)
+    owners.push(owner)
+    await owner.holds(2)
+    const [one, other] = [...owner.held.values()]
+    expect(lanes.loadingSinceMs).toBeNull()
+    expel(123)
+    expect([lanes.loadingSinceMs, one?.lost.aborted, other?.lost.aborted]).toEqual([123, true, true])
+    give(0, 1)
+    await eventually(
+      () => owner.came.length,
+      (count) => count === 4,
+    )
+    expect(lanes.loadingSinceMs).toBeNull()
   })
 
   it('keep their rows whatever a lost owner still writes: changed ones, left ones, deleted ones', async () => {

@@ -102,7 +102,10 @@ describe.skipIf(brokers === null)('lanes of several processes', () => {
         (now) => now >= before + count,
       )
     }
-    await more(100)
+    await eventually(
+      () => said.size,
+      (lanes) => lanes === COUNT,
+    )
     const survivor = begin(prefix)
     await survivor.holds(COUNT / 2)
     await more(50)

@@ -33,7 +33,7 @@ export function beginOwning(log: Log, name: string, count: number): Owner {
     held.set(lane.number, lane)
     came.push(lane)
     wakeup.wake()
-    await aborted(AbortSignal.any([lane.lost, stopping.signal]))
+    await aborted(AbortSignal.any([lane.lost, lane.leaving, stopping.signal]))
     if (held.get(lane.number) === lane) held.delete(lane.number)
     wakeup.wake()
   }, stopping.signal)

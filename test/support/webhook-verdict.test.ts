@@ -46,8 +46,7 @@ function receipt(number: number, came: number, parts: Partial<Receipt> = {}): Re
   }
 }
 
-const judge = (receipts: Receipt[], kills = 0) =>
-  judgeWebhooks([endpoint], receipts, { kills, lanesMove: false })
+const judge = (receipts: Receipt[], kills = 0) => judgeWebhooks([endpoint], receipts, kills)
 const whole = [receipt(1, 1), receipt(2, 3), receipt(3, 5)]
 
 test('all promises kept: nothing is broken, also where a kill explains a repetition or a refusal a retry', () => {

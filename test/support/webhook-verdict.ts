@@ -33,18 +33,12 @@ export interface WebhookVerdict {
   broken: string[]
 }
 
-/** What may have cut attempts off. */
-export interface Cuts {
-  kills: number
-  /** There is another process: lanes move away from it, and its attempts are cut, when the killed one comes back. */
-  lanesMove: boolean
-}
-
 /** Judges all endpoints. What came of events after the last that is owed is not looked at. */
 export function judgeWebhooks(
   endpoints: readonly OwedEndpoint[],
   receipts: readonly Receipt[],
-  { kills, lanesMove }: Cuts,
+  /** How often a process was killed. Nothing else may cut an attempt: a lane that moves is left when its attempts have ended. */
+  kills: number,
 ): WebhookVerdict {
   const verdict: WebhookVerdict = { owed: 0, received: 0, missing: 0, repeats: 0, worstShare: 0, broken: [] }
   const last = endpoints.reduce((most, { owed }) => {
@@ -63,8 +57,7 @@ export function judgeWebhooks(
     const unsigned = own.filter((receipt) => !isSigned(receipt, endpoint.secret)).length
     const overtaken = endpoint.order === 'issuer' ? overtakings(endpoint, own) : []
     const tooMany = [...byLife].filter(([life, count]) => {
-      const cuts = (life < kills ? 1 : 0) + (life > 0 && lanesMove ? 1 : 0)
-      return count > cuts * endpoint.maxConcurrency
+      return count > (life < kills ? endpoint.maxConcurrency : 0)
     })
     verdict.owed += endpoint.owed.length
     verdict.received += own.length

@@ -101,6 +101,7 @@ export class WebhookWorld {
   private readonly tries = new Map<string, number>()
   private readonly inFlight = new Map<string, number>()
   private lost = new AbortController()
+  private leaving = new AbortController()
   private stopping = new AbortController()
   private running: Promise<unknown> = Promise.resolve()
   private fault: unknown = null
@@ -122,11 +123,13 @@ export class WebhookWorld {
     this.life += 1
     const { life } = this
     this.lost = new AbortController()
+    this.leaving = new AbortController()
     this.stopping = new AbortController()
     const lane: Lane<DeliveryRow> = {
       number: 0,
       rows: new Map(this.rows),
       lost: this.lost.signal,
+      leaving: this.leaving.signal,
       write: (changes) => this.write(life, structuredClone(changes)),
     }
     const worker = createLaneWorker({
@@ -162,7 +165,7 @@ export class WebhookWorld {
     this.worker?.set({ ...endpoint, ...changes })
   }
 
-  /** The process dies, or the lane goes to another: only the rows are left. What was being written is done, not, or in part. */
+  /** The process dies, or the lane is taken: only the rows are left. What was being written is done, not, or in part. */
   async crash(): Promise<void> {
     this.life += 1
     const changes = this.underWay ?? []
@@ -179,6 +182,16 @@ export class WebhookWorld {
   /** A clean stop. */
   async stop(): Promise<void> {
     this.stopping.abort()
+    await this.ended()
+  }
+
+  /** The lane goes to another process, which waits for the end of the work. */
+  async leave(): Promise<void> {
+    this.leaving.abort()
+    await this.ended()
+  }
+
+  private async ended(): Promise<void> {
     let over = false
     void this.running.then(() => {
       over = true

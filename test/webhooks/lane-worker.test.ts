@@ -56,6 +56,36 @@ describe('a lane', () => {
     await world.stop()
   })
 
+  test('goes to another owner when what is under way has ended, also what hangs: nothing is repeated', async () => {
+    const world = worldOf([['one'], ['slow'], ['hanging']], {
+      hanging: hangs,
+      slow: ({ chance }) => ({ end: answer(204), afterMs: chance.between(9000, 14_900) }),
+    })
+    for (let count = 0; count < 20; count++) world.log.add({})
+    await world.run(5000)
+    const [sent, leftMs] = [world.seen.length, world.clock.now()]
+    await world.leave()
+    expect(world.clock.now() - leftMs).toBeLessThanOrEqual(15_500)
+    expect(world.seen).toHaveLength(sent)
+    expect(world.seen.every(({ endedMs }) => endedMs !== null)).toBe(true)
+    world.start()
+    await world.run(HOUR_MS / 4)
+    for (const id of ['one', 'slow'])
+      expect(taken(world, id).sort((a, b) => a - b)).toEqual(world.log.events.map((e) => e.sequence))
+    await world.stop()
+  })
+
+  test('that goes to another owner is stopped in the time of a stop', async () => {
+    const world = worldOf([['hanging']], { hanging: () => ({ end: answer(204), afterMs: 60_000 }) })
+    world.log.add({})
+    await world.run(1000)
+    const beganMs = world.clock.now()
+    void world.leave()
+    await world.run(1000)
+    await world.stop()
+    expect(world.clock.now() - beganMs).toBeLessThanOrEqual(1000 + 15_000 + 10)
+  })
+
   test('lets an endpoint that hangs delay no other', async () => {
     const latencies = async (moods: Record<string, Mood>): Promise<number[]> => {
       const world = worldOf([['well'], ['a'], ['b'], ['c']], moods)

@@ -13,6 +13,11 @@
  * before it. Only where every process has ended at once, in the moments between a late record and the answer to it, and
  * none starts for an hour, is the row lost that lay before.
  *
+ * Who wants a lane asks for it (`wish`), and its owner, when it is to go, says that it is about to (`leaving`, again and
+ * again), ends what is under way, and says that it has (`left`): only then comes the next marker. These three are words between processes. They
+ * change nothing about which rows count, those of anybody but the owner of the moment mean nothing, and nobody has to keep
+ * to them: an owner that is dead says nothing.
+ *
  * All markers have one key, so compaction leaves the last. What lies before the first marker that is left counts whoever
  * wrote it: compaction has passed there, so everything late in it has the right row behind it.
  */
@@ -22,6 +27,9 @@ import type { KafkaRecord } from './partition-protocol.ts'
 import { headerOf, type NewRecord } from './records.ts'
 
 const MARKER = 'marker'
+const WISH = 'wish'
+const LEAVING = 'leaving'
+const LEFT = 'left'
 /** Before the key of each row, so that none is the marker's. */
 const ROW = '='
 const BY = 'by'
@@ -29,6 +37,21 @@ const BY = 'by'
 /** The record with which an owner begins. */
 export function markerRecord(lane: number, nonce: string): NewRecord {
   return { partition: lane, key: MARKER, value: nonce }
+}
+
+/** The record by which somebody who wants the lane finds out that it has read everything. */
+export function wishRecord(lane: number, nonce: string): NewRecord {
+  return { partition: lane, key: WISH, value: nonce }
+}
+
+/** The record with which an owner says that it will leave. */
+export function leavingRecord(lane: number, nonce: string): NewRecord {
+  return { partition: lane, key: LEAVING, value: nonce }
+}
+
+/** The last record of an owner that leaves. */
+export function leftRecord(lane: number, nonce: string): NewRecord {
+  return { partition: lane, key: LEFT, value: nonce }
 }
 
 /** The record of a row. Numbers begin at 1. */
@@ -42,6 +65,12 @@ export interface LaneFold {
   take(record: KafkaRecord): void
   /** That of the latest marker; null before the first. */
   readonly nonce: string | null
+  /** The last wish; null before the first. */
+  readonly wish: string | null
+  /** Whether there is an owner, as far as the records say: `free` before the first and after one has left. */
+  readonly state: 'free' | 'held' | 'leaving'
+  /** How often the owner of the moment has said that it is leaving. */
+  readonly leavings: number
   /** Number of the last row that counted since; 0 before the first. */
   readonly number: number
   /** Values as JSON text, by key. */
@@ -55,6 +84,9 @@ export function createLaneFold(): LaneFold {
   const rows = new Map<string, string>()
   const late = new Set<string>()
   let nonce: string | null = null
+  let wish: string | null = null
+  let state: LaneFold['state'] = 'free'
+  let leavings = 0
   let number = 0
   return {
     take(record) {
@@ -63,7 +95,14 @@ export function createLaneFold(): LaneFold {
       if (name === MARKER) {
         if (text === nonce) return
         nonce = text
+        state = 'held'
+        leavings = 0
         number = 0
+      } else if (name === WISH) wish = text
+      else if (name === LEAVING || name === LEFT) {
+        if (text !== nonce) return
+        state = name === LEFT ? 'free' : 'leaving'
+        if (name === LEAVING) leavings += 1
       } else if (name.startsWith(ROW)) {
         const key = name.slice(ROW.length)
         const by = writerOf(record)
@@ -79,6 +118,15 @@ export function createLaneFold(): LaneFold {
     },
     get nonce() {
       return nonce
+    },
+    get wish() {
+      return wish
+    },
+    get state() {
+      return state
+    },
+    get leavings() {
+      return leavings
     },
     get number() {
       return number

@@ -12,8 +12,13 @@ export interface LaneShare extends GroupPlace {
   count: number
   /** The lanes that this process holds now. */
   held(): readonly number[]
-  /** Told of the lanes that should be this process's from now on, and why where it is none of them any more. */
-  assigned(lanes: readonly number[], reason: string): void
+  /** Told of the lanes that should be this process's from now on. The others go to members that may be waiting for them. */
+  assigned(lanes: readonly number[]): void
+  /**
+   * Told that no lane is this process's, at once, and why: others may have them already. `heardMs`: when the group was last
+   * heard, ms since 1970.
+   */
+  expelled(reason: string, heardMs: number): void
 }
 
 /** Says which lanes should be this process's, until the signal aborts; then lets others have them. Never rejects. */
@@ -21,13 +26,16 @@ export type ShareLanes = (parts: LaneShare, signal: AbortSignal) => Promise<void
 
 /** Shares lanes in a consumer group. While the group is not heard for a session, none is this process's. */
 export const shareInGroup: ShareLanes = async (parts, signal) => {
-  const { clock, assigned } = parts
+  const { clock, assigned, expelled } = parts
   let formerId: string | null = null
+  let heardMs = clock.now()
   let cancelLease = (): void => undefined
 
   const heard = (): void => {
+    heardMs = clock.now()
     cancelLease()
-    cancelLease = clock.after(SESSION_MS, () => assigned([], 'the group has not answered for a session'))
+    const silent = (): void => expelled('the group has not answered for a session', heardMs)
+    cancelLease = clock.after(SESSION_MS, silent)
   }
   const membership: StandingMembership = {
     assigner: laneAssigner(parts.count, parts.held),
@@ -35,14 +43,14 @@ export const shareInGroup: ShareLanes = async (parts, signal) => {
     joined(memberId, lanes) {
       formerId = memberId
       heard()
-      assigned(lanes, 'the group has given it to another process')
+      assigned(lanes)
     },
     heard,
     // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.
     rebalancing: () => cancelLease(),
     ended(reason) {
       cancelLease()
-      assigned([], reason)
+      expelled(reason, heardMs)
     },
   }
   const place = {

@@ -49,6 +49,18 @@ interface Ownership<V> {
   loading: Map<symbol, number>
 }
 
+/** The work for a lane. */
+interface Tending {
+  /** The lane goes to another process, which waits for the end of the work. */
+  leave(): void
+  /** The lane is lost. */
+  lose(reason: string): void
+  ended: Promise<void>
+}
+
+/** What ends it. */
+type TendingEnd = Record<'leave' | 'away', AbortSignal>
+
 /** The lanes of that topic. */
 export function createKafkaLanes<V>(parts: LaneParts, place: LanePlace): Lanes<V> {
   const { open, closed, ready } = parts
@@ -83,42 +95,60 @@ async function ownUntil<V>(
   const reader = createLaneReader(parts, place.topic)
   const writer = createLaneWriter(parts, place.topic, over.signal)
   const ownership = { parts, place, reader, writer, work, stopping, loading }
-  /** Lanes that the group gives, each with what takes it away and the end of its work. */
-  const given = new Map<number, { lose(reason: string): void; ended: Promise<void> }>()
+  /** Lanes that the group gives. */
+  const given = new Map<number, Tending>()
+  /** Those that it gives no longer, and whose work has not ended. */
+  const ending = new Map<number, Tending>()
   const faults: unknown[] = []
+  /** Stands for all lanes while the group does not hear this process. */
+  const outside = Symbol('outside the group')
 
   const give = (lane: number): void => {
-    const away = new AbortController()
-    const ended = tend(ownership, lane, away.signal).catch((error: unknown) => {
-      faults.push(error)
-      failed.abort(error)
-    })
-    given.set(lane, { lose: (reason) => away.abort(reason), ended })
+    const [leave, away] = [new AbortController(), new AbortController()]
+    const signals = { leave: leave.signal, away: away.signal }
+    // A lane that comes back while its work is ending is taken when that has ended.
+    const before = ending.get(lane)?.ended ?? Promise.resolve()
+    const ended = before
+      .then(() => tend(ownership, lane, signals))
+      .catch((error: unknown) => {
+        faults.push(error)
+        failed.abort(error)
+      })
+    given.set(lane, { leave: () => leave.abort(), lose: (reason) => away.abort(reason), ended })
   }
-  const assigned = (lanes: readonly number[], reason: string): void => {
+  const letGo = (lane: number, tending: Tending): void => {
+    given.delete(lane)
+    ending.set(lane, tending)
+    void tending.ended.then(() => {
+      if (ending.get(lane) === tending) ending.delete(lane)
+    })
+  }
+  const say = (changed: number): void => {
+    if (changed > 0) parts.logger.info('lanes.assigned', { name: place.groupId, count: given.size, changed })
+  }
+  const assigned = (lanes: readonly number[]): void => {
     if (stopping.aborted) return
+    loading.delete(outside)
     const kept = new Set(lanes)
-    const lost = [...given].filter(([lane]) => !kept.has(lane))
-    for (const [lane, { lose, ended }] of lost) {
-      given.delete(lane)
-      lose(reason)
-      endings.add(ended)
-      void ended.then(() => endings.delete(ended))
+    const gone = [...given].filter(([lane]) => !kept.has(lane))
+    for (const [lane, tending] of gone) {
+      letGo(lane, tending)
+      tending.leave()
     }
     const fresh = lanes.filter((lane) => lane < place.count && !given.has(lane))
     for (const lane of fresh) give(lane)
-    if (lost.length + fresh.length > 0) {
-      parts.logger.info('lanes.assigned', {
-        name: place.groupId,
-        count: given.size,
-        changed: lost.length + fresh.length,
-      })
-    }
+    say(gone.length + fresh.length)
   }
-  /** Ends of work for lanes that are lost already. */
-  const endings = new Set<Promise<void>>()
   const loseAll = (reason: string): void => {
-    for (const { lose } of given.values()) lose(reason)
+    for (const { lose } of [...given.values(), ...ending.values()]) lose(reason)
+  }
+  const expelled = (reason: string, heardMs: number): void => {
+    if (stopping.aborted) return
+    loading.set(outside, heardMs)
+    const gone = [...given]
+    loseAll(reason)
+    for (const [lane, tending] of gone) letGo(lane, tending)
+    say(gone.length)
   }
   const closing = (): void => loseAll('the log is closed')
   const failing = (): void => loseAll('the work for another lane has failed')
@@ -127,9 +157,11 @@ async function ownUntil<V>(
 
   const reading = reader.run(over.signal)
   const sharing = new AbortController()
-  const shared = parts.share({ ...parts, ...place, held: () => [...given.keys()], assigned }, sharing.signal)
+  const held = (): number[] => [...given.keys()]
+  const shared = parts.share({ ...parts, ...place, held, assigned, expelled }, sharing.signal)
   await aborted(stopping)
-  await Promise.all([...[...given.values()].map(({ ended }) => ended), ...endings])
+  loading.delete(outside)
+  await Promise.all([...given.values(), ...ending.values()].map(({ ended }) => ended))
   loseAll('it was given up')
   sharing.abort()
   await shared
@@ -139,50 +171,60 @@ async function ownUntil<V>(
   if (faults.length > 0) throw faults[0]
 }
 
-/** Takes the lane and has it worked on, again and again, until `away` aborts or nothing more is taken. */
-async function tend<V>(ownership: Ownership<V>, lane: number, away: AbortSignal): Promise<void> {
+/** Takes the lane and has it worked on, again and again, until it is to go or nothing more is taken. */
+async function tend<V>(ownership: Ownership<V>, lane: number, end: TendingEnd): Promise<void> {
   const { parts, stopping, loading } = ownership
   const { clock } = parts
-  const ended = AbortSignal.any([away, stopping])
+  const ended = AbortSignal.any([end.away, end.leave, stopping])
   const tending = Symbol(`lane ${lane}`)
+  const setLoading = (isLoading: boolean): void => {
+    if (!isLoading) loading.delete(tending)
+    else if (!loading.has(tending)) loading.set(tending, clock.now())
+  }
   try {
     while (!ended.aborted) {
-      loading.set(tending, loading.get(tending) ?? clock.now())
-      await tendOnce(ownership, lane, away, () => loading.delete(tending))
+      setLoading(true)
+      await tendOnce(ownership, lane, end, setLoading)
       await sleep(clock, TAKE_AGAIN_MS, ended)
     }
   } finally {
-    loading.delete(tending)
+    setLoading(false)
   }
 }
 
-/** Takes the lane once, and tells when it is loaded; resolves when it is lost, or was worked on and nothing more is taken. */
+/** Takes the lane once, and tells when it is loaded; resolves when it is lost, or was worked on and is to go. */
 async function tendOnce<V>(
   { parts, place, reader, writer, work, stopping }: Ownership<V>,
   lane: number,
-  away: AbortSignal,
-  onLoaded: () => void,
+  { leave, away }: TendingEnd,
+  setLoading: (isLoading: boolean) => void,
 ): Promise<void> {
   const { clock, logger } = parts
   const hold: LaneHold<V> = takeLane(lane, {
     writer,
     clock,
     lost: (reason) => logger.debug('lane.lost', { name: place.groupId, lane, reason }),
+    // An owner that ends its work takes its time, and nothing is wrong.
+    awaitingOwner: (isAwaiting) => setLoading(!isAwaiting),
   })
   const lose = (): void => hold.lose(String(away.reason))
-  if (away.aborted) lose()
   away.addEventListener('abort', lose, { once: true })
+  leave.addEventListener('abort', hold.leave, { once: true })
+  if (away.aborted) lose()
+  if (leave.aborted) hold.leave()
   reader.add(lane, hold)
   try {
     const owned = await within(clock, null, stopping, hold.owned)
-    onLoaded()
+    setLoading(false)
     await work(owned)
-    await within(clock, null, stopping, aborted(hold.lost))
+    await within(clock, null, stopping, Promise.race([aborted(hold.lost), aborted(owned.leaving)]))
   } catch (error) {
     const isEnd = error === stopping.reason || (isBridgeError(error, 'lane_lost') && hold.lost.aborted)
     if (!isEnd) throw error
   } finally {
     away.removeEventListener('abort', lose)
+    leave.removeEventListener('abort', hold.leave)
+    await hold.left()
     reader.remove(lane)
     hold.lose('it was given up')
   }

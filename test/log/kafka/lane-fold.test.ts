@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createLaneFold, markerRecord, rowRecord } from '../../../src/log/kafka/lane-fold.ts'
+import {
+  createLaneFold,
+  leavingRecord,
+  leftRecord,
+  markerRecord,
+  rowRecord,
+  wishRecord,
+} from '../../../src/log/kafka/lane-fold.ts'
 import type { KafkaRecord } from '../../../src/log/kafka/partition-protocol.ts'
 import type { NewRecord } from '../../../src/log/kafka/records.ts'
 
@@ -65,6 +72,11 @@ function createWorld() {
       const former = owners.slice(0, -1).at(which % Math.max(1, owners.length - 1))
       if (owners.length > 1 && former !== undefined) put(former, key, text)
     },
+    /** Somebody asks for the lane; an owner of the moment or of before says that it is leaving, or has left. */
+    say(which: number, word: 'wish' | 'leaving' | 'left') {
+      const record = { wish: wishRecord, leaving: leavingRecord, left: leftRecord }[word]
+      append(record(0, owners.at(which % owners.length)?.nonce ?? ''))
+    },
     /** A request of rows arrives again. */
     repeat(place: number) {
       const again = partition[place % Math.max(1, partition.length)]
@@ -95,6 +107,14 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('write' as const), key, text }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('late' as const), which: fc.nat(5), key, text }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('repeat' as const), place: fc.nat(60) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('say' as const),
+      which: fc.nat(5),
+      word: fc.constantFrom('wish', 'leaving', 'left'),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('repair' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('compact' as const), upTo: fc.nat(60) }) },
 )
@@ -110,6 +130,7 @@ describe('a lane, read from its records', () => {
           else if (one.kind === 'write') world.write(one.key, one.text)
           else if (one.kind === 'late') world.lateWrite(one.which, one.key, one.text)
           else if (one.kind === 'repeat') world.repeat(one.place)
+          else if (one.kind === 'say') world.say(one.which, one.word)
           else if (one.kind === 'repair') world.repair()
           else world.compact(one.upTo)
           const fold = world.read()
@@ -133,6 +154,29 @@ describe('a lane, read from its records', () => {
     expect([fold.number, fold.rows.get('k'), [...fold.late]]).toEqual([4, '4', []])
     fold.take(readBack(markerRecord(0, 'other'), 0))
     expect([fold.nonce, fold.number]).toEqual(['other', 0])
+  })
+
+  it('is held from the marker on, and free again when its owner has left; others’ words mean nothing', () => {
+    const records = [
+      [leftRecord(0, 'n'), 'free'],
+      [markerRecord(0, 'n'), 'held'],
+      [leavingRecord(0, 'before'), 'held'],
+      [leftRecord(0, 'before'), 'held'],
+      [leavingRecord(0, 'n'), 'leaving'],
+      [rowRecord(0, { key: 'k', text: '1' }, 'n', 1), 'leaving'],
+      [wishRecord(0, 'next'), 'leaving'],
+      [leftRecord(0, 'n'), 'free'],
+      [markerRecord(0, 'next'), 'held'],
+      [leftRecord(0, 'n'), 'held'],
+    ] as const
+    const fold = createLaneFold()
+    for (const [offset, [record, state]] of records.entries()) {
+      fold.take(readBack(record, offset))
+      expect([record.key, fold.state]).toEqual([record.key, state])
+    }
+    expect([fold.wish, fold.rows.get('k')]).toEqual(['next', '1'])
+    for (const by of ['next', 'n', 'next']) fold.take(readBack(leavingRecord(0, by), 20))
+    expect(fold.leavings).toBe(2)
   })
 
   it.each([
