@@ -1,63 +1,65 @@
 /**
  * `npm run bench -- webhooks`: what a delivery costs and how long it takes, through a process of the product on the embedded
- * log, beside a plain loop in a process of its own; and what endpoints that hang, refuse and drip do to the others. Sender
- * and receivers have a core each. Owns the runs and the goals.
+ * log and on Kafka, beside a plain loop in a process of its own; what endpoints that hang, refuse and drip do to the others;
+ * what the address guard takes. Sender and receivers have a core each. Owns the runs and the goals.
  */
-import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { systemClock } from '../src/lifecycle/clock.ts'
-import { draftDay } from '../src/sandbox/draft.ts'
-import { createIssuers } from '../src/sandbox/issuers.ts'
-import { itemJson } from '../src/sandbox/item-json.ts'
-import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
-import {
-  ADMIN_TOKEN,
-  type BridgeProcess,
-  bridgeEnv,
-  startBridge,
-  temporaryDirectory,
-} from '../test/support/bridge-process.ts'
-import { askEndpoints, LOCAL_RECEIVERS } from '../test/support/endpoint-api.ts'
-import { type Figure, formatFigure } from './figures.ts'
+import { checkAddresses } from '../src/webhooks/address/guard.ts'
+import { judgeUrl } from '../src/webhooks/address/judge-url.ts'
+import { addressRules } from '../src/webhooks/address/rules.ts'
+import { ADMIN_TOKEN } from '../test/support/bridge-process.ts'
+import { startCluster } from '../test/support/kafka/cluster.ts'
+import { findRuntime } from '../test/support/kafka/find-runtime.ts'
+import type { KafkaRuntime } from '../test/support/kafka/runtime.ts'
+import { type Figure, formatFigure, median } from './figures.ts'
 import { cpuSeconds, peakMb } from './support/process-usage.ts'
+import {
+  came,
+  items,
+  many,
+  pin,
+  register,
+  SENDER_CORE,
+  type Sink,
+  startSender,
+  startSink,
+} from './support/webhook-bench.ts'
 import type { SinkReport } from './support/webhook-sink.ts'
+import { retryFigures } from './webhook-retries.ts'
 
 const RUNS = 3
 const ENDPOINTS = 1000
 const EVENTS = 500
-/** Of an event as it is sent. */
-const EVENT_BYTES = 2400
-/** What an event of the sandbox has without padding, about. */
-const USUAL_BYTES = 1500
+/** Endpoints of a usual desk. */
+const FEW = 10
 /** Endpoints of the run with ill ones, and their manners: a fifth hangs, a tenth refuses, a twentieth drips. */
 const MIXED = 100
 const MANNERS = [...many('hang', 20), ...many('fail', 10), ...many('drip', 5), ...many('ok', 65)]
-const MIXED_EVENTS = 200
-/** Between two events of that run. */
-const MIXED_PAUSE_MS = 100
+const TRICKLED = 200
+/** Between two events of a trickle. */
+const TRICKLE_PAUSE_MS = 100
 const REST_MS = 3_000
-const LONGEST_MS = 600_000
-const SENDER_CORE = '0'
-const SINK_CORE = '1'
-/** A day of its own: the market's own days stay as they are. */
-const DAY = '2026-01-06'
+const GUARDED = 200_000
 
 /** The lines to print. */
 export async function webhookLines(runs: number = RUNS): Promise<string[]> {
-  const [bridge, plain, healthy, mixed]: Burst[][] = [[], [], [], []]
+  const found = await findRuntime(process.env)
+  if ('missing' in found) throw new Error(found.missing)
+  const all: Runs = { bridge: [], kafka: [], plain: [], few: [], healthy: [], mixed: [], guardMicros: [] }
   for (let run = 1; run <= runs; run++) {
-    bridge?.push(await burstThroughBridge(run))
-    plain?.push(await burstThroughLoop(run))
-    healthy?.push(await trickle(run, many('ok', MIXED)))
-    mixed?.push(await trickle(run, MANNERS))
+    all.bridge.push(await burstThroughBridge(run))
+    all.kafka.push(await burstOnKafka(run, found.runtime))
+    all.plain.push(await burstThroughLoop(run))
+    all.few.push(await trickle(run, many('ok', FEW)))
+    all.healthy.push(await trickle(run, many('ok', MIXED)))
+    all.mixed.push(await trickle(run, MANNERS))
+    all.guardMicros.push(await guardMicros())
   }
-  return figuresOf({ bridge, plain, healthy, mixed } as Record<
-    'bridge' | 'plain' | 'healthy' | 'mixed',
-    Burst[]
-  >)
+  return [...figuresOf(all), ...(await retryFigures(runs, found.runtime))].map(formatFigure)
 }
 
 /** What became of one burst. */
@@ -66,52 +68,90 @@ interface Burst extends SinkReport {
   peakMb: number
 }
 
-function figuresOf(came: Record<'bridge' | 'plain' | 'healthy' | 'mixed', Burst[]>): string[] {
-  const of = (name: keyof typeof came, value: (burst: Burst) => number): number[] => came[name].map(value)
+/** All that was measured, run by run. */
+interface Runs extends Record<'bridge' | 'kafka' | 'plain' | 'few' | 'healthy' | 'mixed', Burst[]> {
+  /** Of the address guard, for one attempt. */
+  guardMicros: number[]
+}
+
+function figuresOf({ bridge, kafka, plain, few, healthy, mixed, guardMicros }: Runs): Figure[] {
   const seconds = ({ firstHeldMs, lastMs }: Burst): number => (lastMs - firstHeldMs) / 1000
-  const a = { name: 'a plain loop' }
-  const figures: Figure[] = [
+  const micros = ({ cpuMicros, received }: Burst): number => cpuMicros / received
+  const burst = (name: string, bursts: readonly Burst[], longestSeconds: number): Figure[] => [
     {
-      name: `${EVENTS} events to ${ENDPOINTS} endpoints, until the last came`,
+      name: `${name}: ${EVENTS} events to ${ENDPOINTS} endpoints`,
       unit: 's',
-      values: of('bridge', seconds),
-      goal: { atMost: 60 },
-      baseline: { ...a, values: of('plain', seconds) },
+      values: bursts.map(seconds),
+      goal: { atMost: longestSeconds },
+      baseline: { name: 'a plain loop', values: plain.map(seconds) },
     },
     {
-      name: 'CPU of the sender for a delivery',
+      name: `${name}: CPU of the sender for a delivery`,
       unit: 'µs',
-      values: of('bridge', ({ cpuMicros, received }) => cpuMicros / received),
-      goal: { atMost: 110 },
-      baseline: { ...a, values: of('plain', ({ cpuMicros, received }) => cpuMicros / received) },
+      values: bursts.map(micros),
+      ...(bursts === bridge && { goal: { atMost: 110 } }),
+      baseline: { name: 'a plain loop', values: plain.map(micros) },
     },
     {
-      name: 'first delivery of every endpoint, the slowest',
+      name: `${name}: first delivery of every endpoint`,
       unit: 'ms',
-      values: of('bridge', ({ slowestFirstMs }) => slowestFirstMs),
+      values: bursts.map(({ slowestFirstMs }) => slowestFirstMs),
       goal: { atMost: 1000 },
     },
-    { name: 'peak memory of the process', unit: 'MB', values: of('bridge', (burst) => burst.peakMb) },
+    { name: `${name}: peak memory`, unit: 'MB', values: bursts.map((one) => one.peakMb) },
+  ]
+  return [
+    ...burst('embedded', bridge, 60),
+    ...burst('Kafka', kafka, 150),
+    {
+      name: `${FEW} endpoints: held to received, p99`,
+      unit: 'ms',
+      values: few.map(({ p99 }) => p99),
+      goal: { atMost: 150 },
+    },
     {
       name: `${MIXED} endpoints, a third of them ill: healthy p99`,
       unit: 'ms',
-      values: of('mixed', ({ p99 }) => p99),
-      baseline: { name: 'that of all healthy', values: of('healthy', ({ p99 }) => p99) },
+      values: mixed.map(({ p99 }) => p99),
+      baseline: { name: 'that of all healthy', values: healthy.map(({ p99 }) => p99) },
+    },
+    {
+      name: 'address guard, an attempt',
+      unit: 'µs',
+      values: guardMicros,
+      goal: { atMost: 0.02 * median(bridge.map(micros)) },
     },
   ]
-  return figures.map(formatFigure)
 }
 
-/** All events at once, to endpoints that all answer. */
-async function burstThroughBridge(seed: number): Promise<Burst> {
+/** What the guard takes for an attempt at a name whose two answers are held, as they are within five seconds. */
+async function guardMicros(): Promise<number> {
+  const rules = addressRules({ allowNets: [], allowHttp: false, ports: [443] })
+  const verdict = judgeUrl('https://hooks.example.com/in', rules)
+  if (verdict.kind === 'refused') throw new Error(verdict.message)
+  const answers = ['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946']
+  const began = process.cpuUsage()
+  for (let count = 0; count < GUARDED; count++)
+    await checkAddresses(verdict.target, rules, async () => answers)
+  const { user, system } = process.cpuUsage(began)
+  return (user + system) / GUARDED
+}
+
+/** All events at once, to endpoints that all answer; through a bridge with such settings besides. */
+async function burstThroughBridge(seed: number, extra: Record<string, string> = {}): Promise<Burst> {
   await using stack = new AsyncDisposableStack()
   const sink = stack.use(await startSink())
-  const { bridge, sandbox } = await startSender(stack, seed)
+  const { bridge, sandbox } = await startSender(stack, seed, extra)
   await register(bridge, sink, many('ok', ENDPOINTS))
   return await measure(bridge.pid, sink, async () => {
     sandbox.publish(items(seed, EVENTS))
     await came(sink, EVENTS * ENDPOINTS)
   })
+}
+
+async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<Burst> {
+  await using cluster = await startCluster({ runtime })
+  return await burstThroughBridge(seed, { BRIDGE_KAFKA_BROKERS: cluster.brokers.join(',') })
 }
 
 /** The same through the plain loop, which follows a bridge without endpoints. */
@@ -145,14 +185,14 @@ async function trickle(seed: number, manners: readonly string[]): Promise<Burst>
   const sink = stack.use(await startSink())
   const { bridge, sandbox } = await startSender(stack, seed)
   await register(bridge, sink, manners)
-  const all = items(seed, MIXED_EVENTS)
+  const all = items(seed, TRICKLED)
   const healthy = manners.filter((manner) => manner === 'ok').length
   return await measure(bridge.pid, sink, async () => {
     for (const item of all) {
       sandbox.publish([item])
-      await wait(MIXED_PAUSE_MS)
+      await wait(TRICKLE_PAUSE_MS)
     }
-    await came(sink, MIXED_EVENTS * healthy)
+    await came(sink, TRICKLED * healthy)
   })
 }
 
@@ -163,91 +203,4 @@ async function measure(pid: number, sink: Sink, work: () => Promise<void>): Prom
   await work()
   const cpuMicros = (cpuSeconds(pid) - before) * 1e6
   return { ...(await sink.report()), cpuMicros, peakMb: peakMb(pid) }
-}
-
-/** A market without news of its own, and a bridge that polls it each second. */
-async function startSender(
-  stack: AsyncDisposableStack,
-  seed: number,
-): Promise<{ bridge: BridgeProcess; sandbox: Sandbox; directory: string }> {
-  const directory = stack.use(temporaryDirectory())
-  const sandbox = await startSandbox(
-    { plan: 'ultimate', weeklyQuota: 1_000_000, seed },
-    { clock: systemClock },
-  )
-  stack.defer(() => sandbox.close())
-  const bridge = await startBridge(
-    bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'ultimate', ...LOCAL_RECEIVERS }),
-  )
-  stack.defer(async () => void (await bridge.stop('SIGKILL')))
-  pin(bridge.pid, SENDER_CORE)
-  return { bridge, sandbox, directory: directory.path }
-}
-
-async function register(bridge: BridgeProcess, sink: Sink, manners: readonly string[]): Promise<void> {
-  for (const [place, manner] of manners.entries())
-    await askEndpoints(bridge.ready.http, 'POST', '', { url: `${sink.url}/${manner}/${place}` })
-}
-
-function items(seed: number, count: number): object[] {
-  const issuers = createIssuers(seed)
-  const drafts = draftDay(
-    { seed, issuers },
-    DAY,
-    Array.from({ length: count }, () => 12 * 3_600),
-  )
-  const context = { issuers, nativeKind: 'Native', documentsUrl: 'http://documents.test' }
-  const padding = 'x'.repeat(EVENT_BYTES - USUAL_BYTES)
-  return drafts.map((draft) => ({
-    ...(JSON.parse(itemJson(draft, context)) as object),
-    timestamp: new Date(systemClock.now()).toISOString(),
-    padding,
-  }))
-}
-
-interface Sink extends Disposable {
-  url: string
-  /** What came since the last report. */
-  report(): Promise<SinkReport>
-  count(): Promise<number>
-}
-
-async function startSink(): Promise<Sink> {
-  const child = fork(join(import.meta.dirname, 'support/webhook-sink.ts'))
-  pin(child.pid ?? 0, SINK_CORE)
-  const { port } = await heard<{ port: number }>(child)
-  const ask = <T>(word: string): Promise<T> => {
-    const answer = heard<T>(child)
-    child.send(word)
-    return answer
-  }
-  return {
-    url: `http://127.0.0.1:${port}`,
-    report: () => ask('report'),
-    count: async () => (await ask<{ received: number }>('count')).received,
-    [Symbol.dispose]: () => void child.kill('SIGKILL'),
-  }
-}
-
-async function heard<T>(child: ChildProcess): Promise<T> {
-  const [message] = (await once(child, 'message')) as [T]
-  return message
-}
-
-/** Resolves when so many deliveries came since the last report. */
-async function came(sink: Sink, count: number): Promise<void> {
-  const deadline = performance.now() + LONGEST_MS
-  for (let received = 0; received < count; received = await sink.count()) {
-    if (performance.now() > deadline) throw new Error(`${received} of ${count} deliveries came in time`)
-    await wait(100)
-  }
-}
-
-/** Every thread of it, from now on. */
-function pin(pid: number, core: string): void {
-  execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' })
-}
-
-function many(manner: string, count: number): string[] {
-  return Array.from({ length: count }, () => manner)
 }

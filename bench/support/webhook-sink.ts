@@ -1,12 +1,13 @@
 /**
  * The receiving end of `npm run bench -- webhooks`, a process of its own: counts what comes and how late it is, as cheaply as
  * that can be done. The first part of a path says how it answers: `ok` at once, `fail` with 500, `hang` never, `drip` a
- * byte each second. Owns the counting; the parent asks for it with `report`, which begins a new count.
+ * byte each second; `retry` at once, and is counted from when the retry was due. Owns the counting; the parent asks for it with `report`, which begins a new count.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { quantile } from '../figures.ts'
+import { retryDueMs } from './retry-schedule.ts'
 
 /** What came to `ok` since the last report, times in ms; since 1970 where they are moments. */
 export interface SinkReport {
@@ -23,6 +24,7 @@ export interface SinkReport {
 }
 
 const HELD = /"recordedtime":"([^"]+)"/
+const SEQUENCE = /"sequence":"0*([1-9]\d*)"/
 const DRIP_MS = 1000
 
 let delays: number[] = []
@@ -43,6 +45,10 @@ function answer(path: string, body: string, response: ServerResponse): void {
   response.statusCode = manner === 'fail' ? 500 : 204
   response.end()
   if (manner === 'ok') count(path, Date.parse(HELD.exec(body)?.[1] ?? ''))
+  if (manner === 'retry') {
+    const [, , place, firstMs] = path.split('/')
+    count(path, retryDueMs(Number(place), Number(SEQUENCE.exec(body)?.[1]), Number(firstMs)))
+  }
 }
 
 function count(path: string, heldMs: number): void {
