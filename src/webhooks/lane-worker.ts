@@ -19,10 +19,13 @@ import { createEndpointMachine } from './endpoint-machine.ts'
 import type { Batch, DeliveryEndpoint, DisableReason, MachineConfig, Start } from './endpoint-state.ts'
 import { createLanePull, type LanePull, type Worked } from './lane-pull.ts'
 import { createLaneWriter } from './lane-writer.ts'
+import type { Starter, StartQueue } from './start-queue.ts'
 
 export interface LaneWorkerOptions extends DeliveryMeans {
   lane: Lane<DeliveryRow>
   reader: Reader
+  /** Shared with the other lanes of the process. */
+  starts: StartQueue
   /** Disables an endpoint for good; `set` tells it then. May throw `log_unavailable`: it is asked again. */
   disable: (endpointId: string, reason: DisableReason) => Promise<void>
   /** Told of every attempt that had an end. */
@@ -79,7 +82,7 @@ const HANDOVER_MS = attemptLimits.wholeMs + 500
 const ATTEMPTS_SHARE = 0.75
 const ASK_AGAIN = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
 
-interface Kept extends Worked {
+interface Kept extends Worked, Starter {
   readonly stop: AbortController
   cancelWake: () => void
   isDisabling: boolean
@@ -87,7 +90,7 @@ interface Kept extends Worked {
 
 /** A worker of that lane; nothing is sent before `run`. */
 export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
-  const { lane, reader, clock, chance, logger } = options
+  const { lane, reader, starts, clock, chance, logger } = options
   const endpoints = new Map<string, DeliveryEndpoint>()
   const kept = new Map<string, Kept>()
   const rows = groupRows(lane.rows)
@@ -145,24 +148,37 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     }
   }
 
-  /** Whatever may be done for the endpoint now is begun. */
+  /** Whatever may be done for the endpoint is begun, in its turn. */
   function pump(one: Kept): void {
     if (one.over.aborted) return
+    one.cancelWake()
+    if (!isDraining) starts.add(one)
+    writeWhatIsOwed(one)
+    const { disableReason } = one.machine
+    if (disableReason !== null && !one.isDisabling) attend(disable(one, disableReason))
+  }
+
+  /** Begins one delivery. Where there is none for now, says when there may be, and takes what there is to read. */
+  function startNext(one: Kept): boolean {
+    if (one.over.aborted || isDraining) return false
     const { machine } = one
     const nowMs = clock.now()
-    one.cancelWake()
-    if (!isDraining) {
-      for (let start = machine.next(nowMs); start !== null; start = machine.next(nowMs)) send(one, start)
+    const start = machine.next(nowMs)
+    if (start === null) {
+      one.cancelWake()
       const wakeAtMs = machine.wakeAtMs()
       if (wakeAtMs !== null && wakeAtMs > nowMs)
         one.cancelWake = clock.after(wakeAtMs - nowMs, () => pump(one))
       pull?.look(one)
-    }
-    if (machine.owes()) {
-      marked.add(one)
-      writer.mark()
-    }
-    if (machine.disableReason !== null && !one.isDisabling) attend(disable(one, machine.disableReason))
+    } else send(one, start)
+    writeWhatIsOwed(one)
+    return start !== null
+  }
+
+  function writeWhatIsOwed(one: Kept): void {
+    if (!one.machine.owes()) return
+    marked.add(one)
+    writer.mark()
   }
 
   /** Waits for a piece of work at the end, and lets its fault end the whole. */
@@ -224,6 +240,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       endpoint,
       machine: createEndpointMachine(endpoint.id, loaded, configOf(endpoint)),
       over: stop.signal,
+      startNext: () => startNext(one),
       isJoined: false,
       stop,
       cancelWake: () => undefined,

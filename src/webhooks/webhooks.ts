@@ -20,6 +20,7 @@ import type { DeliveryEndpoint, DisableReason } from './endpoint-state.ts'
 import { LANE_COUNT, LANES, laneOf } from './lane-of.ts'
 import { createLaneWorker, type LaneFigures, type LaneWorker } from './lane-worker.ts'
 import type { SecretBox } from './secrets.ts'
+import { createStartQueue } from './start-queue.ts'
 
 /** A lane that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. With the look, told in five seconds. */
 const STUCK_MS = 4000
@@ -66,6 +67,7 @@ export interface Webhooks {
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { log, reader, endpoints, secrets, clock, chance, metrics, logger } = options
   const events = createDeliveryEvents(reader)
+  const starts = createStartQueue()
   /** Every endpoint there is, by lane. */
   const known = Array.from({ length: LANE_COUNT }, () => new Map<string, Endpoint>())
   /** By lane; those of this process. */
@@ -114,6 +116,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       lane,
       reader,
       events,
+      starts,
       attempt: options.attempt,
       disable: options.disable,
       onAttempted: options.onAttempted,

@@ -14,6 +14,7 @@ import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../src/webhooks/endpoint-state.ts'
 import { createLaneWorker, type LaneWorker } from '../../src/webhooks/lane-worker.ts'
 import type { AttemptEnd } from '../../src/webhooks/outcome.ts'
+import { createStartQueue } from '../../src/webhooks/start-queue.ts'
 import { keepingLogger } from './keeping-logger.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 import { createScriptedReader, EPOCH, type ScriptedReader } from './scripted-reader.ts'
@@ -136,6 +137,7 @@ export class WebhookWorld {
       lane,
       reader: this.log.reader,
       events: createDeliveryEvents(this.log.reader),
+      starts: createStartQueue(),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {
         this.disabled.push({ id, reason })
