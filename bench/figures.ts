@@ -1,4 +1,11 @@
-/** Figures of the benchmarks: the median of several runs with the spread, against a goal or a baseline. */
+/** Figures of the benchmarks: the median of several runs with the spread, against a goal or baselines. */
+
+/** Another way to do the same work. */
+interface Baseline {
+  name: string
+  /** One value a run. */
+  values: number[]
+}
 
 export interface Figure {
   name: string
@@ -7,8 +14,8 @@ export interface Figure {
   values: number[]
   /** The goal on a machine with two cores, and whether more or less is better. */
   goal?: { atLeast: number } | { atMost: number }
-  /** The same work done the plainest way in the same run; the ratio is what is judged. */
-  baseline?: { name: string; values: number[] }
+  /** The same work done in other ways in the same run; the ratio to each is what is judged. */
+  baselines?: readonly Baseline[]
 }
 
 /** The middle value. Throws RangeError when there is none. */
@@ -27,8 +34,8 @@ export function quantile(values: readonly number[], share: number): number {
   return value
 }
 
-/** One line a figure: median, spread, goal, ratio to the baseline. */
-export function formatFigure({ name, unit, values, goal, baseline }: Figure): string {
+/** One line a figure: median, spread, goal, ratio to each baseline. */
+export function formatFigure({ name, unit, values, goal, baselines = [] }: Figure): string {
   const middle = median(values)
   const parts = [`${name.padEnd(46)} ${show(middle).padStart(10)} ${unit.padEnd(9)}`]
   parts.push(`(${show(Math.min(...values))} to ${show(Math.max(...values))}, ${values.length} runs)`)
@@ -39,10 +46,9 @@ export function formatFigure({ name, unit, values, goal, baseline }: Figure): st
         : ['at most', goal.atMost, middle <= goal.atMost]
     parts.push(`goal ${word} ${show(bound)}: ${met ? 'met' : 'MISSED'}`)
   }
-  if (baseline !== undefined) {
-    parts.push(
-      `${(middle / median(baseline.values)).toFixed(2)} of ${baseline.name} (${show(median(baseline.values))})`,
-    )
+  for (const baseline of baselines) {
+    const theirs = median(baseline.values)
+    parts.push(`${(middle / theirs).toFixed(2)} of ${baseline.name} (${show(theirs)})`)
   }
   return parts.join('  ')
 }

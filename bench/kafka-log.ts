@@ -144,7 +144,7 @@ function figuresOf(runs: readonly Run[]): Figure[] {
     values,
     ...more,
   })
-  const beside = (values: number[]): Partial<Figure> => ({ baseline: { name: 'a bare one', values } })
+  const beside = (values: number[]): Partial<Figure> => ({ baselines: [{ name: 'a bare one', values }] })
   const oursP99 = of(0.99, ({ ours }) => took(ours))
   const bareP99 = of(0.99, ({ bare }) => took(bare))
   const above = oursP99.map((value, run) => value - (bareP99[run] ?? Number.NaN))

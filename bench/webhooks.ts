@@ -1,39 +1,39 @@
 /**
  * `npm run bench -- webhooks`: what a delivery costs and how long it takes, through a process of the product on the embedded
- * log and on Kafka, beside a plain loop in a process of its own; what endpoints that hang, refuse and drip do to the others;
- * what the address guard takes. Sender and receivers have a core each. Owns the runs and the goals.
+ * log and on Kafka, beside a plain loop and BullMQ on Redis in processes of their own; what endpoints that hang, refuse
+ * and drip do to the others; what the address guard takes. Sender and receivers have a core each. Owns the runs and the
+ * goals.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkAddresses } from '../src/webhooks/address/guard.ts'
 import { judgeUrl } from '../src/webhooks/address/judge-url.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
-import { ADMIN_TOKEN } from '../test/support/bridge-process.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
 import { findRuntime } from '../test/support/kafka/find-runtime.ts'
 import type { KafkaRuntime } from '../test/support/kafka/runtime.ts'
 import { type Figure, formatFigure, median } from './figures.ts'
-import { cpuSeconds, peakMb } from './support/process-usage.ts'
 import {
+  type Burst,
   came,
   items,
   many,
-  pin,
+  measure,
   register,
-  SENDER_CORE,
-  type Sink,
   startSender,
   startSink,
 } from './support/webhook-bench.ts'
-import type { SinkReport } from './support/webhook-sink.ts'
+import {
+  type BurstOverRedis,
+  type BurstSize,
+  burstThroughBullmq,
+  burstThroughLoop,
+  hasRedis,
+  NO_REDIS,
+} from './webhook-baselines.ts'
 import { retryFigures } from './webhook-retries.ts'
 
 const RUNS = 3
-const ENDPOINTS = 1000
-const EVENTS = 500
+const FULL: BurstSize = { events: 500, endpoints: 1000 }
 /** Endpoints of a usual desk. */
 const FEW = 10
 /** Endpoints of the run with ill ones, and their manners: a fifth hangs, a tenth refuses, a twentieth drips. */
@@ -42,67 +42,111 @@ const MANNERS = [...many('hang', 20), ...many('fail', 10), ...many('drip', 5), .
 const TRICKLED = 200
 /** Between two events of a trickle. */
 const TRICKLE_PAUSE_MS = 100
-const REST_MS = 3_000
 const GUARDED = 200_000
 
 /** The lines to print. */
 export async function webhookLines(runs: number = RUNS): Promise<string[]> {
   const found = await findRuntime(process.env)
   if ('missing' in found) throw new Error(found.missing)
-  const all: Runs = { bridge: [], kafka: [], plain: [], few: [], healthy: [], mixed: [], guardMicros: [] }
+  const redis = hasRedis()
+  const all: Runs = {
+    bridge: [],
+    kafka: [],
+    plain: [],
+    bullmq: [],
+    few: [],
+    healthy: [],
+    mixed: [],
+    guardMicros: [],
+  }
   for (let run = 1; run <= runs; run++) {
     all.bridge.push(await burstThroughBridge(run))
     all.kafka.push(await burstOnKafka(run, found.runtime))
-    all.plain.push(await burstThroughLoop(run))
+    all.plain.push(await burstThroughLoop(run, FULL))
+    if (redis) all.bullmq.push(await burstThroughBullmq(run, FULL))
     all.few.push(await trickle(run, many('ok', FEW)))
     all.healthy.push(await trickle(run, many('ok', MIXED)))
     all.mixed.push(await trickle(run, MANNERS))
     all.guardMicros.push(await guardMicros())
   }
-  return [...figuresOf(all), ...(await retryFigures(runs, found.runtime))].map(formatFigure)
-}
-
-/** What became of one burst. */
-interface Burst extends SinkReport {
-  cpuMicros: number
-  peakMb: number
+  const bullmq = redis ? bullmqFigures(all.bullmq).map(formatFigure) : [NO_REDIS]
+  const rest = [...otherFigures(all), ...(await retryFigures(runs, found.runtime))].map(formatFigure)
+  return [...burstFigures(all).map(formatFigure), ...bullmq, ...rest]
 }
 
 /** All that was measured, run by run. */
 interface Runs extends Record<'bridge' | 'kafka' | 'plain' | 'few' | 'healthy' | 'mixed', Burst[]> {
+  /** None where there is no Redis. */
+  bullmq: BurstOverRedis[]
   /** Of the address guard, for one attempt. */
   guardMicros: number[]
 }
 
-function figuresOf({ bridge, kafka, plain, few, healthy, mixed, guardMicros }: Runs): Figure[] {
-  const seconds = ({ firstHeldMs, lastMs }: Burst): number => (lastMs - firstHeldMs) / 1000
-  const micros = ({ cpuMicros, received }: Burst): number => cpuMicros / received
+const seconds = ({ firstHeldMs, lastMs }: Burst): number => (lastMs - firstHeldMs) / 1000
+const micros = ({ cpuMicros, received }: Burst): number => cpuMicros / received
+const microsWithRedis = (burst: BurstOverRedis): number =>
+  micros(burst) + burst.redisCpuMicros / burst.received
+
+/** The product on both logs, beside what others would write. */
+function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
+  const beside = (values: number[], ofBullmq: { name: string; values: number[] }[]): Partial<Figure> => ({
+    baselines: [{ name: 'a plain loop', values }, ...(bullmq.length > 0 ? ofBullmq : [])],
+  })
   const burst = (name: string, bursts: readonly Burst[], longestSeconds: number): Figure[] => [
     {
-      name: `${name}: ${EVENTS} events to ${ENDPOINTS} endpoints`,
-      unit: 's',
-      values: bursts.map(seconds),
+      ...outcome(name, bursts),
       goal: { atMost: longestSeconds },
-      baseline: { name: 'a plain loop', values: plain.map(seconds) },
+      ...beside(plain.map(seconds), [{ name: 'BullMQ', values: bullmq.map(seconds) }]),
     },
     {
       name: `${name}: CPU of the sender for a delivery`,
       unit: 'µs',
       values: bursts.map(micros),
       ...(bursts === bridge && { goal: { atMost: 110 } }),
-      baseline: { name: 'a plain loop', values: plain.map(micros) },
+      ...beside(plain.map(micros), [
+        { name: "BullMQ's worker", values: bullmq.map(micros) },
+        { name: 'BullMQ with Redis', values: bullmq.map(microsWithRedis) },
+      ]),
     },
-    {
-      name: `${name}: first delivery of every endpoint`,
-      unit: 'ms',
-      values: bursts.map(({ slowestFirstMs }) => slowestFirstMs),
-      goal: { atMost: 1000 },
-    },
-    { name: `${name}: peak memory`, unit: 'MB', values: bursts.map((one) => one.peakMb) },
+    { ...firstDelivery(name, bursts), goal: { atMost: 1000 } },
+    { name: `${name}: peak memory`, unit: 'MB', values: bursts.map(({ peakMb }) => peakMb) },
   ]
+  return [...burst('embedded', bridge, 60), ...burst('Kafka', kafka, 150)]
+}
+
+function bullmqFigures(bursts: readonly BurstOverRedis[]): Figure[] {
   return [
-    ...burst('embedded', bridge, 60),
-    ...burst('Kafka', kafka, 150),
+    outcome('BullMQ', bursts),
+    { name: 'BullMQ: CPU of the worker for a delivery', unit: 'µs', values: bursts.map(micros) },
+    { name: 'BullMQ: CPU with that of Redis', unit: 'µs', values: bursts.map(microsWithRedis) },
+    firstDelivery('BullMQ', bursts),
+    { name: 'BullMQ: peak memory of the worker', unit: 'MB', values: bursts.map(({ peakMb }) => peakMb) },
+    {
+      name: 'BullMQ: peak memory of Redis',
+      unit: 'MB',
+      values: bursts.map(({ redisPeakMb }) => redisPeakMb),
+    },
+  ]
+}
+
+function outcome(name: string, bursts: readonly Burst[]): Figure {
+  return {
+    name: `${name}: ${FULL.events} events to ${FULL.endpoints} endpoints`,
+    unit: 's',
+    values: bursts.map(seconds),
+  }
+}
+
+function firstDelivery(name: string, bursts: readonly Burst[]): Figure {
+  return {
+    name: `${name}: first delivery of every endpoint`,
+    unit: 'ms',
+    values: bursts.map(({ slowestFirstMs }) => slowestFirstMs),
+  }
+}
+
+function otherFigures({ bridge, few, healthy, mixed, guardMicros }: Runs): Figure[] {
+  return [
     {
       name: `${FEW} endpoints: held to received, p99`,
       unit: 'ms',
@@ -113,7 +157,7 @@ function figuresOf({ bridge, kafka, plain, few, healthy, mixed, guardMicros }: R
       name: `${MIXED} endpoints, a third of them ill: healthy p99`,
       unit: 'ms',
       values: mixed.map(({ p99 }) => p99),
-      baseline: { name: 'that of all healthy', values: healthy.map(({ p99 }) => p99) },
+      baselines: [{ name: 'that of all healthy', values: healthy.map(({ p99 }) => p99) }],
     },
     {
       name: 'address guard, an attempt',
@@ -142,41 +186,16 @@ async function burstThroughBridge(seed: number, extra: Record<string, string> = 
   await using stack = new AsyncDisposableStack()
   const sink = stack.use(await startSink())
   const { bridge, sandbox } = await startSender(stack, seed, extra)
-  await register(bridge, sink, many('ok', ENDPOINTS))
+  await register(bridge, sink, many('ok', FULL.endpoints))
   return await measure(bridge.pid, sink, async () => {
-    sandbox.publish(items(seed, EVENTS))
-    await came(sink, EVENTS * ENDPOINTS)
+    sandbox.publish(items(seed, FULL.events))
+    await came(sink, FULL.events * FULL.endpoints)
   })
 }
 
 async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<Burst> {
   await using cluster = await startCluster({ runtime })
   return await burstThroughBridge(seed, { BRIDGE_KAFKA_BROKERS: cluster.brokers.join(',') })
-}
-
-/** The same through the plain loop, which follows a bridge without endpoints. */
-async function burstThroughLoop(seed: number): Promise<Burst> {
-  await using stack = new AsyncDisposableStack()
-  const sink = stack.use(await startSink())
-  const { bridge, sandbox, directory } = await startSender(stack, seed)
-  const list = join(directory, 'endpoints')
-  writeFileSync(
-    list,
-    many('ok', ENDPOINTS)
-      .map((manner, place) => `${sink.url}/${manner}/${place}`)
-      .join('\n'),
-  )
-  const loop = spawn(process.execPath, [join(import.meta.dirname, 'plain-webhooks.ts')], {
-    env: { ...process.env, BRIDGE_URL: bridge.ready.http, BRIDGE_TOKEN: ADMIN_TOKEN, ENDPOINTS: list },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  stack.defer(() => void loop.kill('SIGKILL'))
-  await once(loop.stdout, 'data')
-  pin(loop.pid ?? 0, SENDER_CORE)
-  return await measure(loop.pid ?? 0, sink, async () => {
-    sandbox.publish(items(seed, EVENTS))
-    await came(sink, EVENTS * ENDPOINTS)
-  })
 }
 
 /** Events one by one, to endpoints of these manners; what counts is when they are with those that answer. */
@@ -194,13 +213,4 @@ async function trickle(seed: number, manners: readonly string[]): Promise<Burst>
     }
     await came(sink, TRICKLED * healthy)
   })
-}
-
-async function measure(pid: number, sink: Sink, work: () => Promise<void>): Promise<Burst> {
-  await wait(REST_MS)
-  await sink.report()
-  const before = cpuSeconds(pid)
-  await work()
-  const cpuMicros = (cpuSeconds(pid) - before) * 1e6
-  return { ...(await sink.report()), cpuMicros, peakMb: peakMb(pid) }
 }

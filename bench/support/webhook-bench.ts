@@ -1,6 +1,6 @@
 /**
  * What the benches of webhooks share: a bridge on a core of its own, a receiver on the other, endpoints there, and a burst of
- * events. Owns starting, pinning and ending them.
+ * events. Owns starting, pinning and ending them, and what is measured of a burst.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,6 +18,7 @@ import {
   temporaryDirectory,
 } from '../../test/support/bridge-process.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../test/support/endpoint-api.ts'
+import { cpuSeconds, peakMb } from './process-usage.ts'
 import type { SinkReport } from './webhook-sink.ts'
 
 /** Of an event as it is sent. */
@@ -25,6 +26,7 @@ const EVENT_BYTES = 2400
 /** What an event of the sandbox has without padding, about. */
 const USUAL_BYTES = 1500
 const LONGEST_MS = 600_000
+const REST_MS = 3_000
 /** The core of whatever sends. */
 export const SENDER_CORE = '0'
 const SINK_CORE = '1'
@@ -113,6 +115,24 @@ export async function came(sink: Sink, count: number): Promise<void> {
     if (performance.now() > deadline) throw new Error(`${received} of ${count} deliveries came in time`)
     await wait(100)
   }
+}
+
+/** What became of one burst. */
+export interface Burst extends SinkReport {
+  /** Of the sender, over the whole burst. */
+  cpuMicros: number
+  /** Of the sender, since it began. */
+  peakMb: number
+}
+
+/** What the receiver got and the sender used while the work was done; before it, both have rested. */
+export async function measure(pid: number, sink: Sink, work: () => Promise<void>): Promise<Burst> {
+  await wait(REST_MS)
+  await sink.report()
+  const before = cpuSeconds(pid)
+  await work()
+  const cpuMicros = (cpuSeconds(pid) - before) * 1e6
+  return { ...(await sink.report()), cpuMicros, peakMb: peakMb(pid) }
 }
 
 /** Every thread of it, from now on. */

@@ -1,5 +1,5 @@
 /**
- * Programs that some tests run and that a machine may lack. Owns what happens then: the tests are skipped, or fail
+ * Programs that some tests and benches run and that a machine may lack. Owns what happens then: they are left out, or fail
  * under `REQUIRE_TOOLS=1`, which `.ci/run` sets. Refuses to install anything.
  */
 import { spawn, spawnSync } from 'node:child_process'

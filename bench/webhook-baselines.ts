@@ -1,0 +1,92 @@
+/**
+ * Part of `npm run bench -- webhooks`: the same burst through programs that others would write, each a process of its own
+ * that follows a bridge without endpoints. Owns starting them, and that BullMQ is left out, said aloud, where there is no
+ * Redis.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ADMIN_TOKEN } from '../test/support/bridge-process.ts'
+import { hasTool } from '../test/support/tools.ts'
+import { cpuSeconds, peakMb } from './support/process-usage.ts'
+import { startRedis } from './support/redis.ts'
+import {
+  type Burst,
+  came,
+  items,
+  many,
+  measure,
+  pin,
+  SENDER_CORE,
+  startSender,
+  startSink,
+} from './support/webhook-bench.ts'
+
+/** How many events go to how many endpoints, all of them to each. */
+export interface BurstSize {
+  events: number
+  endpoints: number
+}
+
+/** A burst through a program that keeps its work in Redis; `cpuMicros` and `peakMb` are the program's alone. */
+export interface BurstOverRedis extends Burst {
+  /** Since Redis began, which is seconds before the burst. */
+  redisCpuMicros: number
+  redisPeakMb: number
+}
+
+/** What is printed in the place of BullMQ's figures where there is no Redis. */
+export const NO_REDIS =
+  'BullMQ on Redis: NOT MEASURED, there is no redis-server (Debian: apt-get install redis-server)'
+
+/**
+ * Whether BullMQ can be measured here; where it cannot, that is said at once, long before the figures come.
+ * @throws Error when it cannot and `REQUIRE_TOOLS=1`
+ */
+export function hasRedis(): boolean {
+  const found = hasTool('redis-server', 'redis-server')
+  if (!found) process.stderr.write(`${NO_REDIS}\n`)
+  return found
+}
+
+/** Through the plain loop. */
+export async function burstThroughLoop(seed: number, size: BurstSize): Promise<Burst> {
+  return await burstThrough('plain-webhooks.ts', seed, size)
+}
+
+/** Through BullMQ on a Redis of its own, which runs on whichever core is free, as a broker does. */
+export async function burstThroughBullmq(seed: number, size: BurstSize): Promise<BurstOverRedis> {
+  await using redis = await startRedis()
+  const burst = await burstThrough('bullmq-webhooks.ts', seed, size, { REDIS_PORT: String(redis.port) })
+  return { ...burst, redisCpuMicros: cpuSeconds(redis.pid) * 1e6, redisPeakMb: peakMb(redis.pid) }
+}
+
+/** Starts the program with such settings besides, and measures it from when all is up. */
+async function burstThrough(
+  program: string,
+  seed: number,
+  { events, endpoints }: BurstSize,
+  settings: Record<string, string> = {},
+): Promise<Burst> {
+  await using stack = new AsyncDisposableStack()
+  const sink = stack.use(await startSink())
+  const { bridge, sandbox, directory } = await startSender(stack, seed)
+  const list = join(directory, 'endpoints')
+  const urls = many('ok', endpoints).map((manner, place) => `${sink.url}/${manner}/${place}`)
+  writeFileSync(list, urls.join('\n'))
+  const env = { BRIDGE_URL: bridge.ready.http, BRIDGE_TOKEN: ADMIN_TOKEN, ENDPOINTS: list, ...settings }
+  const child = spawn(process.execPath, [join(import.meta.dirname, program)], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  stack.defer(() => void child.kill('SIGKILL'))
+  const ready = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
+  if (typeof ready[0] === 'number') throw new Error(`${program} has ended with ${ready[0]}`)
+  const pid = child.pid ?? 0
+  pin(pid, SENDER_CORE)
+  return await measure(pid, sink, async () => {
+    sandbox.publish(items(seed, events))
+    await came(sink, events * endpoints)
+  })
+}
