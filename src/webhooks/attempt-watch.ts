@@ -1,6 +1,6 @@
 /**
- * The time of one attempt: which phase it is in, how long each took, and when it is over. Owns the limits' timers and the
- * signal that they abort. Refuses to know what happens in a phase.
+ * The time of one attempt: which phase it is in, how long each took, and when it is over. Owns the limits' timer, and tells
+ * who waits when there is no time left or the caller has given up. Refuses to know what happens in a phase.
  */
 import type { Clock } from '../lifecycle/clock.ts'
 
@@ -9,10 +9,16 @@ export const attemptPhases = ['dns', 'connect', 'head', 'body'] as const
 /** One of them. */
 export type AttemptPhase = (typeof attemptPhases)[number]
 
-export interface Watch {
-  /** Aborts when a limit is reached, or the caller's signal aborts. */
-  readonly signal: AbortSignal
-  /** Which of the two it was; null: neither yet. */
+/** What ends an attempt. A signal of its own for each would cost a tenth of it. */
+export interface Stop {
+  /** A limit was reached, or the caller's signal has aborted. */
+  readonly isOver: boolean
+  /** Calls back once when that happens; in the place of who asked before. null: nobody is to be told. */
+  onOver(callback: (() => void) | null): void
+}
+
+export interface Watch extends Stop {
+  /** What has ended it; null: nothing yet. */
   cause(): 'limit' | 'caller' | null
   phase(): AttemptPhase
   /** Begins a phase, which may last so long, and never beyond the whole. */
@@ -30,55 +36,82 @@ export interface Watch {
   end(): void
 }
 
+/** Longest that the timer is set for, ms: no phase is shorter, so a phase that begins need not set it anew. */
+const LONGEST_PIECE_MS = 2_000
+
 /** A watch that begins now. `wholeMs` limits all phases together. */
 export function createWatch(clock: Clock, caller: AbortSignal, wholeMs: number): Watch {
-  const stop = new AbortController()
   const startedMs = clock.now()
   const phasesMs: Partial<Record<AttemptPhase, number>> = {}
   let phase: AttemptPhase = 'dns'
   let sinceMs = startedMs
   let cause: 'limit' | 'caller' | null = null
-  let cancelTimer = (): void => {}
+  let told: (() => void) | null = null
+  let timer: { atMs: number; cancel: () => void } | null = null
+  /** What is left of the limit when the timer has fired. */
+  let restMs = 0
   const stopFor = (why: 'limit' | 'caller'): void => {
     cause ??= why
-    stop.abort()
+    const callback = told
+    told = null
+    callback?.()
   }
   const onAbort = (): void => stopFor('caller')
-  if (caller.aborted) onAbort()
+  if (caller.aborted) cause = 'caller'
   caller.addEventListener('abort', onAbort, { once: true })
+  const setTimer = (limitMs: number): void => {
+    const pieceMs = Math.min(limitMs, LONGEST_PIECE_MS)
+    restMs = limitMs - pieceMs
+    timer = { atMs: clock.now() + pieceMs, cancel: clock.after(pieceMs, fired) }
+  }
+  const fired = (): void => {
+    if (restMs > 0) setTimer(restMs)
+    else stopFor('limit')
+  }
   const count = (nowMs: number): void => {
     phasesMs[phase] = (phasesMs[phase] ?? 0) + Math.max(0, nowMs - sinceMs)
     sinceMs = nowMs
   }
+  const onOver = (callback: (() => void) | null): void => {
+    told = callback
+  }
   return {
-    signal: stop.signal,
+    get isOver() {
+      return cause !== null
+    },
+    onOver,
     cause: () => cause,
     phase: () => phase,
     enter(next, limitMs) {
       const nowMs = clock.now()
       if (next !== phase) count(nowMs)
       phase = next
-      cancelTimer()
-      cancelTimer = clock.after(Math.min(limitMs, startedMs + wholeMs - nowMs), () => stopFor('limit'))
-    },
-    async first(promise) {
-      if (stop.signal.aborted) return null
-      const stopped = Promise.withResolvers<null>()
-      const onStop = (): void => stopped.resolve(null)
-      stop.signal.addEventListener('abort', onStop, { once: true })
-      try {
-        return await Promise.race([promise, stopped.promise])
-      } finally {
-        stop.signal.removeEventListener('abort', onStop)
+      const leftMs = Math.min(limitMs, startedMs + wholeMs - nowMs)
+      // The clock may have been set meanwhile.
+      const firesInMs =
+        timer === null ? Infinity : Math.min(LONGEST_PIECE_MS, Math.max(0, timer.atMs - nowMs))
+      if (firesInMs <= leftMs) restMs = leftMs - firesInMs
+      else {
+        timer?.cancel()
+        setTimer(leftMs)
       }
     },
+    first: (promise) =>
+      new Promise((resolve, reject) => {
+        if (cause !== null) return resolve(null)
+        onOver(() => resolve(null))
+        promise.then((value) => {
+          onOver(null)
+          resolve(value)
+        }, reject)
+      }),
     times() {
       const nowMs = clock.now()
       count(nowMs)
-      return { phase, startedMs, durationMs: Math.max(0, nowMs - startedMs), phasesMs: { ...phasesMs } }
+      return { phase, startedMs, durationMs: Math.max(0, nowMs - startedMs), phasesMs }
     },
     end() {
-      cancelTimer()
+      timer?.cancel()
       caller.removeEventListener('abort', onAbort)
     },
   }

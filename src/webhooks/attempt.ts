@@ -9,7 +9,7 @@ import type { Target } from './address/judge-url.ts'
 import type { Pools } from './address/pools.ts'
 import type { Resolve } from './address/resolver.ts'
 import type { AddressRules } from './address/rules.ts'
-import { type AttemptPhase, createWatch, type Watch } from './attempt-watch.ts'
+import { type AttemptPhase, createWatch, type Stop, type Watch } from './attempt-watch.ts'
 import { type ExchangeEnd, exchange, type Post } from './exchange.ts'
 import type { AttemptEnd, AttemptFault } from './outcome.ts'
 
@@ -85,8 +85,8 @@ async function overAddresses(
     const isLast = at === tried.length - 1
     const shareMs = (untilMs - clock.now()) / (tried.length - at)
     const { stop, cancelShare } = isLast
-      ? { stop: watch.signal, cancelShare: () => {} }
-      : shareOf(clock, shareMs, watch.signal)
+      ? { stop: watch, cancelShare: () => {} }
+      : shareOf(clock, shareMs, watch)
     const { dispatcher, release } = pools.borrow(target, address)
     end = await exchange(dispatcher, { ...post, path: target.path }, stop, (step) => {
       cancelShare()
@@ -98,20 +98,29 @@ async function overAddresses(
     cancelShare()
     release()
     const unconnected = end.kind === 'failed' && watch.phase() === 'connect' && end.fault !== 'blocked'
-    if (!unconnected || watch.signal.aborted) return end
+    if (!unconnected || watch.isOver) return end
   }
   return end
 }
 
-/** Ends with the watch, and earlier when the share is over. Only where there is another address: it costs a tenth of an attempt. */
-function shareOf(
-  clock: Clock,
-  shareMs: number,
-  whole: AbortSignal,
-): { stop: AbortSignal; cancelShare: () => void } {
-  const share = new AbortController()
-  const cancelShare = clock.after(shareMs, () => share.abort())
-  return { stop: AbortSignal.any([whole, share.signal]), cancelShare }
+/** Ends with the whole, and earlier when the share is over. */
+function shareOf(clock: Clock, shareMs: number, whole: Stop): { stop: Stop; cancelShare: () => void } {
+  let isOver = whole.isOver
+  let told: (() => void) | null = null
+  const end = (): void => {
+    isOver = true
+    told?.()
+  }
+  whole.onOver(end)
+  const stop: Stop = {
+    get isOver() {
+      return isOver
+    },
+    onOver(callback) {
+      told = callback
+    },
+  }
+  return { stop, cancelShare: clock.after(shareMs, end) }
 }
 
 function notChecked(

@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { ConnectFault, type ConnectFaultKind } from './address/connect-fault.ts'
+import type { Stop } from './attempt-watch.ts'
 
 /** What is sent. The body is encoded by the caller, once for all endpoints. */
 export interface Post {
@@ -14,7 +15,7 @@ export interface Post {
   body: Uint8Array
 }
 
-/** How it ended. `fault` null: the signal ended it before there was a status. */
+/** How it ended. `fault` null: it was stopped before there was a status. */
 export type ExchangeEnd =
   | { kind: 'answered'; status: number; retryAfter: string | null; excerpt: string | null }
   | { kind: 'failed'; fault: ConnectFaultKind | 'broken' | null; detail: string }
@@ -30,13 +31,13 @@ const EXCERPT_BYTES = 1024
 const MOST_PROVISIONAL = 16
 
 /**
- * Sends and reads. Never rejects. When the signal aborts, the connection is closed; an answer whose status is known counts
+ * Sends and reads. Never rejects. When it is over before its end, the connection is closed; an answer whose status is known counts
  * with what was read of it. `onStep` is called at most once a step, in order.
  */
 export function exchange(
   dispatcher: Dispatcher,
   post: Post,
-  signal: AbortSignal,
+  stop: Stop,
   onStep: (step: ExchangeStep) => void,
 ): Promise<ExchangeEnd> {
   return new Promise((resolve) => {
@@ -46,16 +47,16 @@ export function exchange(
     const finish = (end: ExchangeEnd): void => {
       if (over) return
       over = true
-      signal.removeEventListener('abort', onAbort)
+      stop.onOver(null)
       resolve(end)
     }
     const cut = (reason: string): void => {
-      finish(answer.end() ?? { kind: 'failed', fault: signal.aborted ? null : 'broken', detail: reason })
+      finish(answer.end() ?? { kind: 'failed', fault: stop.isOver ? null : 'broken', detail: reason })
       controller?.abort(new Error(reason))
     }
-    const onAbort = (): void => cut('aborted')
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
+    const onOver = (): void => cut('aborted')
+    if (stop.isOver) return onOver()
+    stop.onOver(onOver)
     dispatcher.dispatch(
       { method: 'POST', path: post.path, headers: post.headers, body: post.body },
       {

@@ -64,6 +64,7 @@ export function createLaneWriter(options: LaneWriterOptions): LaneWriter {
 
   return {
     mark() {
+      if (isMarked) return
       isMarked = true
       wake.resolve()
     },
