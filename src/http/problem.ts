@@ -95,7 +95,7 @@ export function problemOf(error: unknown): HttpProblem | null {
     case 'date_invalid':
       return new HttpProblem('parameter_invalid', detail, { errors: error.errors })
     case 'log_unavailable':
-      return retryLater('unavailable', 'the log cannot be read at the moment')
+      return retryLater('unavailable', 'the log cannot be read or written at the moment')
     default:
       return null
   }

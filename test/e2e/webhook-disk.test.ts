@@ -91,6 +91,7 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     expect(await health()).toMatchObject({ status: 503, checks: { log: false, webhooks: false } })
     expect(bridge.stderr()).toMatch(/"lane":\d+.*"event":"webhook.lanes_stuck"/)
     const held = await pullWanted()
+    await expect(askEndpoints(bridge.ready.http, 'POST', `/${made[0]?.id}/disable`)).rejects.toThrow('503')
     disk.makeRoom()
     await eventually(isReady, (ready) => ready)
     const owed = await delivered()
