@@ -4,7 +4,7 @@ import { seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type ApiEvent, eventually, pullAll } from '../support/api-client.ts'
-import { type BridgeProcess, bridgeEnv, runToEnd, startBridge } from '../support/bridge-process.ts'
+import { type BridgeProcess, bridgeEnv, startBridge, startCommand } from '../support/bridge-process.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../support/endpoint-api.ts'
 import { type MoodyReceiver, receiverMoods, startMoodyReceiver } from '../support/moody-receiver.ts'
 import { canHaveSmallDisk, type SmallDisk, startSmallDisk } from '../support/small-disk.ts'
@@ -116,8 +116,13 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     receiver.killed()
     // What SQLite kept beside its file is gone, and left some room.
     disk.fill()
-    const { code, stderr } = await runToEnd(['run'], env(), disk.inside)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('The disk is full; free space')])
+    const refused = startCommand(['run'], env(), undefined, disk.inside)
+    const ended = eventually(
+      () => refused.child.exitCode,
+      (code) => code !== null,
+    )
+    expect(await ended.finally(() => refused.stop())).toBe(1)
+    expect(refused.stderr()).toContain('The disk is full; free space')
     disk.makeRoom()
     bridge = await start()
     const owed = await delivered()

@@ -55,9 +55,8 @@ export function bridgeEnv(
 export async function runToEnd(
   args: string[],
   env: Record<string, string>,
-  inside: readonly string[] = [],
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawnBridge(args, env, MAIN, inside)
+  const child = spawnBridge(args, env)
   const output = collect(child)
   const code = await exitOf(child)
   return { code, stdout: output.stdout, stderr: output.stderr }
