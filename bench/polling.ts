@@ -7,8 +7,8 @@ import { basename } from 'node:path'
 import { createCalendar } from '../src/core/calendar.ts'
 import { plans } from '../src/core/plans.ts'
 import type { Arrivals } from '../src/governor/optimum.ts'
-import { plannedPacing } from '../src/governor/pacing.ts'
-import { type Simulated, simulate } from './support/polling-simulation.ts'
+import { type Pacing, plannedPacing } from '../src/governor/pacing.ts'
+import { placeOf, type Simulated, simulate } from './support/polling-simulation.ts'
 import { fileTrace, modelTrace, sandboxTrace, shifted, type Trace } from './support/polling-traces.ts'
 import {
   clairvoyantMean,
@@ -72,6 +72,7 @@ export async function pollingTable(file?: string, weeks = WEEKS): Promise<string
     `${weeks} weeks judged after one of learning; mean delay from visible to polled, seconds`,
     ...table([[...head, ...tail], ...rows.map(({ cells }) => cells)]),
     `over the best timetable: ${worst.toFixed(2)} at most, goal at most ${GOAL_OPTIMUM}: ${verdict(worst <= GOAL_OPTIMUM)}`,
+    ...judged.map(unpaidLine),
     ...(file === undefined ? goalLines(judged, weeks) : []),
   ]
 }
@@ -143,6 +144,30 @@ function rowOf({ trace, week, came }: Judged, name: PlanName): Row {
     mostInAWeek(spent),
   ]
   return { cells, ratio: own.mean / best }
+}
+
+/** What the best timetable of as many polls would spend on the plan free if all that overflows were filled. */
+function unpaidLine({ trace, week, came }: Judged): string {
+  const fromMs = trace.endMs - trace.startMs > WEEK_MS ? trace.startMs + WEEK_MS : trace.startMs
+  const weeks = (trace.endMs - fromMs) / WEEK_MS
+  const polls = came.free.polls.filter(({ atMs }) => atMs >= fromMs).length
+  const range = { fromMs: trace.startMs, toMs: trace.endMs }
+  const { spent } = followed(trace, timetablePolls(calendar, week, range, polls / weeks))
+  const units = spent.filter(({ atMs }) => atMs >= fromMs).reduce((sum, one) => sum + one.units, 0) / weeks
+  return `${trace.name}, free: the best timetable and its fills would take ${units.toFixed(0)} units a week, ${mostInAWeek(spent)} in the dearest seven days, of ${plans.free.weeklyQuota}`
+}
+
+/** Polls at these moments on the plan free, every overflow filled, whatever the quota. */
+function followed(trace: Trace, pollsMs: readonly number[]): Simulated {
+  const plan = { ...plans.free, quotaReset: 'rolling' as const }
+  const nextMs = (nowMs: number): number => pollsMs[placeOf(pollsMs, nowMs + 1)] ?? trace.endMs
+  const pacing: Pacing = {
+    ...plannedPacing(plan, calendar),
+    mayRequest: () => true,
+    mayFill: () => true,
+    plan: ({ nowMs }) => ({ intervalMs: nextMs(nowMs) - nowMs, pollsUntilReset: 0 }),
+  }
+  return simulate(trace, plan, pacing, calendar)
 }
 
 function goalLines(judged: readonly Judged[], weeks: number): string[] {
