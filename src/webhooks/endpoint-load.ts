@@ -5,7 +5,7 @@
 import type { Reader } from '../archive/reader.ts'
 import { resumeAt } from '../archive/resume.ts'
 import { decodeCursor } from '../core/cursor.ts'
-import { type DeliveryRow, type KeyedRow, readDeliveryRow } from './delivery-rows.ts'
+import { type DeliveryRow, endpointOf, type KeyedRow, readDeliveryRow } from './delivery-rows.ts'
 import type { Loaded } from './endpoint-state.ts'
 
 /** What to go on with. */
@@ -89,4 +89,15 @@ function isForgotten({ row, place }: KeyedRow, reader: Reader): boolean {
 function noticeOf(isElsewhere: boolean, isTooOld: boolean): LoadedEndpoint['notice'] {
   if (isElsewhere) return 'epoch_changed'
   return isTooOld ? 'fell_behind' : null
+}
+
+/** The rows of a lane by the endpoint that they are of, as far as their keys say. */
+export function rowsByEndpoint(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
+  const groups = new Map<string, Map<string, DeliveryRow>>()
+  for (const [key, row] of all) {
+    const id = endpointOf(key)
+    const own = groups.get(id) ?? new Map<string, DeliveryRow>()
+    groups.set(id, own.set(key, row))
+  }
+  return groups
 }

@@ -14,7 +14,7 @@ import { attemptLimits } from './attempt.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from './delivery.ts'
 import { type DeliveryRow, endpointOf, replayKey } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
-import { loadEndpoint } from './endpoint-load.ts'
+import { loadEndpoint, rowsByEndpoint } from './endpoint-load.ts'
 import { createEndpointMachine } from './endpoint-machine.ts'
 import type { Batch, DeliveryEndpoint, DisableReason, MachineConfig, Start } from './endpoint-state.ts'
 import { createLanePull, type LanePull, type Worked } from './lane-pull.ts'
@@ -93,7 +93,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   const { lane, reader, starts, clock, chance, logger } = options
   const endpoints = new Map<string, DeliveryEndpoint>()
   const kept = new Map<string, Kept>()
-  const rows = groupRows(lane.rows)
+  const rows = rowsByEndpoint(lane.rows)
   const marked = new Set<Kept>()
   const useless = new Set<string>()
   const removed = new Set<string>()
@@ -155,24 +155,25 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     if (!isDraining) starts.add(one)
     writeWhatIsOwed(one)
     const { disableReason } = one.machine
-    if (disableReason !== null && !one.isDisabling) attend(disable(one, disableReason))
+    if (disableReason !== null && !one.isDisabling) void attend(disable(one, disableReason))
   }
 
-  /** Begins one delivery. Where there is none for now, says when there may be, and takes what there is to read. */
-  function startNext(one: Kept): boolean {
-    if (one.over.aborted || isDraining) return false
+  /** Begins one delivery. Where there is none for now, sees to it that it is looked again when there may be. */
+  function startNext(one: Kept): Promise<void> | null {
+    if (one.over.aborted || isDraining) return null
     const { machine } = one
     const nowMs = clock.now()
     const start = machine.next(nowMs)
-    if (start === null) {
+    const sending = start === null ? null : send(one, start)
+    if (sending === null) {
       one.cancelWake()
       const wakeAtMs = machine.wakeAtMs()
       if (wakeAtMs !== null && wakeAtMs > nowMs)
         one.cancelWake = clock.after(wakeAtMs - nowMs, () => pump(one))
       pull?.look(one)
-    } else send(one, start)
+    }
     writeWhatIsOwed(one)
-    return start !== null
+    return sending
   }
 
   function writeWhatIsOwed(one: Kept): void {
@@ -182,15 +183,16 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   }
 
   /** Waits for a piece of work at the end, and lets its fault end the whole. */
-  function attend(work: Promise<void>): void {
+  function attend(work: Promise<void>): Promise<void> {
     flying.add(work)
     work.then(
       () => flying.delete(work),
       (error: unknown) => failed.reject(error),
     )
+    return work
   }
 
-  function send(one: Kept, start: Start): void {
+  function send(one: Kept, start: Start): Promise<void> {
     const { sequence } = start.delivery
     const { endpoint } = one
     const work = async (): Promise<void> => {
@@ -205,7 +207,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       }
       pump(one)
     }
-    attend(work())
+    return attend(work())
   }
 
   /** Asks until it is done, or somebody else has changed it. */
@@ -386,14 +388,4 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
 
 function configOf({ maxConcurrency, rateLimit, order, status }: DeliveryEndpoint): MachineConfig {
   return { maxConcurrency, rateLimit, order, isActive: status === 'active' }
-}
-
-function groupRows(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
-  const groups = new Map<string, Map<string, DeliveryRow>>()
-  for (const [key, row] of all) {
-    const id = endpointOf(key)
-    const own = groups.get(id) ?? new Map<string, DeliveryRow>()
-    groups.set(id, own.set(key, row))
-  }
-  return groups
 }

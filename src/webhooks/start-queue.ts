@@ -1,19 +1,26 @@
 /**
  * Whose turn it is to begin deliveries: a few for each endpoint after the other, and not many between two turns of the event
- * loop. Owns that a burst reaches every endpoint soon, and that answers are heard while requests leave, so that connections
- * are used again instead of made. Refuses to limit how many are under way: one that hangs holds up nobody.
+ * loop, nor before the first of them are answered. Owns that a burst reaches every endpoint soon, and that answers are heard
+ * while requests leave, so that connections are used again instead of made: ten thousand at once would wait for each other
+ * in the receiver's queue. Refuses to limit how many are under way: one that hangs holds up the others for an instant.
  */
-import { yieldTurn } from '../lifecycle/clock.ts'
+import { type Clock, yieldTurn } from '../lifecycle/clock.ts'
 
 /** Begun between two turns of the event loop: some five milliseconds of work. */
 const BATCH = 32
 /** Begun for one of them in its turn: what leaves together ends at about the same time, and is one write then. */
 export const TURN = 4
+/**
+ * So many may be begun and not answered, of those that are young: receivers near by set the pace, and those that are far or
+ * hang do not. By both together five thousand a second begin at the least, which is what one core sends.
+ */
+export const MOST_YOUNG = 256
+export const YOUNG_MS = 50
 
 /** Something that has deliveries to begin. */
 export interface Starter {
-  /** Begins one. False when it has none for now. Never throws. */
-  startNext(): boolean
+  /** Begins one, and tells when it has ended; null where there is none for now. Never throws; what it rejects with is its own. */
+  startNext(): Promise<unknown> | null
 }
 
 export interface StartQueue {
@@ -22,25 +29,52 @@ export interface StartQueue {
 }
 
 /** A queue in which nobody waits. */
-export function createStartQueue(): StartQueue {
+export function createStartQueue(clock: Clock): StartQueue {
   /** In the order of their turns. */
   const waiting = new Set<Starter>()
+  const young = new Set<Promise<unknown>>()
+  let roomCame = (): void => undefined
   let isRunning = false
+
+  const ended = (one: Promise<unknown>): void => {
+    if (young.delete(one)) roomCame()
+  }
+  const startTurn = (starter: Starter): number => {
+    for (let begun = 0; begun < TURN; begun++) {
+      const one = starter.startNext()
+      if (one === null) return begun
+      young.add(one)
+      const over = (): void => ended(one)
+      one.then(over, over)
+    }
+    waiting.add(starter)
+    return TURN
+  }
   const startBatch = (): void => {
     let left = BATCH
     for (const starter of waiting) {
-      if (left <= 0) return
+      if (left <= 0 || young.size >= MOST_YOUNG) return
       waiting.delete(starter)
-      let begun = 0
-      while (begun < TURN && starter.startNext()) begun += 1
-      if (begun === TURN) waiting.add(starter)
-      left -= Math.max(1, begun)
+      left -= Math.max(1, startTurn(starter))
     }
+  }
+  /** Resolves when one of the young has ended, or all of them are young no longer. */
+  const room = async (): Promise<void> => {
+    const present = [...young]
+    const { promise, resolve } = Promise.withResolvers<void>()
+    roomCame = resolve
+    const cancel = clock.after(YOUNG_MS, () => {
+      for (const one of present) young.delete(one)
+      resolve()
+    })
+    await promise
+    cancel()
   }
   const run = async (): Promise<void> => {
     isRunning = true
     startBatch()
     while (waiting.size > 0) {
+      if (young.size >= MOST_YOUNG) await room()
       await yieldTurn()
       startBatch()
     }

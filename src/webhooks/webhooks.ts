@@ -67,7 +67,7 @@ export interface Webhooks {
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { log, reader, endpoints, secrets, clock, chance, metrics, logger } = options
   const events = createDeliveryEvents(reader)
-  const starts = createStartQueue()
+  const starts = createStartQueue(clock)
   /** Every endpoint there is, by lane. */
   const known = Array.from({ length: LANE_COUNT }, () => new Map<string, Endpoint>())
   /** By lane; those of this process. */

@@ -137,7 +137,7 @@ export class WebhookWorld {
       lane,
       reader: this.log.reader,
       events: createDeliveryEvents(this.log.reader),
-      starts: createStartQueue(),
+      starts: createStartQueue(this.clock),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {
         this.disabled.push({ id, reason })

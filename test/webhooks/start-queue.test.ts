@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest'
 import { yieldTurn } from '../../src/lifecycle/clock.ts'
-import { createStartQueue, type Starter, TURN } from '../../src/webhooks/start-queue.ts'
+import { createStartQueue, MOST_YOUNG, type Starter, TURN, YOUNG_MS } from '../../src/webhooks/start-queue.ts'
+import { createManualClock } from '../support/manual-clock.ts'
 
-/** One that has so many to begin, and writes its name down for each. */
-function starter(name: string, count: number, begun: string[]): Starter {
+/** One that has so many to begin, writes its name down for each, and ends each as it is told; at once by default. */
+function starter(
+  name: string,
+  count: number,
+  begun: string[],
+  end: () => Promise<unknown> = () => Promise.resolve(),
+): Starter {
   let left = count
   return {
     startNext() {
-      if (left === 0) return false
+      if (left === 0) return null
       left -= 1
       begun.push(name)
-      return true
+      return end()
     },
   }
 }
@@ -19,38 +25,65 @@ async function until(isThere: () => boolean): Promise<void> {
   while (!isThere()) await yieldTurn()
 }
 
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await yieldTurn()
+}
+
 test('who comes while nobody waits begins at once; each has its turn before any has its second', async () => {
   const begun: string[] = []
-  const queue = createStartQueue()
-  queue.add({ startNext: () => begun.push('alone') > 1 })
+  const queue = createStartQueue(createManualClock())
+  queue.add(starter('alone', 1, begun))
   expect(begun).toEqual(['alone'])
   const holder = starter('holder', 100, begun)
   queue.add(holder)
   begun.length = 0
   for (const name of ['a', 'b', 'c']) queue.add(starter(name, TURN + 1, begun))
   await until(() => begun.filter((name) => name !== 'holder').length === 3 * (TURN + 1))
-  const turns = begun.filter((name, place) => name !== 'holder' && name !== begun[place - 1])
-  expect(turns).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
+  const order = begun.filter((name, place) => name !== 'holder' && name !== begun[place - 1])
+  expect(order).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
 })
 
 test('the event loop has its turns while many begin', async () => {
   const begun: string[] = []
-  const queue = createStartQueue()
+  const queue = createStartQueue(createManualClock())
   queue.add(starter('one', 1000, begun))
   expect(begun.length).toBeLessThan(100)
-  let turns = 0
-  for (; begun.length < 1000; turns++) await yieldTurn()
-  expect(turns).toBeGreaterThan(10)
+  let passed = 0
+  for (; begun.length < 1000; passed++) await yieldTurn()
+  expect(passed).toBeGreaterThan(10)
 })
 
 test('who waits already keeps its place, however often it comes', async () => {
   const begun: string[] = []
-  const queue = createStartQueue()
+  const queue = createStartQueue(createManualClock())
   queue.add(starter('before', 100, begun))
   begun.length = 0
   const [eager, patient] = [starter('eager', TURN + 1, begun), starter('patient', TURN + 1, begun)]
   for (let time = 0; time < 5; time++) for (const one of [eager, patient]) queue.add(one)
   await until(() => begun.filter((name) => name === 'patient').length === TURN + 1)
-  const turns = begun.filter((name, place) => name !== 'before' && name !== begun[place - 1])
-  expect(turns).toEqual(['eager', 'patient', 'eager', 'patient'])
+  const order = begun.filter((name, place) => name !== 'before' && name !== begun[place - 1])
+  expect(order).toEqual(['eager', 'patient', 'eager', 'patient'])
+})
+
+test('as many as are answered begin; what is not answered in a moment holds up nobody', async () => {
+  const begun: string[] = []
+  const clock = createManualClock()
+  const queue = createStartQueue(clock)
+  const answers: (() => void)[] = []
+  const hanging = (): Promise<void> => new Promise((resolve) => void answers.push(resolve))
+  queue.add(starter('one', 1000, begun, hanging))
+  await turns(50)
+  expect(begun.length).toBeLessThan(MOST_YOUNG + TURN)
+  const before = begun.length
+  for (const answer of answers.slice(0, 20)) answer()
+  await turns(10)
+  expect(begun.length).toBe(before + 20)
+  clock.advance(YOUNG_MS)
+  await turns(50)
+  expect(begun.length).toBeGreaterThan(before + MOST_YOUNG)
+  for (let round = 0; round < 10; round++) {
+    clock.advance(YOUNG_MS)
+    await turns(50)
+  }
+  expect(begun).toHaveLength(1000)
 })
