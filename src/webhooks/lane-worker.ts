@@ -80,11 +80,15 @@ const FLUSH_MS = 600_000
 const HANDOVER_MS = attemptLimits.wholeMs + 500
 /** Share of a stop's time for attempts that are under way. */
 const ATTEMPTS_SHARE = 0.75
+/** An endpoint that began nothing for so long gets the first of a burst before others get their second. */
+const RESTED_MS = 10_000
 const ASK_AGAIN = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
 
 interface Kept extends Worked, Starter {
   readonly stop: AbortController
   cancelWake: () => void
+  /** When it last began a delivery, ms since 1970. */
+  beganMs: number
   isDisabling: boolean
 }
 
@@ -194,6 +198,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
 
   function send(one: Kept, start: Start): Promise<void> {
     const { sequence } = start.delivery
+    one.beganMs = clock.now()
     const { endpoint } = one
     const work = async (): Promise<void> => {
       const tried = await tryDelivery(endpoint, start, options, one.over)
@@ -243,6 +248,8 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       machine: createEndpointMachine(endpoint.id, loaded, configOf(endpoint)),
       over: stop.signal,
       startNext: () => startNext(one),
+      hasRested: () => Math.abs(clock.now() - one.beganMs) >= RESTED_MS,
+      beganMs: Number.NEGATIVE_INFINITY,
       isJoined: false,
       stop,
       cancelWake: () => undefined,

@@ -1,6 +1,6 @@
 /**
  * Whose turn it is to begin deliveries: a few for each endpoint after the other, and not many between two turns of the event
- * loop, nor before the first of them are answered. Owns that a burst reaches every endpoint soon, and that answers are heard
+ * loop, nor before the first of them are answered. Owns that a burst reaches every endpoint at once, and that answers are heard
  * while requests leave, so that connections are used again instead of made: ten thousand at once would wait for each other
  * in the receiver's queue. Refuses to limit how many are under way: one that hangs holds up the others for an instant.
  */
@@ -21,6 +21,8 @@ export const YOUNG_MS = 50
 export interface Starter {
   /** Begins one, and tells when it has ended; null where there is none for now. Never throws; what it rejects with is its own. */
   startNext(): Promise<unknown> | null
+  /** It has begun nothing for some time: it gets one only, so that a burst reaches all of them before any has more. */
+  hasRested(): boolean
 }
 
 export interface StartQueue {
@@ -40,7 +42,8 @@ export function createStartQueue(clock: Clock): StartQueue {
     if (young.delete(one)) roomCame()
   }
   const startTurn = (starter: Starter): number => {
-    for (let begun = 0; begun < TURN; begun++) {
+    const most = starter.hasRested() ? 1 : TURN
+    for (let begun = 0; begun < most; begun++) {
       const one = starter.startNext()
       if (one === null) return begun
       young.add(one)
@@ -48,7 +51,7 @@ export function createStartQueue(clock: Clock): StartQueue {
       one.then(over, over)
     }
     waiting.add(starter)
-    return TURN
+    return most
   }
   const startBatch = (): void => {
     let left = BATCH

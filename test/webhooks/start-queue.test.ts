@@ -12,6 +12,7 @@ function starter(
 ): Starter {
   let left = count
   return {
+    hasRested: () => false,
     startNext() {
       if (left === 0) return null
       left -= 1
@@ -86,4 +87,18 @@ test('as many as are answered begin; what is not answered in a moment holds up n
     await turns(50)
   }
   expect(begun).toHaveLength(1000)
+})
+
+test('who has rested gets one, before those who come with it get more', async () => {
+  const begun: string[] = []
+  const queue = createStartQueue(createManualClock())
+  queue.add(starter('before', 100, begun))
+  begun.length = 0
+  for (const name of ['a', 'b']) {
+    const one = starter(name, TURN, begun)
+    queue.add({ ...one, hasRested: () => !begun.includes(name) })
+  }
+  await until(() => begun.filter((name) => name !== 'before').length === 2 * TURN)
+  const own = begun.filter((name) => name !== 'before')
+  expect(own).toEqual(['a', 'b', ...Array(TURN - 1).fill('a'), ...Array(TURN - 1).fill('b')])
 })
