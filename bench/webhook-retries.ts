@@ -25,7 +25,7 @@ import { eventAt } from '../test/support/store.ts'
 import type { Figure } from './figures.ts'
 import { peakMb } from './support/process-usage.ts'
 import { RETRIES_OF_EACH, retryDueMs } from './support/retry-schedule.ts'
-import { pin, SENDER_CORE, startSink } from './support/webhook-bench.ts'
+import { pin, ready, SENDER_CORE, startSink } from './support/webhook-bench.ts'
 
 const ENDPOINTS = 10_000
 /** From the first row written to the first retry that is due: rows and start have to fit in. */
@@ -80,7 +80,7 @@ async function oneRun(): Promise<Run> {
   const startMs = performance.now()
   const bridge = await startBridge(bridgeEnv(NO_UPSTREAM, directory.path, LOCAL_RECEIVERS))
   try {
-    while (!(await isReady(bridge.ready.ops))) await wait(20)
+    await ready(bridge)
     const readySeconds = (performance.now() - startMs) / 1000
     pin(bridge.pid, SENDER_CORE)
     if (systemClock.now() > firstMs) throw new Error('retries fell due before the process was ready')
@@ -119,12 +119,6 @@ async function secondsToLoad(runtime: KafkaRuntime): Promise<number> {
 async function pendingAt(ops: string): Promise<number> {
   const response = await fetch(`${ops}/metrics`)
   return Number(/^bridge_webhook_pending (\d+)/m.exec(await response.text())?.[1] ?? 0)
-}
-
-async function isReady(ops: string): Promise<boolean> {
-  const response = await fetch(`${ops}/readyz`)
-  await response.arrayBuffer()
-  return response.status === 200
 }
 
 /** Ten events, and endpoints to which each of them has failed once. Closes the log. */

@@ -109,6 +109,11 @@ function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
       ]),
     },
     { ...firstDelivery(name, bursts), goal: { atMost: 1000 } },
+    {
+      name: `${name}: deliveries beyond one each`,
+      unit: '',
+      values: bursts.map(({ received }) => received - FULL.events * FULL.endpoints),
+    },
     { name: `${name}: peak memory`, unit: 'MB', values: bursts.map(({ peakMb }) => peakMb) },
   ]
   return [...burst('embedded', bridge, 60), ...burst('Kafka', kafka, 150)]

@@ -49,8 +49,18 @@ export async function startSender(
     bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'ultimate', ...LOCAL_RECEIVERS, ...extra }),
   )
   stack.defer(async () => void (await bridge.stop('SIGKILL')))
+  await ready(bridge)
   pin(bridge.pid, SENDER_CORE)
   return { bridge, sandbox, directory: directory.path }
+}
+
+/** Resolves when the process says that it is ready. */
+export async function ready({ ready: { ops } }: BridgeProcess): Promise<void> {
+  for (let status = 0; status !== 200; await wait(20)) {
+    const response = await fetch(`${ops}/readyz`)
+    await response.arrayBuffer()
+    status = response.status
+  }
 }
 
 /** An endpoint for each of these manners of answering. */

@@ -76,6 +76,8 @@ export interface KeyedRow<R extends DeliveryRow = DeliveryRow> {
   endpointId: string
   place: string
   row: R
+  /** What the row's cursor says. */
+  cursor: Cursor
 }
 
 const KEY = /^([^/]+)\/(position|(?:retry|dead)\/([1-9]\d{0,15})|replay\/([^/]+))$/
@@ -115,10 +117,11 @@ export function readDeliveryRow(key: string, value: unknown): KeyedRow {
   const [, endpointId = '', kind = '', sequence, replayId] = parts
   const fields = fieldsOf(key, value)
   const row = readers[kind.split('/')[0] as DeliveryRow['kind']](key, fields)
-  if (sequence !== undefined && cursorIn(key, row.cursor).sequence !== Number(sequence)) {
+  const cursor = cursorIn(key, row.cursor)
+  if (sequence !== undefined && cursor.sequence !== Number(sequence)) {
     throw damaged(key, 'its cursor is of another event')
   }
-  return { endpointId, place: sequence ?? replayId ?? '', row }
+  return { endpointId, place: sequence ?? replayId ?? '', row, cursor }
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -126,13 +129,13 @@ type Fields = Readonly<Record<string, unknown>>
 const readers: { [kind in DeliveryRow['kind']]: (key: string, fields: Fields) => DeliveryRow } = {
   position: (key, fields) => ({
     kind: 'position',
-    cursor: cursorText(key, fields),
+    cursor: text(key, fields, 'cursor'),
     ahead: sequences(key, fields, 'ahead'),
     failingSinceMs: orNull(key, fields, 'failingSinceMs'),
   }),
   retry: (key, fields) => ({
     kind: 'retry',
-    cursor: cursorText(key, fields),
+    cursor: text(key, fields, 'cursor'),
     eventId: text(key, fields, 'eventId'),
     subject: text(key, fields, 'subject'),
     recordedMs: number(key, fields, 'recordedMs'),
@@ -142,7 +145,7 @@ const readers: { [kind in DeliveryRow['kind']]: (key: string, fields: Fields) =>
   }),
   dead: (key, fields) => ({
     kind: 'dead',
-    cursor: cursorText(key, fields),
+    cursor: text(key, fields, 'cursor'),
     eventId: text(key, fields, 'eventId'),
     tries: number(key, fields, 'tries'),
     lastStatus: orNull(key, fields, 'lastStatus'),
@@ -151,7 +154,7 @@ const readers: { [kind in DeliveryRow['kind']]: (key: string, fields: Fields) =>
   }),
   replay: (key, fields) => ({
     kind: 'replay',
-    cursor: cursorText(key, fields),
+    cursor: text(key, fields, 'cursor'),
     ahead: sequences(key, fields, 'ahead'),
     until: number(key, fields, 'until'),
     only: fields.only === null || fields.only === 'dead' ? fields.only : sequences(key, fields, 'only'),
@@ -191,12 +194,6 @@ function sequences(key: string, fields: Fields, name: string): number[] {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function cursorText(key: string, fields: Fields): string {
-  const cursor = text(key, fields, 'cursor')
-  cursorIn(key, cursor)
-  return cursor
 }
 
 function cursorIn(key: string, cursor: string): Cursor {

@@ -32,7 +32,7 @@ export function loadEndpoint(
   nowMs: number,
 ): LoadedEndpoint {
   const read = [...rows].map(([key, value]) => ({ key, ...readDeliveryRow(key, value) }))
-  const isOfThisLog = ({ row }: KeyedRow): boolean => decodeCursor(row.cursor).epoch === reader.epoch
+  const isOfThisLog = ({ cursor }: KeyedRow): boolean => cursor.epoch === reader.epoch
   const position = read.map(({ row }) => row).find((row) => row.kind === 'position')
   const others = read.filter(({ row }) => row.kind !== 'position')
   const useless = others.filter((one) => !isOfThisLog(one) || isForgotten(one, reader))
@@ -57,13 +57,15 @@ export function loadEndpoint(
     ),
     dead: sequences('dead'),
     replays: kept
-      .flatMap(({ row, place }) => (row.kind === 'replay' ? [{ id: place, row }] : []))
+      .flatMap(({ row, place, cursor }) =>
+        row.kind === 'replay' ? [{ id: place, row, base: cursor.sequence }] : [],
+      )
       .sort((one, other) => one.row.createdAtMs - other.row.createdAtMs)
-      .map(({ id, row }) => {
+      .map(({ id, row, base }) => {
         const { ahead, until, only, createdAtMs } = row
         return {
           id,
-          base: decodeCursor(row.cursor).sequence,
+          base,
           ahead,
           until,
           only,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeCursor } from '../../src/core/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../src/core/cursor.ts'
 import {
   type DeliveryRow,
   deadKey,
@@ -73,7 +73,12 @@ describe('a row of a lane', () => {
     fc.assert(
       fc.property(keyed, ({ key, place, row }) => {
         const stored = JSON.parse(JSON.stringify({ ...row, ofLater: 1 }))
-        expect(readDeliveryRow(key, stored)).toEqual({ endpointId: 'ep_1', place, row })
+        expect(readDeliveryRow(key, stored)).toEqual({
+          endpointId: 'ep_1',
+          place,
+          row,
+          cursor: decodeCursor(row.cursor),
+        })
         expect(endpointOf(key)).toBe('ep_1')
       }),
     )
