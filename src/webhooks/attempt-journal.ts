@@ -69,7 +69,9 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
 
   /** One event goes to many endpoints: its cursor is read once, or twice. */
   const epochOf = (cursor: string): string => {
-    const epoch = epochs.get(cursor) ?? decodeCursor(cursor).epoch
+    const known = epochs.get(cursor)
+    if (known !== undefined) return known
+    const { epoch } = decodeCursor(cursor)
     if (epochs.size >= MOST_CURSORS) epochs.clear()
     epochs.set(cursor, epoch)
     return epoch

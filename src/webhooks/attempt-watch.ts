@@ -17,6 +17,26 @@ export interface Stop {
   onOver(callback: (() => void) | null): void
 }
 
+/** A stop that ends when it is told to; a second time changes nothing. */
+export function createStop(): Stop & { end(): void } {
+  let isOver = false
+  let told: (() => void) | null = null
+  return {
+    get isOver() {
+      return isOver
+    },
+    onOver(callback) {
+      told = callback
+    },
+    end() {
+      isOver = true
+      const callback = told
+      told = null
+      callback?.()
+    },
+  }
+}
+
 export interface Watch extends Stop {
   /** What has ended it; null: nothing yet. */
   cause(): 'limit' | 'caller' | null
@@ -46,18 +66,16 @@ export function createWatch(clock: Clock, caller: AbortSignal, wholeMs: number):
   let phase: AttemptPhase = 'dns'
   let sinceMs = startedMs
   let cause: 'limit' | 'caller' | null = null
-  let told: (() => void) | null = null
+  const stop = createStop()
   let timer: { atMs: number; cancel: () => void } | null = null
   /** What is left of the limit when the timer has fired. */
   let restMs = 0
   const stopFor = (why: 'limit' | 'caller'): void => {
     cause ??= why
-    const callback = told
-    told = null
-    callback?.()
+    stop.end()
   }
   const onAbort = (): void => stopFor('caller')
-  if (caller.aborted) cause = 'caller'
+  if (caller.aborted) onAbort()
   caller.addEventListener('abort', onAbort, { once: true })
   const setTimer = (limitMs: number): void => {
     const pieceMs = Math.min(limitMs, LONGEST_PIECE_MS)
@@ -72,14 +90,11 @@ export function createWatch(clock: Clock, caller: AbortSignal, wholeMs: number):
     phasesMs[phase] = (phasesMs[phase] ?? 0) + Math.max(0, nowMs - sinceMs)
     sinceMs = nowMs
   }
-  const onOver = (callback: (() => void) | null): void => {
-    told = callback
-  }
   return {
     get isOver() {
-      return cause !== null
+      return stop.isOver
     },
-    onOver,
+    onOver: stop.onOver,
     cause: () => cause,
     phase: () => phase,
     enter(next, limitMs) {
@@ -98,10 +113,10 @@ export function createWatch(clock: Clock, caller: AbortSignal, wholeMs: number):
     },
     first: (promise) =>
       new Promise((resolve, reject) => {
-        if (cause !== null) return resolve(null)
-        onOver(() => resolve(null))
+        if (stop.isOver) return resolve(null)
+        stop.onOver(() => resolve(null))
         promise.then((value) => {
-          onOver(null)
+          stop.onOver(null)
           resolve(value)
         }, reject)
       }),

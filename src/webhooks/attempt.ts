@@ -9,7 +9,7 @@ import type { Target } from './address/judge-url.ts'
 import type { Pools } from './address/pools.ts'
 import type { Resolve } from './address/resolver.ts'
 import type { AddressRules } from './address/rules.ts'
-import { type AttemptPhase, createWatch, type Stop, type Watch } from './attempt-watch.ts'
+import { type AttemptPhase, createStop, createWatch, type Stop, type Watch } from './attempt-watch.ts'
 import { type ExchangeEnd, exchange, type Post } from './exchange.ts'
 import type { AttemptEnd, AttemptFault } from './outcome.ts'
 
@@ -105,22 +105,10 @@ async function overAddresses(
 
 /** Ends with the whole, and earlier when the share is over. */
 function shareOf(clock: Clock, shareMs: number, whole: Stop): { stop: Stop; cancelShare: () => void } {
-  let isOver = whole.isOver
-  let told: (() => void) | null = null
-  const end = (): void => {
-    isOver = true
-    told?.()
-  }
-  whole.onOver(end)
-  const stop: Stop = {
-    get isOver() {
-      return isOver
-    },
-    onOver(callback) {
-      told = callback
-    },
-  }
-  return { stop, cancelShare: clock.after(shareMs, end) }
+  const stop = createStop()
+  if (whole.isOver) stop.end()
+  whole.onOver(stop.end)
+  return { stop, cancelShare: clock.after(shareMs, stop.end) }
 }
 
 function notChecked(

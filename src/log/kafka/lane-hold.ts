@@ -115,6 +115,9 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
     const bytes = records.reduce((sum, record) => sum + sizeOf(record), 0)
     writer.append({ partition: lane, records, bytes, ...how })
   }
+  /** Sends a record that is no row, once. */
+  const say = (record: NewRecord, failed: (error: unknown) => void): void =>
+    append([record], { once: true, isOver: () => over.signal.aborted, failed })
   /** Resolves when the changes were read back. */
   const write = (changes: readonly TextChange[]): Promise<void> => {
     const records = changes.map((change) => rowRecord(lane, change, nonce, ++lastNumber))
@@ -155,11 +158,7 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
   const mark = (): void => {
     isMarked = true
     awaitingOwner(false)
-    append([markerRecord(lane, nonce)], {
-      once: true,
-      isOver: () => over.signal.aborted,
-      failed: (error) => lose(unavailable('taking a lane', error).message),
-    })
+    say(markerRecord(lane, nonce), (error) => lose(unavailable('taking a lane', error).message))
   }
   /** Marks the lane as this one's when nobody has it, or its owner was waited for. */
   const claim = (): void => {
@@ -174,7 +173,8 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
   }
   /** Says that it is leaving, until it has left or is lost. */
   const sayLeaving = (): void => {
-    append([leavingRecord(lane, nonce)], { once: true, isOver: () => over.signal.aborted, failed: () => {} })
+    // What does not arrive is said again.
+    say(leavingRecord(lane, nonce), () => {})
     cancelSaying = clock.after(LEAVING_MS, sayLeaving)
   }
   const begin = (): void => {
@@ -193,11 +193,7 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
     })
   }
 
-  append([wishRecord(lane, nonce)], {
-    once: true,
-    isOver: () => over.signal.aborted,
-    failed: (error) => lose(unavailable('asking for a lane', error).message),
-  })
+  say(wishRecord(lane, nonce), (error) => lose(unavailable('asking for a lane', error).message))
   return {
     owned: owned.promise,
     lost: over.signal,
@@ -210,11 +206,7 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
     async left() {
       cancelSaying()
       if (!isOwned || over.signal.aborted) return
-      append([leftRecord(lane, nonce)], {
-        once: true,
-        isOver: () => over.signal.aborted,
-        failed: () => hasLeft.resolve(),
-      })
+      say(leftRecord(lane, nonce), () => hasLeft.resolve())
       const cancel = clock.after(LEFT_LIMIT_MS, () => hasLeft.resolve())
       await hasLeft.promise
       cancel()
