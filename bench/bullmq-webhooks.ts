@@ -11,11 +11,11 @@ import { readFileSync } from 'node:fs'
 import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Agent, request } from 'undici'
-import { createSseParser } from '../src/cli/sse-parser.ts'
 import { webhookId } from '../src/core/signature.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { deliveryHeaders } from '../src/webhooks/delivery-headers.ts'
 import { MOST_TRIES, retryDelayMs } from '../src/webhooks/retry-schedule.ts'
+import { openEventStream } from './support/event-stream.ts'
 
 /** Of a job: which event goes to which endpoint. */
 interface Delivery {
@@ -126,20 +126,10 @@ async function enqueue(event: string, text: string): Promise<void> {
 
 await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
 const cursor = await redis.get(CURSOR)
-const stream = await fetch(`${BRIDGE_URL}/v1/events`, {
-  headers: {
-    authorization: `Bearer ${BRIDGE_TOKEN}`,
-    ...(cursor && { 'last-event-id': cursor }),
-  },
-})
-const parser = createSseParser()
+const stream = await openEventStream({ url: BRIDGE_URL, token: BRIDGE_TOKEN }, cursor)
 process.stdout.write('ready\n')
-for await (const piece of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-  for (const { event, data } of parser.feed(piece)) {
-    if (event !== 'disclosure') continue
-    const { id } = JSON.parse(data) as { id: string }
-    await enqueue(id, data)
-  }
-  await redis.set(CURSOR, parser.lastId)
+for await (const piece of stream) {
+  for (const { id, body } of piece.events) await enqueue(id, body)
+  await redis.set(CURSOR, piece.cursor)
 }
 throw new Error('the stream has ended')

@@ -7,8 +7,8 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createSseParser } from '../src/cli/sse-parser.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
+import { openEventStream } from './support/event-stream.ts'
 
 const TRIES = 3
 const PAUSE_MS = 5_000
@@ -43,15 +43,9 @@ async function deliver(url: string, id: string, body: string): Promise<void> {
   }
 }
 
-const stream = await fetch(`${BRIDGE_URL}/v1/events`, {
-  headers: { authorization: `Bearer ${BRIDGE_TOKEN}` },
-})
-const parser = createSseParser()
+const stream = await openEventStream({ url: BRIDGE_URL, token: BRIDGE_TOKEN }, null)
 process.stdout.write('ready\n')
-for await (const piece of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-  for (const { event, data } of parser.feed(piece)) {
-    if (event !== 'disclosure') continue
-    const { id } = JSON.parse(data) as { id: string }
-    await Promise.all(endpoints.map((url, place) => deliver(url, `msg_${place}_${id}`, data)))
-  }
+for await (const { events } of stream) {
+  for (const { id, body } of events)
+    await Promise.all(endpoints.map((url, place) => deliver(url, `msg_${place}_${id}`, body)))
 }

@@ -2,13 +2,13 @@
  * The product as a process: from start to ready over a large log, and its memory in the demo. Each figure comes from
  * processes of their own, started as an operator would.
  */
-import { readFileSync } from 'node:fs'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { openSqliteLog } from '../src/log/sqlite/log.ts'
 import { eventually, getJson } from '../test/support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../test/support/bridge-process.ts'
 import { eventAt } from '../test/support/store.ts'
 import type { Figure } from './figures.ts'
+import { residentMb } from './support/process-usage.ts'
 
 const EVENTS = 500_000
 const RUNS = 5
@@ -70,9 +70,4 @@ export async function demoFigures(): Promise<Figure[]> {
     await demo.stop()
   }
   return [{ name: 'demo, resident after 500 items', unit: 'MB', values, goal: { atMost: 150 } }]
-}
-
-function residentMb(pid: number): number {
-  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return Number(line?.[1]) / 1024
 }

@@ -2,7 +2,6 @@
  * A reading process with an empty disk, on a broker whose log has 500,000 events: from its start until it is ready,
  * beside a plain kafkajs consumer that reads the same partition and keeps nothing. Owns what is filled and timed.
  */
-import { readFileSync } from 'node:fs'
 import { Kafka, logLevel } from 'kafkajs'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { openKafkaLog } from '../src/log/kafka/log.ts'
@@ -11,6 +10,7 @@ import { startCluster } from '../test/support/kafka/cluster.ts'
 import { findRuntime } from '../test/support/kafka/find-runtime.ts'
 import { kafkaLogOptions } from '../test/support/kafka/kafka-logs.ts'
 import type { Figure } from './figures.ts'
+import { peakMb } from './support/process-usage.ts'
 import { syntheticEvents } from './support/synthetic-events.ts'
 
 const EVENTS = 500_000
@@ -111,7 +111,7 @@ async function rebuild(brokers: readonly string[]): Promise<Rebuild> {
     await new Promise((go) => setTimeout(go, LOOK_MS))
   }
   const seconds = (performance.now() - startMs) / 1000
-  const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${bridge.pid}/status`, 'utf8'))
+  const peak = peakMb(bridge.pid)
   await bridge.stop()
-  return { seconds, peakMb: Number(peak?.[1]) / 1024 }
+  return { seconds, peakMb: peak }
 }

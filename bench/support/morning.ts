@@ -3,7 +3,6 @@
  * the market's beginning, the kill, and the comparison of topic and truth. Refuses to know which program it is.
  */
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Consumer } from 'kafkajs'
 import { contentHash } from '../../src/core/disclosure.ts'
@@ -11,6 +10,7 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { heldClock } from '../../test/support/held-clock.ts'
 import { kafkaClient, uniqueName } from '../../test/support/kafka/clients.ts'
+import { residentMb } from './process-usage.ts'
 
 /** Pays for a poll every five seconds in both programs. */
 export const WEEKLY_QUOTA = 151_200
@@ -151,8 +151,8 @@ async function cameToRest(sandbox: Sandbox, found: ReadonlyMap<string, unknown>)
 /** Keeps the largest resident memory seen. */
 function weigh(life: ChildProcess, memory: { peakMb: number }): void {
   if (!isAlive(life)) return
-  const residentKb = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${life.pid}/status`, 'utf8'))?.[1]
-  if (residentKb !== undefined) memory.peakMb = Math.max(memory.peakMb, Number(residentKb) / 1024)
+  const nowMb = residentMb(life.pid ?? 0)
+  if (nowMb > memory.peakMb) memory.peakMb = nowMb
 }
 
 /** Kills a life that must not have ended by itself. */

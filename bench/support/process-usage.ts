@@ -14,8 +14,18 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) / TICKS_A_SECOND
 }
 
-/** The most memory that was resident since it began, MB. */
+/** The most memory that was resident since it began, MB; NaN when it has ended. */
 export function peakMb(pid: number): number {
-  const line = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return Number(line?.[1]) / 1024
+  return memoryMb(pid, 'VmHWM')
+}
+
+/** Memory that is resident now, MB; NaN when it has ended. */
+export function residentMb(pid: number): number {
+  return memoryMb(pid, 'VmRSS')
+}
+
+/** A process that has ended, and was not waited for yet, has no such line. */
+function memoryMb(pid: number, name: 'VmHWM' | 'VmRSS'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
 }
