@@ -9,6 +9,7 @@ import { filterTestRoute } from '../src/api/filter-test-route.ts'
 import { openApiRoute } from '../src/api/openapi-route.ts'
 import { reportRoute } from '../src/api/report-route.ts'
 import { statusRoute } from '../src/api/status-route.ts'
+import { ticketRoute } from '../src/api/ticket-route.ts'
 import { tokenRoutes } from '../src/api/token-routes.ts'
 import { openArchive } from '../src/archive/archive.ts'
 import { createReader } from '../src/archive/reader.ts'
@@ -23,6 +24,7 @@ import { createMemoryLog } from '../src/log/memory/log.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { createEndpoints } from '../src/registry/endpoints.ts'
+import type { Tickets } from '../src/registry/tickets.ts'
 import { createTokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
@@ -166,6 +168,9 @@ function routeSection(route: AnyRoute): string[] {
 /** Nothing is wrapped for the docs. */
 const noSecrets: SecretBox = { wrap: () => '', unwrap: () => '', rewrap: () => null }
 
+/** No stream is opened for the docs. */
+const noTickets: Tickets = { give: () => ({ ticket: '', expiresAtMs: 0 }), take: () => 'unknown' }
+
 /** The routes of all roles, over an empty store. */
 export function documentedRoutes(): AnyRoute[] {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
@@ -176,7 +181,7 @@ export function documentedRoutes(): AnyRoute[] {
     chance: () => 0,
     metrics: createMetrics({ version: VERSION }),
     logger: createLogger({ level: 'silent', secrets: [] }),
-    authenticate: () => 'unknown',
+    credentials: { authenticate: () => 'unknown', findCaller: () => 'unknown', tickets: noTickets },
     corsOrigins: [],
     upstream: () => ({ lastGoodPoll: null, phase: 'closed' }),
     maxClients: 0,
@@ -210,6 +215,7 @@ export function documentedRoutes(): AnyRoute[] {
     ...recovery.routes,
     rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
+    ticketRoute(noTickets),
     status,
     reportRoute({ last: () => null }),
     openApiRoute({ routes: [], mirror: { prefix: '', routes: [] } }),

@@ -15,6 +15,7 @@ import { openApiRoute } from './api/openapi-route.ts'
 import { reportRoute } from './api/report-route.ts'
 import type { Status } from './api/status.ts'
 import { statusRoute } from './api/status-route.ts'
+import { ticketRoute } from './api/ticket-route.ts'
 import { tokenRoutes } from './api/token-routes.ts'
 import { createDayCopy, DAYS_TABLE } from './archive/days.ts'
 import { sequencesOf } from './archive/event-ids.ts'
@@ -26,7 +27,7 @@ import { createReader, type Reader } from './archive/reader.ts'
 import { createTail } from './archive/tail.ts'
 import { createFeed } from './feed/feed.ts'
 import { createApp, type Mount } from './http/app.ts'
-import { adminAuthenticate, eitherAuthenticate } from './http/auth.ts'
+import { adminAuthenticate, eitherAuthenticate, findCallerAmong } from './http/auth.ts'
 import { type Listener, listen } from './http/listener.ts'
 import { createOpsApp } from './http/ops.ts'
 import type { AnyRoute } from './http/route.ts'
@@ -39,6 +40,7 @@ import type { Seam } from './log/seam.ts'
 import { createLogger } from './obs/logger.ts'
 import { createMetrics } from './obs/metrics.ts'
 import { createEndpoints } from './registry/endpoints.ts'
+import { createTickets } from './registry/tickets.ts'
 import { createTokens } from './registry/tokens.ts'
 import { loadCalendar } from './settings/calendar-file.ts'
 import type { Settings } from './settings/settings.ts'
@@ -168,6 +170,8 @@ async function buildApp(
   const readsTokens = settings.roles.some((role) => role === 'api' || role === 'feed')
   if (readsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
   const authenticate = eitherAuthenticate(adminAuthenticate(settings.adminToken ?? ''), tokens.authenticate)
+  const keys = { key: settings.secretKey ?? '', oldKey: settings.oldSecretKey }
+  const tickets = createTickets({ keys, clock })
   const endpoints = createEndpoints({ log, clock, logger })
   const readsEndpoints = settings.roles.some((role) => role === 'api' || role === 'webhooks')
   if (readsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
@@ -177,7 +181,7 @@ async function buildApp(
           delivers: settings.roles.includes('webhooks'),
           serves: settings.roles.includes('api'),
           settings: settings.webhooks,
-          keys: { key: settings.secretKey ?? '', oldKey: settings.oldSecretKey },
+          keys,
           dataDir: settings.dataDir,
           drainTimeoutMs: settings.drainTimeoutMs,
           log,
@@ -207,6 +211,7 @@ async function buildApp(
       statusRoute(status),
       reportRoute(days),
       ...tokenRoutes({ tokens, clock, logger }),
+      ticketRoute(tickets),
     )
     routes.push(...webhookParts.routes)
     const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
@@ -233,7 +238,7 @@ async function buildApp(
         chance,
         metrics,
         logger,
-        authenticate,
+        credentials: { authenticate, findCaller: findCallerAmong(tokens.findCaller), tickets },
         corsOrigins: settings.corsOrigins,
         upstream: createUpstreamStatus({ ingest, calendar, clock }),
         maxClients: settings.streamMaxClients,

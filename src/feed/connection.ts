@@ -5,7 +5,7 @@
  */
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
-import type { Authenticate, Caller } from '../http/auth.ts'
+import type { Caller } from '../http/auth.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
 import { type Account, openAccount } from './account.ts'
 import type { TokenPlaces } from './capacity.ts'
@@ -13,7 +13,7 @@ import { type CommandRate, createCommandRate, MAX_COMMANDS_A_SECOND } from './co
 import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
 import type { StreamContext } from './context.ts'
 import { createFlow, type Flow } from './flow.ts'
-import { identify } from './identity.ts'
+import type { Shown } from './identity.ts'
 import { type KeepAlive, keepAlive } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal } from './refusal.ts'
 import { HEARTBEAT_MS, runSession, type SessionEnd, type SessionStart } from './session.ts'
@@ -37,9 +37,10 @@ export interface ConnectionOptions {
   socket: Duplex & Outlet
   subprotocol: Subprotocol
   framing: MessageFraming
-  authenticate: Authenticate
-  /** The `Authorization` header of the upgrade; undefined = the first frame authenticates. */
-  header: string | undefined
+  /** The caller behind what the client shows. Throws StreamRefusal. */
+  identify: (shown: Shown) => Caller
+  /** What the handshake showed; null = the first frame authenticates. */
+  shown: Exclude<Shown, { token: string }> | null
   tokenPlaces: TokenPlaces
   /** Called once the client has authenticated, and again when the connection is over. */
   onAuthenticated: () => void
@@ -90,15 +91,15 @@ class Connection {
   }
 
   open(): void {
-    const { context, webSocket, socket, header, authenticate } = this.#options
+    const { context, webSocket, socket, shown, identify } = this.#options
     webSocket.on('message', this.#onMessage)
     webSocket.on('ping', this.#onPing)
     webSocket.on('pong', this.#onPong)
     webSocket.on('error', this.#onProtocolError)
     webSocket.on('close', this.#onClosed)
     context.stopping.addEventListener('abort', this.#onStop)
-    if (header !== undefined) {
-      this.#enqueue(async () => await this.#admit(identify({ header }, authenticate)))
+    if (shown !== null) {
+      this.#enqueue(async () => await this.#admit(identify(shown)))
       return
     }
     socket.on('data', this.#countBytes)
@@ -196,7 +197,7 @@ class Connection {
   async #obey(command: Command): Promise<void> {
     if (command.action === 'auth') {
       if (this.#identity !== null) throw new StreamRefusal(403, 'this connection is authenticated already')
-      return await this.#admit(identify(command, this.#options.authenticate))
+      return await this.#admit(this.#options.identify({ token: command.token }))
     }
     if (this.#identity === null) {
       throw new StreamRefusal(401, 'send {"action":"auth","token":"…"} first, or a bearer header')

@@ -3,7 +3,6 @@
  * Refuses to know either transport.
  */
 import type { Reader } from '../archive/reader.ts'
-import type { Authenticate } from '../http/auth.ts'
 import type { Route } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
@@ -11,6 +10,7 @@ import type { Logger } from '../obs/logger.ts'
 import type { StreamMetrics } from './account.ts'
 import { capacityFor, createPlaces, createTokenPlaces, openFilesLimit } from './capacity.ts'
 import type { StreamContext } from './context.ts'
+import type { Credentials } from './identity.ts'
 import { sseRoute } from './sse.ts'
 import { webSocketStream } from './websocket.ts'
 import type { UpstreamSign } from './ws-frames.ts'
@@ -21,7 +21,8 @@ export interface FeedOptions {
   chance: Chance
   metrics: StreamMetrics
   logger: Logger
-  authenticate: Authenticate
+  /** Who knows the tokens and tickets of WebSockets. */
+  credentials: Credentials
   /** Exact browser origins that may open a WebSocket. */
   corsOrigins: readonly string[]
   /** What heartbeats tell of the upstream. */
@@ -64,9 +65,9 @@ export function createFeed(options: FeedOptions): Feed {
     stopping: stopping.signal,
     reconnectInMs: () => Math.round(chance() * RECONNECT_SPREAD_MS),
   }
-  const { authenticate, corsOrigins, upstream, maxPerToken = MAX_PER_TOKEN } = options
+  const { credentials, corsOrigins, upstream, maxPerToken = MAX_PER_TOKEN } = options
   const stream = webSocketStream(context, {
-    authenticate,
+    credentials,
     corsOrigins,
     upstream,
     tokenPlaces: createTokenPlaces(maxPerToken),

@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { Authenticate } from '../http/auth.ts'
 import { checkUrl } from '../http/limits.ts'
 import { openQuery } from '../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../http/problem.ts'
@@ -15,12 +14,13 @@ import { endWithProblem, type Upgrade } from '../http/upgrade.ts'
 import { createPlaces, type TokenPlaces } from './capacity.ts'
 import { MAX_MESSAGE_BYTES, STRANGER_LINGER_MS, serveConnection } from './connection.ts'
 import type { StreamContext } from './context.ts'
+import { type Credentials, identify, type Shown } from './identity.ts'
 import { closeReason } from './refusal.ts'
 import type { Outlet } from './sink.ts'
 import { messageFraming, type Subprotocol, subprotocols, type UpstreamSign } from './ws-frames.ts'
 
 export interface WebSocketOptions {
-  authenticate: Authenticate
+  credentials: Credentials
   /** Exact browser origins that may connect. */
   corsOrigins: readonly string[]
   /** What heartbeats tell of the upstream. */
@@ -30,6 +30,8 @@ export interface WebSocketOptions {
 
 const PATH = '/v1/stream'
 const VERSION = '13'
+/** The query parameter that a browser shows its ticket with. */
+const TICKET = 'ticket'
 /** Part of all places that connections may hold which have not authenticated yet. */
 const UNAUTHENTICATED_SHARE = 0.1
 /**
@@ -61,9 +63,9 @@ export function webSocketStream(
   const unauthenticated = createPlaces(Math.max(1, Math.floor(context.places.limit * UNAUTHENTICATED_SHARE)))
 
   const accept = (webSocket: WebSocket, socket: Duplex, request: IncomingMessage): void => {
-    const header = request.headers.authorization
+    const shown = shownBy(request)
     const leave = context.places.take()
-    const leaveUnauthenticated = header === undefined ? unauthenticated.take() : () => {}
+    const leaveUnauthenticated = shown === null ? unauthenticated.take() : () => {}
     if (leave === null || leaveUnauthenticated === null) {
       leave?.()
       refuseOverCapacity(context, webSocket)
@@ -81,8 +83,8 @@ export function webSocketStream(
         upstream: options.upstream,
         connectionId: randomUUID(),
       }),
-      authenticate: options.authenticate,
-      header,
+      identify: (what) => identify(what, options.credentials),
+      shown,
       tokenPlaces: options.tokenPlaces,
       onAuthenticated: leaveUnauthenticated,
       onClosed: leave,
@@ -96,13 +98,15 @@ export function webSocketStream(
       scope: 'events:read',
       summary:
         'WebSocket, see [streams.md](streams.md#websocket); a request without upgrade is answered 426.',
-      parameters: {},
+      parameters: {
+        [TICKET]: 'A ticket of `POST /v1/tickets`, in the place of the `Authorization` header.',
+      },
       headers: {
         'Sec-WebSocket-Protocol': `${subprotocols.map((name) => `\`${name}\``).join(' or ')}; without it the first.`,
       },
       answers: {
         101: {
-          meaning: 'A WebSocket. Without a token in the handshake its first frame brings one.',
+          meaning: 'A WebSocket. Without token or ticket in the handshake its first frame brings a token.',
           headers: { 'Sec-WebSocket-Protocol': 'The subprotocol that is spoken, where one was offered.' },
         },
       },
@@ -141,10 +145,21 @@ function judge(
       `pages of ${headers.origin.slice(0, 100)} may not connect; BRIDGE_CORS_ORIGINS lists who may`,
     )
   }
-  openQuery(url, []).check()
+  const query = openQuery(url, [TICKET])
+  if (query.text(TICKET) !== null && headers.authorization !== undefined) {
+    query.refuse(TICKET, 'does not go together with an Authorization header; give one of them')
+  }
+  query.check()
   if (headers['sec-websocket-version'] !== VERSION) {
     throw upgradeRequired(`this server speaks version ${VERSION} of the WebSocket protocol`)
   }
+}
+
+/** What a handshake that was judged shows of its sender. */
+function shownBy({ url = '', headers }: IncomingMessage): Exclude<Shown, { token: string }> | null {
+  if (headers.authorization !== undefined) return { header: headers.authorization }
+  const ticket = openQuery(url, [TICKET]).text(TICKET)
+  return ticket === null ? null : { ticket }
 }
 
 function upgradeRequired(detail: string): HttpProblem {

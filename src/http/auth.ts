@@ -32,21 +32,26 @@ export type NoCaller = 'unknown' | 'expired' | 'loading'
 /** The caller behind a token, or why there is none. */
 export type Authenticate = (token: string) => Caller | NoCaller
 
+/** The same by the token's id, for whoever has shown the token before. */
+export type FindCaller = (tokenId: string) => Caller | NoCaller
+
+/** The caller with the token of the settings: every scope, every tenant, without end. */
+export const settingsCaller: Caller = Object.freeze({
+  tokenId: 'settings',
+  tenant: DEFAULT_TENANT,
+  scopes,
+  seesAllTenants: true,
+  expiresAtMs: null,
+  ended: new AbortController().signal,
+})
+
 const CHALLENGE = 'Bearer realm="disclosure-bridge"'
 const BEARER = /^Bearer +(\S.*)$/i
 
 /** Knows one token: the administrator's, with every scope and every tenant. Compared in constant time. */
 export function adminAuthenticate(adminToken: string): Authenticate {
   const wanted = sha256(adminToken)
-  const caller: Caller = Object.freeze({
-    tokenId: 'settings',
-    tenant: DEFAULT_TENANT,
-    scopes,
-    seesAllTenants: true,
-    expiresAtMs: null,
-    ended: new AbortController().signal,
-  })
-  return (token) => (timingSafeEqual(sha256(token), wanted) ? caller : 'unknown')
+  return (token) => (timingSafeEqual(sha256(token), wanted) ? settingsCaller : 'unknown')
 }
 
 /** Asks the second only about tokens that the first has never heard of. */
@@ -55,6 +60,11 @@ export function eitherAuthenticate(first: Authenticate, second: Authenticate): A
     const judged = first(token)
     return judged === 'unknown' ? second(token) : judged
   }
+}
+
+/** Finds the token of the settings; asks `others` about every other id. */
+export function findCallerAmong(others: FindCaller): FindCaller {
+  return (tokenId) => (tokenId === settingsCaller.tokenId ? settingsCaller : others(tokenId))
 }
 
 /**
@@ -83,7 +93,7 @@ export function bearerToken(header: string | undefined): string {
 }
 
 /**
- * The caller behind a token, as `authorise`.
+ * The caller behind a token, as `authorise`; or behind the id of one, where `authenticate` finds by that.
  * @throws HttpProblem `unauthorised`, `forbidden`, `unavailable`
  */
 export function callerOf(token: string, scope: Scope | null, authenticate: Authenticate): Caller {

@@ -3,7 +3,7 @@
  * hashes are kept, that a change on one node counts on all that follow the table, and that what is deleted or expired
  * ends everywhere. Refuses to know HTTP and to decide who may make which token: the routes do.
  */
-import type { Authenticate, Caller, Scope } from '../http/auth.ts'
+import type { Authenticate, Caller, FindCaller, NoCaller, Scope } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { createTurns } from '../lifecycle/turns.ts'
 import { followTable } from '../log/follow-table.ts'
@@ -40,6 +40,8 @@ export interface Tokens {
   /** Whether the table has been read: until then nobody but the administrator is known. */
   readonly isLoaded: boolean
   readonly authenticate: Authenticate
+  /** The caller with the token of that id. It is no use of the token: that was when it was shown. */
+  readonly findCaller: FindCaller
   /**
    * Makes a token, good on this node when it resolves. Its text is in the answer and nowhere else. The limits are those
    * that this node sees: two nodes that make tokens in the same instant may go above by a few.
@@ -142,6 +144,12 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
     const { tenant, scopes, name, expiresAtMs, createdAtMs } = row
     return { id, tenant, scopes, name, expiresAtMs, createdAtMs, lastUsedMs: uses.lastHourMs(id) }
   }
+  const judged = (entry: Entry | undefined): Caller | NoCaller => {
+    if (entry === undefined) return isLoaded ? 'unknown' : 'loading'
+    const { row, caller, end } = entry
+    const hasExpired = end.signal.aborted || (row.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.now()
+    return hasExpired ? 'expired' : caller
+  }
   const make = async (wanted: NewToken): Promise<{ token: Token; text: string } | 'tenant_full' | 'full'> => {
     if (byId.size >= MAX_TOKENS) return 'full'
     if ((perTenant.get(wanted.tenant) ?? 0) >= MAX_TOKENS_PER_TENANT) return 'tenant_full'
@@ -167,13 +175,11 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
       return isLoaded
     },
     authenticate(text) {
-      const entry = byHash.get(tokenHash(text))
-      if (entry === undefined) return isLoaded ? 'unknown' : 'loading'
-      const { row, caller, end, id } = entry
-      if (end.signal.aborted || (row.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.now()) return 'expired'
-      uses.mark(id)
+      const caller = judged(byHash.get(tokenHash(text)))
+      if (typeof caller === 'object') uses.mark(caller.tokenId)
       return caller
     },
+    findCaller: (id) => judged(byId.get(id)),
     // One after the other, so that the limits hold.
     create: (wanted) => inTurn('create', () => make(wanted)),
     get(id) {

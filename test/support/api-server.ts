@@ -1,18 +1,26 @@
 /** The public listener over a store in memory: routes of api and feed on a real socket, with a clock of the test's. */
 import { disclosuresRoute } from '../../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../../src/api/filter-test-route.ts'
+import { ticketRoute } from '../../src/api/ticket-route.ts'
 import { tokenRoutes } from '../../src/api/token-routes.ts'
 import { sequencesOf } from '../../src/archive/event-ids.ts'
 import type { Reader } from '../../src/archive/reader.ts'
 import { createFeed, type Feed } from '../../src/feed/feed.ts'
 import { createApp } from '../../src/http/app.ts'
-import { type Authenticate, adminAuthenticate, eitherAuthenticate } from '../../src/http/auth.ts'
+import {
+  type Authenticate,
+  adminAuthenticate,
+  eitherAuthenticate,
+  type FindCaller,
+  findCallerAmong,
+} from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import type { Journal, Log } from '../../src/log/log.ts'
 import { createMemoryLog } from '../../src/log/memory/log.ts'
 import { createMetrics, type Metrics } from '../../src/obs/metrics.ts'
 import { createEndpoints, type Endpoints } from '../../src/registry/endpoints.ts'
+import { createTickets, type Tickets } from '../../src/registry/tickets.ts'
 import { createTokens, type Tokens } from '../../src/registry/tokens.ts'
 import { addressRules } from '../../src/webhooks/address/rules.ts'
 import { createAttemptIndex } from '../../src/webhooks/attempt-index.ts'
@@ -54,7 +62,7 @@ export interface ApiServer {
   tokens: Tokens
   /** Over the same log. */
   endpoints: Endpoints
-  /** Over the same log. */
+  tickets: Tickets
   /** The journal of that log, which the index of attempts follows. */
   attempts: Journal<AttemptPage>
   recovery: Recovery
@@ -80,6 +88,8 @@ export async function startApi(
     stallMs?: number
     reader?: (store: Store) => Reader
     authenticate?: Authenticate
+    /** Finds the callers behind tickets; those of `tokens` where it is left out. */
+    findCaller?: FindCaller
     corsOrigins?: string[]
     maxPerToken?: number
     /** Instead of one that follows an empty log. */
@@ -101,7 +111,9 @@ export async function startApi(
   const log = createMemoryLog()
   const tokens = options.tokens ?? createTokens({ log, clock, logger })
   const endpoints = options.endpoints ?? createEndpoints({ log, clock, logger })
-  const secrets = createSecretBox({ key: SECRET_KEY, oldKey: OLD_SECRET_KEY })
+  const keys = { key: SECRET_KEY, oldKey: OLD_SECRET_KEY }
+  const secrets = createSecretBox(keys)
+  const tickets = createTickets({ keys, clock })
   const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
   const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
   const chance = (): number => 0.5
@@ -140,7 +152,11 @@ export async function startApi(
     chance: () => 0.5,
     metrics,
     logger,
-    authenticate,
+    credentials: {
+      authenticate,
+      findCaller: options.findCaller ?? findCallerAmong(tokens.findCaller),
+      tickets,
+    },
     corsOrigins,
     upstream: () => ({ lastGoodPoll: LAST_GOOD_POLL, phase: 'open' }),
     maxClients,
@@ -152,6 +168,7 @@ export async function startApi(
       disclosuresRoute({ reader, clock, stopping: stopping.signal }),
       filterTestRoute(reader),
       ...tokenRoutes({ tokens, clock, logger }),
+      ticketRoute(tickets),
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
       ...attemptRoutes({ endpoints, index, reader }),
@@ -181,6 +198,7 @@ export async function startApi(
     metrics,
     lines,
     tokens,
+    tickets,
     endpoints,
     attempts,
     recovery,
