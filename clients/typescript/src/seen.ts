@@ -1,0 +1,26 @@
+/**
+ * The ids of the last events, to drop one that comes again. Owns the bound. Refuses to know events.
+ */
+
+/** Remembers the last ids. */
+export interface Seen {
+  /** True the first time; false for an id among the last ones. */
+  isNew(id: string): boolean
+}
+
+/** Remembers the last `limit` ids. */
+export function createSeen(limit: number): Seen {
+  // A set lists its members in the order in which they came.
+  const ids = new Set<string>()
+  return {
+    isNew(id) {
+      if (ids.has(id)) return false
+      ids.add(id)
+      if (ids.size > limit) {
+        const [oldest = id] = ids
+        ids.delete(oldest)
+      }
+      return true
+    },
+  }
+}

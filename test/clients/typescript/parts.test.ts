@@ -1,0 +1,136 @@
+/** The client's parts that need no socket, and its source as browsers get it. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createInbox } from '../../../clients/typescript/src/inbox.ts'
+import { readMessage } from '../../../clients/typescript/src/messages.ts'
+import { createSeen } from '../../../clients/typescript/src/seen.ts'
+import { strippedClient } from '../../../clients/typescript/strip.ts'
+import { readSources } from '../../support/imports.ts'
+import { root } from '../../support/repository.ts'
+import { runTool } from '../../support/tools.ts'
+
+const SOURCE = 'clients/typescript/src'
+
+describe('the inbox', () => {
+  test('gives everything once and in order, says when it is full, and when three quarters are free', async () => {
+    const pushes = fc.array(fc.record({ chars: fc.nat(40), takes: fc.nat(3) }), { maxLength: 100 })
+    await fc.assert(
+      fc.asyncProperty(pushes, async (script) => {
+        const inbox = createInbox<number>(100)
+        const held: number[] = []
+        const got: (number | null)[] = []
+        for (const [item, { chars, takes }] of script.entries()) {
+          inbox.push(item, chars)
+          held.push(chars)
+          for (let take = 0; take < takes && held.length > 0; take++) {
+            got.push(await inbox.next())
+            held.shift()
+          }
+          expect(inbox.isFull).toBe(held.reduce((sum, own) => sum + own, 0) >= 100)
+        }
+        const room = inbox.room()
+        inbox.end(false)
+        await room
+        for (let item = await inbox.next(); item !== null; item = await inbox.next()) got.push(item)
+        expect(got).toEqual([...script.keys()])
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('wakes who waits for an item, and who waits for room', async () => {
+    const inbox = createInbox<string>(8)
+    const first = inbox.next()
+    inbox.push('a', 4)
+    expect(await first).toBe('a')
+    inbox.push('b', 8)
+    let hasRoom = false
+    const room = inbox.room().then(() => {
+      hasRoom = true
+    })
+    await Promise.resolve()
+    expect(hasRoom).toBe(false)
+    expect(await inbox.next()).toBe('b')
+    await room
+    const last = inbox.next()
+    inbox.end(true)
+    expect(await last).toBeNull()
+  })
+})
+
+test('an id is new once, until so many others have come', () => {
+  const seen = createSeen(2)
+  expect(['a', 'b', 'a', 'c', 'b', 'a', 'b'].map((id) => seen.isNew(id))).toEqual([
+    true,
+    true,
+    false,
+    true,
+    false,
+    true,
+    true,
+  ])
+})
+
+test('whatever comes from outside is a message or is none; nothing throws', () => {
+  const names = ['disclosure', 'gap', 'live', 'heartbeat', 'hello', 'going_away', 'error', 'new', 7]
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.record({
+      type: fc.constantFrom(...names),
+      event: fc.jsonValue(),
+      cursor: fc.jsonValue(),
+      heartbeatMs: fc.jsonValue(),
+      reconnectInMs: fc.jsonValue(),
+    }),
+  )
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        value.map((own) => JSON.stringify(own)),
+      ),
+      (text) => {
+        const message = readMessage(text)
+        if (message === null) return
+        if ('event' in message)
+          expect([typeof message.event.id, typeof message.event.cursor]).toEqual(['string', 'string'])
+        if ('heartbeatMs' in message) expect(message.heartbeatMs).toBeGreaterThanOrEqual(0)
+        if ('reconnectInMs' in message) expect(message.reconnectInMs).toBeGreaterThanOrEqual(0)
+      },
+    ),
+  )
+})
+
+describe('the source', () => {
+  test('imports nothing but itself', () => {
+    const sources = readSources(root, SOURCE)
+    expect(sources.length).toBeGreaterThan(5)
+    const imported = sources.flatMap(({ imports }) => imports.map(({ specifier }) => specifier))
+    expect(imported.filter((specifier) => !/^\.\/[a-z]+\.ts$/.test(specifier))).toEqual([])
+  })
+
+  test('is TypeScript for a page without Node’s types', async () => {
+    const files = readdirSync(join(root, SOURCE)).map((name) => join(root, SOURCE, name))
+    const options = ['--ignoreConfig', '--noEmit', '--strict', '--target', 'es2024', '--lib', 'es2024,dom']
+    const compiler = join(root, 'node_modules/.bin/tsc')
+    const modules = ['--module', 'esnext', '--moduleResolution', 'bundler', '--allowImportingTsExtensions']
+    const args = [compiler, ...options, ...modules, '--types', '', ...files]
+    expect(await runTool(process.execPath, args)).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  test('becomes JavaScript line by line, with imports of its own new names', () => {
+    const files = strippedClient()
+    expect([...files.keys()].sort()).toEqual(
+      readdirSync(join(root, SOURCE))
+        .map((name) => name.replace('.ts', '.js'))
+        .sort(),
+    )
+    for (const [name, code] of files) {
+      const source = readFileSync(join(root, SOURCE, name.replace('.js', '.ts')), 'utf8')
+      expect(code.split('\n').length).toBe(source.split('\n').length)
+      expect(code).not.toMatch(/from '\.\/\w+\.ts'/)
+    }
+  })
+})

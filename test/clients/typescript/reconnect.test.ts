@@ -1,0 +1,263 @@
+/** What the client does when its connection ends, against a server that does what it is told and a clock that waits. */
+import { describe, expect, test } from 'vitest'
+import { type ConnectOptions, connect } from '../../../clients/typescript/src/stream.ts'
+import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'
+import { until } from '../../support/api-server.ts'
+import { followed } from '../../support/followed.ts'
+import { createManualClock } from '../../support/manual-clock.ts'
+import { type ScriptedStream, startScriptedStream } from '../../support/scripted-stream.ts'
+
+function eventOf(number: number, type = 'disclosure'): object {
+  const event = { id: `urn:${number}`, cursor: `c${number}`, sequence: String(number).padStart(20, '0') }
+  return { type, sent: '2026-06-01T06:00:00.000Z', event }
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+const live = (cursor: string) => ({ type: 'live', cursor })
+
+/** The client before the server: waits are half of their limits. */
+function follow(server: ScriptedStream, options: Partial<ConnectOptions> = {}) {
+  const clock = createManualClock()
+  const common = { url: server.url, token: 'secret', clock, chance: () => 0.5 }
+  const client = followed(connect({ ...common, ...options } as ConnectOptions))
+  let waits = 0
+  return {
+    ...client,
+    clock,
+    /** Resolves with the wait after the next end of a connection, having passed it. */
+    async waitOver(): Promise<number | null> {
+      waits += 1
+      const { retryInMs } = await client.next('disconnected', waits)
+      await until(() => client.stream.state === 'waiting')
+      clock.advance(retryInMs ?? 0)
+      return retryInMs
+    },
+    /** Closes and resolves when the loop is over; no timer is left. */
+    async over(): Promise<void> {
+      client.stream.close()
+      expect(await client.ended).toBeNull()
+      await until(() => clock.nextTimerMs() === null)
+    },
+  }
+}
+
+describe('a connection that ends is made again', () => {
+  test('with the token, the filter and the last cursor; what comes twice is dropped', async () => {
+    await using server = await startScriptedStream()
+    const filter = { importance: 'high+' }
+    const client = follow(server, { filter, from: { tail: 2 }, onGap: 'earliest' })
+    const first = await server.connection(1)
+    const asked = await first.welcome()
+    expect(first.heard[0]).toEqual({ action: 'auth', token: 'secret' })
+    expect(asked).toEqual({ action: 'subscribe', filter, from: { tail: 2 }, onGap: 'earliest' })
+    first.say(eventOf(1), eventOf(2, 'gap'), { type: 'a kind of tomorrow' }, eventOf(3))
+    await until(() => client.sequences().length === 3)
+    first.webSocket.terminate()
+    expect(await client.waitOver()).toBe(250)
+    const second = await server.connection(2)
+    expect(await second.welcome()).toMatchObject({ filter, from: { after: 'c3' } })
+    second.say(eventOf(2, 'gap'), eventOf(3), eventOf(4), live('c4'))
+    await client.next('live')
+    expect(client.sequences()).toEqual([1, 2, 3, 4])
+    expect(client.types()).toEqual([
+      'connected',
+      'disclosure',
+      'gap',
+      'disclosure',
+      'disconnected',
+      'connected',
+      'disclosure',
+      'live',
+    ])
+    await client.over()
+  })
+
+  test('when the bridge wants it: after going_away no earlier and no later', async () => {
+    await using server = await startScriptedStream()
+    const client = follow(server)
+    const first = await server.connection(1)
+    await first.welcome()
+    first.say(live('c1'), { type: 'going_away', reconnectInMs: 3210 })
+    first.close(4200, 'this node stops')
+    expect(await client.next('disconnected')).toMatchObject({
+      closeCode: 4200,
+      why: expect.stringContaining('this node stops'),
+      retryInMs: 3210,
+    })
+    client.clock.advance(3209)
+    expect(client.stream.state).toBe('waiting')
+    client.clock.advance(1)
+    expect(await (await server.connection(2)).welcome()).toMatchObject({ from: { after: 'c1' } })
+    await client.over()
+  })
+
+  test('less and less often while it brings nothing, and soon again once it has', async () => {
+    await using server = await startScriptedStream()
+    const client = follow(server)
+    const waits: (number | null)[] = []
+    for (const number of range(1, 8)) {
+      const connection = await server.connection(number)
+      if (number < 7) await connection.welcome()
+      connection.webSocket.terminate()
+      waits.push(await client.waitOver())
+    }
+    expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000])
+    const useful = await server.connection(9)
+    await useful.welcome()
+    useful.say(live('c1'))
+    await client.next('live')
+    useful.close(4100)
+    expect(await client.waitOver()).toBe(2000)
+    ;(await server.connection(10)).close(4201)
+    expect(await client.waitOver()).toBe(500)
+    await client.over()
+  })
+
+  test('after two and a half heartbeats of silence, before hello too, and after what no bridge says', async () => {
+    await using server = await startScriptedStream()
+    const client = follow(server)
+    await server.connection(1)
+    await until(() => client.clock.nextTimerMs() === 37_500)
+    client.clock.advance(37_500)
+    await client.waitOver()
+    const second = await server.connection(2)
+    await second.welcome(2000)
+    client.clock.advance(4999)
+    second.say({ type: 'heartbeat', cursor: 'c1', lastGoodPoll: null, phase: 'closed' })
+    await client.next('heartbeat')
+    client.clock.advance(4999)
+    expect(server.count()).toBe(2)
+    client.clock.advance(1)
+    expect((await client.next('disconnected', 2)).why).toBe('silent for 5 s')
+    await client.waitOver()
+    const third = await server.connection(3)
+    await third.welcome()
+    third.webSocket.send('<html>')
+    expect((await client.next('disconnected', 3)).why).toContain('<html>')
+    await client.over()
+  })
+
+  test('where nothing listens, with a word about what may be the reason', async () => {
+    const client = await startScriptedStream().then(async (server) => {
+      await server[Symbol.asyncDispose]()
+      return follow(server)
+    })
+    expect(await client.next('disconnected')).toMatchObject({
+      closeCode: 1006,
+      why: expect.stringContaining('BRIDGE_CORS_ORIGINS'),
+    })
+    await client.over()
+  })
+})
+
+describe('a connection that ends for good', () => {
+  test.each([4000, 4001, 4003, 4006, 4010, 4099, 1003])('%i is not made again', async (code) => {
+    await using server = await startScriptedStream()
+    const client = follow(server)
+    const first = await server.connection(1)
+    await first.welcome()
+    first.say(eventOf(1), { type: 'error', code: 402, name: 'x', detail: 'in words' })
+    first.close(code, 'briefly')
+    expect(await client.ended).toMatchObject({ closeCode: code, message: 'in words' })
+    expect(client.sequences()).toEqual([1])
+    expect(client.clock.nextTimerMs()).toBeNull()
+  })
+})
+
+describe('tickets', () => {
+  test('each connection has its own, in the address, and none sends a token', async () => {
+    await using server = await startScriptedStream()
+    let got = 0
+    const ticket = async (): Promise<string> => {
+      got += 1
+      if (got === 2) throw new Error('the desk is asleep')
+      return `t ${got}`
+    }
+    const client = follow(server, { token: undefined, ticket } as Partial<ConnectOptions>)
+    const first = await server.connection(1)
+    expect(first.path).toBe('/v1/stream?ticket=t+1')
+    await first.welcome()
+    expect(first.heard.map(({ action }) => action)).toEqual(['subscribe'])
+    first.webSocket.terminate()
+    await client.waitOver()
+    expect((await client.next('disconnected', 2)).why).toBe('no ticket: the desk is asleep')
+    await client.waitOver()
+    expect((await server.connection(2)).path).toBe('/v1/stream?ticket=t+3')
+    await client.over()
+  })
+
+  test('one that came too late is followed by a new one; the second in a row that is refused ends the stream', async () => {
+    await using server = await startScriptedStream()
+    const client = follow(server, { token: undefined, ticket: async () => 't' } as Partial<ConnectOptions>)
+    ;(await server.connection(1)).close(4001, 'too late')
+    await client.waitOver()
+    ;(await server.connection(2)).close(4001, 'too late')
+    expect(await client.ended).toMatchObject({ code: 'unauthenticated' })
+  })
+
+  test('one that never comes is given up, and who gets them can end the stream', async () => {
+    await using server = await startScriptedStream()
+    let asked = 0
+    const ticket = (): Promise<string> => {
+      asked += 1
+      if (asked === 1) return new Promise(() => {})
+      throw new StreamFailure('forbidden', 'you have left the house')
+    }
+    const client = follow(server, { token: undefined, ticket } as Partial<ConnectOptions>)
+    await until(() => client.clock.nextTimerMs() === 30_000)
+    client.clock.advance(30_000)
+    await client.waitOver()
+    expect(await client.ended).toMatchObject({ code: 'forbidden', message: 'you have left the house' })
+    expect(server.count()).toBe(0)
+  })
+})
+
+describe('a reader who is slower than the stream', () => {
+  test('is never given more than the bound to hold: the connection waits for him, and nothing is lost', async () => {
+    await using server = await startScriptedStream()
+    const clock = createManualClock()
+    const stream = connect({ url: server.url, token: 'x', from: 'earliest', bufferChars: 2000, clock })
+    const first = await server.connection(1)
+    await first.welcome()
+    first.say(...range(1, 100).map((number) => eventOf(number)))
+    await until(() => stream.state === 'paused')
+    expect(server.count()).toBe(1)
+    const got: number[] = []
+    const types: string[] = []
+    const reading = (async () => {
+      for await (const message of stream) {
+        types.push(message.type)
+        if ('event' in message) got.push(Number(message.event.sequence))
+      }
+    })()
+    const second = await server.connection(2)
+    const { from } = await second.welcome()
+    const { after } = from as { after: string }
+    const reached = Number(after.slice(1))
+    expect(reached).toBeGreaterThan(10)
+    expect(reached).toBeLessThan(30)
+    second.say(...range(reached + 1, reached + 5).map((number) => eventOf(number)), live('end'))
+    await until(() => types.includes('live'))
+    expect(got).toEqual(range(1, reached + 5))
+    expect(types.filter((type) => type === 'disconnected')).toHaveLength(1)
+    stream.close()
+    await reading
+    expect(clock.nextTimerMs()).toBeNull()
+  })
+
+  test('holds no more than the bound through an outage that he sleeps through', async () => {
+    await using server = await startScriptedStream()
+    const clock = createManualClock()
+    const chance = (): number => 0
+    const stream = connect({ url: server.url, token: 'x', bufferChars: 1000, clock, chance })
+    for (let number = 1; stream.state !== 'paused'; number++) {
+      ;(await server.connection(number)).webSocket.terminate()
+      await until(() => stream.state === 'waiting' || stream.state === 'paused')
+      clock.advance(0)
+    }
+    // The fifth message of 200 characters fills it; the connection of that moment is still ended as it is.
+    expect(server.count()).toBe(6)
+    expect(clock.nextTimerMs()).toBeNull()
+    stream.close()
+  })
+})
