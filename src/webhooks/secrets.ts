@@ -3,7 +3,14 @@
  * endpoint they belong to, with the id of the key, so that it can be changed. Owns form, derivation and rewrapping.
  * Refuses to keep secrets, and to derive keys for any other purpose.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { BridgeError } from '../errors.ts'
 
 /** Wraps with the present key; unwraps with it and with the one before. */
@@ -23,7 +30,8 @@ export interface SecretBox {
 interface WrappingKey {
   /** Tells keys apart, and nothing about them. */
   id: string
-  bytes: Uint8Array
+  /** Made once: from bytes, every cipher would make it anew (28 µs of 33). */
+  key: KeyObject
 }
 
 const CIPHER = 'aes-256-gcm'
@@ -62,20 +70,21 @@ export function createSecretBox({ key, oldKey }: { key: string; oldKey: string |
 function wrappingKey(text: string): WrappingKey {
   const derived = (info: string, bytes: number): Uint8Array =>
     new Uint8Array(hkdfSync('sha256', text, '', `${PURPOSE} ${info}`, bytes))
-  return { id: Buffer.from(derived('id', KEY_ID_BYTES)).toString('hex'), bytes: derived('key', KEY_BYTES) }
+  return {
+    id: Buffer.from(derived('id', KEY_ID_BYTES)).toString('hex'),
+    key: createSecretKey(derived('key', KEY_BYTES)),
+  }
 }
 
-function seal({ id, bytes }: WrappingKey, secret: string, endpointId: string): string {
+function seal({ id, key }: WrappingKey, secret: string, endpointId: string): string {
   const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv(CIPHER, bytes, iv, { authTagLength: TAG_BYTES }).setAAD(
-    boundTo(id, endpointId),
-  )
+  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(boundTo(id, endpointId))
   const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
   return [FORM, id, iv.toString('base64url'), sealed.toString('base64url')].join('.')
 }
 
-function open({ id, bytes }: WrappingKey, iv: Buffer, sealed: Buffer, endpointId: string): string {
-  const decipher = createDecipheriv(CIPHER, bytes, iv, { authTagLength: TAG_BYTES })
+function open({ id, key }: WrappingKey, iv: Buffer, sealed: Buffer, endpointId: string): string {
+  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
   decipher.setAAD(boundTo(id, endpointId)).setAuthTag(sealed.subarray(-TAG_BYTES))
   try {
     return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')

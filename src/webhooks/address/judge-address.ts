@@ -1,21 +1,29 @@
 /**
- * Whether a webhook may go to an address. Owns the verdict on one address: pure, and the same before the connection and on
- * its socket. Refuses to look at names, ports or URLs: `judge-url.ts` does.
+ * Whether a webhook may go to an address. Owns the verdict on one address: it follows from text and rules alone, and is the
+ * same before the connection and on its socket, so that it is remembered. Refuses to look at names, ports or URLs:
+ * `judge-url.ts` does.
  */
 import { type Ip, parseIp } from './ip.ts'
-import { type AddressRules, isAllowed } from './rules.ts'
+import { type AddressRules, type AddressVerdict, isAllowed } from './rules.ts'
 import { specialNetOf, unfold } from './special-nets.ts'
 
-/** `public`: anybody may go there. `allowed`: the operator lets it through. Else why not, for the operator's eyes only. */
-export type AddressVerdict = { kind: 'public' | 'allowed' } | { kind: 'refused'; why: string }
+/** Above this many addresses remembered, all are forgotten: two megabytes. */
+export const MOST_JUDGED = 10_000
 
 /**
  * Judges an address as text, in any form of either family. What cannot be read is refused. An IPv6 address that stands for
  * an IPv4 one is judged as that one.
  */
 export function judgeAddress(text: string, rules: AddressRules): AddressVerdict {
+  const { judged } = rules
+  const known = judged.get(text)
+  if (known !== undefined) return known
   const ip = parseIp(text)
-  return ip === null ? { kind: 'refused', why: 'unreadable' } : judgeIp(ip, rules)
+  if (ip === null) return { kind: 'refused', why: 'unreadable' }
+  const verdict = judgeIp(ip, rules)
+  if (judged.size >= MOST_JUDGED) judged.clear()
+  judged.set(text, verdict)
+  return verdict
 }
 
 function judgeIp(ip: Ip, rules: AddressRules): AddressVerdict {

@@ -4,6 +4,9 @@
  */
 import { type Ip, type Net, netHolds, parseNet } from './ip.ts'
 
+/** `public`: anybody may go there. `allowed`: the operator lets it through. Else why not, for the operator's eyes only. */
+export type AddressVerdict = { kind: 'public' | 'allowed' } | { kind: 'refused'; why: string }
+
 /** The operator's rules. */
 export interface AddressRules {
   /** Nets whose hosts are let through although special, and on any port. */
@@ -11,6 +14,8 @@ export interface AddressRules {
   /** Whether plain http is taken, and with it its own port 80. */
   allowHttp: boolean
   ports: ReadonlySet<number>
+  /** Verdicts by these rules, by the text of the address: the memory of `judge-address.ts`, which bounds it. */
+  judged: Map<string, AddressVerdict>
 }
 
 /** The same, as the settings say it. */
@@ -29,6 +34,7 @@ export function addressRules(settings: AddressSettings): AddressRules {
     allowNets: settings.allowNets.map(parseNet),
     allowHttp: settings.allowHttp,
     ports: new Set(settings.ports),
+    judged: new Map(),
   }
 }
 
