@@ -3,7 +3,7 @@
  * same before the connection and on its socket, so that it is remembered. Refuses to look at names, ports or URLs:
  * `judge-url.ts` does.
  */
-import { type Ip, parseIp } from './ip.ts'
+import { type Ip, parseIp } from '../../core/ip.ts'
 import { type AddressRules, type AddressVerdict, isAllowed } from './rules.ts'
 import { specialNetOf, unfold } from './special-nets.ts'
 

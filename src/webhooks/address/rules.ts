@@ -2,7 +2,7 @@
  * What the operator lets webhooks reach beyond public hosts on the usual ports. Owns the form in which the guard uses the
  * settings `BRIDGE_WEBHOOK_ALLOW_NETS`, `_ALLOW_HTTP` and `_PORTS`. Refuses to judge.
  */
-import { type Ip, type Net, netHolds, parseNet } from './ip.ts'
+import { type Ip, type Net, netHolds, parseNet } from '../../core/ip.ts'
 
 /** `public`: anybody may go there. `allowed`: the operator lets it through. Else why not, for the operator's eyes only. */
 export type AddressVerdict = { kind: 'public' | 'allowed' } | { kind: 'refused'; why: string }

@@ -3,7 +3,7 @@
  * what came after) and the unfolding of IPv6 addresses that stand for an IPv4 one. Refuses to make exceptions: the
  * operator's are in `judge-address.ts`.
  */
-import { type Ip, netHolds, parseIp, parseNet } from './ip.ts'
+import { type Ip, netHolds, parseIp, parseNet } from '../../core/ip.ts'
 
 /** Nets of IPv4 that hold no public host, or one that only translates. */
 const SPECIAL_V4 = [
