@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { asyncApiRoute } from '../src/api/asyncapi-route.ts'
 import { disclosuresRoute } from '../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../src/api/filter-test-route.ts'
 import { openApiRoute } from '../src/api/openapi-route.ts'
@@ -106,7 +107,8 @@ function httpPage(): string {
     'token, and makes the others: [tokens.md](tokens.md). How to read, resume and handle gaps: [streams.md](streams.md).',
     'A path with GET takes HEAD too; POST and PATCH take a JSON object with `Content-Type: application/json`, or no body',
     'where none is described. Unknown parameters and members are refused with the near match, and so is a name that',
-    'stands twice in one object. For tools, the same stands in `/openapi.json`.',
+    'stands twice in one object. For tools, the same stands in `/openapi.json`,',
+    'and what comes by Kafka, webhook and stream in `/asyncapi.json`: [asyncapi.md](asyncapi.md).',
     'The upstream API below `/v2` has rules of its own: [mirror.md](mirror.md).',
     '',
     ...documentedRoutes().flatMap(routeSection),
@@ -218,6 +220,7 @@ export function documentedRoutes(): AnyRoute[] {
     ticketRoute(noTickets),
     status,
     reportRoute({ last: () => null }),
+    asyncApiRoute([]),
     openApiRoute({ routes: [], mirror: { prefix: '', routes: [] } }),
   ]
 }

@@ -2,6 +2,7 @@
  * The composition root: builds what the chosen roles need, in order, and lets go of it in the opposite order. The only
  * file that knows everything. Refuses to decide anything about disclosures.
  */
+import { asyncApiRoute } from './api/asyncapi-route.ts'
 import { copiedItemRoutes } from './api/copied-items.ts'
 import { disclosuresRoute } from './api/disclosures-route.ts'
 import { filterTestRoute } from './api/filter-test-route.ts'
@@ -25,6 +26,7 @@ import { archiveItems } from './archive/items.ts'
 import { runPruner } from './archive/pruner.ts'
 import { createReader, type Reader } from './archive/reader.ts'
 import { createTail } from './archive/tail.ts'
+import { productChannels } from './channels.ts'
 import { createFeed } from './feed/feed.ts'
 import { createApp, type Mount } from './http/app.ts'
 import { adminAuthenticate, eitherAuthenticate, findCallerAmong } from './http/auth.ts'
@@ -247,6 +249,7 @@ async function buildApp(
   if (feed !== null) routes.push(...feed.routes)
   // The last one: it describes all others.
   if (settings.roles.includes('api')) {
+    routes.push(asyncApiRoute(productChannels(settings.kafka?.topics ?? null)))
     routes.push(openApiRoute({ routes, mirror: { prefix: MIRROR_PREFIX, routes: mirrored } }))
   }
 

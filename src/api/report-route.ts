@@ -6,8 +6,8 @@ import type { DayCopy } from '../archive/days.ts'
 import { openQuery } from '../http/parameters.ts'
 import { retryLater } from '../http/problem.ts'
 import { type Route, sendJson } from '../http/route.ts'
+import { daySchema } from '../http/schemas/day-schema.ts'
 import { list, object, ranged } from '../http/schemas/json-schema.ts'
-import { daySchema } from './report-schema.ts'
 
 /** The most are as many as are kept. */
 const DAYS = { low: 1, high: 400, otherwise: 14 }

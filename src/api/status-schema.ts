@@ -1,6 +1,7 @@
 /**
  * `GET /v1/status` as JSON Schema. Owns the description of each member; `status.ts` has the shape. Refuses to fill it.
  */
+import { phases } from '../core/calendar.ts'
 import {
   figure,
   flag,
@@ -27,7 +28,7 @@ export const statusSchema = object({
       'What upstream last did; `waiting` before the first request, and on a node that does not poll.',
     ),
     lastGoodPoll: orNull(time('The last good poll.')),
-    phase: oneWord(['closed', 'pre', 'burst', 'open', 'late'], 'Where in the London day upstream is.'),
+    phase: oneWord(phases, 'Where in the London day upstream is.'),
   }),
   quota: object({
     limit: orNull(whole('Units a week.')),

@@ -18,7 +18,8 @@ const MOST_DAYS = 2_000
  * Where a business day stands: `closed` · `pre` 06:30–07:00 · `burst` 07:00–07:12 (both morning bursts) · `open` until
  * 16:30 · `late` until 18:30. On half days `open` ends at 12:30 and `late` at 13:30. Ends are exclusive.
  */
-export type Phase = 'closed' | 'pre' | 'burst' | 'open' | 'late'
+export const phases = ['closed', 'pre', 'burst', 'open', 'late'] as const
+export type Phase = (typeof phases)[number]
 
 const PRE = minuteOf(6, 30)
 const RELEASE = minuteOf(7, 0)

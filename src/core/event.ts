@@ -15,13 +15,12 @@ export const GAP_OPENED = 'bridge.gap.opened.v1'
 export const GAP_FILLED = 'bridge.gap.filled.v1'
 export const GAP_GIVEN_UP = 'bridge.gap.given_up.v1'
 
+/** The types of events that tell of an announcement, and of those that tell of a gap. */
+export const disclosureTypes = [PUBLISHED, AMENDED] as const
+export const gapTypes = [GAP_OPENED, GAP_FILLED, GAP_GIVEN_UP] as const
+
 /** The type of an event. */
-export type EventType =
-  | typeof PUBLISHED
-  | typeof AMENDED
-  | typeof GAP_OPENED
-  | typeof GAP_FILLED
-  | typeof GAP_GIVEN_UP
+export type EventType = (typeof disclosureTypes | typeof gapTypes)[number]
 
 /** What CloudEvents takes for a time. */
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/

@@ -9,6 +9,7 @@ import type { Filter } from '../core/filter.ts'
 import { parseFilter } from '../core/filter-parse.ts'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, messageOf } from '../errors.ts'
+import { type Action, actions, commandMembers, LONGEST_ID } from './command-schema.ts'
 import { type CloseCode, type ErrorNumber, StreamRefusal } from './refusal.ts'
 import { type From, MAX_TAIL, type OnGap } from './start.ts'
 
@@ -21,14 +22,6 @@ export type Command =
 /** A JSON object that came from outside. */
 export type Message = Readonly<Record<string, unknown>>
 
-const memberNames = {
-  auth: ['action', 'id', 'token'],
-  ping: ['action', 'id'],
-  subscribe: ['action', 'id', 'filter', 'from', 'onGap'],
-} as const
-type Action = keyof typeof memberNames
-
-const LONGEST_ID = 64
 /** Characters of a wrong word that an answer repeats. */
 const LONGEST_ECHO = 40
 
@@ -52,7 +45,7 @@ export function idOf({ id }: Message): string | null {
 /** @throws StreamRefusal 400 or 410 */
 export function readCommand(message: Message): Command {
   const action = readAction(message)
-  refuseUnknown(message, memberNames[action], `a member of ${action}`, 400)
+  refuseUnknown(message, ['action', ...Object.keys(commandMembers[action])], `a member of ${action}`, 400)
   const id = readId(message)
   switch (action) {
     case 'auth':
@@ -89,15 +82,14 @@ function echo(text: string): string {
 }
 
 function readAction({ action }: Message): Action {
-  const names = Object.keys(memberNames) as Action[]
-  const known = names.find((name) => name === action)
+  const known = actions.find((name) => name === action)
   if (known !== undefined) return known
   if (typeof action !== 'string') {
-    throw new StreamRefusal(400, `a message needs an "action": ${names.join(', ')}`)
+    throw new StreamRefusal(400, `a message needs an "action": ${actions.join(', ')}`)
   }
   throw new StreamRefusal(
     400,
-    `${echo(action)} is no action${didYouMean(action, names)}; there are ${names.join(', ')}`,
+    `${echo(action)} is no action${didYouMean(action, actions)}; there are ${actions.join(', ')}`,
   )
 }
 

@@ -6,7 +6,8 @@ import type { KeyObject } from 'node:crypto'
 import { signatures } from '../core/signature.ts'
 import { VERSION } from '../version.ts'
 
-const CONTENT_TYPE = 'application/cloudevents+json; charset=utf-8'
+/** Of every body. */
+export const CONTENT_TYPE = 'application/cloudevents+json; charset=utf-8'
 /** A span of zeros alone is none. */
 const NO_SPAN = /^0+$/
 /** Of a span: two of them make its sixteen digits. */

@@ -10,7 +10,8 @@ import type { DisableReason, Matched } from './endpoint-state.ts'
 
 /** The type of a test. */
 export const TEST_TYPE = 'webhook.test.v1'
-const DISABLED_TYPE = 'webhook.disabled.v1'
+/** The type of the notice that an endpoint was disabled. */
+export const DISABLED_TYPE = 'webhook.disabled.v1'
 
 /** An event of no log. */
 export interface OwnEvent {

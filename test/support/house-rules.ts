@@ -24,9 +24,11 @@ const roles = ['ingest', 'webhooks', 'feed', 'api', 'sandbox']
 /** Which areas of `src/` an area may import from, besides itself. Direction: ARCHITECTURE.md. */
 const mayUse: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', 'app', 'settings', 'errors'],
-  app: ['status', ...roles, ...services, ...ground],
+  app: ['status', 'channels', ...roles, ...services, ...ground],
   /** The status page's content, put together beside the composition root. */
   status: ['ingest', 'api', ...services, ...ground],
+  /** What all parts say of their messages, put together beside it too. */
+  channels: [...roles, ...services, ...ground],
   cli: ['app', ...roles, ...services, ...ground],
   ...Object.fromEntries(roles.map((role) => [role, [...services, ...ground]])),
   sandbox: ['api/mirror', ...services, ...ground],

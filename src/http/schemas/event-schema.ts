@@ -2,7 +2,15 @@
  * The event (contract §3), the announcement and the gap in it, as JSON Schema. Owns their description. Refuses to be
  * strict about what is upstream's: its members and values come as they are.
  */
-import { AMENDED, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, PUBLISHED } from '../../core/event.ts'
+import {
+  AMENDED,
+  disclosureTypes,
+  GAP_FILLED,
+  GAP_GIVEN_UP,
+  GAP_OPENED,
+  gapTypes,
+  PUBLISHED,
+} from '../../core/event.ts'
 import { type JsonSchema, list, object, oneWord, orNull, ref, text, time, whole } from './json-schema.ts'
 
 /** One event of the log, a CloudEvent 1.0. */
@@ -40,6 +48,16 @@ export const eventSchema: JsonSchema = {
     ['late', 'replacesid'],
   ),
   description: 'A CloudEvent 1.0 in its structured JSON form. Webhooks have it as their body.',
+}
+
+/** An event that tells of an announcement. */
+export const disclosureEventSchema: JsonSchema = {
+  allOf: [ref('Event'), { properties: { type: { enum: disclosureTypes }, data: ref('Disclosure') } }],
+}
+
+/** An event that tells of a gap. */
+export const gapEventSchema: JsonSchema = {
+  allOf: [ref('Event'), { properties: { type: { enum: gapTypes }, data: ref('Gap') } }],
 }
 
 /** One announcement as upstream gave it: the members that are known, none of them promised but guid and timestamp. */

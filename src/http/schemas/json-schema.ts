@@ -9,8 +9,8 @@ export interface JsonSchema {
   description?: string
   type?: JsonType | readonly JsonType[]
   format?: 'date-time' | 'date' | 'uri'
-  enum?: readonly (string | null)[]
-  const?: string | boolean
+  enum?: readonly (string | number | null)[]
+  const?: string | number | boolean
   default?: string | number | boolean
   pattern?: string
   minLength?: number

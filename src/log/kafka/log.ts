@@ -23,6 +23,7 @@ import { createKafkaLanes } from './lanes.ts'
 import type { OpenElections } from './leader.ts'
 import { createPlainWriter } from './plain-writer.ts'
 import { createAsking, serveQuestions } from './questions.ts'
+import { statusRecord } from './records.ts'
 import { readRejected, readRejectedHashes } from './rejected.ts'
 import { shortRead } from './short-read.ts'
 import { createStateTail } from './state-tail.ts'
@@ -239,8 +240,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     async announce(value) {
       open()
       await ready(closed)
-      const headers = { 'content-type': 'application/json' }
-      await status.write({ partition: 0, key: value.type, value: JSON.stringify(value), headers })
+      await status.write(statusRecord(value))
     },
     table<V>(name: string): Table<V> {
       open()

@@ -4,7 +4,7 @@
 import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
-import type { RejectedItem } from '../log.ts'
+import type { Announcement, RejectedItem } from '../log.ts'
 import type { AppendedRecord, KafkaRecord } from './partition-protocol.ts'
 
 /** A record to be sent. Topics have one partition, but for those of lanes. */
@@ -83,6 +83,12 @@ export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem
     value: raw,
     headers: { reason, ...(guid === null ? {} : { guid }), recordedtime },
   }
+}
+
+/** A word of the status topic as a record. */
+export function statusRecord(value: Announcement): NewRecord {
+  const headers = { 'content-type': 'application/json' }
+  return { partition: 0, key: value.type, value: JSON.stringify(value), headers }
 }
 
 /** The rejected item of a record. */

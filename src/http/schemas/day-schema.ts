@@ -1,7 +1,8 @@
 /**
- * One day of `GET /v1/report` as JSON Schema. Owns the description of each member; `archive/days.ts` has the shape.
+ * One London day as it is reported, by `GET /v1/report` and on the status topic, as JSON Schema. Owns the description
+ * of each member; `archive/days.ts` has the shape. Refuses to fill it.
  */
-import { flag, object, oneWord, orNull, text, time, whole } from '../http/schemas/json-schema.ts'
+import { flag, object, oneWord, orNull, text, time, whole } from './json-schema.ts'
 
 /** A London day as it is reported. */
 export const daySchema = object({

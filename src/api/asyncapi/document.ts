@@ -1,0 +1,97 @@
+/**
+ * The AsyncAPI 3.0 document of what the bridge sends and takes beside HTTP answers: Kafka, webhooks, WebSocket,
+ * server-sent events. Owns its frame: servers, access, shared schemas, and where channels, messages and operations stand.
+ * Refuses to describe a message of its own accord: each channel does.
+ */
+import type { Channel, ChannelMessage } from '../../http/channel.ts'
+import type { SharedName } from '../../http/schemas/json-schema.ts'
+import { sharedSchemas } from '../../http/schemas/shared.ts'
+import { VERSION } from '../../version.ts'
+import { operationsOf } from './operations.ts'
+import { securitySchemes, servers } from './servers.ts'
+
+/** Part of the document. */
+export type Part = Readonly<Record<string, unknown>>
+
+/** Shared schemas that messages point to; the others are of HTTP answers. */
+const SCHEMAS: readonly SharedName[] = [
+  'Event',
+  'Disclosure',
+  'Company',
+  'Category',
+  'Gap',
+  'Filter',
+  'PlainFilter',
+]
+
+const DESCRIPTION = [
+  'UK regulatory announcements as one ordered stream that can be trusted: what the bridge sends by itself, and what stream clients send to it.',
+  'All channels give the same events in the same order, each at least once, with a cursor; `/openapi.json` has pull, replay and the rest over HTTP.',
+  'Kafka is there where the log is on Kafka. Every process with the role `feed` serves the streams, and those with the role `webhooks` deliver.',
+  'Members, headers and types may be added; none changes its meaning.',
+].join(' ')
+
+/** The document. */
+export function asyncApiDocument(channels: readonly Channel[]): Part {
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'disclosure-bridge',
+      version: VERSION,
+      description: DESCRIPTION,
+      license: { name: 'Apache 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    defaultContentType: 'application/json',
+    servers,
+    channels: Object.fromEntries(channels.map((channel) => [channel.key, channelPart(channel)])),
+    operations: Object.assign({}, ...channels.map(operationsOf)),
+    components: {
+      securitySchemes,
+      schemas: Object.fromEntries(SCHEMAS.map((name) => [name, sharedSchemas[name]])),
+      messages: Object.fromEntries(
+        channels.flatMap((channel) =>
+          messagesOf(channel).map((message) => [messageKey(channel, message), messagePart(message)]),
+        ),
+      ),
+    },
+  }
+}
+
+function messagesOf({ sends, takes = [] }: Channel): ChannelMessage[] {
+  return [...sends.messages, ...takes]
+}
+
+/** Names repeat from channel to channel. */
+function messageKey({ key }: Channel, { name }: ChannelMessage): string {
+  return `${key}.${name}`
+}
+
+function channelPart(channel: Channel): Part {
+  const { address, title, description, server, parameters, bindings, extensions = {} } = channel
+  return {
+    ...(address === null ? {} : { address }),
+    title,
+    description,
+    servers: [{ $ref: `#/servers/${server}` }],
+    ...(parameters === undefined ? {} : { parameters }),
+    ...(bindings === undefined ? {} : { bindings }),
+    messages: Object.fromEntries(
+      messagesOf(channel).map((message) => [
+        message.name,
+        { $ref: `#/components/messages/${messageKey(channel, message)}` },
+      ]),
+    ),
+    ...extensions,
+  }
+}
+
+function messagePart({ name, summary, contentType, headers, payload, bindings }: ChannelMessage): Part {
+  return {
+    name,
+    summary,
+    contentType,
+    ...(headers === undefined ? {} : { headers }),
+    payload,
+    ...(bindings === undefined ? {} : { bindings }),
+  }
+}

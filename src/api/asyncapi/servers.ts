@@ -1,0 +1,71 @@
+/**
+ * Where the channels of an AsyncAPI document are, and what proves who one is there. Owns these four places, with variables
+ * for what differs from bridge to bridge: the document is open to everybody, so it names no broker and no host. Refuses to
+ * know channels.
+ */
+import type { ChannelServer } from '../../http/channel.ts'
+
+/** How one proves who one is, by name. */
+export const securitySchemes: Readonly<Record<string, object>> = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token of this bridge with the scope `events:read`, see docs/tokens.md.',
+  },
+  ticket: {
+    type: 'httpApiKey',
+    in: 'query',
+    name: 'ticket',
+    description: 'A ticket of `POST /v1/tickets`, for browsers, see docs/tokens.md.',
+  },
+  saslPlain: { type: 'plain', description: 'SASL PLAIN, over TLS.' },
+  saslScram256: { type: 'scramSha256', description: 'SASL SCRAM-SHA-256.' },
+  saslScram512: { type: 'scramSha512', description: 'SASL SCRAM-SHA-512.' },
+  clientCertificate: { type: 'X509', description: 'A client certificate.' },
+  signature: {
+    type: 'httpApiKey',
+    in: 'header',
+    name: 'webhook-signature',
+    description: 'By which a receiver knows the bridge (Standard Webhooks), see docs/webhooks-receivers.md.',
+  },
+}
+
+const host = { description: 'Host and port of this bridge.', default: '127.0.0.1:8080' }
+
+/** By name. */
+export const servers: Readonly<Record<ChannelServer, object>> = {
+  kafka: {
+    host: '{brokers}',
+    protocol: 'kafka',
+    description:
+      'The brokers of the log. TLS, access and rights are as the brokers ask, which may be for nothing: docs/kafka-security.md.',
+    variables: { brokers: { description: 'Some of the brokers, with ports.', default: '127.0.0.1:9092' } },
+    security: schemes('saslPlain', 'saslScram256', 'saslScram512', 'clientCertificate'),
+  },
+  websocket: {
+    host: '{host}',
+    protocol: 'ws',
+    description:
+      'This bridge; `wss` behind a proxy with TLS. Without token or ticket in the handshake the first frame brings a token.',
+    variables: { host },
+    security: schemes('bearer', 'ticket'),
+  },
+  http: {
+    host: '{host}',
+    protocol: 'http',
+    description: 'This bridge; `https` behind a proxy with TLS.',
+    variables: { host },
+    security: schemes('bearer'),
+  },
+  receiver: {
+    host: '{receiver}',
+    protocol: 'https',
+    description: 'Your receiver of webhooks: the URL of each endpoint. The bridge is its client.',
+    variables: { receiver: { description: 'Host and port of your receiver.', default: 'hooks.example' } },
+    security: schemes('signature'),
+  },
+}
+
+function schemes(...names: (keyof typeof securitySchemes)[]): object[] {
+  return names.map((name) => ({ $ref: `#/components/securitySchemes/${name}` }))
+}

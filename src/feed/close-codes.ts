@@ -1,0 +1,36 @@
+/**
+ * What each code means that a WebSocket of this bridge may end with, and whether to come back (contract §8). Owns the
+ * sentences that `/asyncapi.json` shows. Refuses to close, and to choose a code.
+ */
+import type { CloseCode, ProtocolCode } from './refusal.ts'
+
+/** What a client does after that code; `corrected`: not before it is changed. */
+export type ComeBack = 'never' | 'later' | 'at_once' | 'corrected'
+
+/** A close code. */
+export interface CloseMeaning {
+  meaning: string
+  comeBack: ComeBack
+}
+
+/** By code. */
+export const closeMeanings: Readonly<Record<`${CloseCode}` | ProtocolCode, CloseMeaning>> = {
+  1002: { meaning: 'Broken frames.', comeBack: 'corrected' },
+  1003: { meaning: 'A binary message.', comeBack: 'corrected' },
+  1007: { meaning: 'Broken UTF-8.', comeBack: 'corrected' },
+  1008: { meaning: 'A message in too many pieces.', comeBack: 'corrected' },
+  1009: { meaning: 'A message that is too large.', comeBack: 'corrected' },
+  1011: { meaning: 'A fault of the bridge.', comeBack: 'later' },
+  4001: {
+    meaning: 'Authentication failed or came too late, a ticket opens nothing, or the token has ended.',
+    comeBack: 'never',
+  },
+  4003: { meaning: 'The token lacks the scope `events:read`.', comeBack: 'never' },
+  4006: { meaning: 'Too many connections of this token.', comeBack: 'never' },
+  4010: { meaning: 'The cursor is none of this bridge, or older than what is kept.', comeBack: 'never' },
+  4100: { meaning: 'The node is full, or cannot judge tokens and tickets yet.', comeBack: 'later' },
+  4108: { meaning: 'Too slow, or what comes next is no longer kept.', comeBack: 'later' },
+  4129: { meaning: 'Too many commands.', comeBack: 'later' },
+  4200: { meaning: 'The node stops.', comeBack: 'at_once' },
+  4201: { meaning: 'No pong came.', comeBack: 'at_once' },
+}
