@@ -1,9 +1,10 @@
 /**
  * How many streams this process holds: what is wished for, lowered to what its open files allow; the places that both
- * transports share, and those of one token. Owns the arithmetic and the counting. Refuses to raise the limit of open
+ * transports share, those of one address and those of one token. Owns the arithmetic and the counting. Refuses to raise the limit of open
  * files: the operator does.
  */
 import { readFileSync } from 'node:fs'
+import type { Caller } from '../http/auth.ts'
 
 /** Files kept free for the log, other requests and the upstream. */
 const SPARE_FILES = 1000
@@ -41,23 +42,39 @@ export function openFilesLimit(): number | null {
   }
 }
 
-/** A bounded number of places. */
+/**
+ * Part of all places that one address may hold. Half, so that no single machine shuts everybody else out, while an office
+ * or a carrier behind one address, or the edge of a network in front of the bridge, still has room for thousands.
+ */
+const ADDRESS_SHARE = 0.5
+
+/** Why there is no place: all are taken, or as many as one address may have. */
+export type NoPlace = 'full' | 'address_full'
+
+/** A bounded number of places, of which one address may have a share. */
 export interface Places {
   readonly limit: number
-  /** Takes one and returns what gives it back, callable twice; null when all are taken. */
-  take(): (() => void) | null
+  readonly perAddress: number
+  /** Takes one, for that address where it counts, and returns what gives it back, callable twice. */
+  take(address: string | null): (() => void) | NoPlace
 }
 
 /** So many free places. */
 export function createPlaces(limit: number): Places {
+  const perAddress = Math.max(1, Math.floor(limit * ADDRESS_SHARE))
+  const byAddress = createCounts(perAddress)
   let taken = 0
   return {
     limit,
-    take() {
-      if (taken >= limit) return null
+    perAddress,
+    take(address) {
+      if (taken >= limit) return 'full'
+      const giveAddress = address === null ? () => {} : byAddress.take(address)
+      if (giveAddress === null) return 'address_full'
       taken += 1
       return once(() => {
         taken -= 1
+        giveAddress()
       })
     },
   }
@@ -66,23 +83,34 @@ export function createPlaces(limit: number): Places {
 /** Places counted by token. */
 export interface TokenPlaces {
   readonly limit: number
-  /** Takes a place of the token with this id, or null when it has `limit` already. */
-  take(tokenId: string): (() => void) | null
+  /**
+   * Takes a place of the caller's token and returns what gives it back, callable twice; null when it has `limit` already.
+   * The token of the settings has no such limit.
+   */
+  take(caller: Pick<Caller, 'tokenId' | 'seesAllTenants'>): (() => void) | null
 }
 
 /** So many places for each token. */
 export function createTokenPlaces(limit: number): TokenPlaces {
-  const taken = new Map<string, number>()
+  const byToken = createCounts(limit)
   return {
     limit,
-    take(tokenId) {
-      const before = taken.get(tokenId) ?? 0
+    take: ({ tokenId, seesAllTenants }) => (seesAllTenants ? () => {} : byToken.take(tokenId)),
+  }
+}
+
+/** At most so many for each key; keys with none take no memory. */
+function createCounts(limit: number): { take(key: string): (() => void) | null } {
+  const taken = new Map<string, number>()
+  return {
+    take(key) {
+      const before = taken.get(key) ?? 0
       if (before >= limit) return null
-      taken.set(tokenId, before + 1)
+      taken.set(key, before + 1)
       return once(() => {
-        const left = (taken.get(tokenId) ?? 1) - 1
-        if (left > 0) taken.set(tokenId, left)
-        else taken.delete(tokenId)
+        const left = (taken.get(key) ?? 1) - 1
+        if (left > 0) taken.set(key, left)
+        else taken.delete(key)
       })
     },
   }

@@ -8,7 +8,6 @@ import type { RawData, WebSocket } from 'ws'
 import type { Caller } from '../http/auth.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
 import { type Account, openAccount } from './account.ts'
-import type { TokenPlaces } from './capacity.ts'
 import { type CommandRate, createCommandRate, MAX_COMMANDS_A_SECOND } from './command-rate.ts'
 import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
 import type { StreamContext } from './context.ts'
@@ -41,7 +40,6 @@ export interface ConnectionOptions {
   identify: (shown: Shown) => Caller
   /** What the handshake showed; null = the first frame authenticates. */
   shown: Exclude<Shown, { token: string }> | null
-  tokenPlaces: TokenPlaces
   /** Called once the client has authenticated, and again when the connection is over. */
   onAuthenticated: () => void
   /** Called once, when the connection is over. */
@@ -208,11 +206,11 @@ class Connection {
 
   /** What the log is at this node is not known while its copy is filled: `hello` waits for that. */
   async #admit(caller: Caller): Promise<void> {
-    const { context, socket, subprotocol, tokenPlaces, onAuthenticated } = this.#options
+    const { context, socket, subprotocol, onAuthenticated } = this.#options
     if (this.#ended.signal.aborted) return
-    const leave = caller.seesAllTenants ? () => {} : tokenPlaces.take(caller.tokenId)
+    const leave = context.tokenPlaces.take(caller)
     if (leave === null) {
-      throw new StreamRefusal(406, `this token has ${tokenPlaces.limit} connections already`, 4006)
+      throw new StreamRefusal(406, `this token has ${context.tokenPlaces.limit} streams already`, 4006)
     }
     this.#identity = { caller, leave }
     caller.ended.addEventListener('abort', this.#onTokenEnded)

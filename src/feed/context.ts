@@ -1,11 +1,12 @@
 /**
  * What every stream of a node shares, whatever carries it. Owns the shape only.
  */
+import type { IncomingMessage } from 'node:http'
 import type { Reader } from '../archive/reader.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { StreamMetrics } from './account.ts'
-import type { Places } from './capacity.ts'
+import type { Places, TokenPlaces } from './capacity.ts'
 
 /** Made once by `feed.ts`. */
 export interface StreamContext {
@@ -16,6 +17,10 @@ export interface StreamContext {
   logger: Logger
   /** Places for streams of both transports. */
   places: Places
+  /** Of these, the places of one token. */
+  tokenPlaces: TokenPlaces
+  /** What a request's address is counted under; null = it is not counted. */
+  addressOf(request: IncomingMessage): string | null
   /** Time in which a client must take some byte of what is written. */
   stallMs: number
   /** Aborts when this node stops. */

@@ -2,6 +2,7 @@
  * The feed role: server-sent events and WebSocket over one pull loop (contract §8). Owns what both share, and the stop.
  * Refuses to know either transport.
  */
+import type { IncomingMessage } from 'node:http'
 import type { Reader } from '../archive/reader.ts'
 import type { Route } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
@@ -11,6 +12,7 @@ import type { StreamMetrics } from './account.ts'
 import { capacityFor, createPlaces, createTokenPlaces, openFilesLimit } from './capacity.ts'
 import type { StreamContext } from './context.ts'
 import type { Credentials } from './identity.ts'
+import { addressKey } from './remote-address.ts'
 import { sseRoute } from './sse.ts'
 import { webSocketStream } from './websocket.ts'
 import type { UpstreamSign } from './ws-frames.ts'
@@ -29,8 +31,10 @@ export interface FeedOptions {
   upstream: () => UpstreamSign
   /** Most streams wished for; lowered, with a warning, where fewer files may be open. */
   maxClients: number
-  /** Most WebSockets of one token, 1,000 unless told otherwise; the token of the settings has no such limit. */
+  /** Most streams of one token, 1,000 unless told otherwise; the token of the settings has no such limit. */
   maxPerToken?: number
+  /** The address of a request's other end; its socket's unless a test says otherwise. */
+  remoteAddress?: (request: IncomingMessage) => string | undefined
   /** Time in which a client must take some byte of what is written; 30 s unless a test says otherwise. */
   stallMs?: number
 }
@@ -51,6 +55,7 @@ const RECONNECT_SPREAD_MS = 5000
 /** The role's routes and its stop. */
 export function createFeed(options: FeedOptions): Feed {
   const { reader, clock, chance, metrics, logger, stallMs = STALL_MS } = options
+  const { maxPerToken = MAX_PER_TOKEN, remoteAddress = socketAddress } = options
   const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
   if (warning !== null) logger.warn('feed.capacity_lowered', { maxClients, warning })
   const stopping = new AbortController()
@@ -61,20 +66,21 @@ export function createFeed(options: FeedOptions): Feed {
     metrics,
     logger,
     places: createPlaces(maxClients),
+    tokenPlaces: createTokenPlaces(maxPerToken),
+    addressOf: (request) => addressKey(remoteAddress(request)),
     stallMs,
     stopping: stopping.signal,
     reconnectInMs: () => Math.round(chance() * RECONNECT_SPREAD_MS),
   }
-  const { credentials, corsOrigins, upstream, maxPerToken = MAX_PER_TOKEN } = options
-  const stream = webSocketStream(context, {
-    credentials,
-    corsOrigins,
-    upstream,
-    tokenPlaces: createTokenPlaces(maxPerToken),
-  })
+  const { credentials, corsOrigins, upstream } = options
+  const stream = webSocketStream(context, { credentials, corsOrigins, upstream })
   return {
     routes: [sseRoute(context), stream.route],
     upgrade: stream.upgrade,
     stop: () => stopping.abort(),
   }
+}
+
+function socketAddress({ socket }: IncomingMessage): string | undefined {
+  return socket.remoteAddress
 }

@@ -3,6 +3,8 @@
  * the reason behind a code (contract §8). Owns these lists; docs/streams.md explains each. Refuses to send.
  */
 
+import type { NoPlace, Places } from './capacity.ts'
+
 /** Numbers of `error` messages with their names. */
 export const errorNames = {
   400: 'syntax',
@@ -46,6 +48,20 @@ export function closeReason(what: string, cursor: string | null): string {
   const end = cursor === null ? '' : ` cursor=${cursor}`
   const bytes = Buffer.from(what).subarray(0, MOST_REASON_BYTES - end.length)
   return `${bytes.toString().replace(/\uFFFD+$/, '')}${end}`
+}
+
+/** What is told where there is no place for a stream. */
+export function noPlace(why: NoPlace, { limit, perAddress }: Places): string {
+  return why === 'full'
+    ? `this node serves ${limit} streams already; come back later`
+    : `your address has ${perAddress} streams of this node already; come back later`
+}
+
+/** The same where the places of those are taken that have not authenticated yet. */
+export function noStrangersPlace(why: NoPlace, { limit, perAddress }: Places): string {
+  return why === 'full'
+    ? `${limit} connections wait to authenticate here already; come back later`
+    : `${perAddress} connections of your address wait to authenticate already; come back later`
 }
 
 /** Codes that the library closes with by itself when frames are broken (RFC 6455 §7.4.1). */

@@ -12,6 +12,7 @@ import type { Call, Route } from '../http/route.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
 import { openAccount } from './account.ts'
 import type { StreamContext } from './context.ts'
+import { noPlace } from './refusal.ts'
 import { runSession, type SessionEnd, type SessionStart } from './session.ts'
 import { outletSink } from './sink.ts'
 import { RETRY_FRAME, sseFraming } from './sse-frames.ts'
@@ -49,21 +50,16 @@ export function sseRoute(context: StreamContext): Route {
         schema: { type: 'string' },
       },
     },
-    problems: ['cursor_invalid', 'cursor_too_old', 'over_capacity'],
+    problems: ['cursor_invalid', 'cursor_too_old', 'too_many', 'over_capacity'],
     handle: (call) => handle(context, call),
   }
 }
 
 async function handle(context: StreamContext, call: Call): Promise<void> {
   const { filter, from } = readParameters(call)
-  const { stopping, places, metrics } = context
-  if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
+  if (context.stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   refuseWhileFilling(context.reader.copy)
-  const leave = places.take()
-  if (leave === null) {
-    metrics.streamCloses.add({ transport: 'sse', code: '4100' })
-    throw retryLater('over_capacity', `this node serves ${places.limit} streams already`)
-  }
+  const leave = enter(context, call)
   const gone = AbortSignal.any([call.gone, call.caller.ended])
   try {
     const start = await startAt(context, { from, filter, onGap: 'refuse' }, gone)
@@ -77,6 +73,28 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
     else await serve(context, { ...call, gone }, filter, start.start)
   } finally {
     leave()
+  }
+}
+
+/**
+ * The same places as on a WebSocket, in the same order. Returns what gives them back.
+ * @throws HttpProblem `over_capacity` or `too_many`, counted under the close code that a WebSocket would get
+ */
+function enter({ places, tokenPlaces, addressOf, metrics }: StreamContext, call: Call): () => void {
+  const leave = places.take(addressOf(call.request))
+  if (typeof leave === 'string') {
+    metrics.streamCloses.add({ transport: 'sse', code: '4100' })
+    throw retryLater('over_capacity', noPlace(leave, places))
+  }
+  const leaveToken = tokenPlaces.take(call.caller)
+  if (leaveToken === null) {
+    leave()
+    metrics.streamCloses.add({ transport: 'sse', code: '4006' })
+    throw retryLater('too_many', `this token has ${tokenPlaces.limit} streams already`)
+  }
+  return () => {
+    leave()
+    leaveToken()
   }
 }
 

@@ -11,11 +11,11 @@ import { openQuery } from '../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../http/problem.ts'
 import type { Route } from '../http/route.ts'
 import { endWithProblem, type Upgrade } from '../http/upgrade.ts'
-import { createPlaces, type TokenPlaces } from './capacity.ts'
+import { createPlaces } from './capacity.ts'
 import { MAX_MESSAGE_BYTES, STRANGER_LINGER_MS, serveConnection } from './connection.ts'
 import type { StreamContext } from './context.ts'
 import { type Credentials, identify, type Shown } from './identity.ts'
-import { closeReason } from './refusal.ts'
+import { closeReason, noPlace, noStrangersPlace } from './refusal.ts'
 import type { Outlet } from './sink.ts'
 import { messageFraming, type Subprotocol, subprotocols, type UpstreamSign } from './ws-frames.ts'
 
@@ -25,7 +25,6 @@ export interface WebSocketOptions {
   corsOrigins: readonly string[]
   /** What heartbeats tell of the upstream. */
   upstream: () => UpstreamSign
-  tokenPlaces: TokenPlaces
 }
 
 const PATH = '/v1/stream'
@@ -60,16 +59,17 @@ export function webSocketStream(
   server.on('wsClientError', (error, socket) =>
     endWithProblem(socket, new HttpProblem('request_malformed', error.message)),
   )
-  const unauthenticated = createPlaces(Math.max(1, Math.floor(context.places.limit * UNAUTHENTICATED_SHARE)))
+  const strangers = createPlaces(Math.max(1, Math.floor(context.places.limit * UNAUTHENTICATED_SHARE)))
 
   const accept = (webSocket: WebSocket, socket: Duplex, request: IncomingMessage): void => {
     const shown = shownBy(request)
-    const leave = context.places.take()
-    const leaveUnauthenticated = shown === null ? unauthenticated.take() : () => {}
-    if (leave === null || leaveUnauthenticated === null) {
-      leave?.()
-      refuseOverCapacity(context, webSocket)
-      return
+    const address = context.addressOf(request)
+    const leave = context.places.take(address)
+    if (typeof leave === 'string') return refuseEntry(context, webSocket, noPlace(leave, context.places))
+    const leaveStrangers = shown === null ? strangers.take(address) : () => {}
+    if (typeof leaveStrangers === 'string') {
+      leave()
+      return refuseEntry(context, webSocket, noStrangersPlace(leaveStrangers, strangers))
     }
     const subprotocol = chosen([webSocket.protocol]) ?? subprotocols[0]
     serveConnection({
@@ -85,8 +85,7 @@ export function webSocketStream(
       }),
       identify: (what) => identify(what, options.credentials),
       shown,
-      tokenPlaces: options.tokenPlaces,
-      onAuthenticated: leaveUnauthenticated,
+      onAuthenticated: leaveStrangers,
       onClosed: leave,
     })
   }
@@ -177,7 +176,8 @@ function chosen(offered: Iterable<string>): Subprotocol | null {
   return null
 }
 
-function refuseOverCapacity({ clock, places, metrics }: StreamContext, webSocket: WebSocket): void {
+/** `why`: the reason of the close. */
+function refuseEntry({ clock, metrics }: StreamContext, webSocket: WebSocket, why: string): void {
   metrics.streamCloses.add({ transport: 'ws', code: '4100' })
   // Whatever it sends meanwhile is of no interest, broken or not.
   webSocket.on('error', () => {})
@@ -185,8 +185,5 @@ function refuseOverCapacity({ clock, places, metrics }: StreamContext, webSocket
     'close',
     clock.after(STRANGER_LINGER_MS, () => webSocket.terminate()),
   )
-  webSocket.close(
-    4100,
-    closeReason(`this node serves ${places.limit} streams already; come back later`, null),
-  )
+  webSocket.close(4100, closeReason(why, null))
 }

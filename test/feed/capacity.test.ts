@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { capacityFor, createPlaces, createTokenPlaces, parseOpenFiles } from '../../src/feed/capacity.ts'
+import {
+  capacityFor,
+  createPlaces,
+  createTokenPlaces,
+  type Places,
+  parseOpenFiles,
+} from '../../src/feed/capacity.ts'
+import { caller } from '../support/callers.ts'
 
 test('streams are as many as wished for where enough files may be opened, or nobody knows', () => {
   expect(capacityFor(10_000, 11_000)).toEqual({ maxClients: 10_000, warning: null })
@@ -24,23 +31,53 @@ test('the limit is the soft one; an unlimited or missing one is unknown', () => 
   expect(parseOpenFiles('')).toBeNull()
 })
 
+/** Takes a place that must be free. */
+function taken(places: Places, address: string | null): () => void {
+  const leave = places.take(address)
+  if (typeof leave === 'string') throw new Error(leave)
+  return leave
+}
+
 test('places are as many as there are, and given back once', () => {
   const places = createPlaces(2)
-  const [first, second] = [places.take(), places.take()]
-  expect(places.take()).toBeNull()
-  first?.()
-  first?.()
-  expect(places.take()).not.toBeNull()
-  expect(places.take()).toBeNull()
-  second?.()
-  expect(places.take()).not.toBeNull()
+  const leave = taken(places, null)
+  taken(places, null)
+  expect(places.take(null)).toBe('full')
+  leave()
+  leave()
+  taken(places, null)
+  expect(places.take(null)).toBe('full')
 })
 
-test('each token has places of its own', () => {
+test('one address has half of the places, whatever others have', () => {
+  const places = createPlaces(5)
+  const leave = taken(places, 'a')
+  taken(places, 'a')
+  expect(places.take('a')).toBe('address_full')
+  taken(places, 'b')
+  leave()
+  leave()
+  taken(places, 'a')
+  expect(places.take('a')).toBe('address_full')
+  for (let more = 0; more < 2; more += 1) taken(places, null)
+  expect(['a', 'b', null].map((address) => places.take(address))).toEqual(['full', 'full', 'full'])
+})
+
+test('one address has a place where there is one only', () => {
+  const places = createPlaces(1)
+  taken(places, 'a')()
+  taken(places, 'b')
+  expect(places.take('a')).toBe('full')
+})
+
+test('each token has places of its own, and the token of the settings as many as it likes', () => {
   const places = createTokenPlaces(1)
-  const leave = places.take('a')
-  expect([places.take('a'), places.take('b')]).toEqual([null, expect.any(Function)])
+  const [a, b] = [caller({ tokenId: 'a' }), caller({ tokenId: 'b' })]
+  const leave = places.take(a)
+  expect([places.take(a), places.take(b)]).toEqual([null, expect.any(Function)])
   leave?.()
   leave?.()
-  expect([places.take('a'), places.take('a')]).toEqual([expect.any(Function), null])
+  expect([places.take(a), places.take(a)]).toEqual([expect.any(Function), null])
+  const settings = caller({ tokenId: 'settings', seesAllTenants: true })
+  expect([1, 2, 3].map(() => places.take(settings))).not.toContain(null)
 })

@@ -52,6 +52,30 @@ describe('before there is a WebSocket', () => {
     }
   })
 
+  test.each([
+    ['below it', 'https://desk.example.evil.example'],
+    ['above it', 'https://evil.desk.example'],
+    ['that begins with it', 'https://desk.examples.test'],
+    ['that ends with it', 'https://mydesk.example'],
+    ['on another port', 'https://desk.example:8443'],
+    ['with its port written out', 'https://desk.example:443'],
+    ['without TLS', 'http://desk.example'],
+    ['in capitals', 'https://DESK.example'],
+    ['with a slash', `${ORIGIN}.`],
+    ['with a user', 'https://desk.example@evil.example'],
+    ['beside another', 'https://desk.example https://evil.example'],
+    ['of a list', 'https://desk.example,https://evil.example'],
+    ['with a dot', `${ORIGIN}.`],
+    ['without scheme', 'desk.example'],
+    ['that is null', 'null'],
+    ['that is empty', ''],
+  ])('an origin %s is not the listed one: %s', async (_what, origin) => {
+    await using api = await startApi({ corsOrigins: [ORIGIN, 'http://127.0.0.1:3000'] })
+    const answer = await handshake(api, { Origin: origin })
+    expect(answer.status).toBe(403)
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 'origin_refused' })
+  })
+
   test('a page of a listed origin is let in', async () => {
     await using api = await startApi({ corsOrigins: [ORIGIN] })
     const client = await openStream(api, { headers: { ...api.auth, origin: ORIGIN } })

@@ -1,4 +1,5 @@
 /** The public listener over a store in memory: routes of api and feed on a real socket, with a clock of the test's. */
+import type { IncomingMessage } from 'node:http'
 import { disclosuresRoute } from '../../src/api/disclosures-route.ts'
 import { filterTestRoute } from '../../src/api/filter-test-route.ts'
 import { ticketRoute } from '../../src/api/ticket-route.ts'
@@ -92,6 +93,8 @@ export async function startApi(
     findCaller?: FindCaller
     corsOrigins?: string[]
     maxPerToken?: number
+    /** From which address a request comes; its socket's where it is left out. */
+    remoteAddress?: (request: IncomingMessage) => string | undefined
     /** Instead of one that follows an empty log. */
     tokens?: Tokens
     /** Instead of one that follows an empty log. */
@@ -161,6 +164,7 @@ export async function startApi(
     upstream: () => ({ lastGoodPoll: LAST_GOOD_POLL, phase: 'open' }),
     maxClients,
     ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
+    ...(limits.remoteAddress === undefined ? {} : { remoteAddress: limits.remoteAddress }),
     ...(limits.stallMs === undefined ? {} : { stallMs: limits.stallMs }),
   })
   const app = createApp({
