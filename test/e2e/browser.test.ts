@@ -1,0 +1,116 @@
+/** The TypeScript client where it is meant to run: in a browser, beside a bridge that dies. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it } from 'vitest'
+import { strippedClient } from '../../clients/typescript/strip.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { bearer, eventually, pullAll } from '../support/api-client.ts'
+import { ADMIN_TOKEN, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { openInChromium } from '../support/chromium.ts'
+import { expectComplete } from '../support/completeness.ts'
+import { hasTool } from '../support/tools.ts'
+
+/** Follows with a token or, without one, with tickets; `ids` and `types` hold what came, in order. */
+const PAGE = `<!doctype html><meta charset="utf-8"><title>reader</title><script type="module">
+import { connect } from './stream.js'
+window.follow = (url, token) => {
+  const ticket = async () => {
+    const response = await fetch('/ticket', { method: 'POST' })
+    if (!response.ok) throw new Error(String(response.status))
+    return response.text()
+  }
+  const reader = { ids: [], types: [], failure: null, stream: null }
+  reader.stream = connect({ url, from: 'earliest', ...(token ? { token } : { ticket }) })
+  const read = async () => {
+    for await (const message of reader.stream) {
+      reader.types.push(message.type)
+      if (message.event) reader.ids.push(message.event.id)
+    }
+  }
+  read().catch((error) => { reader.failure = String(error) })
+  return reader
+}
+</script>`
+
+/** A site with the page, the client, and a server side that holds the token and gets tickets of the bridge for it. */
+async function startSite(bridge: () => string) {
+  const files = strippedClient()
+  const server = createServer((request, response) => {
+    const name = request.url?.slice(1) ?? ''
+    const script = files.get(name)
+    if (name === 'ticket') {
+      fetch(`${bridge()}/v1/tickets`, { method: 'POST', headers: bearer })
+        .then((answer) => answer.json())
+        .then((answer) => response.end((answer as { ticket: string }).ticket))
+        .catch(() => response.writeHead(502).end())
+    } else if (script === undefined) response.setHeader('content-type', 'text/html').end(PAGE)
+    else response.setHeader('content-type', 'text/javascript').end(script)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+interface Reader {
+  ids: string[]
+  types: string[]
+  failure: string | null
+  state: string
+}
+
+it.skipIf(!hasTool('chromium', 'chromium'))(
+  'The TypeScript client in headless Chromium survives a server restart without a gap',
+  async () => {
+    using directory = temporaryDirectory()
+    const options = { scenario: 'morning-short', plan: 'advanced', weeklyQuota: 1_000_000, seed: 7 } as const
+    const sandbox = await startSandbox(options, { clock: systemClock })
+    let url = ''
+    await using site = await startSite(() => url)
+    const env = bridgeEnv(sandbox, directory.path, {
+      BRIDGE_UPSTREAM_PLAN: 'advanced',
+      BRIDGE_CORS_ORIGINS: site.origin,
+    })
+    try {
+      let bridge = await startBridge(env)
+      url = bridge.ready.http
+      const samePort = { ...env, BRIDGE_HTTP_PORT: new URL(url).port }
+      await using page = await openInChromium(site.origin)
+      await page.evaluate(`(window.readers = [follow('${url}', '${ADMIN_TOKEN}'), follow('${url}')]).length`)
+      const count = () => page.evaluate<number>('Math.min(...readers.map(({ ids }) => ids.length))')
+      for (const seen of [50, 400]) {
+        await eventually(count, (now) => now >= seen, 60_000)
+        await bridge.stop('SIGKILL')
+        bridge = await startBridge(samePort)
+      }
+      const pulled = await eventually(
+        () => pullAll(url),
+        (events) => sandbox.finished() && events.length >= sandbox.truth().items.length,
+        90_000,
+      )
+      await eventually(count, (now) => now >= pulled.length)
+      const readers = await page.evaluate<Reader[]>(
+        'readers.map(({ ids, types, failure, stream }) => ({ ids, types, failure, state: stream.state }))',
+      )
+      expectComplete(sandbox.truth().items, pulled)
+      const wanted = pulled.map(({ id }) => id)
+      for (const { ids, types, failure, state } of readers) {
+        expect(ids).toEqual(wanted)
+        expect({ failure, state }).toEqual({ failure: null, state: 'live' })
+        // Both kills were met in the middle, and told.
+        expect(types.filter((type) => type === 'connected').length).toBeGreaterThanOrEqual(3)
+        expect(types.filter((type) => type === 'disconnected').length).toBeGreaterThanOrEqual(2)
+      }
+      await bridge.stop()
+    } finally {
+      await sandbox.close()
+    }
+  },
+  240_000,
+)
