@@ -8,45 +8,82 @@ export const MASKED = 0x80
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
 export interface RawStream {
+  /** The server's answer to the handshake, as it came. */
+  head: string
   send(...pieces: Buffer[]): void
+  /** Sends so many bytes a write, each in a turn of its own. */
+  sendChopped(bytes: Buffer, size: number): Promise<void>
+  /** Stops and goes on reading. */
+  pause(): void
+  resume(): void
+  /** Cuts the connection. */
+  destroy(): void
   /** Sends nothing more. */
   finish(): void
   /** Payloads of the whole text frames that came. */
   texts: string[]
+  /** Payloads of the pings and pongs that came. */
+  pings: Buffer[]
+  pongs: Buffer[]
+  /** Of the server's close frame, null before there is one; 1005 for one without a code. */
   closeCode(): number | null
-  /** Resolves when the server ends the connection: the code of its close frame, null where there was none. */
+  /** Resolves when the server ends the connection: as `closeCode`. */
   ended: Promise<number | null>
 }
 
-/** A masked frame: first byte, payload, and a length other than the payload's where it lies. */
+const MASK = Buffer.from([1, 2, 3, 4])
+
+/** A masked frame: first byte, payload, and a 64-bit length other than the payload's where it lies. */
 export function frame(first: number, payload: Buffer | string = '', claims?: bigint): Buffer {
   const bytes = Buffer.from(payload)
-  const mask = Buffer.from([1, 2, 3, 4])
-  const masked = Buffer.from(bytes.map((byte, index) => byte ^ (mask[index % 4] ?? 0)))
-  return Buffer.concat([Buffer.from([first]), lengthOf(bytes.length, claims), mask, masked])
+  const length = claims === undefined ? shortestLength(bytes.length) : length64(claims)
+  return frameWithLength(first, length, bytes)
 }
 
-function lengthOf(length: number, claims: bigint | undefined): Buffer {
-  if (claims === undefined && length < 126) return Buffer.from([MASKED | length])
-  if (claims === undefined) return Buffer.from([MASKED | 126, length >> 8, length & 0xff])
+/** The same with the bytes of its length as they are given, the bit for the mask among them. */
+export function frameWithLength(
+  first: number,
+  length: Buffer,
+  payload: Buffer | string,
+  mask = MASK,
+): Buffer {
+  const masked = Buffer.from(Buffer.from(payload).map((byte, index) => byte ^ (mask[index % 4] ?? 0)))
+  return Buffer.concat([Buffer.from([first]), length, mask, masked])
+}
+
+/** A length in 16 bits. */
+export function length16(length: number): Buffer {
+  return Buffer.from([MASKED | 126, length >> 8, length & 0xff])
+}
+
+/** A length in 64 bits. */
+export function length64(length: bigint): Buffer {
   const bytes = Buffer.alloc(9, MASKED | 127)
-  bytes.writeBigUInt64BE(claims, 1)
+  bytes.writeBigUInt64BE(length, 1)
   return bytes
+}
+
+function shortestLength(length: number): Buffer {
+  if (length < 126) return Buffer.from([MASKED | length])
+  return length < 65_536 ? length16(length) : length64(BigInt(length))
 }
 
 /** Opens a stream, with the right bearer header unless told otherwise; resolves behind the answer 101. */
 export async function openRaw(
   api: ApiServer,
-  { authorization = api.auth.authorization, answersClose = true } = {},
+  { authorization = api.auth.authorization, answersClose = true, headers = '' } = {},
 ): Promise<RawStream> {
-  const socket = connect(api.listener.port, '127.0.0.1')
+  const socket = connect({ port: api.listener.port, host: '127.0.0.1', noDelay: true })
   socket.on('error', () => {})
   socket.write(
     'GET /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
-      `Authorization: ${authorization}\r\n\r\n`,
+      `${authorization === '' ? '' : `Authorization: ${authorization}\r\n`}${headers}\r\n`,
   )
   const texts: string[] = []
+  const pings: Buffer[] = []
+  const pongs: Buffer[] = []
+  let head = ''
   let bytes: Buffer = Buffer.alloc(0)
   let closeCode: number | null = null
   const opened = Promise.withResolvers<void>()
@@ -57,14 +94,17 @@ export async function openRaw(
       const end = bytes.indexOf('\r\n\r\n')
       if (end < 0) return
       isOpen = true
+      head = bytes.subarray(0, end).toString('latin1')
       bytes = bytes.subarray(end + 4)
       opened.resolve()
     }
     for (let next = readFrame(bytes); next !== null; next = readFrame(bytes)) {
       bytes = next.rest
       if (next.opcode === OPCODES.text) texts.push(next.payload.toString())
+      if (next.opcode === OPCODES.ping) pings.push(next.payload)
+      if (next.opcode === OPCODES.pong) pongs.push(next.payload)
       if (next.opcode !== OPCODES.close) continue
-      closeCode = next.payload.readUInt16BE(0)
+      closeCode = next.payload.length === 0 ? 1005 : next.payload.readUInt16BE(0)
       if (answersClose) socket.end()
     }
   })
@@ -74,9 +114,21 @@ export async function openRaw(
   })
   await opened.promise
   return {
+    head,
     send: (...pieces) => void socket.write(Buffer.concat(pieces)),
+    async sendChopped(whole, size) {
+      for (let start = 0; start < whole.length && socket.writable; start += size) {
+        socket.write(whole.subarray(start, start + size))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    destroy: () => void socket.destroy(),
     finish: () => void socket.end(),
     texts,
+    pings,
+    pongs,
     closeCode: () => closeCode,
     ended,
   }
