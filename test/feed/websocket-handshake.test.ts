@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { raw } from '../http/raw.ts'
 import { type ApiServer, startApi } from '../support/api-server.ts'
+import { openRaw } from '../support/raw-stream.ts'
 import { openStream } from '../support/ws-client.ts'
 
 const ORIGIN = 'https://desk.example'
@@ -80,6 +81,15 @@ describe('before there is a WebSocket', () => {
     await using api = await startApi({ corsOrigins: [ORIGIN] })
     const client = await openStream(api, { headers: { ...api.auth, origin: ORIGIN } })
     await client.next('hello')
+  })
+
+  test('compression is offered and not agreed upon', async () => {
+    await using api = await startApi()
+    const headers = 'Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits, x-other\r\n'
+    const client = await openRaw(api, { headers })
+    expect(client.head).toMatch(/^HTTP\/1\.1 101 /)
+    expect(client.head).not.toMatch(/extensions/i)
+    client.destroy()
   })
 
   test('another method is refused, and an upgrade that no path takes is ignored', async () => {
