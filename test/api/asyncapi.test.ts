@@ -1,4 +1,5 @@
-/** The document against what the code names; that real messages fit it is shown in test/api/asyncapi-messages.test.ts. */
+/** The document against what the code names. That real messages fit it is shown in the tests `channels.test.ts` of those who send. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'

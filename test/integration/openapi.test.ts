@@ -1,18 +1,23 @@
 /**
- * The document against the running product, over real sockets: what it names is there, with these methods, this access and
- * these answers; what the product serves is in it.
+ * The documents against the running product, over real sockets: what they name is there, with these methods, this access,
+ * these answers and these messages; what the product serves is in them.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { documentedRoutes } from '../../docs/generate.ts'
 import { type App, startApp } from '../../src/app.ts'
+import { subprotocols } from '../../src/feed/ws-frames.ts'
 import { systemChance, systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 import { until } from '../support/api-server.ts'
+import { type AsyncApi, productDocument } from '../support/asyncapi-document.ts'
+import { messageJudge } from '../support/asyncapi-messages.ts'
 import { ADMIN_TOKEN, bridgeEnv, temporaryDirectory } from '../support/bridge-process.ts'
 import { misfits } from '../support/openapi-answers.ts'
 import { openApiRules, operationsOf } from '../support/openapi-rules.ts'
 import { type OpenApi, openApiShape } from '../support/openapi-shape.ts'
+import { startReceiver, TRANSPORT_HEADERS } from '../support/webhook-receiver.ts'
+import { openStream } from '../support/ws-client.ts'
 
 const directory = temporaryDirectory()
 const stopping = new AbortController()
@@ -32,6 +37,8 @@ beforeAll(async () => {
     BRIDGE_UPSTREAM_PLAN: 'ultimate',
     BRIDGE_BACKFILL: 'PT1H',
     BRIDGE_LOG_LEVEL: 'silent',
+    BRIDGE_WEBHOOK_ALLOW_NETS: '127.0.0.0/8',
+    BRIDGE_WEBHOOK_ALLOW_HTTP: 'true',
   })
   app = await startApp(loadSettings(env, noFile), { clock: systemClock, chance: systemChance })
   running = app.runUntil(stopping.signal)
@@ -135,6 +142,31 @@ test('answers have the members of their schemas and no others', async () => {
   const { Problem } = document.components.schemas
   expect(misfits(document, Problem, await wrong.json())).toEqual([])
   expect(misfits(document, Problem, { code: 'nothing', more: 1 })).not.toEqual([])
+})
+
+test('messages of streams and webhooks are those of the AsyncAPI document', async () => {
+  const served = (await (await fetch(`${app.ready.http}/asyncapi.json`)).json()) as AsyncApi
+  expect(served).toEqual(productDocument(null))
+  const misfit = messageJudge(served)
+  for (const subprotocol of subprotocols) {
+    const client = await openStream({ url: app.ready.http, auth: bearer }, { protocols: [subprotocol] })
+    client.send({ action: 'subscribe', from: { tail: 10 } })
+    const isPlain = subprotocol === 'bridge.v1.json'
+    await client.next(isPlain ? 'live' : 'bridge.live.v1')
+    client.webSocket.close()
+    const events = client.messages.filter(({ type }) => type.startsWith('disclosure'))
+    expect(events.length).toBeGreaterThan(9)
+    for (const payload of events)
+      expect(misfit(`websocket.${subprotocol}`, 'disclosure', { payload })).toEqual([])
+  }
+  await using receiver = await startReceiver()
+  await post('/v1/webhooks', { url: receiver.url, since: '2020' })
+  await until(() => receiver.received.length > 9)
+  for (const { body, headers } of receiver.received) {
+    const own = Object.entries(headers).filter(([name]) => !TRANSPORT_HEADERS.includes(name))
+    const given = { payload: JSON.parse(body), headers: Object.fromEntries(own) }
+    expect(misfit('webhooks', 'disclosure', given)).toEqual([])
+  }
 })
 
 /** A token that may read. */

@@ -105,6 +105,7 @@ export const openApiShape = z.strictObject({
     license: z.strictObject({ name: z.string().min(1), identifier: z.string().min(1) }),
   }),
   servers: z.array(z.strictObject({ url: z.string().min(1), description: z.string().min(1) })).min(1),
+  tags: z.array(z.strictObject({ name: z.string().min(1), description: z.string().min(1).optional() })),
   paths: z.record(
     z.string().startsWith('/'),
     z.strictObject({

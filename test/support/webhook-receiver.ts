@@ -3,6 +3,9 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 
+/** Headers of the connection and of the body's length: HTTP's own. */
+export const TRANSPORT_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding']
+
 /** One request that came in. */
 export interface Received {
   headers: IncomingHttpHeaders

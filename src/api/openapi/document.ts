@@ -7,7 +7,8 @@ import { sharedSchemas } from '../../http/schemas/shared.ts'
 import { VERSION } from '../../version.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { mirroredOperation, mirroredPath } from './mirrored.ts'
-import { operationOf, type Part, sharedResponses } from './operation.ts'
+import { type Operation, operationOf, type Part, sharedResponses } from './operation.ts'
+import { tagsOf } from './tags.ts'
 
 /** What is described. */
 export interface Described {
@@ -16,6 +17,7 @@ export interface Described {
   mirror: { prefix: string; routes: readonly MirrorRoute[] }
 }
 
+const METHODS = ['get', 'post', 'patch', 'delete']
 const DESCRIPTION = [
   'UK regulatory announcements as one ordered stream that can be trusted.',
   'Every path with GET takes HEAD too. Unknown parameters and members are refused with the near match.',
@@ -26,8 +28,10 @@ const DESCRIPTION = [
 /** The document. */
 export function openApiDocument({ routes, mirror }: Described): Part {
   const paths: Record<string, Record<string, Part>> = {}
-  const add = (path: string, method: string, operation: Part): void => {
+  const tags: string[] = []
+  const add = (path: string, method: string, operation: Operation): void => {
     paths[path] = { ...paths[path], [method]: operation }
+    tags.push(...operation.tags)
   }
   for (const route of routes) add(route.path, route.method.toLowerCase(), operationOf(route))
   for (const route of mirror.routes) {
@@ -42,7 +46,8 @@ export function openApiDocument({ routes, mirror }: Described): Part {
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The node that gave this document.' }],
-    paths,
+    tags: tagsOf(tags),
+    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, inOrder(item)])),
     components: {
       securitySchemes: {
         bearer: {
@@ -61,4 +66,12 @@ export function openApiDocument({ routes, mirror }: Described): Part {
       responses: sharedResponses(routes),
     },
   }
+}
+
+/** The methods of a path in the order in which OpenAPI has them, whatever the order of the routes. */
+function inOrder(item: Readonly<Record<string, Part>>): Record<string, Part> {
+  const named = METHODS.flatMap((method) =>
+    item[method] === undefined ? [] : [[method, item[method]] as const],
+  )
+  return Object.fromEntries(named)
 }

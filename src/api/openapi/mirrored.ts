@@ -4,7 +4,7 @@
  */
 import { ref } from '../../http/schemas/json-schema.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
-import { described, type Part } from './operation.ts'
+import { described, type Operation } from './operation.ts'
 import { operationId, pathParameters, tagOf, titleOf } from './words.ts'
 
 /** The path below the base address `prefix`, with its parts that differ in braces. */
@@ -13,7 +13,7 @@ export function mirroredPath({ path }: Pick<MirrorRoute, 'path'>, prefix: string
 }
 
 /** Its GET. */
-export function mirroredOperation(route: MirrorRoute, prefix: string): Part {
+export function mirroredOperation(route: MirrorRoute, prefix: string): Operation {
   const path = mirroredPath(route, prefix)
   return {
     operationId: operationId('get', path),

@@ -11,6 +11,9 @@ import { operationId, pagesByName, pathParameters, tagOf, titleOf } from './word
 /** Part of the document. */
 export type Part = Readonly<Record<string, unknown>>
 
+/** One method on one path. */
+export type Operation = Part & { readonly tags: readonly string[] }
+
 /** What every answer may be, whatever the route. */
 const ALWAYS: readonly ProblemCode[] = [
   'parameter_invalid',
@@ -24,7 +27,7 @@ const ALWAYS: readonly ProblemCode[] = [
 ]
 
 /** The operation of a route. */
-export function operationOf(route: AnyRoute): Part {
+export function operationOf(route: AnyRoute): Operation {
   const { method, path, summary, parameters, headers = {}, body, answers } = route
   return {
     operationId: operationId(method, path),
@@ -63,6 +66,8 @@ export function described(
       in: where,
       description: pagesByName(meaning),
       ...(required === undefined ? {} : { required }),
+      // A list of upstream's is its name repeated.
+      ...(where === 'query' && schema.type === 'array' ? { style: 'form', explode: true } : {}),
       schema,
     }
   })

@@ -1,0 +1,82 @@
+/** What is said on the status topic against the document that describes it. */
+import { expect, onTestFinished, test } from 'vitest'
+import { createCalendar } from '../../src/core/calendar.ts'
+import { emptyDay } from '../../src/core/day-record.ts'
+import { createAnnouncer } from '../../src/ingest/announcer.ts'
+import { createDayKeeper } from '../../src/ingest/day-keeper.ts'
+import { createObserver } from '../../src/ingest/observer.ts'
+import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/state.ts'
+import { yieldTurn } from '../../src/lifecycle/clock.ts'
+import { statusRecord } from '../../src/log/kafka/records.ts'
+import type { Announcement, Log } from '../../src/log/log.ts'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { namesOf, productDocument } from '../support/asyncapi-document.ts'
+import { messageJudge } from '../support/asyncapi-messages.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+/** A Friday in winter, noon; the day before is over. */
+const START_MS = Date.parse('2026-01-09T12:00:00Z')
+const config = {
+  weeklyQuota: 350,
+  quotaReset: 'rolling',
+  calendar: createCalendar(),
+  dayWalks: null,
+} as unknown as IngestConfig
+
+/** A state before and after its first good poll, with a day that is over. */
+function states(): IngestState[] {
+  const days = [{ ...emptyDay('2026-01-08'), polled: 3, eodSeen: true }]
+  const head = {
+    ...initialState().head,
+    epoch: 'epoch001',
+    sequence: 7,
+    days,
+    countedFromMs: START_MS - 86_400_000,
+  }
+  const ledger = new Map([[START_MS - 86_400_000, { poll: 50 }]])
+  const first: IngestState = { ...initialState(), name: 'polling', head, ledger }
+  return [first, { ...first, lastGoodPollMs: START_MS }]
+}
+
+/** Everything that a leader says while it is in these states, one after the other. */
+async function saidIn(each: readonly IngestState[]): Promise<Announcement[]> {
+  const said: Announcement[] = []
+  const announce = async (value: Announcement): Promise<void> => void said.push(value)
+  const clock = createManualClock(START_MS)
+  const { logger } = keepingLogger()
+  const announcer = createAnnouncer({ announce, calendar: config.calendar, config, clock, logger })
+  const observer = announcer.watching(createObserver(createMetrics({ version: '0' }), config))
+  const poller = { state: initialState(), leaderSinceMs: START_MS }
+  const log: Log = { ...createMemoryLog(), announce }
+  const keeper = createDayKeeper({ log, poller, config, clock, logger })
+  const stop = new AbortController()
+  const running = Promise.all([announcer.run(stop.signal), keeper.run(stop.signal)])
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
+  observer.leads(true)
+  for (const state of each) {
+    observer.stateChanged(state, clock.now())
+    poller.state = state
+    clock.advance(15_000)
+    for (let turn = 0; turn < 20; turn++) await yieldTurn()
+  }
+  return said
+}
+
+test('every word fits the document, and every word of the document is said', async () => {
+  const document = productDocument()
+  const misfits = messageJudge(document)
+  const said = await saidIn(states())
+  for (const value of said) {
+    const { key, value: text, headers } = statusRecord(value)
+    const given = { key, headers, payload: JSON.parse(String(text)) }
+    expect(misfits('kafka.status', value.type, given)).toEqual([])
+  }
+  const names = new Set(said.map(({ type }) => type))
+  expect([...names].sort()).toEqual(namesOf(document, 'kafka.status', 'send').sort())
+  expect(said.map(({ lastGoodPoll }) => lastGoodPoll)).toContain(null)
+})

@@ -1,0 +1,65 @@
+/** Both documents before the judges of the field: the official schema of AsyncAPI, and a linter with every rule it has. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import { describe, expect, test } from 'vitest'
+import { documentedRoutes } from '../../docs/generate.ts'
+import { fundsOff } from '../../src/api/funds-off.ts'
+import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
+import { referenceRoutes } from '../../src/api/mirror/reference-routes.ts'
+import { openApiDocument } from '../../src/api/openapi/document.ts'
+import { productDocument } from '../support/asyncapi-document.ts'
+import { explanations, lintFindings } from '../support/redocly.ts'
+
+const asyncApi = productDocument()
+const openApi = openApiDocument({
+  routes: documentedRoutes(),
+  mirror: {
+    prefix: '/v2',
+    routes: [
+      ...referenceRoutes({ store: { exchanges: () => null, exchange: () => null } }),
+      ...fundRoutes(fundsOff),
+    ],
+  },
+})
+
+describe('the AsyncAPI document', () => {
+  test('is valid by the official schema of AsyncAPI 3.0.0, which sees what is wrong', () => {
+    const path = fileURLToPath(import.meta.resolve('@asyncapi/specs/schemas/3.0.0-without-$id.json'))
+    const ajv = new Ajv({ strict: false, allErrors: true })
+    addFormats.default(ajv)
+    const validate = ajv.compile(JSON.parse(readFileSync(path, 'utf8')))
+    validate(asyncApi)
+    expect(validate.errors).toBeNull()
+    expect(validate({ ...asyncApi, channels: { all: { adress: 'all' } } })).toBe(false)
+    expect(validate({ ...asyncApi, asyncapi: '2.6.0' })).toBe(false)
+  })
+
+  test('gives the linter nothing to say', async () => {
+    expect(await lintFindings(asyncApi)).toEqual({ wrong: [], explained: [] })
+  })
+
+  test('that is wrong is found by the linter', async () => {
+    const [name = '', channel] = Object.entries(asyncApi.channels)[0] ?? []
+    const wrong = { ...asyncApi, channels: { ...asyncApi.channels, [name]: { ...channel, adress: 'x' } } }
+    expect((await lintFindings(wrong)).wrong).toEqual([
+      expect.stringMatching(/^struct #\/channels\/.*adress/),
+    ])
+  })
+})
+
+describe('the OpenAPI document', () => {
+  test('gives the linter nothing to say but what is explained, and nothing is explained in vain', async () => {
+    const { wrong, explained } = await lintFindings(openApi)
+    expect(wrong).toEqual([])
+    expect(explained).toEqual(explanations)
+  })
+
+  test('that is wrong is found by the linter', async () => {
+    const { tags: _tags, ...others } = openApi
+    const { wrong } = await lintFindings({ ...others, servers: [{ adress: '/' }] })
+    expect(wrong).toEqual(expect.arrayContaining([expect.stringMatching(/^struct #\/servers\/0.*adress/)]))
+    expect(wrong.filter((finding) => finding.startsWith('operation-tag-defined')).length).toBeGreaterThan(15)
+  })
+})

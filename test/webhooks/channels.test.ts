@@ -1,0 +1,67 @@
+/** Deliveries as a receiver gets them against the document that describes them. */
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Committed, encodeAttributes, gapEvent, gapTypes, joinEvent } from '../../src/core/event.ts'
+import { gapOf } from '../../src/ingest/publish.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import { addressRules } from '../../src/webhooks/address/rules.ts'
+import { postEvent } from '../../src/webhooks/delivery.ts'
+import { disabledEvent, testEvent } from '../../src/webhooks/own-event.ts'
+import { createSender } from '../../src/webhooks/sender.ts'
+import { START_MS, sampleGap } from '../log/samples.ts'
+import { namesOf, productDocument } from '../support/asyncapi-document.ts'
+import { messageJudge } from '../support/asyncapi-messages.ts'
+import { EPOCH, eventAt } from '../support/store.ts'
+import { startReceiver, TRANSPORT_HEADERS } from '../support/webhook-receiver.ts'
+import { endpointOf } from '../support/webhook-world.ts'
+
+const document = productDocument()
+const misfits = messageJudge(document)
+
+/** Every body that is delivered, with what the document calls it. */
+function bodies(): { name: string; id: string; json: string }[] {
+  const committed: Committed[] = [
+    { ...eventAt(1), late: true, replacesid: 'urn:newsml:example:0' },
+    ...gapTypes.map((type, at) => ({
+      ...gapEvent(gapOf(sampleGap('g')), type, START_MS),
+      sequence: at + 2,
+      epoch: EPOCH,
+    })),
+  ]
+  const own = { id: 'ep_1', description: null }
+  return [
+    ...committed.map((event, at) => ({
+      name: at === 0 ? 'disclosure' : 'gap',
+      id: event.id,
+      json: joinEvent(encodeAttributes(event), event.data),
+    })),
+    { name: 'webhook.disabled', ...disabledEvent(own, 'failing', START_MS) },
+    { name: 'webhook.disabled', ...disabledEvent({ ...own, description: 'the desk' }, 'gone', START_MS) },
+    { name: 'webhook.test', ...testEvent('evt_1', 'ep_1', START_MS) },
+  ]
+}
+
+test('every delivery fits the document, under one secret and two, and every message of the document was sent', async () => {
+  await using receiver = await startReceiver()
+  const rules = addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] })
+  const sender = createSender({ rules, proxyUrl: null, clock: systemClock })
+  onTestFinished(sender.close)
+  const secrets = [1, 2].map(() => createSecretKey(randomBytes(32)))
+  const sent = bodies()
+  for (const [at, { id, json }] of sent.entries()) {
+    const keys = secrets.slice(at % 2)
+    const endpoint = { ...endpointOf('ep_1'), url: receiver.url, headers: {}, keys }
+    const means = { attempt: sender.attempt, clock: systemClock, chance: () => 0.5 }
+    const post = { eventId: id, body: Buffer.from(json) }
+    await postEvent(endpoint, post, means, new AbortController().signal)
+  }
+  expect(receiver.received).toHaveLength(sent.length)
+  for (const [at, { headers, body }] of receiver.received.entries()) {
+    const own = Object.entries(headers).filter(([name]) => !TRANSPORT_HEADERS.includes(name))
+    const given = { headers: Object.fromEntries(own), payload: JSON.parse(body) }
+    const name = sent[at]?.name ?? ''
+    expect([name, misfits('webhooks', name, given)]).toEqual([name, []])
+  }
+  const names = new Set(sent.map(({ name }) => name))
+  expect([...names].sort()).toEqual(namesOf(document, 'webhooks', 'send').sort())
+})
