@@ -46,8 +46,14 @@ export function generatedPages(): Record<string, string> {
     'configuration.md': configurationPage(),
     'metrics.md': metricsPage(),
     'http.md': httpPage(),
-    'webhooks-receivers.md': withSnippets(ownText('webhooks-receivers.md'), (path) => ownText(`../${path}`)),
+    'webhooks-receivers.md': withFiles('webhooks-receivers.md'),
+    'streams-recipes.md': withFiles('streams-recipes.md'),
   }
+}
+
+/** A page with the files that it shows. */
+function withFiles(name: string): string {
+  return withSnippets(ownText(name), (path) => ownText(`../${path}`))
 }
 
 /** A file as it lies there, named from this folder. */

@@ -17,10 +17,14 @@ test('a block behind the name of a file is that file, and no other block is touc
   expect(withSnippets(before, (path) => `// ${path} $1\n`)).toBe(before.replace('old', '// x/y.ts $1'))
 })
 
-test('every receiver is on the page', () => {
-  const named = [...page.matchAll(/^<!-- file: (\S+) -->\n```\w+\n/gm)].map(([, path]) => path)
+test.each([
+  ['receiver of webhooks', 'webhooks-receivers.md', 'clients/receivers'],
+  ['recipe for a stream', 'streams-recipes.md', 'clients/streams'],
+])('every %s is on its page', (_what, name, folder) => {
+  const text = readFileSync(join(root, 'docs', name), 'utf8')
+  const named = [...text.matchAll(/^<!-- file: (\S+) -->\n```\w+\n/gm)].map(([, path]) => path)
   expect(named.sort()).toEqual(
-    textFiles('clients/receivers')
+    textFiles(folder)
       .map(({ path }) => path)
       .sort(),
   )
