@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/archive/db.ts'
 import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
 import type { Lane, Log } from '../../src/log/log.ts'
-import { createGroupCommit } from '../../src/log/sqlite/group-commit.ts'
+import { APART_MS, createGroupCommit, MOST_APART_MS } from '../../src/log/sqlite/group-commit.ts'
 import { openSqliteLog } from '../../src/log/sqlite/log.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { describeJournals, journalled } from './journals.ts'
@@ -126,6 +126,49 @@ describe('writes in groups', () => {
     const backwards = commits.run(() => void order.push(6))
     clock.advance(10)
     await backwards
+    db.close()
+  })
+
+  it('are as far apart as they take long, so that the disk has a twentieth of the time; at the soonest and the latest when asked', async () => {
+    const db = openDatabase({ path: ':memory:', durable: false })
+    const clock = createManualClock()
+    let takesMs = 0
+    const transaction = <T>(work: () => T): T => {
+      clock.set(clock.now() + takesMs)
+      return db.transaction(work)
+    }
+    const commits = createGroupCommit({ ...db, transaction }, clock)
+    /** Of writes that come one behind the other: from the beginning of one to that of the next. */
+    const apartAfter = async (count: number): Promise<number> => {
+      let apartMs = 0
+      for (let n = 0; n < count; n++) {
+        let isWritten = false
+        const written = commits.run(() => {
+          isWritten = true
+        })
+        for (apartMs = takesMs; !isWritten; apartMs++) clock.advance(1)
+        await written
+      }
+      return apartMs - takesMs
+    }
+    expect(await apartAfter(10)).toBe(APART_MS)
+    takesMs = 2
+    const apart2 = await apartAfter(50)
+    takesMs = 30
+    const apart30 = await apartAfter(50)
+    takesMs = 0
+    expect([apart2, apart30, await apartAfter(100)]).toEqual([40, MOST_APART_MS, APART_MS])
+    clock.advance(MOST_APART_MS)
+    takesMs = 30
+    await apartAfter(50)
+    clock.advance(MOST_APART_MS)
+    let isSoon = false
+    const first = commits.run(() => {
+      isSoon = true
+    })
+    clock.advance(0)
+    await first
+    expect(isSoon).toBe(true)
     db.close()
   })
 
