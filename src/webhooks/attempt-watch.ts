@@ -18,42 +18,52 @@ export interface Stop {
 }
 
 /** A stop that ends when it is told to; a second time changes nothing. */
-export function createStop(): Stop & { end(): void } {
-  let isOver = false
-  let told: (() => void) | null = null
-  return {
-    get isOver() {
-      return isOver
-    },
-    onOver(callback) {
-      told = callback
-    },
-    end() {
-      isOver = true
-      const callback = told
-      told = null
-      callback?.()
-    },
+export interface Ending extends Stop {
+  end(): void
+}
+
+/** One that has not ended. */
+export function createStop(): Ending {
+  return new EndingStop()
+}
+
+/** A class, as the one below is, for its methods on the prototype: made for every attempt, closures would cost more. */
+class EndingStop implements Ending {
+  isOver = false
+  #told: (() => void) | null = null
+
+  onOver(callback: (() => void) | null): void {
+    this.#told = callback
+  }
+
+  end(): void {
+    this.isOver = true
+    const callback = this.#told
+    this.#told = null
+    callback?.()
   }
 }
 
 export interface Watch extends Stop {
   /** What has ended it; null: nothing yet. */
-  cause(): 'limit' | 'caller' | null
-  phase(): AttemptPhase
+  readonly cause: 'limit' | 'caller' | null
+  readonly phase: AttemptPhase
   /** Begins a phase, which may last so long, and never beyond the whole. */
   enter(phase: AttemptPhase, limitMs: number): void
   /** What the promise brings, or null where the watch ends first. */
   first<T>(promise: Promise<T>): Promise<T | null>
   /** The phase it is in and the times until now. */
-  times(): {
-    phase: AttemptPhase
-    startedMs: number
-    durationMs: number
-    phasesMs: Partial<Record<AttemptPhase, number>>
-  }
+  times(): WatchTimes
   /** Lets go of timer and signal. */
   end(): void
+}
+
+/** The phase that an attempt is in, and its times until now. */
+export interface WatchTimes {
+  phase: AttemptPhase
+  startedMs: number
+  durationMs: number
+  phasesMs: Partial<Record<AttemptPhase, number>>
 }
 
 /** Longest that the timer is set for, ms: no phase is shorter, so a phase that begins need not set it anew. */
@@ -61,73 +71,102 @@ const LONGEST_PIECE_MS = 2_000
 
 /** A watch that begins now. `wholeMs` limits all phases together. */
 export function createWatch(clock: Clock, caller: AbortSignal, wholeMs: number): Watch {
-  const startedMs = clock.now()
-  const phasesMs: Partial<Record<AttemptPhase, number>> = {}
-  let phase: AttemptPhase = 'dns'
-  let sinceMs = startedMs
-  let cause: 'limit' | 'caller' | null = null
-  const stop = createStop()
-  let timer: { atMs: number; cancel: () => void } | null = null
+  return new AttemptWatch(clock, caller, wholeMs)
+}
+
+class AttemptWatch implements Watch {
+  readonly #stop = createStop()
+  cause: 'limit' | 'caller' | null = null
+  phase: AttemptPhase = 'dns'
+  readonly #clock: Clock
+  readonly #caller: AbortSignal
+  readonly #startedMs: number
+  readonly #endsMs: number
+  readonly #phasesMs: Partial<Record<AttemptPhase, number>> = {}
+  readonly #onAbort = (): void => this.#stopFor('caller')
+  readonly #onTimer = (): void => this.#fired()
+  #sinceMs: number
+  /** When the timer fires, by the clock of when it was set. */
+  #timerAtMs: number = Number.POSITIVE_INFINITY
+  #cancelTimer: (() => void) | null = null
   /** What is left of the limit when the timer has fired. */
-  let restMs = 0
-  const stopFor = (why: 'limit' | 'caller'): void => {
-    cause ??= why
-    stop.end()
+  #restMs = 0
+
+  constructor(clock: Clock, caller: AbortSignal, wholeMs: number) {
+    this.#clock = clock
+    this.#caller = caller
+    this.#startedMs = clock.now()
+    this.#endsMs = this.#startedMs + wholeMs
+    this.#sinceMs = this.#startedMs
+    if (caller.aborted) this.#onAbort()
+    caller.addEventListener('abort', this.#onAbort, { once: true })
   }
-  const onAbort = (): void => stopFor('caller')
-  if (caller.aborted) onAbort()
-  caller.addEventListener('abort', onAbort, { once: true })
-  const setTimer = (limitMs: number): void => {
+
+  get isOver(): boolean {
+    return this.#stop.isOver
+  }
+
+  onOver(callback: (() => void) | null): void {
+    this.#stop.onOver(callback)
+  }
+
+  enter(next: AttemptPhase, limitMs: number): void {
+    const nowMs = this.#clock.now()
+    if (next !== this.phase) this.#count(nowMs)
+    this.phase = next
+    const leftMs = Math.min(limitMs, this.#endsMs - nowMs)
+    // The clock may have been set meanwhile.
+    const firesInMs =
+      this.#cancelTimer === null ? Infinity : Math.min(LONGEST_PIECE_MS, Math.max(0, this.#timerAtMs - nowMs))
+    if (firesInMs <= leftMs) this.#restMs = leftMs - firesInMs
+    else {
+      this.#cancelTimer?.()
+      this.#setTimer(nowMs, leftMs)
+    }
+  }
+
+  first<T>(promise: Promise<T>): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      if (this.isOver) return resolve(null)
+      this.onOver(() => resolve(null))
+      promise.then((value) => {
+        this.onOver(null)
+        resolve(value)
+      }, reject)
+    })
+  }
+
+  times(): WatchTimes {
+    const nowMs = this.#clock.now()
+    this.#count(nowMs)
+    const durationMs = Math.max(0, nowMs - this.#startedMs)
+    return { phase: this.phase, startedMs: this.#startedMs, durationMs, phasesMs: this.#phasesMs }
+  }
+
+  end(): void {
+    this.#cancelTimer?.()
+    this.#caller.removeEventListener('abort', this.#onAbort)
+  }
+
+  #stopFor(why: 'limit' | 'caller'): void {
+    this.cause ??= why
+    this.#stop.end()
+  }
+
+  #setTimer(nowMs: number, limitMs: number): void {
     const pieceMs = Math.min(limitMs, LONGEST_PIECE_MS)
-    restMs = limitMs - pieceMs
-    timer = { atMs: clock.now() + pieceMs, cancel: clock.after(pieceMs, fired) }
+    this.#restMs = limitMs - pieceMs
+    this.#timerAtMs = nowMs + pieceMs
+    this.#cancelTimer = this.#clock.after(pieceMs, this.#onTimer)
   }
-  const fired = (): void => {
-    if (restMs > 0) setTimer(restMs)
-    else stopFor('limit')
+
+  #fired(): void {
+    if (this.#restMs > 0) this.#setTimer(this.#clock.now(), this.#restMs)
+    else this.#stopFor('limit')
   }
-  const count = (nowMs: number): void => {
-    phasesMs[phase] = (phasesMs[phase] ?? 0) + Math.max(0, nowMs - sinceMs)
-    sinceMs = nowMs
-  }
-  return {
-    get isOver() {
-      return stop.isOver
-    },
-    onOver: stop.onOver,
-    cause: () => cause,
-    phase: () => phase,
-    enter(next, limitMs) {
-      const nowMs = clock.now()
-      if (next !== phase) count(nowMs)
-      phase = next
-      const leftMs = Math.min(limitMs, startedMs + wholeMs - nowMs)
-      // The clock may have been set meanwhile.
-      const firesInMs =
-        timer === null ? Infinity : Math.min(LONGEST_PIECE_MS, Math.max(0, timer.atMs - nowMs))
-      if (firesInMs <= leftMs) restMs = leftMs - firesInMs
-      else {
-        timer?.cancel()
-        setTimer(leftMs)
-      }
-    },
-    first: (promise) =>
-      new Promise((resolve, reject) => {
-        if (stop.isOver) return resolve(null)
-        stop.onOver(() => resolve(null))
-        promise.then((value) => {
-          stop.onOver(null)
-          resolve(value)
-        }, reject)
-      }),
-    times() {
-      const nowMs = clock.now()
-      count(nowMs)
-      return { phase, startedMs, durationMs: Math.max(0, nowMs - startedMs), phasesMs }
-    },
-    end() {
-      timer?.cancel()
-      caller.removeEventListener('abort', onAbort)
-    },
+
+  #count(nowMs: number): void {
+    this.#phasesMs[this.phase] = (this.#phasesMs[this.phase] ?? 0) + Math.max(0, nowMs - this.#sinceMs)
+    this.#sinceMs = nowMs
   }
 }

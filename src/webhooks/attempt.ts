@@ -78,37 +78,34 @@ async function overAddresses(
   { pools, clock }: AttemptMeans,
   watch: Watch,
 ): Promise<ExchangeEnd> {
-  const tried = addresses.slice(0, MOST_ADDRESSES)
+  const count = Math.min(addresses.length, MOST_ADDRESSES)
   const untilMs = clock.now() + attemptLimits.connectMs
+  const sent = { ...post, path: target.path }
   let end: ExchangeEnd = { kind: 'failed', fault: 'connect', detail: 'no address' }
-  for (const [at, address] of tried.entries()) {
-    const isLast = at === tried.length - 1
-    const shareMs = (untilMs - clock.now()) / (tried.length - at)
-    const { stop, cancelShare } = isLast
-      ? { stop: watch, cancelShare: () => {} }
-      : shareOf(clock, shareMs, watch)
-    const { dispatcher, release } = pools.borrow(target, address)
-    end = await exchange(dispatcher, { ...post, path: target.path }, stop, (step) => {
-      cancelShare()
-      watch.enter(
-        step === 'sending' ? 'head' : 'body',
-        step === 'sending' ? attemptLimits.wholeMs : attemptLimits.bodyMs,
-      )
+  for (let at = 0; at < count; at++) {
+    const isLast = at === count - 1
+    const share = isLast ? null : shareOf(clock, (untilMs - clock.now()) / (count - at), watch)
+    const { dispatcher, release } = pools.borrow(target, addresses[at] ?? '')
+    end = await exchange(dispatcher, sent, share?.stop ?? watch, (step) => {
+      share?.cancel()
+      if (step === 'sending') watch.enter('head', attemptLimits.wholeMs)
+      else watch.enter('body', attemptLimits.bodyMs)
     })
-    cancelShare()
+    share?.cancel()
     release()
-    const unconnected = end.kind === 'failed' && watch.phase() === 'connect' && end.fault !== 'blocked'
+    const unconnected = end.kind === 'failed' && watch.phase === 'connect' && end.fault !== 'blocked'
     if (!unconnected || watch.isOver) return end
   }
   return end
 }
 
 /** Ends with the whole, and earlier when the share is over. */
-function shareOf(clock: Clock, shareMs: number, whole: Stop): { stop: Stop; cancelShare: () => void } {
+function shareOf(clock: Clock, shareMs: number, whole: Stop): { stop: Stop; cancel: () => void } {
   const stop = createStop()
-  if (whole.isOver) stop.end()
-  whole.onOver(stop.end)
-  return { stop, cancelShare: clock.after(shareMs, stop.end) }
+  const end = (): void => stop.end()
+  if (whole.isOver) end()
+  whole.onOver(end)
+  return { stop, cancel: clock.after(shareMs, end) }
 }
 
 function notChecked(
@@ -128,7 +125,7 @@ function report(
     const { excerpt, ...answer } = end
     return { end: answer, ...times, response: excerpt, detail: null }
   }
-  if (end.fault === null && watch.cause() !== 'limit') {
+  if (end.fault === null && watch.cause !== 'limit') {
     return { end: { kind: 'aborted' }, ...times, response: null, detail: null }
   }
   return {

@@ -36,88 +36,102 @@ const MOST_PROVISIONAL = 16
  */
 export function exchange(
   dispatcher: Dispatcher,
-  post: Post,
+  { path, headers, body }: Post,
   stop: Stop,
   onStep: (step: ExchangeStep) => void,
 ): Promise<ExchangeEnd> {
   return new Promise((resolve) => {
-    const answer = createAnswer()
-    let controller: Dispatcher.DispatchController | null = null
-    let over = false
-    const finish = (end: ExchangeEnd): void => {
-      if (over) return
-      over = true
-      stop.onOver(null)
-      resolve(end)
-    }
-    const cut = (reason: string): void => {
-      finish(answer.end() ?? { kind: 'failed', fault: stop.isOver ? null : 'broken', detail: reason })
-      controller?.abort(new Error(reason))
-    }
-    const onOver = (): void => cut('aborted')
-    if (stop.isOver) return onOver()
-    stop.onOver(onOver)
-    dispatcher.dispatch(
-      { method: 'POST', path: post.path, headers: post.headers, body: post.body },
-      {
-        onRequestStart(started) {
-          controller = started
-          // It waited for a connection, and its attempt is over meanwhile: nothing may be sent any more.
-          if (over) started.abort(new Error('over'))
-          else onStep('sending')
-        },
-        onResponseStarted: () => answer.begin(),
-        onResponseStart(_controller, status, headers) {
-          if (status >= 200) {
-            answer.head(status, headers)
-            onStep('head')
-          } else if (answer.provisional() > MOST_PROVISIONAL) cut('too many provisional answers')
-        },
-        onResponseData(_controller, chunk) {
-          if (answer.data(chunk) >= MOST_BODY_BYTES) cut('the body goes on')
-        },
-        onResponseEnd: () => finish(answer.end() ?? { kind: 'failed', fault: 'broken', detail: 'no status' }),
-        onResponseError: (_controller, error) => finish(answer.end() ?? failure(error, answer.begun())),
-      },
-    )
+    const one = new Exchange(stop, onStep, resolve)
+    if (stop.isOver) return one.cut('aborted')
+    stop.onOver(() => one.cut('aborted'))
+    dispatcher.dispatch({ method: 'POST', path, headers, body }, one)
   })
 }
 
-/** What has come of the answer so far. */
-function createAnswer() {
-  const seen = { begun: false, provisional: 0, bytes: 0, encoded: false }
-  let head: { status: number; retryAfter: string | null } | null = null
-  const kept: Buffer[] = []
-  return {
-    begin: (): void => {
-      seen.begun = true
-    },
-    begun: () => seen.begun,
-    provisional: () => ++seen.provisional,
-    head(status: number, headers: IncomingHttpHeaders): void {
-      head = { status, retryAfter: firstOf(headers['retry-after']) }
+/** What has come of the answer so far. A class for its methods on the prototype: made for every attempt. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #stop: Stop
+  readonly #onStep: (step: ExchangeStep) => void
+  readonly #resolve: (end: ExchangeEnd) => void
+  #controller: Dispatcher.DispatchController | null = null
+  #isOver = false
+  #hasBegun = false
+  #provisional = 0
+  /** null: not known yet. */
+  #status: number | null = null
+  #retryAfter: string | null = null
+  #isEncoded = false
+  #bytes = 0
+  #kept: Buffer[] | null = null
+
+  constructor(stop: Stop, onStep: (step: ExchangeStep) => void, resolve: (end: ExchangeEnd) => void) {
+    this.#stop = stop
+    this.#onStep = onStep
+    this.#resolve = resolve
+  }
+
+  /** Ends it with what there is. */
+  cut(reason: string): void {
+    this.#finish({ kind: 'failed', fault: this.#stop.isOver ? null : 'broken', detail: reason })
+    this.#controller?.abort(new Error(reason))
+  }
+
+  onRequestStart(started: Dispatcher.DispatchController): void {
+    this.#controller = started
+    // It waited for a connection, and its attempt is over meanwhile: nothing may be sent any more.
+    if (this.#isOver) started.abort(new Error('over'))
+    else this.#onStep('sending')
+  }
+
+  onResponseStarted(): void {
+    this.#hasBegun = true
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) {
       const encoding = firstOf(headers['content-encoding'])
-      seen.encoded = encoding !== null && encoding !== 'identity'
-    },
-    /** Bytes of body so far, this chunk included. */
-    data(chunk: Buffer): number {
-      const room = EXCERPT_BYTES - seen.bytes
-      if (room > 0 && !seen.encoded && isFailure(head?.status))
-        kept.push(Buffer.from(chunk.subarray(0, room)))
-      seen.bytes += chunk.length
-      return seen.bytes
-    },
-    /** Null where there is no status yet. */
-    end(): ExchangeEnd | null {
-      if (head === null) return null
-      const excerpt = isFailure(head.status) && !seen.encoded ? Buffer.concat(kept).toString('utf8') : null
-      return { kind: 'answered', ...head, excerpt }
-    },
+      this.#status = status
+      this.#retryAfter = firstOf(headers['retry-after'])
+      this.#isEncoded = encoding !== null && encoding !== 'identity'
+      this.#onStep('head')
+    } else if (++this.#provisional > MOST_PROVISIONAL) this.cut('too many provisional answers')
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    const room = EXCERPT_BYTES - this.#bytes
+    if (room > 0 && !this.#isEncoded && isFailure(this.#status)) {
+      this.#kept ??= []
+      this.#kept.push(Buffer.from(chunk.subarray(0, room)))
+    }
+    this.#bytes += chunk.length
+    if (this.#bytes >= MOST_BODY_BYTES) this.cut('the body goes on')
+  }
+
+  onResponseEnd(): void {
+    this.#finish({ kind: 'failed', fault: 'broken', detail: 'no status' })
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#finish(failure(error, this.#hasBegun))
+  }
+
+  /** `otherwise`: how it ended where no status came. */
+  #finish(otherwise: ExchangeEnd): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#stop.onOver(null)
+    this.#resolve(this.#status === null ? otherwise : this.#answered(this.#status))
+  }
+
+  #answered(status: number): ExchangeEnd {
+    const hasExcerpt = isFailure(status) && !this.#isEncoded
+    const excerpt = hasExcerpt ? Buffer.concat(this.#kept ?? []).toString('utf8') : null
+    return { kind: 'answered', status, retryAfter: this.#retryAfter, excerpt }
   }
 }
 
-function isFailure(status: number | undefined): boolean {
-  return status === undefined || status < 200 || status >= 300
+function isFailure(status: number | null): boolean {
+  return status === null || status < 200 || status >= 300
 }
 
 function firstOf(header: string | string[] | undefined): string | null {
