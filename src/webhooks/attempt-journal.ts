@@ -4,7 +4,6 @@
  * let anybody wait for it, and to be read from.
  */
 import { type Backoff, backoffMs } from '../core/backoff.ts'
-import { decodeCursor } from '../core/cursor.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
@@ -12,6 +11,7 @@ import type { Journal } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import { type AttemptPage, type AttemptRecord, attemptPage, attemptRecord } from './attempt-record.ts'
+import { createCursorMemory } from './cursor-memory.ts'
 import type { Attempted } from './delivery.ts'
 import { outcomeOf } from './outcome.ts'
 
@@ -26,8 +26,6 @@ const PAGE = { attempts: 500, bytes: 400 * 1024 }
 const PLAIN_BYTES = 300
 /** Bytes of a character of JSON, at most. */
 const ESCAPED_BYTES = 6
-/** Cursors whose epoch is remembered. */
-const MOST_CURSORS = 1000
 /** Between two tries of a page that the log did not take. */
 const AGAIN: Backoff = { baseMs: 500, factor: 2, maxMs: 15_000, jitter: 0.2 }
 /** What is dropped is said so often. */
@@ -57,7 +55,7 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   const { journal, clock, chance, metrics, logger, bounds = queueBounds } = options
   const closing = new AbortController()
   const over = new AbortController()
-  const epochs = new Map<string, string>()
+  const readCursor = createCursorMemory()
   let queue: AttemptRecord[] = []
   let bytes = 0
   let writing: Promise<void> | null = null
@@ -67,15 +65,6 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   let unsaid = 0
   let saidMs = Number.NEGATIVE_INFINITY
 
-  /** One event goes to many endpoints: its cursor is read once, or twice. */
-  const epochOf = (cursor: string): string => {
-    const known = epochs.get(cursor)
-    if (known !== undefined) return known
-    const { epoch } = decodeCursor(cursor)
-    if (epochs.size >= MOST_CURSORS) epochs.clear()
-    epochs.set(cursor, epoch)
-    return epoch
-  }
   const say = (): void => {
     logger.warn('webhook.journal_dropped', { count: unsaid })
     unsaid = 0
@@ -138,7 +127,7 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
       const outcome = outcomeOf(attempted.end)
       const record = attemptRecord(attempted, {
         outcome,
-        epoch: epochOf(attempted.delivery.cursor),
+        epoch: readCursor(attempted.delivery.cursor).epoch,
         nowMs: clock.now(),
       })
       const size = memoryOf(record)

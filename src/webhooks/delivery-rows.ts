@@ -2,8 +2,9 @@
  * The state of an endpoint's deliveries as small keyed rows of its lane: one attempt writes one of them. Owns keys, forms and
  * reading them back. Refuses to store, and to know when a row is written.
  */
-import { type Cursor, decodeCursor } from '../core/cursor.ts'
+import type { Cursor } from '../core/cursor.ts'
 import { BridgeError } from '../errors.ts'
+import type { ReadCursor } from './cursor-memory.ts'
 
 /**
  * How far a cursor of the endpoint has come. Everything up to `cursor` is decided: delivered, filtered, dead with a record,
@@ -71,8 +72,9 @@ export interface ReplayRow {
 /** A row of a lane. */
 export type DeliveryRow = PositionRow | RetryRow | DeadRow | ReplayRow
 
-/** A row with what its key says. `place`: the sequence of a retry or a death, the id of a replay, else empty. */
+/** A row with its key and what that says. `place`: the sequence of a retry or a death, the id of a replay, else empty. */
 export interface KeyedRow<R extends DeliveryRow = DeliveryRow> {
+  key: string
   endpointId: string
   place: string
   row: R
@@ -111,17 +113,17 @@ export function endpointOf(key: string): string {
  * The row under that key. Fields of a later version are passed over.
  * @throws BridgeError `log_damaged` where it has no form of this version's, or contradicts its key
  */
-export function readDeliveryRow(key: string, value: unknown): KeyedRow {
+export function readDeliveryRow(key: string, value: unknown, readCursor: ReadCursor): KeyedRow {
   const parts = KEY.exec(key)
   if (parts === null) throw damaged(key, 'no such key is written')
   const [, endpointId = '', kind = '', sequence, replayId] = parts
   const fields = fieldsOf(key, value)
   const row = readers[kind.split('/')[0] as DeliveryRow['kind']](key, fields)
-  const cursor = cursorIn(key, row.cursor)
+  const cursor = cursorIn(key, row.cursor, readCursor)
   if (sequence !== undefined && cursor.sequence !== Number(sequence)) {
     throw damaged(key, 'its cursor is of another event')
   }
-  return { endpointId, place: sequence ?? replayId ?? '', row, cursor }
+  return { key, endpointId, place: sequence ?? replayId ?? '', row, cursor }
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -196,9 +198,9 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-function cursorIn(key: string, cursor: string): Cursor {
+function cursorIn(key: string, cursor: string, readCursor: ReadCursor): Cursor {
   try {
-    return decodeCursor(cursor)
+    return readCursor(cursor)
   } catch (error) {
     throw damaged(key, 'its cursor is none', error)
   }

@@ -4,8 +4,18 @@
  */
 import type { Reader } from '../archive/reader.ts'
 import { resumeAt } from '../archive/resume.ts'
-import { decodeCursor } from '../core/cursor.ts'
-import { type DeliveryRow, endpointOf, type KeyedRow, readDeliveryRow } from './delivery-rows.ts'
+import type { Cursor } from '../core/cursor.ts'
+import type { ReadCursor } from './cursor-memory.ts'
+import {
+  type DeliveryRow,
+  endpointOf,
+  type KeyedRow,
+  type PositionRow,
+  type ReplayRow,
+  type RetryRow,
+  readDeliveryRow,
+} from './delivery-rows.ts'
+import type { ReplayStart } from './endpoint-cursors.ts'
 import type { Loaded } from './endpoint-state.ts'
 
 /** What to go on with. */
@@ -28,59 +38,57 @@ export interface LoadedEndpoint extends Loaded {
 export function loadEndpoint(
   start: string,
   rows: ReadonlyMap<string, DeliveryRow>,
-  reader: Reader,
-  nowMs: number,
+  { reader, nowMs, readCursor }: { reader: Reader; nowMs: number; readCursor: ReadCursor },
 ): LoadedEndpoint {
-  const read = [...rows].map(([key, value]) => ({ key, ...readDeliveryRow(key, value) }))
-  const isOfThisLog = ({ cursor }: KeyedRow): boolean => cursor.epoch === reader.epoch
-  const position = read.map(({ row }) => row).find((row) => row.kind === 'position')
-  const others = read.filter(({ row }) => row.kind !== 'position')
-  const useless = others.filter((one) => !isOfThisLog(one) || isForgotten(one, reader))
+  const { position, retries, dead, replays, useless } = sorted(rows, reader, readCursor)
   const waited = useless.flatMap(({ row }) => (row.kind === 'retry' ? [row.cursor] : []))
-  const cursor = position?.cursor ?? start
+  const cursor = position?.row.cursor ?? start
   const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs))
   const bases = resumes.map((resume) => (resume.kind === 'from' ? resume.after : reader.oldest - 1))
   const base = Math.min(...bases)
-  const isSame = position !== undefined && base === decodeCursor(cursor).sequence && isHere(cursor, reader)
-  const kept = others.filter((one) => !useless.includes(one))
-  const sequences = (kind: DeliveryRow['kind']): number[] =>
-    kept
-      .flatMap(({ row, place }) => (row.kind === kind ? [Number(place)] : []))
-      .sort((one, other) => one - other)
+  const isHere = position?.cursor.epoch === reader.epoch
+  const isSame = isHere && base === position?.cursor.sequence
   return {
     base,
     isWritten: isSame,
-    ahead: isSame ? position.ahead : [],
-    failingSinceMs: position?.failingSinceMs ?? null,
-    retries: new Map(
-      kept.flatMap(({ row, place }) => (row.kind === 'retry' ? [[Number(place), row] as const] : [])),
-    ),
-    dead: sequences('dead'),
-    replays: kept
-      .flatMap(({ row, place, cursor }) =>
-        row.kind === 'replay' ? [{ id: place, row, base: cursor.sequence }] : [],
-      )
-      .sort((one, other) => one.row.createdAtMs - other.row.createdAtMs)
-      .map(({ id, row, base }) => {
-        const { ahead, until, only, createdAtMs } = row
-        return {
-          id,
-          base,
-          ahead,
-          until,
-          only,
-          createdAtMs,
-          isWritten: true,
-        }
-      }),
+    ahead: isSame ? position.row.ahead : [],
+    failingSinceMs: position?.row.failingSinceMs ?? null,
+    retries,
+    dead: dead.sort((one, other) => one - other),
+    replays: replays.sort((one, other) => one.createdAtMs - other.createdAtMs),
     useless: useless.map(({ key }) => key),
     endedReplays: useless.flatMap(({ row, place }) => (row.kind === 'replay' ? [place] : [])),
-    notice: noticeOf(position !== undefined && !isHere(cursor, reader), resumes[0]?.kind === 'too_old'),
+    notice: noticeOf(position !== null && !isHere, resumes[0]?.kind === 'too_old'),
   }
 }
 
-function isHere(cursor: string, reader: Reader): boolean {
-  return decodeCursor(cursor).epoch === reader.epoch
+/** What the rows are: those that mean something in this log, by kind, and those that do not. */
+interface SortedRows {
+  position: { row: PositionRow; cursor: Cursor } | null
+  retries: Map<number, RetryRow>
+  /** Sequences. */
+  dead: number[]
+  replays: ReplayStart[]
+  useless: KeyedRow[]
+}
+
+function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader, readCursor: ReadCursor): SortedRows {
+  const found: SortedRows = { position: null, retries: new Map(), dead: [], replays: [], useless: [] }
+  for (const [key, value] of rows) {
+    const one = readDeliveryRow(key, value, readCursor)
+    const { row, place, cursor } = one
+    if (row.kind === 'position') found.position = { row, cursor }
+    else if (cursor.epoch !== reader.epoch || isForgotten(one, reader)) found.useless.push(one)
+    else if (row.kind === 'retry') found.retries.set(Number(place), row)
+    else if (row.kind === 'dead') found.dead.push(Number(place))
+    else found.replays.push(replayStart(place, row, cursor.sequence))
+  }
+  return found
+}
+
+function replayStart(id: string, row: ReplayRow, base: number): ReplayStart {
+  const { ahead, until, only, createdAtMs } = row
+  return { id, base, ahead, until, only, createdAtMs, isWritten: true }
 }
 
 /** The death of an event that the log no longer keeps: nobody can replay it. */

@@ -145,20 +145,25 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
   }
   const slots = (): number => (breaker.isOpen ? 1 : config.maxConcurrency)
   const setOrder = (): void => {
-    order = config.order === 'issuer' ? createIssuerOrder() : NO_ORDER
+    unread = []
+    order = NO_ORDER
+    if (config.order === 'issuer') enterAll()
+    for (const [sequence] of waiting.entries()) {
+      waiting.disarm(sequence)
+      arm(sequence)
+    }
+  }
+  /** Begins the order of issuers with what is not finished. */
+  const enterAll = (): void => {
+    order = createIssuerOrder()
     const { readTo } = cursors.live.progress
     const unfinished = new Map([...waiting.entries()].map(([sequence, { subject }]) => [sequence, subject]))
-    const isUnread = (sequence: number): boolean => config.order === 'issuer' && sequence > readTo
-    unread = [...unfinished.keys()].filter(isUnread).sort((one, other) => one - other)
+    unread = [...unfinished.keys()].filter((sequence) => sequence > readTo).sort((one, other) => one - other)
     for (const sequence of unread) unfinished.delete(sequence)
     for (const { delivery } of flights.values()) unfinished.set(delivery.sequence, delivery.subject)
     for (const { sequence, subject } of [...queue, ...cursors.replayed()]) unfinished.set(sequence, subject)
     for (const [sequence, subject] of [...unfinished].sort(([one], [other]) => one - other)) {
       order.enter(subject, sequence)
-    }
-    for (const [sequence] of waiting.entries()) {
-      waiting.disarm(sequence)
-      arm(sequence)
     }
   }
   /** What waits up to there takes its place in the order of its issuer. */

@@ -3,7 +3,6 @@
  * Owns the course: load, pull, send, write, drain. Refuses to decide deliveries (the machines), to group writes (the
  * writer), to read the log (the pull), and to know where endpoints come from.
  */
-
 import type { Reader } from '../archive/reader.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { isBridgeError } from '../errors.ts'
@@ -11,6 +10,7 @@ import { sleep } from '../lifecycle/clock.ts'
 import type { Change, Lane } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import { attemptLimits } from './attempt.ts'
+import { createCursorMemory } from './cursor-memory.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from './delivery.ts'
 import { type DeliveryRow, endpointOf, replayKey } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
@@ -232,8 +232,9 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     one.isDisabling = false
   }
 
-  function open(endpoint: DeliveryEndpoint): Kept {
-    const loaded = loadEndpoint(endpoint.start, rows.get(endpoint.id) ?? new Map(), reader, clock.now())
+  function open(endpoint: DeliveryEndpoint, readCursor = createCursorMemory()): Kept {
+    const own = rows.get(endpoint.id) ?? new Map<string, DeliveryRow>()
+    const loaded = loadEndpoint(endpoint.start, own, { reader, nowMs: clock.now(), readCursor })
     for (const key of loaded.useless) useless.add(key)
     if (loaded.notice !== null) {
       logger.warn(`webhook.${loaded.notice}`, { endpointId: endpoint.id, sequence: loaded.base })
@@ -273,7 +274,8 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     await reader.copy.whole(signal)
     while (reader.epoch === null && !signal.aborted) await sleep(clock, LATER_MS, signal)
     if (signal.aborted) return
-    const all = [...endpoints.values()].map(open)
+    const readCursor = createCursorMemory()
+    const all = [...endpoints.values()].map((endpoint) => open(endpoint, readCursor))
     pull = createLanePull({
       reader,
       events: options.events,
