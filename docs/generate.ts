@@ -191,7 +191,7 @@ export function documentedRoutes(): AnyRoute[] {
     logger: createLogger({ level: 'silent', secrets: [] }),
     credentials: { authenticate: () => 'unknown', findCaller: () => 'unknown', tickets: noTickets },
     corsOrigins: [],
-    upstream: () => ({ lastGoodPoll: null, phase: 'closed' }),
+    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'closed' }),
     maxClients: 0,
   })
   const status = statusRoute(() => {

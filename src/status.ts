@@ -11,6 +11,7 @@ import { isoMillis } from './core/dates.ts'
 import { quotaAt } from './governor/ledger.ts'
 import type { Ingest } from './ingest/ingest.ts'
 import { gapOf } from './ingest/publish.ts'
+import { nextPollAtMs } from './ingest/state.ts'
 import type { Clock } from './lifecycle/clock.ts'
 import type { Log } from './log/log.ts'
 import type { RoleName } from './settings/settings.ts'
@@ -72,6 +73,7 @@ export function createUpstreamStatus({
     return {
       state: state?.upstream ?? 'waiting',
       lastGoodPoll: timeOrNull(state?.lastGoodPollMs ?? null),
+      nextPoll: timeOrNull(state === null ? null : nextPollAtMs(state)),
       phase: calendar.phase(clock.now()),
     }
   }

@@ -28,6 +28,7 @@ export const statusSchema = object({
       'What upstream last did; `waiting` before the first request, and on a node that does not poll.',
     ),
     lastGoodPoll: orNull(time('The last good poll.')),
+    nextPoll: orNull(time('When the next poll is due; null on a node that does not poll.')),
     phase: oneWord(phases, 'Where in the London day upstream is.'),
   }),
   quota: object({

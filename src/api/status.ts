@@ -12,7 +12,8 @@ export type UpstreamState = 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'fai
 export interface Status {
   /** Who polls; `id` and `since` are null while nobody does. */
   leader: { id: string | null; since: string | null; self: boolean }
-  upstream: { state: UpstreamState; lastGoodPoll: string | null; phase: Phase }
+  /** `nextPoll` = when the next poll is due; null where this node does not poll. */
+  upstream: { state: UpstreamState; lastGoodPoll: string | null; nextPoll: string | null; phase: Phase }
   /** In units. `reset` = when units come back; `forecast` = planned use over what is left. */
   quota: {
     limit: number | null

@@ -68,6 +68,7 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
       members: object({
         cursor,
         lastGoodPoll: orNull(time('When upstream last answered well.')),
+        nextPoll: orNull(time('When the next poll is due; null from a node that does not poll.')),
         phase: oneWord(phases, 'Where in the London day the market is.'),
       }),
     },

@@ -32,6 +32,8 @@ export interface MessageFraming extends Framing {
 export interface UpstreamSign {
   /** ISO 8601; null before the first. */
   lastGoodPoll: string | null
+  /** When the next poll is due; null on a node that does not poll. */
+  nextPoll: string | null
   phase: string
 }
 
@@ -76,8 +78,8 @@ export function messageFraming(subprotocol: Subprotocol, parts: FramingParts): M
     control,
     live: (cursor) => control('live', { cursor }),
     heartbeat(cursor) {
-      const { lastGoodPoll, phase } = parts.upstream()
-      return control('heartbeat', { cursor, lastGoodPoll, phase })
+      const { lastGoodPoll, nextPoll, phase } = parts.upstream()
+      return control('heartbeat', { cursor, lastGoodPoll, nextPoll, phase })
     },
     goingAway: (reconnectInMs) => control('going_away', { reconnectInMs }),
   }

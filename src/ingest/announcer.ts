@@ -10,7 +10,7 @@ import { type Clock, sleep } from '../lifecycle/clock.ts'
 import type { Announcement } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Observer } from './observer.ts'
-import type { IngestConfig, IngestState } from './state.ts'
+import { type IngestConfig, type IngestState, nextPollAtMs } from './state.ts'
 
 /** Longest silence of a leader, ms (contract §4). */
 const HEARTBEAT_MS = 15_000
@@ -54,14 +54,15 @@ export function createAnnouncer({ announce, calendar, config, clock, logger }: A
       failing = true
     }
   }
-  const heartbeat = ({ head, ledger, lastGoodPollMs }: IngestState): Announcement => ({
+  const heartbeat = (of: IngestState): Announcement => ({
     type: 'heartbeat',
-    epoch: head.epoch,
-    sequence: head.sequence,
-    lastGoodPoll: lastGoodPollMs === null ? null : isoMillis(lastGoodPollMs),
+    epoch: of.head.epoch,
+    sequence: of.head.sequence,
+    lastGoodPoll: timeOrNull(of.lastGoodPollMs),
+    nextPoll: timeOrNull(nextPollAtMs(of)),
     phase: calendar.phase(clock.now()),
-    openGaps: head.openGaps.length,
-    quotaRemaining: quotaAt(ledger, config.weeklyQuota, config.quotaReset, clock.now()).remaining,
+    openGaps: of.head.openGaps.length,
+    quotaRemaining: quotaAt(of.ledger, config.weeklyQuota, config.quotaReset, clock.now()).remaining,
   })
 
   return {
@@ -89,4 +90,8 @@ export function createAnnouncer({ announce, calendar, config, clock, logger }: A
       }
     },
   }
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoMillis(ms)
 }

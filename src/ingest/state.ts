@@ -236,6 +236,14 @@ export const HOLD_MS = 2000
 /** A fill starts this long before the last clean poll: insertion order is not time order. */
 export const FILL_MARGIN_MS = 15 * 60_000
 
+/** When the next poll is due, ms since 1970; null where this process does not poll. A walk under way may hold it up. */
+export function nextPollAtMs({
+  nextPollMs,
+  blockedUntilMs,
+}: Pick<IngestState, 'nextPollMs' | 'blockedUntilMs'>): number | null {
+  return nextPollMs === 0 ? null : Math.max(nextPollMs, blockedUntilMs)
+}
+
 /** What a log that was never used says; no request is made before a claim has replaced it. */
 const NOTHING_YET = unusedState('')
 /** What is believed before anything was learnt. */

@@ -22,6 +22,7 @@ export const statusMessages: readonly ChannelMessage[] = [
       epoch: text('The epoch of the log.'),
       sequence: whole('The last sequence.'),
       lastGoodPoll: orNull(time('When upstream last answered well; null before the first time.')),
+      nextPoll: orNull(time('When the next poll is due; null before the first.')),
       phase: oneWord(phases, 'Where in the London day the market is.'),
       openGaps: whole('Gaps that are open.'),
       quotaRemaining: whole('Units of the week that are left.'),

@@ -52,7 +52,7 @@ test('the status is for every valid token, whatever its scopes', async () => {
 
 const waiting: Status = {
   leader: { id: null, since: null, self: false },
-  upstream: { state: 'waiting', lastGoodPoll: null, phase: 'closed' },
+  upstream: { state: 'waiting', lastGoodPoll: null, nextPoll: null, phase: 'closed' },
   quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
   log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
   copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },

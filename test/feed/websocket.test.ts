@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../src/core/cursor.ts'
-import { LAST_GOOD_POLL, startApi, until } from '../support/api-server.ts'
+import { LAST_GOOD_POLL, NEXT_POLL, startApi, until } from '../support/api-server.ts'
 import { EPOCH } from '../support/store.ts'
 import { AUTH, openStream, subscribed } from '../support/ws-client.ts'
 
@@ -123,6 +123,7 @@ describe('GET /v1/stream', () => {
       type: 'heartbeat',
       cursor: api.store.reader.cursorAt(8),
       lastGoodPoll: LAST_GOOD_POLL,
+      nextPoll: NEXT_POLL,
       phase: 'open',
     })
   })

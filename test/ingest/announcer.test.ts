@@ -69,6 +69,7 @@ describe('the status', () => {
     await be({
       head: { ...initialState().head, epoch: 'epoch001', sequence: 7, openGaps: [sampleGap('g')] },
       lastGoodPollMs: START_MS,
+      nextPollMs: START_MS + 90_000,
       ledger: new Map([[START_MS, { poll: 50 }]]),
     })
     expect(said).toEqual([
@@ -77,6 +78,7 @@ describe('the status', () => {
         epoch: 'epoch001',
         sequence: 7,
         lastGoodPoll: '2026-06-01T06:50:00.000Z',
+        nextPoll: '2026-06-01T06:51:30.000Z',
         phase: 'open',
         openGaps: 1,
         quotaRemaining: 300,

@@ -136,6 +136,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
       type: 'heartbeat',
       sequence: 45,
       lastGoodPoll: '2026-02-03T21:14:05.120Z',
+      nextPoll: '2026-02-04T01:40:00.000Z',
       phase: 'closed',
     }
     const beats = setInterval(() => {

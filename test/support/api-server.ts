@@ -52,6 +52,7 @@ const SECRET_KEY = 'the present key of this test, long enough'
 export const OLD_SECRET_KEY = 'the key before of this test, long enough'
 /** What the upstream of these tests says in heartbeats. */
 export const LAST_GOOD_POLL = '2026-06-01T05:59:59.000Z'
+export const NEXT_POLL = '2026-06-01T06:00:04.000Z'
 
 export interface ApiServer {
   store: Store
@@ -161,7 +162,7 @@ export async function startApi(
       tickets,
     },
     corsOrigins,
-    upstream: () => ({ lastGoodPoll: LAST_GOOD_POLL, phase: 'open' }),
+    upstream: () => ({ lastGoodPoll: LAST_GOOD_POLL, nextPoll: NEXT_POLL, phase: 'open' }),
     maxClients,
     ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
     ...(limits.remoteAddress === undefined ? {} : { remoteAddress: limits.remoteAddress }),

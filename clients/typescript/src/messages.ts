@@ -78,7 +78,7 @@ export type StreamMessage =
   | { type: 'disclosure'; sent: string; event: DisclosureEvent }
   | { type: 'gap'; sent: string; event: GapEvent }
   | { type: 'live'; cursor: string }
-  | { type: 'heartbeat'; cursor: string; lastGoodPoll: string | null; phase: string }
+  | { type: 'heartbeat'; cursor: string; lastGoodPoll: string | null; nextPoll: string | null; phase: string }
 
 /** A message about the connection itself. */
 export type ControlMessage =
