@@ -94,6 +94,8 @@ export async function startApi(
     findCaller?: FindCaller
     corsOrigins?: string[]
     maxPerToken?: number
+    /** Time for the headers of a request. */
+    headersTimeoutMs?: number
     /** From which address a request comes; its socket's where it is left out. */
     remoteAddress?: (request: IncomingMessage) => string | undefined
     /** Instead of one that follows an empty log. */
@@ -191,6 +193,7 @@ export async function startApi(
     clock: systemClock,
     logger,
     upgrade: feed.upgrade,
+    ...(limits.headersTimeoutMs === undefined ? {} : { headersTimeoutMs: limits.headersTimeoutMs }),
   })
   const stop = (): void => {
     stopping.abort()

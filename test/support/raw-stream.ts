@@ -20,6 +20,8 @@ export interface RawStream {
   destroy(): void
   /** Sends nothing more. */
   finish(): void
+  /** Bytes that the kernel has not taken yet. */
+  unsent(): number
   /** Payloads of the whole text frames that came. */
   texts: string[]
   /** Payloads of the pings and pongs that came. */
@@ -126,6 +128,7 @@ export async function openRaw(
     resume: () => void socket.resume(),
     destroy: () => void socket.destroy(),
     finish: () => void socket.end(),
+    unsent: () => socket.writableLength,
     texts,
     pings,
     pongs,
