@@ -1,5 +1,5 @@
 /** The client's parts that need no socket, and its source as browsers get it. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import { createInbox } from '../../../clients/typescript/src/inbox.ts'
 import { readMessage } from '../../../clients/typescript/src/messages.ts'
 import { createSeen } from '../../../clients/typescript/src/seen.ts'
 import { strippedClient } from '../../../clients/typescript/strip.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { readSources } from '../../support/imports.ts'
 import { root } from '../../support/repository.ts'
 import { runTool } from '../../support/tools.ts'
@@ -118,6 +119,21 @@ describe('the source', () => {
     const modules = ['--module', 'esnext', '--moduleResolution', 'bundler', '--allowImportingTsExtensions']
     const args = [compiler, ...options, ...modules, '--types', '', ...files]
     expect(await runTool(process.execPath, args)).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  test('is found by the names of its package', async () => {
+    using directory = temporaryDirectory()
+    const scope = join(directory.path, 'node_modules/@disclosure-bridge')
+    mkdirSync(scope, { recursive: true })
+    symlinkSync(join(root, 'clients/typescript'), join(scope, 'client'))
+    const program = join(directory.path, 'program.mjs')
+    writeFileSync(
+      program,
+      `import { connect } from '@disclosure-bridge/client'
+       import { StreamFailure } from '@disclosure-bridge/client/verdict'
+       process.stdout.write([connect.name, StreamFailure.name].join())`,
+    )
+    expect((await runTool(process.execPath, [program])).stdout).toBe('connect,StreamFailure')
   })
 
   test('becomes JavaScript line by line, with imports of its own new names', () => {
