@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import type { Caller } from '../http/auth.ts'
 import { checkUrl } from '../http/limits.ts'
 import { openQuery } from '../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../http/problem.ts'
@@ -59,6 +60,7 @@ export function webSocketStream(
   server.on('wsClientError', (error, socket) =>
     endWithProblem(socket, new HttpProblem('request_malformed', error.message)),
   )
+  const identifyShown = (shown: Shown): Caller => identify(shown, options.credentials)
   const strangers = createPlaces(Math.max(1, Math.floor(context.places.limit * UNAUTHENTICATED_SHARE)))
 
   const accept = (webSocket: WebSocket, socket: Duplex, request: IncomingMessage): void => {
@@ -83,7 +85,7 @@ export function webSocketStream(
         upstream: options.upstream,
         connectionId: randomUUID(),
       }),
-      identify: (what) => identify(what, options.credentials),
+      identify: identifyShown,
       shown,
       onAuthenticated: leaveStrangers,
       onClosed: leave,

@@ -131,6 +131,27 @@ describe('bridge run', () => {
     expect(matching.every((event) => codes(event).includes(code))).toBe(true)
   })
 
+  it('lets a page in with a ticket, once, and its ticket is in no log', async () => {
+    const response = await fetch(`${bridge.ready.http}/v1/tickets`, { method: 'POST', headers: bearer })
+    expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store'])
+    const { ticket } = (await response.json()) as { ticket: string }
+    const address = `${bridge.ready.http.replace('http', 'ws')}/v1/stream?ticket=${ticket}`
+    const first = new WebSocket(address)
+    const greeting = await new Promise((resolve) =>
+      first.addEventListener('message', ({ data }) => resolve(JSON.parse(String(data))), { once: true }),
+    )
+    expect(greeting).toEqual({ type: 'authenticated' })
+    const again = new WebSocket(address)
+    const code = await new Promise((resolve) =>
+      again.addEventListener('close', (close) => resolve(close.code)),
+    )
+    expect(code).toBe(4001)
+    first.close()
+    await new Promise((resolve) => first.addEventListener('close', resolve, { once: true }))
+    expect(bridge.stderr()).not.toContain(ticket)
+    expect(bridge.stdout()).not.toContain(ticket)
+  })
+
   it('refuses a second process on its data directory, naming the first', async () => {
     const second = await runToEnd(['run'], bridgeEnv(sandbox, directory.path))
     expect(second.code).toBe(1)
