@@ -27,6 +27,7 @@ import { runPruner } from './archive/pruner.ts'
 import { createReader, type Reader } from './archive/reader.ts'
 import { createTail } from './archive/tail.ts'
 import { productChannels } from './channels.ts'
+import { mostConnections, openFilesLimit } from './feed/capacity.ts'
 import { createFeed } from './feed/feed.ts'
 import { createApp, type Mount } from './http/app.ts'
 import { adminAuthenticate, eitherAuthenticate, findCallerAmong } from './http/auth.ts'
@@ -266,6 +267,7 @@ async function buildApp(
       setting: 'BRIDGE_HTTP_PORT',
       clock,
       logger,
+      maxConnections: mostConnections(openFilesLimit()),
       ...(feed === null ? {} : { upgrade: feed.upgrade }),
     },
   )

@@ -1,13 +1,15 @@
 /**
- * How many streams this process holds: what is wished for, lowered to what its open files allow; the places that both
+ * How many streams and connections this process holds: what is wished for, lowered to what its open files allow; the places that both
  * transports share, those of one address and those of one token. Owns the arithmetic and the counting. Refuses to raise the limit of open
  * files: the operator does.
  */
 import { readFileSync } from 'node:fs'
 import type { Caller } from '../http/auth.ts'
 
-/** Files kept free for the log, other requests and the upstream. */
+/** Files kept free of streams, for the log, other requests and the upstream. */
 const SPARE_FILES = 1000
+/** Of these, the ones that no connection from outside may have: silent ones would leave none for the log. At most half. */
+const OWN_FILES = 500
 
 /** The number of streams to take, and the sentence for the log where it is fewer than wished for. */
 export interface Capacity {
@@ -25,6 +27,11 @@ export function capacityFor(wished: number, openFiles: number | null): Capacity 
       `this process may open ${openFiles} files, so it takes ${maxClients} streams instead of ${wished}; ` +
       `raise the limit to ${wished + SPARE_FILES} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`,
   }
+}
+
+/** Most connections that the public listener takes under a limit of open files; null = no bound, the limit is unknown. */
+export function mostConnections(openFiles: number | null): number | null {
+  return openFiles === null ? null : Math.max(openFiles - OWN_FILES, Math.floor(openFiles / 2))
 }
 
 /** The limit of open files in the text of `/proc/self/limits`; null where it does not say or there is none. */

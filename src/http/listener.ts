@@ -22,6 +22,8 @@ export interface ListenOptions {
   /** Time for the headers and for the whole request; shorter in tests. */
   headersTimeoutMs?: number
   requestTimeoutMs?: number
+  /** Most connections at a time; one more is closed at once. Absent or null: no bound. */
+  maxConnections?: number | null
   /** Who takes connections over that leave HTTP; without it every upgrade is answered as an ordinary request. */
   upgrade?: Upgrade
 }
@@ -41,6 +43,8 @@ const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
+/** Connections above the bound are told of at most this often. */
+const TELL_AGAIN_MS = 60_000
 
 /**
  * Opens a listener.
@@ -98,6 +102,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     })
     options.upgrade?.take(request, socket, head)
   })
+  limitConnections(server, options)
   await open(server, options)
   server.on('error', (error) => options.logger.error('http.accept_failed', { error }))
   const { port } = server.address() as AddressInfo
@@ -109,6 +114,20 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       return closed
     },
   }
+}
+
+/** Whoever comes above the bound gets no answer: each one would cost what there is none left of. */
+function limitConnections(server: Server, { maxConnections = null, clock, logger }: ListenOptions): void {
+  if (maxConnections === null) return
+  server.maxConnections = maxConnections
+  let toldMs = Number.NEGATIVE_INFINITY
+  server.on('drop', () => {
+    if (clock.now() - toldMs < TELL_AGAIN_MS) return
+    toldMs = clock.now()
+    logger.warn('http.connections_dropped', {
+      warning: `there are ${maxConnections} connections, as many as the limit of open files allows; others are closed at once. Raise it (ulimit -n, LimitNOFILE), or look who opens so many`,
+    })
+  })
 }
 
 function open(server: Server, { host, port, setting }: ListenOptions): Promise<void> {

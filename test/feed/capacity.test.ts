@@ -3,6 +3,7 @@ import {
   capacityFor,
   createPlaces,
   createTokenPlaces,
+  mostConnections,
   type Places,
   parseOpenFiles,
 } from '../../src/feed/capacity.ts'
@@ -18,6 +19,15 @@ test('streams are fewer where the limit of open files is lower, with the remedy'
   expect(maxClients).toBe(9999)
   expect(warning).toMatch(/11000 \(ulimit -n, LimitNOFILE\).*BRIDGE_STREAM_MAX_CLIENTS/)
   expect(capacityFor(10_000, 256).maxClients).toBe(1)
+})
+
+test('connections leave files for the log and the upstream, and for more than the streams', () => {
+  for (const openFiles of [1024, 11_000]) {
+    const most = mostConnections(openFiles) ?? 0
+    expect(most).toBeLessThanOrEqual(openFiles - 500)
+    expect(most).toBeGreaterThanOrEqual(capacityFor(10_000, openFiles).maxClients + 500)
+  }
+  expect([mostConnections(256), mostConnections(null)]).toEqual([128, null])
 })
 
 test('the limit is the soft one; an unlimited or missing one is unknown', () => {
