@@ -247,7 +247,10 @@ async function buildApp(
         maxClients: settings.streamMaxClients,
       })
     : null
-  if (feed !== null) routes.push(...feed.routes)
+  if (feed !== null) {
+    routes.push(...feed.routes)
+    roles.push({ name: 'feed', run: (signal) => feed.run(signal) })
+  }
   // The last one: it describes all others.
   if (settings.roles.includes('api')) {
     routes.push(asyncApiRoute(productChannels(settings.kafka?.topics ?? null)))

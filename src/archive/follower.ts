@@ -152,7 +152,7 @@ export function createFollower(parts: FollowerParts): Follower {
           hint: 'The log was started afresh while this process ran. Start it again: it rebuilds its copy.',
         })
       }
-      await tail.waitBeyond(sequence - 1, signal)
+      while (tail.latest < sequence && !signal.aborted) await tail.waitBeyond(sequence - 1, signal)
     },
   }
 }

@@ -24,6 +24,8 @@ export interface ReadRequest {
   filter: Filter | null
   /** Most events wanted, at least 1. Fewer may come. */
   limit: number
+  /** Most JSON wanted, bytes, give or take one event; 8 MiB where it is left out. */
+  maxBytes?: number
   signal: AbortSignal
   /** Time after which the read stops wherever it is; without it, it goes on to the limit or the end. */
   budgetMs?: number
@@ -59,7 +61,9 @@ export interface Reader {
    * An abort ends it early, with fewer.
    */
   beforeLast(filter: Filter | null, count: number, signal: AbortSignal): Promise<number>
-  /** Resolves when `latest` is greater than `sequence`, or the signal aborts. Never rejects. */
+  /**
+   * Resolves when `latest` is greater than `sequence`, when the copy begins anew, or the signal aborts. Never rejects.
+   */
   waitBeyond(sequence: number, signal: AbortSignal): Promise<void>
 }
 
@@ -101,6 +105,7 @@ async function read(
   request: ReadRequest,
 ): Promise<ReadResult> {
   const untilMs = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + request.budgetMs
+  const maxBytes = request.maxBytes ?? READ_BYTES
   const events: StoredEvent[] = []
   let bytes = 0
   let position = request.after
@@ -109,14 +114,14 @@ async function read(
     const window = readStep(archive, tail, clock, search, {
       after: position,
       limit: request.limit - events.length,
-      maxBytes: READ_BYTES - bytes,
+      maxBytes: maxBytes - bytes,
     })
     for (const event of window.events) {
       events.push(event)
       bytes += event.json.length
     }
     position = window.position
-    const done = events.length >= request.limit || bytes >= READ_BYTES || clock.now() >= untilMs
+    const done = events.length >= request.limit || bytes >= maxBytes || clock.now() >= untilMs
     // A window of the archive gives way even when it is the last: its caller may well read on at once.
     if (!fromTail || (!done && position < tail.latest)) await yieldTurn()
     if (done) break

@@ -20,9 +20,9 @@ export interface Tail {
   push(events: readonly StoredEvent[]): void
   /** Adds events that end just before `first`, newest first in importance. False when no more fit. */
   warm(events: readonly StoredEvent[]): boolean
-  /** Resolves when `latest` is greater than `sequence`, or the signal aborts. Never rejects. */
+  /** Resolves when `latest` is greater than `sequence`, the tail was reset, or the signal aborts. Never rejects. */
   waitBeyond(sequence: number, signal: AbortSignal): Promise<void>
-  /** Forgets the events and stands just after `latest`. */
+  /** Forgets the events, stands just after `latest`, and wakes who waits. */
   reset(latest: number): void
 }
 
@@ -105,6 +105,7 @@ export function createTail(
       first = to + 1
       last = to
       bytes = 0
+      for (const { wake } of [...waiters]) wake()
     },
   }
 }

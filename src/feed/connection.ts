@@ -10,14 +10,14 @@ import type { StreamCloseCode } from '../obs/metrics.ts'
 import { type Account, openAccount } from './account.ts'
 import { type CommandRate, createCommandRate, MAX_COMMANDS_A_SECOND } from './command-rate.ts'
 import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
-import type { StreamContext } from './context.ts'
-import { createFlow, type Flow } from './flow.ts'
+import type { Stoppable, StreamContext } from './context.ts'
 import type { Shown } from './identity.ts'
-import { type KeepAlive, keepAlive } from './keep-alive.ts'
+import { KeepAlive, type Pinged } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal } from './refusal.ts'
-import { HEARTBEAT_MS, runSession, type SessionEnd, type SessionStart } from './session.ts'
-import { type Outlet, outletSink } from './sink.ts'
+import { HEARTBEAT_MS, Session, type SessionClient, type SessionEnd } from './session.ts'
+import { type Outlet, Sink, type SinkOwner } from './sink.ts'
 import { startAt } from './start.ts'
+import type { Ending } from './token-ends.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
 
 /** Largest message, bytes. */
@@ -51,41 +51,36 @@ export function serveConnection(options: ConnectionOptions): void {
   new Connection(options).open()
 }
 
-class Connection {
+class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable {
   readonly #options: ConnectionOptions
   readonly #account: Account
-  readonly #flow: Flow
-  readonly #rate: CommandRate = createCommandRate()
+  readonly #sink: Sink
   readonly #keepAlive: KeepAlive
-  /** Aborts when closing has begun or the socket is gone: nothing is written from then on. */
-  readonly #ended = new AbortController()
+  readonly #rate: CommandRate = createCommandRate()
   #jobs: Promise<void> = Promise.resolve()
+  /** Reasons not to read from the client: commands under way, and that it has not taken what was written. */
+  #holds = 0
   #bytesBeforeAuth = 0
   /** Of the wait for authentication, or of the answer to a close without one. */
   #cancelTimer = (): void => {}
   #identity: { caller: Caller; leave: () => void } | null = null
-  #session: { replace: AbortController; done: Promise<void> } | null = null
-  #cursor: string | null = null
+  #session: Session | null = null
+  /** The client's id of its subscription. */
+  #subscription: string | null = null
+  /** What a command waits for; ended with the connection. */
+  #waiting: AbortController | null = null
+  /** Told when there is room, or the connection is over. */
+  #onRoomWanted = (): void => {}
+  /** Closing has begun or the socket is gone: nothing is written from then on. */
+  #isOver = false
   #code: StreamCloseCode = 'client'
 
   constructor(options: ConnectionOptions) {
-    const { context, webSocket, socket } = options
+    const { context, socket } = options
     this.#options = options
     this.#account = openAccount(context, 'ws')
-    this.#flow = createFlow({
-      sink: outletSink(socket, context.stallMs),
-      reading: webSocket,
-      ended: this.#ended.signal,
-      onSlow: this.#account.onSlow,
-      onStalled: () => this.#closeAfter('too_slow'),
-    })
-    this.#keepAlive = keepAlive({
-      clock: context.clock,
-      chance: context.chance,
-      ping: (payload) => webSocket.ping(payload),
-      isHeld: () => this.#flow.isHeld,
-      onDead: () => this.#close(4201, 'no pong within 10 s'),
-    })
+    this.#sink = new Sink(socket, context.stallMs, this)
+    this.#keepAlive = new KeepAlive(context.wheel, context.chance, this)
   }
 
   open(): void {
@@ -95,7 +90,7 @@ class Connection {
     webSocket.on('pong', this.#onPong)
     webSocket.on('error', this.#onProtocolError)
     webSocket.on('close', this.#onClosed)
-    context.stopping.addEventListener('abort', this.#onStop)
+    context.open.add(this)
     if (shown !== null) {
       this.#enqueue(async () => await this.#admit(identify(shown)))
       return
@@ -104,6 +99,68 @@ class Connection {
     this.#cancelTimer = context.clock.after(AUTH_MS, () =>
       this.#refuse(new StreamRefusal(404, 'no authentication within 10 s', 4001), null),
     )
+  }
+
+  get framing(): MessageFraming {
+    return this.#options.framing
+  }
+
+  get isFull(): boolean {
+    return this.#sink.isFull
+  }
+
+  get isHeld(): boolean {
+    return this.#holds > 0
+  }
+
+  write(frames: Buffer): void {
+    if (!this.#isOver) this.#sink.write(frames)
+  }
+
+  ping(payload: string): void {
+    this.#options.webSocket.ping(payload)
+  }
+
+  onDead(): void {
+    this.#close(4201, 'no pong within 10 s')
+  }
+
+  /** Commands whose answers it does not take are not read either: neither can pile up. */
+  onFull(): void {
+    this.#account.onSlow(true)
+    this.#hold()
+  }
+
+  onRoom(): void {
+    if (!this.#isOver) this.#account.onSlow(false)
+    this.#letRead()
+    this.#onRoomWanted()
+    this.#session?.onRoom()
+  }
+
+  onStalled(): void {
+    this.#close(4108, 'too slow: nothing was taken for too long')
+  }
+
+  onSent(events: number, readableMs: number | null): void {
+    this.#account.onSent(events, readableMs)
+  }
+
+  onEnd(end: SessionEnd): void {
+    if (end === 'over') this.#sendAway('this connection is as old as one may be; come back at once')
+    else this.#close(4108, 'fell behind: what comes next is no longer kept')
+  }
+
+  onFault(error: unknown): void {
+    this.#refuse(error, this.#subscription)
+  }
+
+  onTokenEnded(): void {
+    if (!this.#isOver) this.#refuse(new StreamRefusal(402, TOKEN_ENDED, 4001), null)
+  }
+
+  onNodeStops(): void {
+    this.#sendAway('this node stops; come back at once')
   }
 
   readonly #onMessage = (data: RawData, isBinary: boolean): void => {
@@ -125,34 +182,23 @@ class Connection {
 
   /** The library has answered with the close code already. */
   readonly #onProtocolError = (error: Error): void => {
-    if (this.#ended.signal.aborted) return
+    if (this.#isOver) return
     this.#code = protocolCode(error)
-    this.#ended.abort()
+    this.#finish()
   }
 
   readonly #onClosed = (): void => {
     const { context, onAuthenticated, onClosed } = this.#options
-    this.#ended.abort()
+    this.#finish()
     this.#cancelTimer()
     this.#keepAlive.stop()
-    context.stopping.removeEventListener('abort', this.#onStop)
-    this.#identity?.caller.ended.removeEventListener('abort', this.#onTokenEnded)
-    this.#identity?.leave()
+    if (this.#identity !== null) {
+      context.tokenEnds.remove(this.#identity.caller.ended, this)
+      this.#identity.leave()
+    }
     onAuthenticated()
     onClosed()
     this.#account.close(this.#code, this.#identity?.caller ?? null)
-  }
-
-  readonly #onTokenEnded = (): void => {
-    if (!this.#ended.signal.aborted) this.#refuse(new StreamRefusal(402, TOKEN_ENDED, 4001), null)
-  }
-
-  /** A session says goodbye itself, behind what it has read. */
-  readonly #onStop = (): void => {
-    if (this.#session !== null) return
-    const { context, framing } = this.#options
-    this.#flow.write(Buffer.concat(framing.goingAway(context.reconnectInMs())))
-    this.#closeAfter('drained')
   }
 
   readonly #countBytes = (chunk: Buffer): void => {
@@ -161,24 +207,45 @@ class Connection {
   }
 
   #countCommand(): boolean {
-    if (this.#ended.signal.aborted) return false
+    if (this.#isOver) return false
     if (this.#rate.take(this.#options.context.clock.now())) return true
     const detail = `more than ${MAX_COMMANDS_A_SECOND} commands in a second`
     this.#refuse(new StreamRefusal(429, detail, 4129), null)
     return false
   }
 
+  #hold(): void {
+    this.#holds += 1
+    if (!this.#isOver) this.#options.webSocket.pause()
+  }
+
+  #letRead(): void {
+    this.#holds -= 1
+    if (this.#holds === 0) this.#options.webSocket.resume()
+  }
+
   /** One job after the other; the client is not read from until they are done. */
   #enqueue(job: () => Promise<void>): void {
-    this.#flow.hold()
+    this.#hold()
     this.#jobs = this.#jobs.then(async () => {
       try {
-        if (!this.#ended.signal.aborted) await job()
+        if (!this.#isOver) await job()
       } catch (error) {
         this.#refuse(error, null)
       }
-      this.#flow.letRead()
+      this.#letRead()
     })
+  }
+
+  /** What a command waits for ends with the connection. */
+  async #during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const waiting = new AbortController()
+    this.#waiting = waiting
+    try {
+      return await work(waiting.signal)
+    } finally {
+      this.#waiting = null
+    }
   }
 
   async #perform(text: string): Promise<void> {
@@ -207,88 +274,62 @@ class Connection {
   /** What the log is at this node is not known while its copy is filled: `hello` waits for that. */
   async #admit(caller: Caller): Promise<void> {
     const { context, socket, subprotocol, onAuthenticated } = this.#options
-    if (this.#ended.signal.aborted) return
+    if (this.#isOver) return
     const leave = context.tokenPlaces.take(caller)
     if (leave === null) {
       throw new StreamRefusal(406, `this token has ${context.tokenPlaces.limit} streams already`, 4006)
     }
     this.#identity = { caller, leave }
-    caller.ended.addEventListener('abort', this.#onTokenEnded)
+    context.tokenEnds.add(caller.ended, this)
+    this.#keepAlive.start()
     this.#cancelTimer()
     socket.off('data', this.#countBytes)
     onAuthenticated()
     this.#control('authenticated', {})
-    const { signal } = this.#ended
-    await context.reader.copy.whole(signal)
-    if (signal.aborted) return
+    await this.#during((signal) => context.reader.copy.whole(signal))
+    if (this.#isOver) return
     const { epoch, oldest, latest } = context.reader
     this.#control('hello', { protocol: subprotocol, epoch, oldest, latest, heartbeatMs: HEARTBEAT_MS })
   }
 
   async #subscribe(command: Command & { action: 'subscribe' }): Promise<void> {
-    const { signal } = this.#ended
-    const start = await startAt(this.#options.context, command, signal)
-    if (start.kind === 'too_old') {
-      const detail = `what follows this cursor is no longer kept; oldest=${start.oldest}`
+    const { context, framing } = this.#options
+    const found = await this.#during((signal) => startAt(context, command, signal))
+    if (found.kind === 'too_old') {
+      const detail = `what follows this cursor is no longer kept; oldest=${found.oldest}`
       throw new StreamRefusal(410, detail, 4010)
     }
-    this.#session?.replace.abort()
-    await this.#session?.done
+    this.#session?.stop()
     // What the subscription before has written is taken first: replacing it never piles up.
-    if (!(await this.#flow.room(signal))) return
-    const replace = new AbortController()
-    this.#session = { replace, done: this.#run(command, start.start, replace.signal) }
+    if (this.#sink.isFull) await this.#room()
+    if (this.#isOver) return
+    const { id, filter, from } = command
+    this.#subscription = id
+    const subscribed = framing.control('subscribed', { id, filter: filter ?? {}, from: fromToJson(from) })
+    this.#session = new Session(context, this, {
+      filter,
+      start: found.start,
+      opening: Buffer.concat(subscribed),
+      endsMs: context.endsMs(),
+    })
+    this.#session.start()
   }
 
-  async #run(
-    { id, filter, from }: Command & { action: 'subscribe' },
-    start: SessionStart,
-    replaced: AbortSignal,
-  ): Promise<void> {
-    const { context, framing } = this.#options
-    this.#cursor = start.cursor
-    try {
-      const end = await runSession({
-        reader: context.reader,
-        filter,
-        start,
-        framing,
-        opening: Buffer.concat(
-          framing.control('subscribed', { id, filter: filter ?? {}, from: fromToJson(from) }),
-        ),
-        sink: this.#flow,
-        clock: context.clock,
-        gone: AbortSignal.any([this.#ended.signal, replaced]),
-        stopping: context.stopping,
-        reconnectInMs: context.reconnectInMs(),
-        onSent: this.#account.onSent,
-        onCursor: (cursor) => {
-          this.#cursor = cursor
-        },
-        // The flow tells it, whoever wrote.
-        onSlow: () => {},
-      })
-      this.#closeAfter(end)
-    } catch (error) {
-      this.#refuse(error, id)
-    }
-  }
-
-  #closeAfter(end: SessionEnd): void {
-    switch (end) {
-      case 'gone':
-        return
-      case 'drained':
-        return this.#close(4200, 'this node stops; come back at once')
-      case 'too_slow':
-        return this.#close(4108, 'too slow: nothing was taken for too long')
-      case 'fell_behind':
-        return this.#close(4108, 'fell behind: what comes next is no longer kept')
-    }
+  /** Resolves when the client has taken everything, or the connection is over. */
+  #room(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onRoomWanted = resolve
+    })
   }
 
   #control(...message: Parameters<MessageFraming['control']>): void {
-    this.#flow.write(Buffer.concat(this.#options.framing.control(...message)))
+    this.write(Buffer.concat(this.#options.framing.control(...message)))
+  }
+
+  #sendAway(what: string): void {
+    const { context, framing } = this.#options
+    this.write(Buffer.concat(framing.goingAway(context.reconnectInMs())))
+    this.#close(4200, what)
   }
 
   #refuse(error: unknown, id: string | null): void {
@@ -296,7 +337,7 @@ class Connection {
     const { number, message, closeCode } = refusal
     const about = id === null ? {} : { id }
     this.#control('error', { code: number, name: errorNames[number], detail: message, ...about })
-    if (closeCode !== null) this.#close(closeCode, message, closeCode === 4010 ? null : this.#cursor)
+    if (closeCode !== null) this.#close(closeCode, message)
   }
 
   #fault(error: unknown): StreamRefusal {
@@ -304,10 +345,11 @@ class Connection {
     return new StreamRefusal(500, 'something went wrong inside; come back later', 1011)
   }
 
-  #close(code: CloseCode, what: string, cursor = this.#cursor): void {
-    if (this.#ended.signal.aborted) return
+  #close(code: CloseCode, what: string): void {
+    if (this.#isOver) return
+    const cursor = code === 4010 ? null : (this.#session?.cursor ?? null)
     this.#code = `${code}`
-    this.#ended.abort()
+    this.#finish()
     const { webSocket, context } = this.#options
     if (this.#identity === null) {
       this.#cancelTimer()
@@ -316,6 +358,16 @@ class Connection {
     // The answer to the close has to be read, whatever held reading up.
     webSocket.resume()
     webSocket.close(code, closeReason(what, cursor))
+  }
+
+  /** Nothing is written, read or waited for from now on. */
+  #finish(): void {
+    if (!this.#isOver && this.#sink.isFull) this.#account.onSlow(false)
+    this.#isOver = true
+    this.#session?.stop()
+    this.#waiting?.abort()
+    this.#onRoomWanted()
+    this.#options.context.open.delete(this)
   }
 }
 

@@ -2,29 +2,38 @@
  * What every stream of a node shares, whatever carries it. Owns the shape only.
  */
 import type { IncomingMessage } from 'node:http'
-import type { Reader } from '../archive/reader.ts'
-import type { Chance, Clock } from '../lifecycle/clock.ts'
+import type { Chance } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { StreamMetrics } from './account.ts'
 import type { Places, TokenPlaces } from './capacity.ts'
+import type { SessionParts } from './session.ts'
+import type { TokenEnds } from './token-ends.ts'
+
+/** A stream that a stopping node ends. */
+export interface Stoppable {
+  onNodeStops(): void
+}
 
 /** Made once by `feed.ts`. */
-export interface StreamContext {
-  reader: Reader
-  clock: Clock
+export interface StreamContext extends SessionParts {
   chance: Chance
   metrics: StreamMetrics
   logger: Logger
   /** Places for streams of both transports. */
   places: Places
-  /** Of these, the places of one token. */
+  /** The same, by token. */
   tokenPlaces: TokenPlaces
-  /** What a request's address is counted under; null = it is not counted. */
+  /** What the places of one address are counted under; null where they are not. */
   addressOf(request: IncomingMessage): string | null
+  tokenEnds: TokenEnds
   /** Time in which a client must take some byte of what is written. */
   stallMs: number
-  /** Aborts when this node stops. */
+  /** Aborts when this node stops: no stream begins any more. */
   stopping: AbortSignal
-  /** Drawn anew for each client of a stopping node: when to come back, ms. */
+  /** Those that are to be ended then. */
+  open: Set<Stoppable>
+  /** Drawn anew for each client that is sent away: when to come back, ms. */
   reconnectInMs(): number
+  /** Drawn anew for each stream: when it is to come back, ms since 1970. */
+  endsMs(): number
 }

@@ -1,5 +1,5 @@
 /**
- * The feed role: server-sent events and WebSocket over one pull loop (contract §8). Owns what both share, and the stop.
+ * The feed role: server-sent events and WebSocket over one way of reading (contract §8). Owns what both share, and the stop.
  * Refuses to know either transport.
  */
 import type { IncomingMessage } from 'node:http'
@@ -9,12 +9,16 @@ import type { Upgrade } from '../http/upgrade.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { StreamMetrics } from './account.ts'
+import { createAudience } from './audience.ts'
+import { Blocks } from './blocks.ts'
 import { capacityFor, createPlaces, createTokenPlaces, openFilesLimit } from './capacity.ts'
 import type { StreamContext } from './context.ts'
 import type { Credentials } from './identity.ts'
 import { addressKey } from './remote-address.ts'
 import { sseRoute } from './sse.ts'
+import { TokenEnds } from './token-ends.ts'
 import { webSocketStream } from './websocket.ts'
+import { Wheel } from './wheel.ts'
 import type { UpstreamSign } from './ws-frames.ts'
 
 export interface FeedOptions {
@@ -43,6 +47,8 @@ export interface Feed {
   readonly routes: readonly Route[]
   /** Takes WebSockets over; give it to the listener. */
   readonly upgrade: Upgrade
+  /** Wakes streams when the log goes on, until the signal aborts. Rejects with a fault of the store. */
+  run(signal: AbortSignal): Promise<void>
   /** Tells every client to come back, ends its stream, and refuses new ones. */
   stop(): void
 }
@@ -51,6 +57,12 @@ const STALL_MS = 30_000
 const MAX_PER_TOKEN = 1000
 /** Clients of a stopping node come back spread over this time. */
 const RECONNECT_SPREAD_MS = 5000
+/**
+ * A stream is sent away after a day, give or take a quarter: clients that come back every day anyway come back when a
+ * node is replaced, and a node that was added gets its share.
+ */
+const LIFETIME_MS = 24 * 3_600_000
+const LIFETIME_SPREAD = 0.25
 
 /** The role's routes and its stop. */
 export function createFeed(options: FeedOptions): Feed {
@@ -59,8 +71,13 @@ export function createFeed(options: FeedOptions): Feed {
   const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
   if (warning !== null) logger.warn('feed.capacity_lowered', { maxClients, warning })
   const stopping = new AbortController()
+  const blocks = new Blocks(reader, clock, stopping.signal)
+  const audience = createAudience({ reader, blocks, clock })
   const context: StreamContext = {
     reader,
+    blocks,
+    audience,
+    wheel: new Wheel(clock),
     clock,
     chance,
     metrics,
@@ -69,15 +86,22 @@ export function createFeed(options: FeedOptions): Feed {
     tokenPlaces: createTokenPlaces(maxPerToken),
     addressOf: (request) => addressKey(remoteAddress(request)),
     stallMs,
+    tokenEnds: new TokenEnds(),
     stopping: stopping.signal,
+    open: new Set(),
     reconnectInMs: () => Math.round(chance() * RECONNECT_SPREAD_MS),
+    endsMs: () => clock.now() + LIFETIME_MS * (1 - LIFETIME_SPREAD + 2 * LIFETIME_SPREAD * chance()),
   }
   const { credentials, corsOrigins, upstream } = options
   const stream = webSocketStream(context, { credentials, corsOrigins, upstream })
   return {
     routes: [sseRoute(context), stream.route],
     upgrade: stream.upgrade,
-    stop: () => stopping.abort(),
+    run: (signal) => audience.run(signal),
+    stop() {
+      stopping.abort()
+      for (const stream of [...context.open]) stream.onNodeStops()
+    },
   }
 }
 

@@ -1,15 +1,16 @@
 /**
- * One connected reader: a filter, a position and a sink. Owns the pull loop: read, write, wait for room, wait for more,
- * sign of life. A slow reader costs a position, not memory; it is closed only when it makes no progress at all or when
- * what it has not read yet is dropped. Refuses to know transports: framing and sink are arguments.
+ * One connected reader: a filter, a position and somebody to write to. Owns the one way of reading: take the next block,
+ * write it, go on when there is room, wait where there is no more; replay and live are the same. A slow reader costs a
+ * position and one block, not memory; it ends when what it has not read yet is dropped. Refuses to know transports.
  */
 import type { Reader } from '../archive/reader.ts'
 import { type Notice, resumeAt } from '../archive/resume.ts'
 import type { Filter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import { sleep } from '../lifecycle/clock.ts'
+import type { Audience, Channel, Waiting } from './audience.ts'
+import type { Block, Blocks } from './blocks.ts'
 import type { Framing } from './framing.ts'
-import type { Sink } from './sink.ts'
+import type { Due, Wheel } from './wheel.ts'
 
 /** Where a session begins. */
 export interface SessionStart {
@@ -20,110 +21,217 @@ export interface SessionStart {
   notice: Notice | null
 }
 
-export interface SessionOptions {
-  reader: Reader
-  filter: Filter | null
-  start: SessionStart
-  framing: Framing
-  /** Whole frames that go out before anything else. */
-  opening: Buffer
-  sink: Sink
-  clock: Clock
-  /** Aborts when the client has gone. */
-  gone: AbortSignal
-  /** Aborts when this node stops. */
-  stopping: AbortSignal
-  /** What a stopping node tells its clients to wait, ms. */
-  reconnectInMs: number
+/** Why a session ended by itself: its time is over, or what comes next is no longer kept. */
+export type SessionEnd = 'over' | 'fell_behind'
+
+/** Whoever a session writes to. */
+export interface SessionClient {
+  readonly framing: Framing
+  /** Whether it has not taken yet what was written; when it has, it calls `onRoom`. */
+  readonly isFull: boolean
+  /** Takes whole frames. */
+  write(frames: Buffer): void
   /** Told for each write of events: how many, and when they became readable; null while catching up. */
-  onSent: (events: number, readableMs: number | null) => void
-  /** Told after each write: the resume point behind it. */
-  onCursor: (cursor: string) => void
-  /** Told when a write meets a full socket, and when there is room again. */
-  onSlow: (slow: boolean) => void
+  onSent(events: number, readableMs: number | null): void
+  /** Told once, unless `stop` came first. */
+  onEnd(end: SessionEnd): void
+  /** Told instead when reading failed. */
+  onFault(error: unknown): void
 }
 
-/** Why a session ended: the client left, this node stops, no progress, or what comes next is no longer kept. */
-export type SessionEnd = 'gone' | 'drained' | 'too_slow' | 'fell_behind'
+/** What the sessions of a node share. */
+export interface SessionParts {
+  reader: Reader
+  blocks: Blocks
+  audience: Audience
+  wheel: Wheel
+  clock: Clock
+}
 
 /** Silence after which a sign of life is sent. */
 export const HEARTBEAT_MS = 15_000
-/** Most events in one write: about 500 KB, which bounds what a slow client holds of our memory. */
-const BATCH = 200
-const READ_BUDGET_MS = 1000
 
-/** Serves the client until it goes, stalls, falls behind, or the node stops. */
-export async function runSession(options: SessionOptions): Promise<SessionEnd> {
-  const { reader, filter, framing, sink, clock, gone, stopping } = options
-  const ended = AbortSignal.any([gone, stopping])
-  let { epoch } = reader
-  let { after: position, cursor } = options.start
-  let live = false
-  let readableMs: number | null = null
-  let writtenMs = clock.now()
-  const { notice } = options.start
-  let frames = [options.opening, ...(notice === null ? [] : framing.notice(notice, writtenMs))]
+/** One reader, from `start` to `stop` or its end. */
+export class Session implements Waiting, Due {
+  /** The wheel's. */
+  slot = -1
+  readonly #parts: SessionParts
+  readonly #client: SessionClient
+  readonly #channel: Channel
+  readonly #endsMs: number
+  #epoch: string | null
+  #position: number
+  /** The resume point at the position, or the client's own where that is ahead of this copy. */
+  #cursor: string
+  /** Told to the client before what it is sent next; empty but at the beginning and after a change of epoch. */
+  #pending: readonly Buffer[]
+  #isLive = false
+  #isWaiting = false
+  #isReading = false
+  #isOver = false
+  /** When what is being read became readable. */
+  #readableMs: number | null = null
+  #writtenMs: number
 
-  while (!ended.aborted) {
-    if (reader.epoch !== epoch) {
-      epoch = reader.epoch
-      const resume = resumeAt(reader, cursor, clock.now())
-      if (resume.kind === 'too_old') return 'fell_behind'
-      position = resume.after
-      cursor = resume.cursor
-      if (resume.notice !== null) frames.push(...framing.notice(resume.notice, clock.now()))
-    }
-    const read = await reader.read({
-      after: position,
-      filter,
-      limit: BATCH,
-      signal: ended,
-      budgetMs: READ_BUDGET_MS,
-    })
-    if (reader.oldest - 1 > position) return 'fell_behind'
-    position = read.position
-    if (position <= reader.latest) cursor = read.cursor
-    frames.push(...framing.events(read.events, clock.now()))
-    const caughtUp = !read.more && position <= reader.latest
-    if (caughtUp && !live) frames.push(...framing.live(cursor))
-    else if (frames.length === 0 && clock.now() - writtenMs >= HEARTBEAT_MS)
-      frames.push(...framing.heartbeat(cursor))
-    if (frames.length > 0) {
-      const taken = sink.write(Buffer.concat(frames))
-      frames = []
-      writtenMs = clock.now()
-      options.onCursor(cursor)
-      if (read.events.length > 0) options.onSent(read.events.length, live ? readableMs : null)
-      if (!taken && !(await roomFor(options, ended))) break
-    }
-    live ||= caughtUp
-    if (read.more) continue
-    await waitForMore(reader, position, clock, writtenMs + HEARTBEAT_MS - clock.now(), ended)
-    readableMs = clock.now()
+  /** `opening`: frames that go out before anything else. `endsMs`: when it is to come back, so that nodes share readers. */
+  constructor(
+    parts: SessionParts,
+    client: SessionClient,
+    options: { filter: Filter | null; start: SessionStart; opening: Buffer; endsMs: number },
+  ) {
+    const { filter, start, opening, endsMs } = options
+    this.#parts = parts
+    this.#client = client
+    this.#channel = parts.audience.join(filter, client.framing.shared)
+    this.#endsMs = endsMs
+    this.#epoch = parts.reader.epoch
+    this.#position = start.after
+    this.#cursor = start.cursor
+    this.#writtenMs = parts.clock.now()
+    const notice = start.notice === null ? [] : client.framing.shared.notice(start.notice, this.#writtenMs)
+    this.#pending = [opening, ...notice]
   }
-  if (gone.aborted) return 'gone'
-  if (!stopping.aborted) return 'too_slow'
-  sink.write(Buffer.concat([...frames, ...framing.goingAway(options.reconnectInMs)]))
-  return 'drained'
-}
 
-async function roomFor({ sink, onSlow }: SessionOptions, ended: AbortSignal): Promise<boolean> {
-  onSlow(true)
-  const hasRoom = await sink.room(ended)
-  onSlow(false)
-  return hasRoom
-}
+  /** Begins. */
+  start(): void {
+    this.#parts.wheel.set(this, HEARTBEAT_MS)
+    this.#send([])
+    this.#read()
+  }
 
-/** Resolves when the log goes on past the position, when it is time for a sign of life, or when the session ends. */
-async function waitForMore(
-  reader: Reader,
-  position: number,
-  clock: Clock,
-  timeoutMs: number,
-  ended: AbortSignal,
-): Promise<void> {
-  const enough = new AbortController()
-  const signal = AbortSignal.any([ended, enough.signal])
-  await Promise.race([reader.waitBeyond(position, signal), sleep(clock, timeoutMs, signal)])
-  enough.abort()
+  /** The resume point behind all that was written. */
+  get cursor(): string {
+    const { audience, reader } = this.#parts
+    if (this.#isWaiting && this.#epoch === reader.epoch && audience.decided > this.#position) {
+      return reader.cursorAt(audience.decided)
+    }
+    return this.#cursor
+  }
+
+  /** Writes and reads nothing more. Callable twice. */
+  stop(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { audience, wheel } = this.#parts
+    wheel.clear(this)
+    this.#leaveWaiting()
+    audience.leave(this.#channel)
+  }
+
+  /** The client has taken everything. */
+  onRoom(): void {
+    this.#read()
+  }
+
+  onMore(decided: number, readableMs: number): void {
+    this.#isWaiting = false
+    this.#position = Math.max(this.#position, decided)
+    this.#readableMs = readableMs
+    this.#read()
+  }
+
+  /** A sign of life where nothing was written for long, and the end of its time. */
+  onDue(): void {
+    const { clock, reader, wheel } = this.#parts
+    const nowMs = clock.now()
+    if (nowMs >= this.#endsMs && this.#isWaiting) return this.#end('over')
+    if (this.#isWaiting && reader.epoch !== this.#epoch) this.#readAnew()
+    const leftMs = Math.min(HEARTBEAT_MS, this.#writtenMs + HEARTBEAT_MS - nowMs)
+    if (leftMs <= 0 && !this.#client.isFull) this.#send(this.#client.framing.heartbeat(this.cursor))
+    wheel.set(this, leftMs > 0 ? leftMs : HEARTBEAT_MS)
+  }
+
+  #readAnew(): void {
+    this.#leaveWaiting()
+    this.#read()
+  }
+
+  #leaveWaiting(): void {
+    this.#isWaiting = false
+    this.#parts.audience.ahead.delete(this)
+    this.#channel.waiting.delete(this)
+  }
+
+  /** Reads on, block by block, for as long as the client takes what it is sent and there is more. */
+  #read(): void {
+    while (!this.#isOver && !this.#isReading && !this.#isWaiting && !this.#client.isFull) {
+      if (this.#parts.reader.copy.filling !== null) return this.#wait(this.#parts.audience.ahead)
+      if (!this.#followEpoch()) return
+      const next = this.#parts.blocks.next(this.#channel, this.#position)
+      if (next instanceof Promise) {
+        this.#isReading = true
+        next.then(this.#onBlock, this.#onFault)
+        return
+      }
+      this.#take(next)
+    }
+  }
+
+  readonly #onBlock = (block: Block): void => {
+    this.#isReading = false
+    if (this.#isOver) return
+    // A block that was read before the log became another one is none of its.
+    if (this.#epoch === this.#parts.reader.epoch) this.#take(block)
+    this.#read()
+  }
+
+  readonly #onFault = (error: unknown): void => {
+    this.#isReading = false
+    if (this.#isOver) return
+    this.stop()
+    this.#client.onFault(error)
+  }
+
+  /** False when what comes next in the other epoch cannot be read. */
+  #followEpoch(): boolean {
+    const { reader, clock } = this.#parts
+    if (reader.epoch === this.#epoch) return true
+    this.#epoch = reader.epoch
+    const nowMs = clock.now()
+    const resume = resumeAt(reader, this.#cursor, nowMs)
+    if (resume.kind === 'too_old') {
+      this.#end('fell_behind')
+      return false
+    }
+    this.#position = resume.after
+    this.#cursor = resume.cursor
+    if (resume.notice !== null)
+      this.#pending = [...this.#pending, ...this.#client.framing.shared.notice(resume.notice, nowMs)]
+    return true
+  }
+
+  #take({ bytes, events, position, cursor }: Block): void {
+    const { reader } = this.#parts
+    if (reader.oldest - 1 > this.#position) return this.#end('fell_behind')
+    const isAhead = position > reader.latest
+    const hasCaughtUp = position === reader.latest
+    this.#position = position
+    if (!isAhead) this.#cursor = cursor
+    const becomesLive = hasCaughtUp && !this.#isLive
+    if (events > 0 || becomesLive || this.#pending.length > 0) {
+      this.#send([bytes, ...(becomesLive ? this.#client.framing.live(this.#cursor) : [])])
+    }
+    if (events > 0) this.#client.onSent(events, this.#isLive ? this.#readableMs : null)
+    this.#isLive ||= hasCaughtUp
+    if (isAhead) this.#wait(this.#parts.audience.ahead)
+    else if (hasCaughtUp) this.#wait(this.#channel.waiting)
+  }
+
+  #wait(among: Set<Waiting>): void {
+    this.#isWaiting = true
+    among.add(this)
+  }
+
+  #send(frames: readonly Buffer[]): void {
+    const all = [...this.#pending, ...frames].filter(({ length }) => length > 0)
+    this.#pending = []
+    this.#writtenMs = this.#parts.clock.now()
+    const [only] = all
+    if (only !== undefined) this.#client.write(all.length === 1 ? only : Buffer.concat(all))
+  }
+
+  #end(end: SessionEnd): void {
+    this.stop()
+    this.#client.onEnd(end)
+  }
 }

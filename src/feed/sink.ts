@@ -4,43 +4,55 @@
  */
 import type { Writable } from 'node:stream'
 
-/** Where frames go. */
-export interface Sink {
-  /** Takes whole frames; false when the client has not taken everything, and `room` should be awaited. */
-  write(frames: Buffer): boolean
-  /** Resolves when everything is taken: true; or when the client made no progress, or the signal aborts: false. */
-  room(signal: AbortSignal): Promise<boolean>
-}
-
 /** An HTTP answer or a bare socket. Its `timeout` event tells that nothing moved for the time set. */
 export type Outlet = Writable & { setTimeout(stallMs: number): unknown }
 
-/** A sink over an answer whose head is written, or over a socket. `stallMs`: time in which some byte must be taken. */
-export function outletSink(outlet: Outlet, stallMs: number): Sink {
-  const waiting = new Set<() => void>()
-  outlet.setTimeout(stallMs)
-  // The timer runs on an idle connection too; a listener keeps Node from closing it then.
-  outlet.on('timeout', () => {
-    for (const giveUp of waiting) giveUp()
-  })
-  return {
-    write: (frames) => outlet.write(frames),
-    room(signal) {
-      if (signal.aborted) return Promise.resolve(false)
-      if (!outlet.writableNeedDrain) return Promise.resolve(true)
-      return new Promise((resolve) => {
-        const settle = (hasRoom: boolean): void => {
-          outlet.off('drain', onDrain)
-          signal.removeEventListener('abort', giveUp)
-          waiting.delete(giveUp)
-          resolve(hasRoom)
-        }
-        const onDrain = (): void => settle(true)
-        const giveUp = (): void => settle(false)
-        waiting.add(giveUp)
-        outlet.on('drain', onDrain)
-        signal.addEventListener('abort', giveUp, { once: true })
-      })
-    },
+/** Whoever writes. */
+export interface SinkOwner {
+  /** The client has not taken what was written. */
+  onFull(): void
+  /** It has taken everything. */
+  onRoom(): void
+  /** It took nothing for the time of the sink. */
+  onStalled(): void
+}
+
+/** Over an answer whose head is written, or over a socket. */
+export class Sink {
+  readonly #outlet: Outlet
+  readonly #stallMs: number
+  readonly #owner: SinkOwner
+  #isFull = false
+
+  /** `stallMs`: time in which a client that is slow must take some byte. */
+  constructor(outlet: Outlet, stallMs: number, owner: SinkOwner) {
+    this.#outlet = outlet
+    this.#stallMs = stallMs
+    this.#owner = owner
+  }
+
+  /** Whether the client has not taken yet what was written. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  /** Takes whole frames, also while it is full. */
+  write(frames: Buffer): void {
+    if (!this.#outlet.write(frames) && !this.#isFull) this.#fill()
+  }
+
+  /** Its listeners are there only while they are needed: thousands of streams are idle. */
+  #fill(): void {
+    this.#isFull = true
+    const onTimeout = (): void => this.#owner.onStalled()
+    this.#outlet.on('timeout', onTimeout)
+    this.#outlet.setTimeout(this.#stallMs)
+    this.#outlet.once('drain', () => {
+      this.#outlet.off('timeout', onTimeout)
+      this.#outlet.setTimeout(0)
+      this.#isFull = false
+      this.#owner.onRoom()
+    })
+    this.#owner.onFull()
   }
 }

@@ -10,20 +10,14 @@ import { openQuery } from '../http/parameters.ts'
 import { retryLater } from '../http/problem.ts'
 import type { Call, Route } from '../http/route.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
-import { openAccount } from './account.ts'
-import type { StreamContext } from './context.ts'
+import { type Account, openAccount } from './account.ts'
+import type { Stoppable, StreamContext } from './context.ts'
 import { noPlace } from './refusal.ts'
-import { runSession, type SessionEnd, type SessionStart } from './session.ts'
-import { outletSink } from './sink.ts'
+import { Session, type SessionClient, type SessionEnd, type SessionStart } from './session.ts'
+import { Sink, type SinkOwner } from './sink.ts'
 import { RETRY_FRAME, sseFraming } from './sse-frames.ts'
 import { type From, MAX_TAIL, startAt } from './start.ts'
-
-const CLOSE_CODES: Record<SessionEnd, StreamCloseCode> = {
-  gone: 'client',
-  drained: '4200',
-  too_slow: '4108',
-  fell_behind: '4108',
-}
+import type { Ending } from './token-ends.ts'
 
 /** The route. */
 export function sseRoute(context: StreamContext): Route {
@@ -60,9 +54,8 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
   if (context.stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   refuseWhileFilling(context.reader.copy)
   const leave = enter(context, call)
-  const gone = AbortSignal.any([call.gone, call.caller.ended])
   try {
-    const start = await startAt(context, { from, filter, onGap: 'refuse' }, gone)
+    const start = await startAt(context, { from, filter, onGap: 'refuse' }, call.gone)
     if (start.kind === 'too_old') throw tooOld(start.oldest)
     call.response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
@@ -70,7 +63,8 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
       'X-Accel-Buffering': 'no',
     })
     if (call.request.method === 'HEAD') call.response.end()
-    else await serve(context, { ...call, gone }, filter, start.start)
+    else if (call.caller.ended.aborted || call.gone.aborted) call.response.end()
+    else await serve(context, call, filter, start.start)
   } finally {
     leave()
   }
@@ -115,36 +109,110 @@ function readParameters({ url, request }: Call): { filter: Filter | null; from: 
   return { filter, from: tail > 0 ? { kind: 'tail', count: tail } : { kind: 'live' } }
 }
 
+/** Resolves when the stream is over. */
 async function serve(
   context: StreamContext,
-  { response, caller, gone }: Call,
+  call: Call,
   filter: Filter | null,
   start: SessionStart,
 ): Promise<void> {
-  const account = openAccount(context, 'sse')
-  let code: StreamCloseCode = '500'
-  try {
-    const end = await runSession({
-      reader: context.reader,
-      filter,
-      start,
-      framing: sseFraming,
-      opening: RETRY_FRAME,
-      sink: outletSink(response, context.stallMs),
-      clock: context.clock,
-      gone,
-      stopping: context.stopping,
-      reconnectInMs: context.reconnectInMs(),
-      onSent: account.onSent,
-      onCursor: () => {},
-      onSlow: account.onSlow,
-    })
-    code = caller.ended.aborted ? '4001' : CLOSE_CODES[end]
-    // Whoever takes nothing would keep its connection for ever, waiting for the rest.
-    const takesNothing = end === 'too_slow' || (caller.ended.aborted && response.writableNeedDrain)
-    if (takesNothing) response.destroy()
-    else response.end()
-  } finally {
-    account.close(code, caller)
+  const stream = new SseStream(context, call)
+  await stream.run(filter, start)
+}
+
+/** One answer from its head to its end. */
+class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
+  readonly framing = sseFraming
+  readonly #context: StreamContext
+  readonly #call: Call
+  readonly #account: Account
+  readonly #sink: Sink
+  readonly #over = Promise.withResolvers<void>()
+  #session: Session | null = null
+  #isOver = false
+  #code: StreamCloseCode = 'client'
+
+  constructor(context: StreamContext, call: Call) {
+    this.#context = context
+    this.#call = call
+    this.#account = openAccount(context, 'sse')
+    this.#sink = new Sink(call.response, context.stallMs, this)
+  }
+
+  async run(filter: Filter | null, start: SessionStart): Promise<void> {
+    const { response, caller } = this.#call
+    this.#context.open.add(this)
+    this.#context.tokenEnds.add(caller.ended, this)
+    response.on('close', this.#finish)
+    const endsMs = this.#context.endsMs()
+    this.#session = new Session(this.#context, this, { filter, start, opening: RETRY_FRAME, endsMs })
+    this.#session.start()
+    await this.#over.promise
+    this.#context.tokenEnds.remove(caller.ended, this)
+    this.#account.close(this.#code, caller)
+  }
+
+  get isFull(): boolean {
+    return this.#sink.isFull
+  }
+
+  write(frames: Buffer): void {
+    this.#sink.write(frames)
+  }
+
+  onFull(): void {
+    this.#account.onSlow(true)
+  }
+
+  onRoom(): void {
+    if (this.#isOver) return
+    this.#account.onSlow(false)
+    this.#session?.onRoom()
+  }
+
+  /** Whoever takes nothing would keep its connection for ever, waiting for the rest. */
+  onStalled(): void {
+    this.#end('4108')
+    this.#call.response.destroy()
+  }
+
+  onSent(events: number, readableMs: number | null): void {
+    this.#account.onSent(events, readableMs)
+  }
+
+  onEnd(end: SessionEnd): void {
+    if (end === 'over') this.onNodeStops()
+    else this.#end('4108')
+  }
+
+  onFault(error: unknown): void {
+    this.#context.logger.error('stream.failed', { transport: 'sse', error })
+    this.#end('500')
+  }
+
+  onTokenEnded(): void {
+    this.#end('4001')
+    if (this.#sink.isFull) this.#call.response.destroy()
+  }
+
+  onNodeStops(): void {
+    this.write(Buffer.concat(this.framing.goingAway(this.#context.reconnectInMs())))
+    this.#end('4200')
+  }
+
+  #end(code: StreamCloseCode): void {
+    this.#code = code
+    this.#finish()
+    this.#call.response.end()
+  }
+
+  /** Nothing is written from now on. */
+  readonly #finish = (): void => {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#session?.stop()
+    this.#context.open.delete(this)
+    if (this.#sink.isFull) this.#account.onSlow(false)
+    this.#over.resolve()
   }
 }

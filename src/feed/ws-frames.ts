@@ -6,7 +6,7 @@
 import { isoMillis } from '../core/dates.ts'
 import { isGap } from '../core/event.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import type { Framing } from './framing.ts'
+import type { EventFraming, Framing } from './framing.ts'
 
 /** The subprotocols; the first is spoken also where none is offered or known. */
 export const subprotocols = ['bridge.v1.json', 'cloudevents.json'] as const
@@ -74,7 +74,7 @@ function frameHead(length: number): Buffer {
 export function messageFraming(subprotocol: Subprotocol, parts: FramingParts): MessageFraming {
   const control = subprotocol === 'bridge.v1.json' ? plainControl : controlEvents(parts)
   return {
-    ...(subprotocol === 'bridge.v1.json' ? wrappedEvents : bareEvents),
+    shared: subprotocol === 'bridge.v1.json' ? wrappedEvents : bareEvents,
     control,
     live: (cursor) => control('live', { cursor }),
     heartbeat(cursor) {
@@ -85,10 +85,9 @@ export function messageFraming(subprotocol: Subprotocol, parts: FramingParts): M
   }
 }
 
-type EventFraming = Pick<Framing, 'events' | 'notice'>
-
 /** `{type, sent, event}`. */
 const wrappedEvents: EventFraming = {
+  name: 'wrapped',
   events(events, sentMs) {
     const [disclosure, gap] = [headOf('disclosure', sentMs), headOf('gap', sentMs)]
     return events.flatMap(({ type, json }) => textFrame(isGap(type) ? gap : disclosure, json, END))
@@ -101,6 +100,7 @@ function headOf(type: 'disclosure' | 'gap', sentMs: number): Buffer {
 }
 
 const bareEvents: EventFraming = {
+  name: 'bare',
   events: (events) => events.flatMap(({ json }) => textFrame(json)),
   notice: ({ json }) => textFrame(json),
 }

@@ -5,9 +5,11 @@ import type { Reader } from '../../src/archive/reader.ts'
 import { resumeAt } from '../../src/archive/resume.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import type { Filter } from '../../src/core/filter.ts'
-import { runSession } from '../../src/feed/session.ts'
-import type { Sink } from '../../src/feed/sink.ts'
+import { createAudience } from '../../src/feed/audience.ts'
+import { Blocks } from '../../src/feed/blocks.ts'
+import { Session, type SessionClient, type SessionEnd } from '../../src/feed/session.ts'
 import { RETRY_FRAME, sseFraming } from '../../src/feed/sse-frames.ts'
+import { Wheel } from '../../src/feed/wheel.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createStore, EPOCH, type Store } from '../support/store.ts'
 
@@ -41,51 +43,72 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))))
 }
 
-function open(store: Store, options: { after: number; cursor?: string; filter?: Filter; slow?: boolean }) {
+/** What the sessions of one node share. */
+function node(reader: Reader) {
   const clock = createManualClock()
-  const gone = new AbortController()
   const stopping = new AbortController()
-  const written: Buffer[] = []
-  const room = { open: (): void => {}, stall: (): void => {} }
-  const sink: Sink = {
-    write(bytes) {
-      written.push(Buffer.from(bytes))
-      return options.slow !== true
-    },
-    room: (signal) =>
-      new Promise((resolve) => {
-        room.open = () => resolve(true)
-        room.stall = () => resolve(false)
-        signal.addEventListener('abort', room.stall, { once: true })
-      }),
+  const blocks = new Blocks(reader, clock, stopping.signal)
+  const audience = createAudience({ reader, blocks, clock })
+  const running = audience.run(stopping.signal)
+  return { reader, clock, blocks, audience, wheel: new Wheel(clock), stopping, running }
+}
+
+/** A session whose client keeps what it gets; a slow one is full after each write until it is told that there is room. */
+class TestClient implements SessionClient {
+  readonly framing = sseFraming
+  readonly written: Buffer[] = []
+  readonly ended = Promise.withResolvers<SessionEnd>()
+  isFull = false
+  readonly #isSlow: boolean
+
+  constructor(isSlow: boolean) {
+    this.#isSlow = isSlow
   }
-  const ended = runSession({
-    reader: store.reader,
+  write(frames: Buffer): void {
+    this.written.push(frames)
+    this.isFull = this.#isSlow
+  }
+  onSent(): void {}
+  onEnd(end: SessionEnd): void {
+    this.ended.resolve(end)
+  }
+  onFault(error: unknown): void {
+    this.ended.reject(error)
+  }
+}
+
+function open(
+  store: Store,
+  options: { after: number; cursor?: string; filter?: Filter; slow?: boolean; endsMs?: number },
+  parts = node(store.reader),
+) {
+  const client = new TestClient(options.slow === true)
+  const session = new Session(parts, client, {
     filter: options.filter ?? null,
     start: {
       after: options.after,
       cursor: options.cursor ?? store.reader.cursorAt(options.after),
       notice: null,
     },
-    framing: sseFraming,
     opening: RETRY_FRAME,
-    sink,
-    clock,
-    gone: gone.signal,
-    stopping: stopping.signal,
-    reconnectInMs: 1234,
-    onSent: () => {},
-    onCursor: () => {},
-    onSlow: () => {},
+    endsMs: options.endsMs ?? Number.POSITIVE_INFINITY,
   })
+  session.start()
   return {
-    clock,
-    gone,
-    stopping,
-    ended,
-    room,
-    text: () => Buffer.concat(written),
-    writes: () => written.length,
+    clock: parts.clock,
+    session,
+    ended: client.ended.promise,
+    text: () => Buffer.concat(client.written),
+    writes: () => client.written.length,
+    room(): void {
+      client.isFull = false
+      session.onRoom()
+    },
+    async stop(): Promise<void> {
+      session.stop()
+      parts.stopping.abort()
+      await parts.running
+    },
   }
 }
 
@@ -122,8 +145,7 @@ describe('a session', () => {
     await settle()
     store.grow(3)
     await settle()
-    session.gone.abort()
-    expect(await session.ended).toBe('gone')
+    await session.stop()
     const { messages } = parse(session.text())
     expect(sequences(messages)).toEqual(Array.from({ length: 203 }, (_, index) => 1001 + index))
     expect(messages.filter((message) => message.event === 'live').length).toBe(1)
@@ -138,34 +160,40 @@ describe('a session', () => {
     await settle()
     session.clock.advance(15_000)
     await settle()
-    session.gone.abort()
-    await session.ended
+    await session.stop()
     const { lastId, messages } = parse(session.text())
     expect(sequences(messages)).toEqual([])
     expect(session.text().toString()).toContain(': heartbeat')
     expect(resumeAt(store.reader, lastId, 0)).toMatchObject({ after: 8 })
   })
 
-  it('tells a reader to come back when this node stops', async () => {
-    const session = open(createStore(createManualClock(), 5), { after: 5 })
+  it('ends when its time is over, once it has caught up', async () => {
+    const store = createStore(createManualClock(), 5)
+    const session = open(store, { after: 0, endsMs: createManualClock().now() + 20_000 })
     await settle()
-    session.stopping.abort()
-    expect(await session.ended).toBe('drained')
-    expect(session.text().toString()).toMatch(/event: going_away\ndata: \{"reconnectInMs":1234\}\n\n$/)
+    session.clock.advance(15_000)
+    expect(sequences(parse(session.text()).messages)).toEqual([1, 2, 3, 4, 5])
+    session.clock.advance(15_000)
+    expect(await session.ended).toBe('over')
+    await session.stop()
   })
 
-  it('pulls nothing while its reader is slow, and ends when its sink sees no progress', async () => {
+  it('reads nothing while its client is slow, and goes on where it was', async () => {
     const store = createStore(createManualClock(), 400)
     const session = open(store, { after: 0, slow: true })
     await settle()
-    session.room.open()
-    await settle()
-    const before = session.writes()
+    expect(session.writes()).toBe(1)
     store.grow(100)
+    session.clock.advance(60_000)
     await settle()
-    expect(session.writes()).toBe(before)
-    session.room.stall()
-    expect(await session.ended).toBe('too_slow')
+    expect(session.writes()).toBe(1)
+    for (let block = 0; block < 20; block++) {
+      session.room()
+      await settle()
+    }
+    await session.stop()
+    const { messages } = parse(session.text())
+    expect(sequences(messages)).toEqual(Array.from({ length: 500 }, (_, index) => 1 + index))
   })
 
   it('waits where its cursor is ahead of this copy, and is live only beyond it', async () => {
@@ -181,8 +209,7 @@ describe('a session', () => {
     expect(parse(session.text()).lastId).toBe(ahead)
     store.grow(3)
     await settle()
-    session.gone.abort()
-    await session.ended
+    await session.stop()
     expect(sequences(parse(session.text()).messages)).toEqual([8, 9])
     expect(parse(session.text()).messages.map(({ event }) => event)).toEqual([
       'disclosure',
@@ -209,8 +236,7 @@ describe('a session', () => {
     state.current = fresh.reader
     session.clock.advance(15_000)
     await settle()
-    session.gone.abort()
-    await session.ended
+    await session.stop()
     const { messages } = parse(session.text())
     expect(messages.map(({ event }) => event)).toEqual([
       'live',
@@ -245,8 +271,7 @@ describe('a session', () => {
             await settle()
             store.grow(grow)
             await settle()
-            session.gone.abort()
-            await session.ended
+            await session.stop()
             const text = session.text()
             const kept = parse(text.subarray(0, Math.floor(text.length * cut)))
             seen.push(...sequences(kept.messages))

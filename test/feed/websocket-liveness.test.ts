@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { keepAlive } from '../../src/feed/keep-alive.ts'
+import { KeepAlive } from '../../src/feed/keep-alive.ts'
+import { Wheel } from '../../src/feed/wheel.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
 import { largeEvents } from '../support/large-events.ts'
 import { createManualClock } from '../support/manual-clock.ts'
@@ -96,11 +97,18 @@ describe('a peer', () => {
     await using api = await startApi()
     const client = await openStream(api)
     await client.next('hello')
-    for (let round = 0; round < 3; round += 1) {
-      await until(() => api.clock.nextTimerMs() === 25_000)
+    let pings = 0
+    client.webSocket.on('ping', () => {
+      pings += 1
+    })
+    for (let round = 1; round <= 3; round += 1) {
       api.clock.advance(25_000)
+      await until(() => pings === round)
+      // Answered behind its pong.
+      client.send({ action: 'ping' })
+      await until(() => client.types().filter((type) => type === 'pong').length === round)
     }
-    await until(() => api.clock.nextTimerMs() === 25_000)
+    api.clock.advance(10_000)
     expect(client.webSocket.readyState).toBe(WebSocket.OPEN)
     client.webSocket.close()
     await client.closed
@@ -115,7 +123,7 @@ describe('a peer', () => {
     const pings: string[] = []
     webSocket.on('ping', (payload) => pings.push(payload.toString()))
     const closed = new Promise<number>((resolve) => webSocket.on('close', resolve))
-    await until(() => api.clock.nextTimerMs() === 25_000)
+    await new Promise((resolve) => webSocket.once('message', resolve))
     api.clock.advance(25_000)
     await until(() => pings.length === 1)
     webSocket.pong('something else')
@@ -134,13 +142,14 @@ describe('a peer', () => {
       let held = true
       const asked: number[] = []
       const startMs = clock.now()
-      const alive = keepAlive({
-        clock,
-        chance: () => chance,
+      const alive = new KeepAlive(new Wheel(clock), () => chance, {
+        get isHeld() {
+          return held
+        },
         ping: () => asked.push(clock.now() - startMs),
-        isHeld: () => held,
         onDead: () => asked.push(-1),
       })
+      alive.start()
       clock.advance(firstMs)
       expect(asked).toEqual([])
       held = false

@@ -195,6 +195,7 @@ export async function startApi(
     upgrade: feed.upgrade,
     ...(limits.headersTimeoutMs === undefined ? {} : { headersTimeoutMs: limits.headersTimeoutMs }),
   })
+  const feeding = feed.run(ended.signal)
   const stop = (): void => {
     stopping.abort()
     feed.stop()
@@ -222,6 +223,7 @@ export async function startApi(
       await listener.close(0)
       ended.abort()
       await running
+      await feeding
       index.close()
       await log.close()
       store.archive.close()

@@ -1,0 +1,152 @@
+/**
+ * Whom an event concerns. Readers with the same filter and framing are one channel, and channels are found through the
+ * inverted index of their filters: an event costs those who want it and nobody else. Owns the waking of readers that have
+ * caught up. Refuses to read for them and to write to them.
+ */
+import type { Reader } from '../archive/reader.ts'
+import type { Filter } from '../core/filter.ts'
+import { createFilterIndex } from '../core/filter-index.ts'
+import { type Clock, yieldTurn } from '../lifecycle/clock.ts'
+import type { BlockKey, Blocks } from './blocks.ts'
+import type { EventFraming } from './framing.ts'
+
+/** A reader that has caught up. */
+export interface Waiting {
+  /**
+   * The log goes on. Everything up to `decided` is decided for this reader: it has it, or its filter does not want it.
+   * `readableMs`: when the rest became readable.
+   */
+  onMore(decided: number, readableMs: number): void
+}
+
+/** What readers with the same filter and framing share. */
+export interface Channel extends BlockKey {
+  /** Those of them that have caught up. */
+  readonly waiting: Set<Waiting>
+}
+
+interface CountedChannel extends Channel {
+  key: string
+  readers: number
+}
+
+export interface Audience {
+  /** Every reader that waits has what it wants up to here. */
+  readonly decided: number
+  /** The channel of this filter and framing, with one reader more. */
+  join(filter: Filter | null, framing: EventFraming): Channel
+  /** A reader less. */
+  leave(channel: Channel): void
+  /** Readers whose place is not in this copy yet: they are woken whatever comes. */
+  readonly ahead: Set<Waiting>
+  /** Wakes readers until the signal aborts. Rejects with a fault of the store. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Events that are looked at together. */
+const SLICE_EVENTS = 500
+/** Time that waking may take before others get their turn. */
+const SLICE_MS = 10
+
+/** Nobody listens yet. */
+export function createAudience({
+  reader,
+  blocks,
+  clock,
+}: {
+  reader: Reader
+  blocks: Blocks
+  clock: Clock
+}): Audience {
+  const channels = new Map<string, CountedChannel>()
+  const index = createFilterIndex<CountedChannel>()
+  const ahead = new Set<Waiting>()
+  let opened = 0
+  let decided = reader.latest
+  let epoch = reader.epoch
+
+  const open = (key: string, filter: Filter | null, framing: EventFraming): CountedChannel => {
+    opened += 1
+    const channel: CountedChannel = {
+      key,
+      id: opened,
+      filter,
+      framing,
+      readers: 0,
+      waiting: new Set(),
+      get isShared() {
+        return channel.readers > 1
+      },
+    }
+    channels.set(key, channel)
+    index.add(channel, filter ?? {})
+    return channel
+  }
+
+  /** Wakes the readers of a channel, giving others their turn. */
+  const wake = async (readers: Set<Waiting>, readableMs: number): Promise<void> => {
+    let sinceMs = clock.now()
+    for (const one of [...readers]) {
+      if (readers.delete(one)) one.onMore(decided, readableMs)
+      if (clock.now() - sinceMs < SLICE_MS) continue
+      await yieldTurn()
+      sinceMs = clock.now()
+    }
+  }
+
+  /** The copy is another one: everybody looks for itself. */
+  const wakeAll = async (): Promise<void> => {
+    epoch = reader.epoch
+    const nowMs = clock.now()
+    for (const { waiting } of [...channels.values()]) await wake(waiting, nowMs)
+    await wake(ahead, nowMs)
+    decided = reader.latest
+  }
+
+  const wakeConcerned = async (signal: AbortSignal): Promise<void> => {
+    const readableMs = clock.now()
+    const { events, position } = await reader.read({
+      after: decided,
+      filter: null,
+      limit: SLICE_EVENTS,
+      signal,
+    })
+    const concerned = new Set(events.flatMap(({ facts }) => index.match(facts)))
+    for (const channel of concerned) {
+      // What all of them are sent is built before the first is woken.
+      if (channel.waiting.size > 1) await blocks.next(channel, decided)
+      await wake(channel.waiting, readableMs)
+    }
+    await wake(ahead, readableMs)
+    decided = position
+  }
+
+  return {
+    get decided() {
+      return decided
+    },
+    ahead,
+    join(filter, framing) {
+      const key = `${framing.name} ${JSON.stringify(filter)}`
+      const channel = channels.get(key) ?? open(key, filter, framing)
+      channel.readers += 1
+      return channel
+    },
+    leave(channel) {
+      const counted = channel as CountedChannel
+      counted.readers -= 1
+      if (counted.readers > 0) return
+      channels.delete(counted.key)
+      index.remove(counted)
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        const isFilled = reader.copy.filling === null
+        if (!isFilled) await reader.copy.whole(signal)
+        if (!isFilled || reader.epoch !== epoch || reader.latest < decided) await wakeAll()
+        else if (reader.latest > decided) await wakeConcerned(signal)
+        else await reader.waitBeyond(decided, signal)
+      }
+    },
+  }
+}

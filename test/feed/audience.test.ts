@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import type { Reader } from '../../src/archive/reader.ts'
+import type { Filter } from '../../src/core/filter.ts'
+import { createAudience } from '../../src/feed/audience.ts'
+import { Blocks } from '../../src/feed/blocks.ts'
+import type { EventFraming } from '../../src/feed/framing.ts'
+import { sseFraming } from '../../src/feed/sse-frames.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+import { createStore } from '../support/store.ts'
+
+/** A framing that counts how often it is asked. */
+function countingFraming(): EventFraming & { framed: number } {
+  return {
+    ...sseFraming.shared,
+    framed: 0,
+    events(events, sentMs) {
+      this.framed += events.length
+      return sseFraming.shared.events(events, sentMs)
+    },
+  }
+}
+
+async function node() {
+  const clock = createManualClock()
+  const store = createStore(clock, 9)
+  const reads: (Filter | null)[] = []
+  const reader: Reader = Object.create(store.reader, {
+    read: {
+      value: (request: Parameters<Reader['read']>[0]) => {
+        reads.push(request.filter)
+        return store.reader.read(request)
+      },
+    },
+  })
+  const stopping = new AbortController()
+  const blocks = new Blocks(reader, clock, stopping.signal)
+  const audience = createAudience({ reader, blocks, clock })
+  const running = audience.run(stopping.signal)
+  const grow = async (count: number): Promise<void> => {
+    store.grow(count)
+    while (audience.decided < store.reader.latest) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await running
+  }
+  return { audience, blocks, grow, reads, stop }
+}
+
+describe('the audience', () => {
+  test('wakes those who want an event, once, and nobody else', async () => {
+    const { audience, grow, stop } = await node()
+    const woken: string[] = []
+    const wait = (name: string, filter: Filter | null) => {
+      const channel = audience.join(filter, sseFraming.shared)
+      channel.waiting.add({ onMore: (decided) => woken.push(`${name} behind ${decided}`) })
+      return channel
+    }
+    wait('all', null)
+    const tenths = wait('tenths', { fcaCategories: ['FR'] })
+    wait('none', { fcaCategories: ['XX'] })
+    await grow(1)
+    expect(woken.toSorted()).toEqual(['all behind 9', 'tenths behind 9'])
+    wait('tenths again', { fcaCategories: ['FR'] })
+    await grow(5)
+    expect(woken).toHaveLength(2)
+    audience.leave(tenths)
+    await grow(5)
+    expect(woken.slice(2)).toEqual(['tenths again behind 15'])
+    await stop()
+  })
+
+  test('wakes a reader whose place is ahead of the copy, whatever comes', async () => {
+    const { audience, grow, stop } = await node()
+    let woken = 0
+    audience.ahead.add({
+      onMore: () => {
+        woken += 1
+      },
+    })
+    await grow(1)
+    expect(woken).toBe(1)
+    expect(audience.ahead.size).toBe(0)
+    await stop()
+  })
+
+  test('gives equal filters one channel, whose blocks are read and framed once for all at one place', async () => {
+    const { audience, blocks, reads, stop } = await node()
+    const framing = countingFraming()
+    const filter = (): Filter => ({ fcaCategories: ['NAV'] })
+    const one = audience.join(filter(), framing)
+    expect(audience.join(filter(), framing)).toBe(one)
+    expect(audience.join({ fcaCategories: ['FR'] }, framing)).not.toBe(one)
+    const [first, second] = await Promise.all([blocks.next(one, 3), blocks.next(one, 3)])
+    expect(second).toBe(first)
+    expect(blocks.next(one, 3)).toBe(first)
+    expect(first).toMatchObject({ events: 6, position: 9 })
+    expect({ reads: reads.length, framed: framing.framed }).toEqual({ reads: 1, framed: 6 })
+    await blocks.next(one, 4)
+    expect(reads).toHaveLength(2)
+    await stop()
+  })
+
+  test('keeps no block for a reader that is alone', async () => {
+    const { audience, blocks, reads, stop } = await node()
+    const alone = audience.join(null, sseFraming.shared)
+    await blocks.next(alone, 0)
+    await blocks.next(alone, 0)
+    expect(reads).toHaveLength(2)
+    await stop()
+  })
+})
