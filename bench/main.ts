@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchAppend, benchQueries, benchReplay, fillStore } from './archive.ts'
 import { failoverTable } from './failover.ts'
+import { feedLines } from './feed.ts'
 import { type Figure, formatFigure } from './figures.ts'
 import { idleFigures } from './idle.ts'
 import { ingestTable } from './ingest.ts'
@@ -50,6 +51,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   idle: async (runs) => lines(await idleFigures(runs)),
   tail: async (runs) => lines(await tailFigures(runs)),
   webhooks: webhookLines,
+  feed: feedLines,
 }
 
 const { values: flags, positionals } = parseArgs({

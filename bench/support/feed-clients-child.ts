@@ -1,0 +1,267 @@
+/**
+ * The clients of `npm run bench -- feed`, thousands of them in one process on a core of its own. Owns what they note: when
+ * each event was whole. A frame is not parsed beyond what tells an event from another message, so that the clients cost
+ * less than what is measured. Words come over the channel of the parent, one answer each.
+ */
+import { connect, type Socket } from 'node:net'
+import { seededChance } from '../../src/core/chance.ts'
+import { quantile } from '../figures.ts'
+import {
+  type ClientsAnswer,
+  type ClientsWanted,
+  type ClientsWord,
+  type CommitTime,
+  TOKEN,
+} from './feed-words.ts'
+import { syntheticIsin } from './synthetic-events.ts'
+
+const ISSUERS = 2000
+/** Bytes of a message that tell its type; with a filter, also its sequence. */
+const TYPE_BYTES = 12
+const SEQUENCE_BYTES = 600
+/** Read at a time, by all connections: what came is looked at before the next read. */
+const READ_BYTES = 512 * 1024
+const TRICKLE_BYTES = 1024
+/** Connections that are being opened at a time. */
+const OPENING = 200
+const MOST_NOTED = 6_000_000
+
+/** Of each event that came: its sequence or place, and when. */
+const places = new Uint32Array(MOST_NOTED)
+const times = new Float64Array(MOST_NOTED)
+let noted = 0
+let live = 0
+const peers = new Set<Peer>()
+const chance = seededChance(7)
+const shared = Buffer.allocUnsafe(READ_BYTES)
+
+class Peer {
+  readonly socket: Socket
+  readonly #wanted: ClientsWanted
+  readonly #onLive: () => void
+  #head: Buffer | null = Buffer.alloc(0)
+  /** Of a frame whose head or first bytes have not come whole. */
+  #part: Buffer = Buffer.alloc(0)
+  /** Bytes of the message under way that are still to come. */
+  #left = 0
+  #isEvent = false
+  #place = 0
+  #came = 0
+
+  constructor(wanted: ClientsWanted, onLive: () => void) {
+    this.#wanted = wanted
+    this.#onLive = onLive
+    const { port, reading } = wanted
+    const small = reading === 'trickle' ? Buffer.allocUnsafe(TRICKLE_BYTES) : shared
+    this.socket = connect({
+      port,
+      host: '127.0.0.1',
+      onread: {
+        buffer: small,
+        callback: (count: number, buffer: Uint8Array) => {
+          this.#take(Buffer.from(buffer.buffer, buffer.byteOffset, count))
+          return true
+        },
+      },
+    })
+    this.socket.setNoDelay(true)
+    this.socket.on('error', () => {})
+    this.socket.on('close', () => peers.delete(this))
+    this.socket.write(handshake(wanted))
+    peers.add(this)
+  }
+
+  reset(): void {
+    this.#came = 0
+  }
+
+  #take(bytes: Buffer): void {
+    let rest = bytes
+    if (this.#head !== null) {
+      this.#head = Buffer.concat([this.#head, rest])
+      const end = this.#head.indexOf('\r\n\r\n')
+      if (end < 0) return
+      rest = Buffer.from(this.#head.subarray(end + 4))
+      this.#head = null
+      this.#begin()
+    }
+    if (this.#wanted.protocol === 'sse') return this.#takeText(rest)
+    this.#takeFrames(rest)
+    if (this.#wanted.reading === 'trickle' && this.#isLive) {
+      this.socket.pause()
+      setTimeout(() => this.socket.resume(), 1000)
+    }
+  }
+
+  #isLive = false
+
+  #begin(): void {
+    const { protocol, identifiers, from } = this.#wanted
+    if (protocol === 'ws') {
+      const filter = identifiers === 0 ? {} : { filter: { isins: drawn(identifiers) } }
+      this.socket.write(clientFrame(0x81, JSON.stringify({ action: 'subscribe', from, ...filter })))
+    }
+    if (protocol === 'socketio') this.socket.write(clientFrame(0x81, '40'))
+    if (protocol === 'plain') this.#goLive()
+  }
+
+  #goLive(): void {
+    if (this.#isLive) return
+    this.#isLive = true
+    live += 1
+    if (this.#wanted.reading === 'nothing') this.socket.pause()
+    this.#onLive()
+  }
+
+  #takeText(bytes: Buffer): void {
+    if (!this.#isLive && bytes.includes('event: live')) this.#goLive()
+  }
+
+  #takeFrames(bytes: Buffer): void {
+    let rest = this.#part.length === 0 ? bytes : Buffer.concat([this.#part, bytes])
+    this.#part = Buffer.alloc(0)
+    while (rest.length > 0) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, rest.length)
+        this.#left -= taken
+        rest = rest.subarray(taken)
+        if (this.#left === 0) this.#whole()
+        continue
+      }
+      const frame = headOf(rest)
+      const wanted = this.#wanted.identifiers === 0 ? TYPE_BYTES : SEQUENCE_BYTES
+      const told = frame === null ? 0 : Math.min(wanted, frame.length)
+      if (frame === null || rest.length < frame.head + told) {
+        this.#part = Buffer.from(rest)
+        return
+      }
+      this.#look(frame.opcode, rest.subarray(frame.head, frame.head + told))
+      this.#left = frame.length
+      rest = rest.subarray(frame.head)
+      if (this.#left === 0) this.#whole()
+    }
+  }
+
+  /** The beginning of a message. */
+  #look(opcode: number, start: Buffer): void {
+    this.#isEvent = false
+    if (opcode === 9) this.socket.write(clientFrame(0x8a, start))
+    if (opcode !== 1) return
+    if (this.#wanted.protocol === 'socketio') {
+      if (start[0] === 0x32) this.socket.write(clientFrame(0x81, '3'))
+      if (start[0] === 0x34 && start[1] === 0x30) this.#goLive()
+      this.#isEvent = start[0] === 0x34 && start[1] === 0x32
+    } else {
+      this.#isEvent = start[9] === 0x64
+      if (start[9] === 0x6c) this.#goLive()
+    }
+    if (!this.#isEvent) return
+    const at = this.#wanted.identifiers === 0 ? -1 : start.indexOf('"sequence":"')
+    this.#place = at < 0 ? this.#came : Number(start.subarray(at + 12, at + 32).toString())
+  }
+
+  #whole(): void {
+    if (!this.#isEvent) return
+    this.#came += 1
+    if (noted === MOST_NOTED) return
+    places[noted] = this.#place
+    times[noted] = now()
+    noted += 1
+  }
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+function drawn(count: number): string[] {
+  return Array.from({ length: count }, () => syntheticIsin(chance.between(0, ISSUERS - 1)))
+}
+
+function handshake({ protocol, identifiers }: ClientsWanted): string {
+  const filter = identifiers === 0 ? '' : `?isins=${drawn(identifiers).join(',')}`
+  const path = {
+    ws: '/v1/stream',
+    plain: '/',
+    socketio: '/socket.io/?EIO=4&transport=websocket',
+    sse: `/v1/events${filter}`,
+  }[protocol]
+  const upgrade =
+    protocol === 'sse'
+      ? []
+      : [
+          'Connection: Upgrade',
+          'Upgrade: websocket',
+          'Sec-WebSocket-Version: 13',
+          'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+        ]
+  return [`GET ${path} HTTP/1.1`, 'Host: bench', `Authorization: Bearer ${TOKEN}`, ...upgrade, '', ''].join(
+    '\r\n',
+  )
+}
+
+/** A frame of a client; its mask is zero, so that nothing has to be turned. */
+function clientFrame(first: number, payload: string | Buffer): Buffer {
+  const body = Buffer.from(payload)
+  const length = body.length < 126 ? [0x80 | body.length] : [0x80 | 126, body.length >> 8, body.length & 255]
+  return Buffer.concat([Buffer.from([first, ...length, 0, 0, 0, 0]), body])
+}
+
+/** The head of the frame that begins here; null where it has not come whole. */
+function headOf(bytes: Buffer): { opcode: number; head: number; length: number } | null {
+  const [first = 0, second = 0] = bytes
+  const head = second === 126 ? 4 : second === 127 ? 10 : 2
+  if (bytes.length < head) return null
+  const length = head === 2 ? second : head === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2))
+  return { opcode: first & 15, head, length }
+}
+
+/** Resolves when all of them are live. */
+async function open(wanted: ClientsWanted): Promise<void> {
+  for (let opened = 0; opened < wanted.count; opened += OPENING) {
+    const count = Math.min(OPENING, wanted.count - opened)
+    await Promise.all(
+      Array.from({ length: count }, () => new Promise<void>((resolve) => new Peer(wanted, resolve))),
+    )
+  }
+}
+
+function report(commits: readonly CommitTime[]): ClientsAnswer {
+  const byPlace = new Map<number, number>()
+  for (const { first, count, atMs } of commits)
+    for (let place = first; place < first + count; place++) byPlace.set(place, atMs)
+  const delays: number[] = []
+  let lastMs = 0
+  for (let at = 0; at < noted; at++) {
+    const [place = 0, time = 0] = [places[at], times[at]]
+    lastMs = Math.max(lastMs, time)
+    const committedMs = byPlace.get(place)
+    if (committedMs !== undefined) delays.push(Math.max(0, time - committedMs))
+  }
+  const shares = (share: number): number => (delays.length === 0 ? Number.NaN : quantile(delays, share))
+  return { events: noted, live, lastMs, p50: shares(0.5), p99: shares(0.99), worst: shares(1) }
+}
+
+async function obey(word: ClientsWord): Promise<ClientsAnswer> {
+  switch (word.do) {
+    case 'open':
+      await open(word)
+      break
+    case 'reset':
+      noted = 0
+      for (const peer of peers) peer.reset()
+      break
+    case 'close':
+      for (const { socket } of peers) socket.destroy()
+      live = 0
+      break
+    case 'count':
+      break
+    case 'report':
+      return report(word.commits)
+  }
+  return { events: noted, live, lastMs: 0, p50: Number.NaN, p99: Number.NaN, worst: Number.NaN }
+}
+
+process.on('message', async (word: ClientsWord) => process.send?.(await obey(word)))
+process.send?.({ ready: true })

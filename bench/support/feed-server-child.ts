@@ -1,0 +1,147 @@
+/**
+ * A process that serves streams for `npm run bench -- feed`: `bridge` as a node of the product over the embedded log,
+ * `plain` as a broadcast over `ws` written in a day, `socketio` the same over Socket.IO. Owns the three servers behind one
+ * set of words. Argument: which of them. Words come over the channel of the parent, one answer each.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Server as SocketIoServer } from 'socket.io'
+import { WebSocketServer } from 'ws'
+import { createFollower } from '../../src/archive/follower.ts'
+import { createReader } from '../../src/archive/reader.ts'
+import { createTail } from '../../src/archive/tail.ts'
+import { createFeed } from '../../src/feed/feed.ts'
+import { createApp } from '../../src/http/app.ts'
+import { adminAuthenticate } from '../../src/http/auth.ts'
+import { listen } from '../../src/http/listener.ts'
+import { systemChance, systemClock } from '../../src/lifecycle/clock.ts'
+import { openSqliteLog } from '../../src/log/sqlite/log.ts'
+import { createLogger } from '../../src/obs/logger.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { createTickets } from '../../src/registry/tickets.ts'
+import { temporaryDirectory } from '../../test/support/bridge-process.ts'
+import { type ServerAnswer, type ServerWord, TOKEN } from './feed-words.ts'
+import { syntheticEvents } from './synthetic-events.ts'
+
+/** What stands behind the words. */
+interface StreamServer {
+  port: number
+  /** Shows them to every client that wants them; resolves when they are committed. */
+  send(count: number): Promise<void>
+}
+
+const MAX_CLIENTS = 18_000
+/** Of an event as it is sent, beside the padding. */
+const USUAL_BYTES = 1450
+
+let padding = ''
+const next = syntheticEvents(1)
+/** The next events of the feed, padded to the size asked for. */
+function drafts(count: number) {
+  return next(count).map(({ sequence: _, epoch: __, ...event }) => ({
+    ...event,
+    data: padding === '' ? event.data : JSON.stringify({ ...JSON.parse(event.data), padding }),
+  }))
+}
+
+async function bridge(): Promise<StreamServer> {
+  const directory = temporaryDirectory()
+  process.on('exit', () => directory[Symbol.dispose]())
+  const { log, archive } = openSqliteLog({
+    dataDir: directory.path,
+    nativeKind: 'Native',
+    clock: systemClock,
+  })
+  const tail = createTail(archive.latest)
+  const logger = createLogger({ level: 'error', secrets: [] })
+  const follower = createFollower({
+    log,
+    archive,
+    tail,
+    clock: systemClock,
+    logger,
+    shared: true,
+    silentSinceMs: () => null,
+  })
+  const { signal } = new AbortController()
+  void follower.run(signal)
+  const authenticate = adminAuthenticate(TOKEN)
+  const feed = createFeed({
+    reader: createReader(archive, tail, systemClock, follower.copy),
+    clock: systemClock,
+    chance: systemChance,
+    metrics: createMetrics({ version: 'bench' }),
+    logger,
+    credentials: {
+      authenticate,
+      findCaller: () => 'unknown',
+      tickets: createTickets({ keys: { key: TOKEN, oldKey: null }, clock: systemClock }),
+    },
+    corsOrigins: [],
+    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'open' }),
+    maxClients: MAX_CLIENTS,
+    // As it is behind a proxy: the clients of the bench have one address.
+    remoteAddress: () => undefined,
+  })
+  void feed.run(signal)
+  const app = createApp({ routes: feed.routes, authenticate, corsOrigins: [], logger })
+  const { port } = await listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    setting: 'none',
+    clock: systemClock,
+    logger,
+    upgrade: feed.upgrade,
+  })
+  const writer = await log.claim(await log.campaign(signal), signal)
+  return {
+    port,
+    async send(count) {
+      await writer.commit({ events: drafts(count) })
+    },
+  }
+}
+
+async function plain(): Promise<StreamServer> {
+  const server = createServer()
+  const webSockets = new WebSocketServer({ server })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    async send(count) {
+      for (const event of drafts(count)) {
+        const text = JSON.stringify({ type: 'disclosure', event })
+        for (const client of webSockets.clients) client.send(text)
+      }
+    },
+  }
+}
+
+async function socketIo(): Promise<StreamServer> {
+  const server = createServer()
+  const io = new SocketIoServer(server, { transports: ['websocket'] })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    async send(count) {
+      for (const event of drafts(count)) io.emit('disclosure', event)
+    },
+  }
+}
+
+const servers = { bridge, plain, socketio: socketIo }
+const server = await servers[process.argv[2] as keyof typeof servers]()
+
+async function obey(word: ServerWord): Promise<ServerAnswer> {
+  if (word.do === 'collect') {
+    for (let time = 0; time < 3; time++) globalThis.gc?.()
+    return { port: server.port, atMs: 0 }
+  }
+  padding = 'x'.repeat(Math.max(0, word.bytes - USUAL_BYTES))
+  await server.send(word.count)
+  return { port: server.port, atMs: performance.timeOrigin + performance.now() }
+}
+
+process.on('message', async (word: ServerWord) => process.send?.(await obey(word)))
+process.send?.({ port: server.port, atMs: 0 } satisfies ServerAnswer)
+process.on('SIGTERM', () => process.exit(0))
