@@ -1,5 +1,7 @@
 /** What the client does when its connection ends, against a server that does what it is told and a clock that waits. */
 import { describe, expect, test } from 'vitest'
+import { WebSocket as PackageSocket } from 'ws'
+import type { SocketConstructor } from '../../../clients/typescript/src/connection.ts'
 import { type ConnectOptions, connect } from '../../../clients/typescript/src/stream.ts'
 import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'
 import { until } from '../../support/api-server.ts'
@@ -236,37 +238,44 @@ describe('tickets', () => {
 })
 
 describe('a reader who is slower than the stream', () => {
-  test('is never given more than the bound to hold: the connection waits for him, and nothing is lost', async () => {
-    await using server = await startScriptedStream()
-    const clock = createManualClock()
-    const stream = connect({ url: server.url, token: 'x', from: 'earliest', bufferChars: 2000, clock })
-    const first = await server.connection(1)
-    await first.welcome()
-    first.say(...range(1, 100).map((number) => eventOf(number)))
-    await until(() => stream.state === 'paused')
-    expect(server.count()).toBe(1)
-    const got: number[] = []
-    const types: string[] = []
-    const reading = (async () => {
-      for await (const message of stream) {
-        types.push(message.type)
-        if ('event' in message) got.push(Number(message.event.sequence))
-      }
-    })()
-    const second = await server.connection(2)
-    const { from } = await second.welcome()
-    const { after } = from as { after: string }
-    const reached = Number(after.slice(1))
-    expect(reached).toBeGreaterThan(10)
-    expect(reached).toBeLessThan(30)
-    second.say(...range(reached + 1, reached + 5).map((number) => eventOf(number)), live('end'))
-    await until(() => types.includes('live'))
-    expect(got).toEqual(range(1, reached + 5))
-    expect(types.filter((type) => type === 'disconnected')).toHaveLength(1)
-    stream.close()
-    await reading
-    expect(clock.nextTimerMs()).toBeNull()
-  })
+  test.each([
+    ['the platform’s WebSocket', {}],
+    ['that of a package', { WebSocket: PackageSocket as unknown as SocketConstructor }],
+  ])(
+    'is never given more than the bound to hold, on %s: the stream waits, nothing is lost',
+    async (_whose, own) => {
+      await using server = await startScriptedStream()
+      const clock = createManualClock()
+      const options = { url: server.url, token: 'x', from: 'earliest', bufferChars: 2000, clock } as const
+      const stream = connect({ ...options, ...own })
+      const first = await server.connection(1)
+      await first.welcome()
+      first.say(...range(1, 100).map((number) => eventOf(number)))
+      await until(() => stream.state === 'paused')
+      expect(server.count()).toBe(1)
+      const got: number[] = []
+      const types: string[] = []
+      const reading = (async () => {
+        for await (const message of stream) {
+          types.push(message.type)
+          if ('event' in message) got.push(Number(message.event.sequence))
+        }
+      })()
+      const second = await server.connection(2)
+      const { from } = await second.welcome()
+      const { after } = from as { after: string }
+      const reached = Number(after.slice(1))
+      expect(reached).toBeGreaterThan(10)
+      expect(reached).toBeLessThan(30)
+      second.say(...range(reached + 1, reached + 5).map((number) => eventOf(number)), live('end'))
+      await until(() => types.includes('live'))
+      expect(got).toEqual(range(1, reached + 5))
+      expect(types.filter((type) => type === 'disconnected')).toHaveLength(1)
+      stream.close()
+      await reading
+      expect(clock.nextTimerMs()).toBeNull()
+    },
+  )
 
   test('holds no more than the bound through an outage that he sleeps through', async () => {
     await using server = await startScriptedStream()
