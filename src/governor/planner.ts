@@ -16,10 +16,12 @@ const DAY_MS = 24 * HOUR_MS
 const WEEK_MS = 7 * DAY_MS
 /** However little is expected: so long a silence would look like a dead poller. */
 const LONGEST_INTERVAL_MS = 6 * HOUR_MS
+/** Nothing is published on closed days: an hour of them counts so much of an hour of silence. */
+const CLOSED_HOUR = 0.5
 /** Of the week's pace, the least that is kept up where few units are left for now: others come back hour by hour. */
 const LEAST_PACE = 0.45
-/** Polls that a closed day takes because no interval is longer than the longest. */
-const CLOSED_DAY_POLLS = 3
+/** Polls that a closed day takes because no interval is longer than the longest; it shares them with the days around it. */
+const CLOSED_DAY_POLLS = 1.5
 /** Of the polls that a day is expected to take beyond the √ rule's, those that are kept for it: some are not placed. */
 const PLACED_SHARE = 0.5
 /** Horizons at which a rolling quota is looked at, besides the ends of the bursts that are expected. */
@@ -31,6 +33,8 @@ const HORIZONS_MS = [
 const FILLED_MS = 5 * 60_000
 /** Of a rolling quota, the least that a plan of a week leaves: room for a changed profile and for the dearest hour. */
 const ROLLING_REST = 0.02
+/** The next dearest hour may be so much dearer than the last. */
+const DEAREST_MARGIN = 1.1
 /** Fills and sweeps are expected to take what they took in the last week and so much more. */
 const FILL_MARGIN = 1.05
 const SWEEP_MARGIN = 1.25
@@ -90,8 +94,22 @@ export function prospect(quota: PlannedQuota, outlookOf: OutlookOf, situation: S
 /** From one poll to the next, ms. */
 export function pollIntervalMs(quota: PlannedQuota, { outlook: ahead, pace }: Prospect): number {
   const { pageSize, shortestMs } = quota
-  const longestMs = Math.max(shortestMs, LONGEST_INTERVAL_MS)
+  const longestMs = Math.max(shortestMs, longestSilenceMs(ahead))
   return nextPollInMs(ahead, { pace, pageSize, shortestMs, longestMs })
+}
+
+/** How long nothing needs to be polled from the outlook's start on. */
+function longestSilenceMs({ fromMs, days }: Outlook): number {
+  let left = LONGEST_INTERVAL_MS
+  let atMs = fromMs
+  for (const { day } of days) {
+    const weight = day.isOpen ? 1 : CLOSED_HOUR
+    const lasts = (day.endMs - atMs) * weight
+    if (lasts >= left) return atMs - fromMs + left / weight
+    left -= lasts
+    atMs = day.endMs
+  }
+  return atMs - fromMs
 }
 
 /** Polls that the pace makes in the time from the prospect's start on. */
@@ -116,7 +134,10 @@ function budgetsOf(
   const itemsAWeek = itemsUntil(ahead, ahead.toMs)
   const sweeps = sweepsAWeek(quota, hours, nowMs)
   const filledAWeek = fills.reduce((sum, { units }) => sum + units, 0)
-  const rest = quotaReset === 'rolling' ? Math.max(weeklyQuota * ROLLING_REST, dearestHour(hours, nowMs)) : 0
+  const rest =
+    quotaReset === 'rolling'
+      ? Math.max(weeklyQuota * ROLLING_REST, DEAREST_MARGIN * dearestHour(hours, nowMs))
+      : 0
   const usual = weeklyQuota - filledAWeek - sweeps - rest - closedDayPolls(ahead, ahead.toMs)
   const days = ahead.days.filter(({ day }) => day.isOpen).length
   const extraAWeek = PLACED_SHARE * (usual - byRule(usual, days))

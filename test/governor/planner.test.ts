@@ -68,6 +68,24 @@ test('holidays, weekends and the hours after a half day get few polls', () => {
   expect(afternoon('2026-12-24')).toBeLessThan(afternoon('2026-12-22') / 3)
 })
 
+test('no silence is longer than six hours, an hour of a closed day counting half', () => {
+  const fromMs = Date.parse('2026-12-14T00:00:00Z')
+  const { atMs } = polls('free', fromMs, fromMs + 21 * DAY_MS)
+  const weighed = (untilMs: number, sinceMs: number): number => {
+    let hours = 0
+    for (let ms = sinceMs; ms < untilMs; ms += MINUTE_MS) {
+      const part = Math.min(MINUTE_MS, untilMs - ms) / HOUR_MS
+      hours += calendar.isBusinessDay(calendar.londonDate(ms)) ? part : part / 2
+    }
+    return hours
+  }
+  const gaps = atMs.slice(1).map((ms, place) => [ms, atMs[place] ?? ms] as const)
+  for (const [ms, before] of gaps) {
+    expect(weighed(ms, before), new Date(before).toISOString()).toBeLessThanOrEqual(6.02)
+  }
+  expect(Math.max(...gaps.map(([ms, before]) => ms - before))).toBeGreaterThan(10 * HOUR_MS)
+})
+
 test('a quota that is reset on a day is used to 98 in 100 by then, and never exceeded', () => {
   const fromMs = Date.parse('2026-02-02T00:00:00Z')
   for (const name of ['free', 'lite'] as const) {
