@@ -14,6 +14,8 @@ import type { Tail } from './tail.ts'
 
 /** Most JSON that one read hands out, give or take one event; the rest comes with the next. */
 const READ_BYTES = 8 * 1024 * 1024
+/** Filters whose search is kept; thousands of streams that seldom get anything would hold two kilobytes each. */
+const SEARCHES_KEPT = 1000
 /** Events of the tail looked at between two turns of the event loop. */
 const TAIL_SLICE = 2000
 
@@ -69,12 +71,15 @@ export interface Reader {
 
 /** The reader over what the follower has brought. `copy`: of a store that is filled from elsewhere. */
 export function createReader(archive: Archive, tail: Tail, clock: Clock, copy: CopyState = WHOLE): Reader {
-  const searches = new WeakMap<Filter, Search>()
-  /** A consumer reads with one filter object for as long as it lives: what was learnt of it is kept. */
+  const searches = new Map<Filter, Search>()
+  /** A consumer reads with one filter object: what was learnt of it is kept while it reads often. */
   const searchOf = (filter: Filter | null): Search => {
     if (filter === null) return searchFor(null)
     const search = searches.get(filter) ?? searchFor(filter)
+    searches.delete(filter)
     searches.set(filter, search)
+    const [oldest] = searches.keys()
+    if (searches.size > SEARCHES_KEPT && oldest !== undefined) searches.delete(oldest)
     return search
   }
   return {

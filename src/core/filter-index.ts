@@ -19,39 +19,36 @@ export interface FilterIndex<Id> {
   readonly size: number
 }
 
-interface Entry {
-  filter: Filter
-  /** Keys under which it is found; null = it has to be asked about every event. */
-  keys: string[] | null
-}
-
 const identifierFields = { isin: 'isins', symbol: 'symbols', lei: 'leis' } as const
 
 /** An empty index. */
 export function createFilterIndex<Id>(): FilterIndex<Id> {
-  const entries = new Map<Id, Entry>()
+  const filters = new Map<Id, Filter>()
   const idsByKey = new Map<string, Set<Id>>()
+  /** Those that have to be asked about every event. */
   const unkeyed = new Set<Id>()
 
   const remove = (id: Id): void => {
-    for (const key of entries.get(id)?.keys ?? []) {
+    const filter = filters.get(id)
+    if (filter === undefined) return
+    for (const key of keysOfFilter(filter) ?? []) {
       const ids = idsByKey.get(key)
       ids?.delete(id)
       if (ids?.size === 0) idsByKey.delete(key)
     }
     unkeyed.delete(id)
-    entries.delete(id)
+    filters.delete(id)
   }
 
   return {
     get size() {
-      return entries.size
+      return filters.size
     },
     add(id, filter) {
-      if (entries.get(id)?.filter === filter) return
+      if (filters.get(id) === filter) return
       remove(id)
+      filters.set(id, filter)
       const keys = keysOfFilter(filter)
-      entries.set(id, { filter, keys })
       if (keys === null) unkeyed.add(id)
       for (const key of keys ?? []) {
         const ids = idsByKey.get(key) ?? new Set()
@@ -60,14 +57,14 @@ export function createFilterIndex<Id>(): FilterIndex<Id> {
     },
     remove,
     match(facts) {
-      if (facts.kind === 'gap') return [...entries.keys()]
+      if (facts.kind === 'gap') return [...filters.keys()]
       const candidates = new Set(unkeyed)
       for (const key of keysOfFacts(facts)) {
         for (const id of idsByKey.get(key) ?? []) candidates.add(id)
       }
       return [...candidates].filter((id) => {
-        const entry = entries.get(id)
-        return entry !== undefined && matches(entry.filter, facts)
+        const filter = filters.get(id)
+        return filter !== undefined && matches(filter, facts)
       })
     },
   }

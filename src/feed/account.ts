@@ -13,37 +13,44 @@ export type StreamMetrics = Pick<
   'streamClients' | 'streamEventsSent' | 'streamSendLatency' | 'streamCloses' | 'streamSlowClients'
 >
 
-/** The books of one stream. */
-export interface Account {
-  /** For each write of events: how many, and when they became readable; null while catching up. */
-  onSent(events: number, readableMs: number | null): void
-  /** When a write meets a full socket, and when there is room again. */
-  onSlow(slow: boolean): void
-  /** Once, at the end. `caller` is null where nobody authenticated. */
-  close(code: StreamCloseCode, caller: Pick<Caller, 'tenant' | 'tokenId'> | null): void
-}
+/** The books of one stream, which counts as open from now on. */
+export class Account {
+  readonly #parts: { clock: Clock; metrics: StreamMetrics; logger: Logger }
+  readonly #transport: (typeof transports)[number]
+  readonly #startedMs: number
+  #sent = 0
 
-/** Opens the books: counts the stream as open from now on. */
-export function openAccount(
-  { clock, metrics, logger }: { clock: Clock; metrics: StreamMetrics; logger: Logger },
-  transport: (typeof transports)[number],
-): Account {
-  const startedMs = clock.now()
-  let sent = 0
-  metrics.streamClients.add({ transport }, 1)
-  return {
-    onSent(events, readableMs) {
-      sent += events
-      metrics.streamEventsSent.add({ transport }, events)
-      if (readableMs !== null) metrics.streamSendLatency.observe({}, (clock.now() - readableMs) / 1000)
-    },
-    onSlow: (slow) => metrics.streamSlowClients.add({}, slow ? 1 : -1),
-    close(code, caller) {
-      metrics.streamClients.add({ transport }, -1)
-      metrics.streamCloses.add({ transport, code })
-      const durationMs = clock.now() - startedMs
-      const { tenant, tokenId } = caller ?? { tenant: null, tokenId: null }
-      logger.info('stream.closed', { transport, code, sent, durationMs, tenant, tokenId })
-    },
+  constructor(
+    parts: { clock: Clock; metrics: StreamMetrics; logger: Logger },
+    transport: (typeof transports)[number],
+  ) {
+    this.#parts = parts
+    this.#transport = transport
+    this.#startedMs = parts.clock.now()
+    parts.metrics.streamClients.add({ transport }, 1)
+  }
+
+  /** For each write of events: how many, and when they became readable; null while catching up. */
+  onSent(events: number, readableMs: number | null): void {
+    const { clock, metrics } = this.#parts
+    this.#sent += events
+    metrics.streamEventsSent.add({ transport: this.#transport }, events)
+    if (readableMs !== null) metrics.streamSendLatency.observe({}, (clock.now() - readableMs) / 1000)
+  }
+
+  /** When a write meets a full socket, and when there is room again. */
+  onSlow(slow: boolean): void {
+    this.#parts.metrics.streamSlowClients.add({}, slow ? 1 : -1)
+  }
+
+  /** Once, at the end. `caller` is null where nobody authenticated. */
+  close(code: StreamCloseCode, caller: Pick<Caller, 'tenant' | 'tokenId'> | null): void {
+    const { clock, metrics, logger } = this.#parts
+    const transport = this.#transport
+    metrics.streamClients.add({ transport }, -1)
+    metrics.streamCloses.add({ transport, code })
+    const durationMs = clock.now() - this.#startedMs
+    const { tenant, tokenId } = caller ?? { tenant: null, tokenId: null }
+    logger.info('stream.closed', { transport, code, sent: this.#sent, durationMs, tenant, tokenId })
   }
 }

@@ -3,6 +3,7 @@
  * inverted index of their filters: an event costs those who want it and nobody else. Owns the waking of readers that have
  * caught up. Refuses to read for them and to write to them.
  */
+import { createHash } from 'node:crypto'
 import type { Reader } from '../archive/reader.ts'
 import type { Filter } from '../core/filter.ts'
 import { createFilterIndex } from '../core/filter-index.ts'
@@ -127,7 +128,7 @@ export function createAudience({
     },
     ahead,
     join(filter, framing) {
-      const key = `${framing.name} ${JSON.stringify(filter)}`
+      const key = keyOf(filter, framing)
       const channel = channels.get(key) ?? open(key, filter, framing)
       channel.readers += 1
       return channel
@@ -149,4 +150,11 @@ export function createAudience({
       }
     },
   }
+}
+
+/** The same for equal filters; short, since thousands are held. */
+function keyOf(filter: Filter | null, { name }: EventFraming): string {
+  return createHash('sha256')
+    .update(`${name} ${JSON.stringify(filter)}`)
+    .digest('base64')
 }

@@ -7,22 +7,18 @@
 export const MAX_COMMANDS_A_SECOND = 10
 const SECOND_MS = 1000
 
-export interface CommandRate {
-  /** Counts one; false when it is one too many. */
-  take(nowMs: number): boolean
-}
+/** Nothing counted yet. Keeps the moments of the last ten, once there are any. */
+export class CommandRate {
+  #moments: number[] | null = null
 
-/** Nothing counted yet. Keeps the moments of the last ten. */
-export function createCommandRate(): CommandRate {
-  const moments: number[] = []
-  return {
-    take(nowMs) {
-      moments.push(nowMs)
-      const [first = nowMs] = moments
-      if (moments.length <= MAX_COMMANDS_A_SECOND) return true
-      moments.shift()
-      // A clock that was set back is no command too many.
-      return nowMs < first || nowMs - first >= SECOND_MS
-    },
+  /** Counts one; false when it is one too many. */
+  take(nowMs: number): boolean {
+    this.#moments ??= []
+    this.#moments.push(nowMs)
+    const [first = nowMs] = this.#moments
+    if (this.#moments.length <= MAX_COMMANDS_A_SECOND) return true
+    this.#moments.shift()
+    // A clock that was set back is no command too many.
+    return nowMs < first || nowMs - first >= SECOND_MS
   }
 }

@@ -7,8 +7,8 @@ import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Caller } from '../http/auth.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
-import { type Account, openAccount } from './account.ts'
-import { type CommandRate, createCommandRate, MAX_COMMANDS_A_SECOND } from './command-rate.ts'
+import { Account } from './account.ts'
+import { CommandRate, MAX_COMMANDS_A_SECOND } from './command-rate.ts'
 import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
 import type { Stoppable, StreamContext } from './context.ts'
 import type { Shown } from './identity.ts'
@@ -56,13 +56,13 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   readonly #account: Account
   readonly #sink: Sink
   readonly #keepAlive: KeepAlive
-  readonly #rate: CommandRate = createCommandRate()
+  readonly #rate = new CommandRate()
   #jobs: Promise<void> = Promise.resolve()
   /** Reasons not to read from the client: commands under way, and that it has not taken what was written. */
   #holds = 0
   #bytesBeforeAuth = 0
   /** Of the wait for authentication, or of the answer to a close without one. */
-  #cancelTimer = (): void => {}
+  #cancelTimer = nothing
   #identity: { caller: Caller; leave: () => void } | null = null
   #session: Session | null = null
   /** The client's id of its subscription. */
@@ -70,7 +70,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   /** What a command waits for; ended with the connection. */
   #waiting: AbortController | null = null
   /** Told when there is room, or the connection is over. */
-  #onRoomWanted = (): void => {}
+  #onRoomWanted = nothing
   /** Closing has begun or the socket is gone: nothing is written from then on. */
   #isOver = false
   #code: StreamCloseCode = 'client'
@@ -78,7 +78,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   constructor(options: ConnectionOptions) {
     const { context, socket } = options
     this.#options = options
-    this.#account = openAccount(context, 'ws')
+    this.#account = new Account(context, 'ws')
     this.#sink = new Sink(socket, context.stallMs, this)
     this.#keepAlive = new KeepAlive(context.wheel, context.chance, this)
   }
@@ -283,6 +283,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     context.tokenEnds.add(caller.ended, this)
     this.#keepAlive.start()
     this.#cancelTimer()
+    this.#cancelTimer = nothing
     socket.off('data', this.#countBytes)
     onAuthenticated()
     this.#control('authenticated', {})
@@ -370,6 +371,9 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     this.#options.context.open.delete(this)
   }
 }
+
+/** One for all connections: thousands of them are idle. */
+function nothing(): void {}
 
 function tooLarge(most: number): StreamRefusal {
   const when = most === MAX_BYTES_BEFORE_AUTH ? ' before authentication' : ''

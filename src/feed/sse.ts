@@ -2,16 +2,19 @@
  * `GET /v1/events`: server-sent events (contract §8). Owns the parameters and the HTTP answer. Refuses to decide what
  * a stream sends: `session.ts` does.
  */
+import type { ServerResponse } from 'node:http'
 import type { Filter } from '../core/filter.ts'
 import { FILTER_PARAMETERS, parseFilterQuery } from '../core/filter-query.ts'
+import type { Caller } from '../http/auth.ts'
 import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { tooOld } from '../http/cursor-too-old.ts'
 import { openQuery } from '../http/parameters.ts'
 import { retryLater } from '../http/problem.ts'
 import type { Call, Route } from '../http/route.ts'
 import type { StreamCloseCode } from '../obs/metrics.ts'
-import { type Account, openAccount } from './account.ts'
+import { Account } from './account.ts'
 import type { Stoppable, StreamContext } from './context.ts'
+import type { Framing } from './framing.ts'
 import { noPlace } from './refusal.ts'
 import { Session, type SessionClient, type SessionEnd, type SessionStart } from './session.ts'
 import { Sink, type SinkOwner } from './sink.ts'
@@ -54,6 +57,7 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
   if (context.stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   refuseWhileFilling(context.reader.copy)
   const leave = enter(context, call)
+  let stream: SseStream | null = null
   try {
     const start = await startAt(context, { from, filter, onGap: 'refuse' }, call.gone)
     if (start.kind === 'too_old') throw tooOld(start.oldest)
@@ -62,11 +66,12 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
       'Cache-Control': 'no-store',
       'X-Accel-Buffering': 'no',
     })
-    if (call.request.method === 'HEAD') call.response.end()
-    else if (call.caller.ended.aborted || call.gone.aborted) call.response.end()
-    else await serve(context, call, filter, start.start)
+    const isOver = call.caller.ended.aborted || call.gone.aborted
+    if (call.request.method === 'HEAD' || isOver) call.response.end()
+    else stream = new SseStream(context, call, leave)
+    stream?.start(filter, start.start)
   } finally {
-    leave()
+    if (stream === null) leave()
   }
 }
 
@@ -109,47 +114,39 @@ function readParameters({ url, request }: Call): { filter: Filter | null; from: 
   return { filter, from: tail > 0 ? { kind: 'tail', count: tail } : { kind: 'live' } }
 }
 
-/** Resolves when the stream is over. */
-async function serve(
-  context: StreamContext,
-  call: Call,
-  filter: Filter | null,
-  start: SessionStart,
-): Promise<void> {
-  const stream = new SseStream(context, call)
-  await stream.run(filter, start)
-}
-
-/** One answer from its head to its end. */
+/** One answer from its head to its end. The request is long answered when it is idle: nothing of it is held. */
 class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
-  readonly framing = sseFraming
   readonly #context: StreamContext
-  readonly #call: Call
+  readonly #response: ServerResponse
+  readonly #caller: Caller
+  readonly #leave: () => void
   readonly #account: Account
   readonly #sink: Sink
-  readonly #over = Promise.withResolvers<void>()
   #session: Session | null = null
   #isOver = false
   #code: StreamCloseCode = 'client'
 
-  constructor(context: StreamContext, call: Call) {
+  /** `leave` is called once, when it is over. */
+  constructor(context: StreamContext, { response, caller }: Call, leave: () => void) {
     this.#context = context
-    this.#call = call
-    this.#account = openAccount(context, 'sse')
-    this.#sink = new Sink(call.response, context.stallMs, this)
+    this.#response = response
+    this.#caller = caller
+    this.#leave = leave
+    this.#account = new Account(context, 'sse')
+    this.#sink = new Sink(response, context.stallMs, this)
   }
 
-  async run(filter: Filter | null, start: SessionStart): Promise<void> {
-    const { response, caller } = this.#call
+  start(filter: Filter | null, start: SessionStart): void {
     this.#context.open.add(this)
-    this.#context.tokenEnds.add(caller.ended, this)
-    response.on('close', this.#finish)
+    this.#context.tokenEnds.add(this.#caller.ended, this)
+    this.#response.on('close', this.#finish)
     const endsMs = this.#context.endsMs()
     this.#session = new Session(this.#context, this, { filter, start, opening: RETRY_FRAME, endsMs })
     this.#session.start()
-    await this.#over.promise
-    this.#context.tokenEnds.remove(caller.ended, this)
-    this.#account.close(this.#code, caller)
+  }
+
+  get framing(): Framing {
+    return sseFraming
   }
 
   get isFull(): boolean {
@@ -173,7 +170,7 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
   /** Whoever takes nothing would keep its connection for ever, waiting for the rest. */
   onStalled(): void {
     this.#end('4108')
-    this.#call.response.destroy()
+    this.#response.destroy()
   }
 
   onSent(events: number, readableMs: number | null): void {
@@ -192,7 +189,7 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
 
   onTokenEnded(): void {
     this.#end('4001')
-    if (this.#sink.isFull) this.#call.response.destroy()
+    if (this.#sink.isFull) this.#response.destroy()
   }
 
   onNodeStops(): void {
@@ -203,7 +200,7 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
   #end(code: StreamCloseCode): void {
     this.#code = code
     this.#finish()
-    this.#call.response.end()
+    this.#response.end()
   }
 
   /** Nothing is written from now on. */
@@ -213,6 +210,8 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
     this.#session?.stop()
     this.#context.open.delete(this)
     if (this.#sink.isFull) this.#account.onSlow(false)
-    this.#over.resolve()
+    this.#context.tokenEnds.remove(this.#caller.ended, this)
+    this.#account.close(this.#code, this.#caller)
+    this.#leave()
   }
 }

@@ -2,7 +2,6 @@
  * `GET /v1/stream`: from an HTTP request to a WebSocket (contract §8). Owns the handshake: path, origin, query,
  * subprotocol, the places there are. Refuses to speak the protocol: `connection.ts` does.
  */
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -18,7 +17,7 @@ import type { StreamContext } from './context.ts'
 import { type Credentials, identify, type Shown } from './identity.ts'
 import { closeReason, noPlace, noStrangersPlace } from './refusal.ts'
 import type { Outlet } from './sink.ts'
-import { messageFraming, type Subprotocol, subprotocols, type UpstreamSign } from './ws-frames.ts'
+import { messageFramings, type Subprotocol, subprotocols, type UpstreamSign } from './ws-frames.ts'
 
 export interface WebSocketOptions {
   credentials: Credentials
@@ -60,6 +59,7 @@ export function webSocketStream(
   server.on('wsClientError', (error, socket) =>
     endWithProblem(socket, new HttpProblem('request_malformed', error.message)),
   )
+  const framingOf = messageFramings({ clock: context.clock, upstream: options.upstream })
   const identifyShown = (shown: Shown): Caller => identify(shown, options.credentials)
   const strangers = createPlaces(Math.max(1, Math.floor(context.places.limit * UNAUTHENTICATED_SHARE)))
 
@@ -80,11 +80,7 @@ export function webSocketStream(
       // An upgraded connection of node:http is a net.Socket, typed as less.
       socket: socket as Duplex & Outlet,
       subprotocol,
-      framing: messageFraming(subprotocol, {
-        clock: context.clock,
-        upstream: options.upstream,
-        connectionId: randomUUID(),
-      }),
+      framing: framingOf(subprotocol),
       identify: identifyShown,
       shown,
       onAuthenticated: leaveStrangers,

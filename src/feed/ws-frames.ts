@@ -3,6 +3,7 @@
  * shapes and their order of members. An event's own bytes are put between a head and a tail, never encoded again.
  * Refuses to know sockets and positions.
  */
+import { randomUUID } from 'node:crypto'
 import { isoMillis } from '../core/dates.ts'
 import { isGap } from '../core/event.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -41,8 +42,6 @@ export interface FramingParts {
   clock: Clock
   /** Asked at each heartbeat. */
   upstream: () => UpstreamSign
-  /** Makes the ids of control messages unique beyond this connection. */
-  connectionId: string
 }
 
 const FIN_TEXT = 0x81
@@ -70,15 +69,24 @@ function frameHead(length: number): Buffer {
   return head
 }
 
-/** The framing of a subprotocol. */
-export function messageFraming(subprotocol: Subprotocol, parts: FramingParts): MessageFraming {
-  const control = subprotocol === 'bridge.v1.json' ? plainControl : controlEvents(parts)
+/** What gives a connection its framing: one for all that speak the first subprotocol, one each for the others. */
+export function messageFramings(parts: FramingParts): (subprotocol: Subprotocol) => MessageFraming {
+  const plain = framingOf(wrappedEvents, plainControl, parts)
+  return (subprotocol) =>
+    subprotocol === 'bridge.v1.json' ? plain : framingOf(bareEvents, controlEvents(parts.clock), parts)
+}
+
+function framingOf(
+  shared: EventFraming,
+  control: MessageFraming['control'],
+  { upstream }: FramingParts,
+): MessageFraming {
   return {
-    shared: subprotocol === 'bridge.v1.json' ? wrappedEvents : bareEvents,
+    shared,
     control,
     live: (cursor) => control('live', { cursor }),
     heartbeat(cursor) {
-      const { lastGoodPoll, nextPoll, phase } = parts.upstream()
+      const { lastGoodPoll, nextPoll, phase } = upstream()
       return control('heartbeat', { cursor, lastGoodPoll, nextPoll, phase })
     },
     goingAway: (reconnectInMs) => control('going_away', { reconnectInMs }),
@@ -109,7 +117,9 @@ function plainControl(name: ControlName, members: object): Buffer[] {
   return textFrame(Buffer.from(JSON.stringify({ type: name, ...members })))
 }
 
-function controlEvents({ clock, connectionId }: FramingParts): MessageFraming['control'] {
+/** Ids are unique beyond this connection. */
+function controlEvents(clock: Clock): MessageFraming['control'] {
+  const connectionId = randomUUID()
   let made = 0
   return (name, members) => {
     made += 1

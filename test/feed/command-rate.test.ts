@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createCommandRate, MAX_COMMANDS_A_SECOND } from '../../src/feed/command-rate.ts'
+import { CommandRate, MAX_COMMANDS_A_SECOND } from '../../src/feed/command-rate.ts'
 
 test('says no exactly when ten came within the second before', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 60 }), (pauses) => {
-      const rate = createCommandRate()
+      const rate = new CommandRate()
       const moments: number[] = []
       let nowMs = 1_000_000
       for (const pause of pauses) {
@@ -19,7 +19,7 @@ test('says no exactly when ten came within the second before', () => {
 })
 
 test('does not count against a client that the clock was set back', () => {
-  const rate = createCommandRate()
+  const rate = new CommandRate()
   for (let sent = 0; sent < 10; sent += 1) expect(rate.take(5000)).toBe(true)
   expect(rate.take(1000)).toBe(true)
 })
