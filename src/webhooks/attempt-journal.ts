@@ -1,6 +1,6 @@
 /**
- * Writes attempts to the log's journal, beside the deliveries and never in their way: a bounded queue, written in pages, one
- * after the other. Owns the bounds, and that what does not fit or cannot be written is dropped, counted and said. Refuses to
+ * Writes attempts to the log's journal, beside the deliveries and never in their way: a bounded queue, written in pages, some
+ * at a time. Owns the bounds, and that what does not fit or cannot be written is dropped, counted and said. Refuses to
  * let anybody wait for it, and to be read from.
  */
 import { type Backoff, backoffMs } from '../core/backoff.ts'
@@ -22,6 +22,8 @@ export const queueBounds = { attempts: 50_000, bytes: 32 * 1024 * 1024 } as cons
 export const GATHER_MS = 250
 /** Most attempts of a page, and most bytes of it, counted as if every character needed an escape: below LARGEST_ROW_BYTES. */
 const PAGE = { attempts: 500, bytes: 400 * 1024 }
+/** Pages that are written together: a write waits for the log, which may have its time (`log/sqlite/group-commit.ts`). */
+const MOST_PAGES = 8
 /** Bytes of an attempt besides its texts: in memory, and at most as JSON. */
 const PLAIN_BYTES = 300
 /** Bytes of a character of JSON, at most. */
@@ -59,7 +61,7 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   let queue: AttemptRecord[] = []
   let bytes = 0
   let writing: Promise<void> | null = null
-  /** Attempts of the page that is being written. */
+  /** Attempts of the pages that are being written. */
   let inHand = 0
   let isFailing = false
   let unsaid = 0
@@ -84,21 +86,24 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
     for (const record of page) bytes -= memoryOf(record)
     return page
   }
-  /** Until it is written, or dropped for a reason that waiting does not heal, or time is up. */
-  const write = async (page: readonly AttemptRecord[]): Promise<void> => {
-    const [first] = page
-    if (first === undefined) return
-    const record = attemptPage(first.epoch, page)
+  const takePages = (): (readonly AttemptRecord[])[] => {
+    const pages: (readonly AttemptRecord[])[] = []
+    while (queue.length > 0 && pages.length < MOST_PAGES) pages.push(takePage())
+    return pages
+  }
+  /** Until they are written, or dropped for a reason that waiting does not heal, or time is up. */
+  const write = async (pages: readonly (readonly AttemptRecord[])[]): Promise<void> => {
+    const records = pages.map((page) => attemptPage(page[0]?.epoch ?? '', page))
     for (let attempt = 1; !over.signal.aborted; attempt++) {
       try {
-        await journal.append([record])
+        await journal.append(records)
         if (isFailing) logger.info('webhook.journal_writes_again', { attempts: attempt })
         isFailing = false
         return
       } catch (error) {
         if (!isBridgeError(error, 'log_unavailable')) {
-          logger.error('webhook.journal_refused', { count: page.length, error })
-          drop(page.length)
+          logger.error('webhook.journal_refused', { count: inHand, error })
+          drop(inHand)
           return
         }
         if (!isFailing) logger.warn('webhook.journal_stuck', { error })
@@ -111,9 +116,9 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
     while (queue.length > 0) {
       if (queue.length < PAGE.attempts) await sleep(clock, GATHER_MS, closing.signal)
       for (let due = queue.length; due > 0; due -= inHand) {
-        const page = takePage()
-        inHand = page.length
-        await write(page)
+        const pages = takePages()
+        inHand = pages.reduce((count, page) => count + page.length, 0)
+        await write(pages)
         if (over.signal.aborted) return
       }
       inHand = 0

@@ -19,11 +19,13 @@ function worldOf(append: (page: AttemptPage) => Promise<void> = async () => unde
   const metrics = createMetrics({ version: '0' })
   const { logger, lines } = keepingLogger()
   const pages: AttemptPage[] = []
+  /** Pages of each append. */
+  const calls: number[] = []
   const port: Journal<AttemptPage> = {
-    async append([page]) {
-      if (page === undefined) throw new Error('no page')
-      await append(page)
-      pages.push(page)
+    async append(together) {
+      calls.push(together.length)
+      for (const page of together) await append(page)
+      pages.push(...together)
     },
     read: () => {
       throw new Error('nobody reads here')
@@ -43,6 +45,7 @@ function worldOf(append: (page: AttemptPage) => Promise<void> = async () => unde
     metrics,
     lines,
     pages,
+    calls,
     journal,
     pass,
     written,
@@ -136,11 +139,12 @@ describe('the journal of attempts', () => {
   })
 
   test('writes what waits when it is closed, at once, and takes nothing more', async () => {
-    const { journal, written, dropped } = worldOf()
+    const { journal, written, dropped, calls } = worldOf()
     for (let sequence = 1; sequence <= 1200; sequence++) journal.add(attemptedOf({ sequence }))
     await journal.close()
     await journal.close()
     expect(written()).toHaveLength(1200)
+    expect(calls).toEqual([3])
     journal.add(attemptedOf())
     expect(await dropped()).toBe(1)
   })
