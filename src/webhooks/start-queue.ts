@@ -21,18 +21,23 @@ export const YOUNG_MS = 50
 export interface Starter {
   /** Begins one, and tells when it has ended; null where there is none for now. Never throws; what it rejects with is its own. */
   startNext(): Promise<unknown> | null
-  /** It has begun nothing for some time: it gets one only, so that a burst reaches all of them before any has more. */
+  /** It has begun nothing for some time: it is first, and gets one only, so that a burst reaches all before any has more. */
   hasRested(): boolean
 }
 
 export interface StartQueue {
-  /** It may have something to begin. At once where nobody waits, else behind those who do; who waits already keeps its place. */
+  /**
+   * It may have something to begin. At once where nobody waits, else behind those who do, of whom the rested are first; who
+   * waits already keeps its place.
+   */
   add(starter: Starter): void
 }
 
 /** A queue in which nobody waits. */
 export function createStartQueue(clock: Clock): StartQueue {
-  /** In the order of their turns. */
+  /** Those that have rested, in the order in which they came: before all others. */
+  const rested = new Set<Starter>()
+  /** The others, in the order of their turns. */
   const waiting = new Set<Starter>()
   const young = new Set<Promise<unknown>>()
   let roomCame = (): void => undefined
@@ -55,10 +60,12 @@ export function createStartQueue(clock: Clock): StartQueue {
   }
   const startBatch = (): void => {
     let left = BATCH
-    for (const starter of waiting) {
-      if (left <= 0 || young.size >= MOST_YOUNG) return
-      waiting.delete(starter)
-      left -= Math.max(1, startTurn(starter))
+    for (const group of [rested, waiting]) {
+      for (const starter of group) {
+        if (left <= 0 || young.size >= MOST_YOUNG) return
+        group.delete(starter)
+        left -= Math.max(1, startTurn(starter))
+      }
     }
   }
   /** Resolves when one of the young has ended, or all of them are young no longer. */
@@ -76,7 +83,7 @@ export function createStartQueue(clock: Clock): StartQueue {
   const run = async (): Promise<void> => {
     isRunning = true
     startBatch()
-    while (waiting.size > 0) {
+    while (rested.size + waiting.size > 0) {
       if (young.size >= MOST_YOUNG) await room()
       await yieldTurn()
       startBatch()
@@ -85,7 +92,8 @@ export function createStartQueue(clock: Clock): StartQueue {
   }
   return {
     add(starter) {
-      waiting.add(starter)
+      if (!starter.hasRested()) waiting.add(starter)
+      else if (!waiting.has(starter)) rested.add(starter)
       if (!isRunning) void run()
     },
   }

@@ -105,3 +105,16 @@ test('who has rested gets one, before those who come with it get more', async ()
   const own = begun.filter((name) => name !== 'before')
   expect(own).toEqual(['a', 'b', ...Array(TURN - 1).fill('a'), ...Array(TURN - 1).fill('b')])
 })
+
+test('who has rested comes before those who have begun already, however late it comes', async () => {
+  const begun: string[] = []
+  const queue = createStartQueue(createManualClock())
+  const late = starter('late', TURN, begun)
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j']) queue.add(starter(name, 100, begun))
+  begun.length = 0
+  queue.add({ ...late, hasRested: () => !begun.includes('late') })
+  await until(() => begun.filter((name) => name === 'late').length === TURN)
+  expect(begun[0]).toBe('late')
+  const others = begun.slice(1, begun.indexOf('late', 1))
+  expect(new Set(others).size).toBe(10)
+})
