@@ -98,10 +98,12 @@ export function createAudience({
   /** The copy is another one: everybody looks for itself. */
   const wakeAll = async (): Promise<void> => {
     epoch = reader.epoch
+    // What comes while they are woken is for the next time.
+    const { latest } = reader
     const nowMs = clock.now()
     for (const { waiting } of [...channels.values()]) await wake(waiting, nowMs)
     await wake(ahead, nowMs)
-    decided = reader.latest
+    decided = latest
   }
 
   const wakeConcerned = async (signal: AbortSignal): Promise<void> => {
@@ -142,10 +144,12 @@ export function createAudience({
     },
     async run(signal) {
       while (!signal.aborted) {
-        const isFilled = reader.copy.filling === null
-        if (!isFilled) await reader.copy.whole(signal)
-        if (!isFilled || reader.epoch !== epoch || reader.latest < decided) await wakeAll()
-        else if (reader.latest > decided) await wakeConcerned(signal)
+        const isAnother = reader.copy.filling !== null || reader.epoch !== epoch || reader.latest < decided
+        if (isAnother) {
+          await reader.copy.whole(signal)
+          await wakeAll()
+        }
+        if (reader.latest > decided) await wakeConcerned(signal)
         else await reader.waitBeyond(decided, signal)
       }
     },

@@ -136,6 +136,7 @@ export class Session implements Waiting, Due {
     const nowMs = clock.now()
     if (nowMs >= this.#endsMs && this.#isWaiting) return this.#end('over')
     if (this.#isWaiting && reader.epoch !== this.#epoch) this.#readAnew()
+    this.#cursor = this.cursor
     const leftMs = Math.min(HEARTBEAT_MS, this.#writtenMs + HEARTBEAT_MS - nowMs)
     if (leftMs <= 0 && !this.#client.isFull) this.#send(this.#client.framing.heartbeat(this.cursor))
     wheel.set(this, leftMs > 0 ? leftMs : HEARTBEAT_MS)

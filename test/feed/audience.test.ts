@@ -24,7 +24,9 @@ async function node() {
   const clock = createManualClock()
   const store = createStore(clock, 9)
   const reads: (Filter | null)[] = []
+  const state = { epoch: store.reader.epoch }
   const reader: Reader = Object.create(store.reader, {
+    epoch: { get: () => state.epoch },
     read: {
       value: (request: Parameters<Reader['read']>[0]) => {
         reads.push(request.filter)
@@ -38,13 +40,14 @@ async function node() {
   const running = audience.run(stopping.signal)
   const grow = async (count: number): Promise<void> => {
     store.grow(count)
+    await new Promise((resolve) => setImmediate(resolve))
     while (audience.decided < store.reader.latest) await new Promise((resolve) => setImmediate(resolve))
   }
   const stop = async (): Promise<void> => {
     stopping.abort()
     await running
   }
-  return { audience, blocks, grow, reads, stop }
+  return { audience, blocks, clock, grow, reads, state, stop, store }
 }
 
 describe('the audience', () => {
@@ -68,6 +71,30 @@ describe('the audience', () => {
     await grow(5)
     expect(woken.slice(2)).toEqual(['tenths again behind 15'])
     await stop()
+  })
+
+  test('wakes everybody for what comes while it wakes them, also when the log has just begun', async () => {
+    for (const begins of [false, true]) {
+      const { audience, clock, store, state, grow, stop } = await node()
+      const channel = audience.join(null, sseFraming.shared)
+      const woken: number[] = []
+      // Takes so long that others get their turn, and has everything when the next event comes.
+      const slow = {
+        onMore(): void {
+          woken.push(store.reader.latest)
+          channel.waiting.add(slow)
+          clock.advance(20)
+          if (woken.length === 1) setImmediate(() => store.grow(1))
+        },
+      }
+      channel.waiting.add(slow)
+      channel.waiting.add({ onMore: () => {} })
+      if (begins) state.epoch = 'Epoch002'
+      await grow(1)
+      await grow(1)
+      expect(woken.slice(0, 2)).toEqual([10, 11])
+      await stop()
+    }
   })
 
   test('wakes a reader whose place is ahead of the copy, whatever comes', async () => {
