@@ -4,6 +4,7 @@
  * `--scenario morning --fault reset,drip --seed 7` plays one world of the third part alone, and `--lines` shows what the
  * poller logged in it. `--kafka 4,3.9` plays the fault scripts of Kafka on those releases instead, `--script` one world of
  * them, and `--lines` shows what the bridges of broken worlds logged; `--weeks 10000` plays weeks of spending.
+ * `--feed 3` cuts the readers of the live feed in so many runs: `--clients 2000` of them, each `--cuts 20` times.
  * `--webhooks 100` kills bridges that deliver webhooks so often, with `--kafka 4` on that release; `--seed` is the first.
  */
 import { parseArgs } from 'node:util'
@@ -16,6 +17,7 @@ import { World } from '../support/ingest-world.ts'
 import { playWorld } from '../support/play-world.ts'
 import { casesOf } from '../support/world-cases.ts'
 import { burst } from '../support/world-upstream.ts'
+import { feedCutRuns } from './feed-cuts.ts'
 import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
 import { webhookKillRuns } from './webhook-kills.ts'
@@ -119,6 +121,12 @@ const { values } = parseArgs({
     weeks: { type: 'string' },
     /** So many kills of bridges that deliver webhooks, and nothing else. */
     webhooks: { type: 'string' },
+    /** So many runs of cut readers, and nothing else. */
+    feed: { type: 'string' },
+    clients: { type: 'string', default: '2000' },
+    cuts: { type: 'string', default: '20' },
+    /** Market seconds a second, of these. */
+    speed: { type: 'string', default: '1' },
   },
 })
 const print = (result: unknown): void => void process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
@@ -126,6 +134,16 @@ if (values.webhooks !== undefined) {
   const report = await webhookKillRuns(Number(values.webhooks), {
     version: values.kafka ?? null,
     firstSeed: Number(values.seed),
+    tell: (run) => void process.stderr.write(`${JSON.stringify(run)}\n`),
+  })
+  print({ node: process.version, ...report })
+  process.exitCode = report.failed.length > 0 ? 1 : 0
+} else if (values.feed !== undefined) {
+  const report = await feedCutRuns(Number(values.feed), {
+    seed: Number(values.seed),
+    readers: Number(values.clients),
+    cuts: Number(values.cuts),
+    speed: Number(values.speed),
     tell: (run) => void process.stderr.write(`${JSON.stringify(run)}\n`),
   })
   print({ node: process.version, ...report })
