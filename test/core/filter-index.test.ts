@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { seededChance } from '../../src/core/chance.ts'
 import { GAP_FACTS } from '../../src/core/facts.ts'
 import type { Filter } from '../../src/core/filter.ts'
 import { matches } from '../../src/core/filter.ts'
 import { createFilterIndex } from '../../src/core/filter-index.ts'
 import { factsOf, someFacts, someFilter } from './filter-samples.ts'
+
+const MANY_FILTERS = 1001
+const MANY_EVENTS = 1000
 
 describe('the index', () => {
   test('finds exactly the filters that the plain evaluator matches, whatever was added, replaced and removed', () => {
@@ -37,6 +41,36 @@ describe('the index', () => {
       ),
       { numRuns: 300 },
     )
+  })
+
+  test('equals the plain evaluator on a million pairs, while filters come, change and go between the events', () => {
+    const million = (seed: number): void => {
+      const chance = seededChance(seed)
+      const filters = fc.sample(someFilter, { numRuns: MANY_FILTERS, seed })
+      const events = fc.sample(someFacts, { numRuns: MANY_EVENTS, seed })
+      const index = createFilterIndex<number>()
+      const model = new Map<number, Filter>()
+      const put = (id: number, filter: Filter): void => {
+        index.add(id, filter)
+        model.set(id, filter)
+      }
+      const someId = (): number => chance.between(0, MANY_FILTERS - 1)
+      for (const [id, filter] of filters.entries()) put(id, filter)
+      let pairs = 0
+      for (const facts of events) {
+        put(someId(), chance.pick(filters))
+        const gone = someId()
+        index.remove(gone)
+        model.delete(gone)
+        const found = new Set(index.match(facts))
+        const differing = [...model].filter(([id, filter]) => found.delete(id) !== matches(filter, facts))
+        expect({ facts, differing, unknown: [...found] }).toEqual({ facts, differing: [], unknown: [] })
+        pairs += model.size
+        put(gone, chance.pick(filters))
+      }
+      expect(pairs).toBeGreaterThanOrEqual(1_000_000)
+    }
+    fc.assert(fc.property(fc.integer(), million), { numRuns: 1, endOnFailure: true })
   })
 
   test('random filters match now and then, so that the comparison means something', () => {
