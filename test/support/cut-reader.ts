@@ -41,8 +41,8 @@ export interface ReaderCounts {
 
 /** Which reader. */
 export interface CutReaderOptions {
-  /** Base address of the bridge. */
-  url: string
+  /** Base addresses of the bridge's nodes; each connection goes to any of them. */
+  urls: readonly string[]
   wire: Wire
   filter: Filter
   /** Ms after `start`, rising; a cut that finds no connection waits for the next one. */
@@ -57,9 +57,9 @@ const CUT_WITHIN_MS = 500
 const REST_SHARE = 0.15
 const LONGEST_REST_MS = 1500
 /** Before it comes back by itself, and when nobody was there. */
-const LONGEST_AWAY_MS = { cut: 150, refused: 500 }
-/** Answers that say: later. */
-const LATER = [429, 503]
+const LONGEST_AWAY_MS = { cut: 150, refused: 1500 }
+/** Answers that say: later; 408 comes where the machine was too busy to send a request that it had begun. */
+const LATER = [408, 429, 503]
 
 /** One reader, from `start` to `stop`. */
 export class CutReader {
@@ -113,7 +113,7 @@ export class CutReader {
   }
 
   #connect(): void {
-    const { url, wire, filter, chance } = this.options
+    const { urls, wire, filter, chance } = this.options
     const life = new Life(wire, {
       chance,
       later: (ms, act) => this.#later(ms, act),
@@ -129,10 +129,14 @@ export class CutReader {
       onEnd: (why) => this.#onEnd(why),
     })
     this.#life = life
-    life.connect(this.#agent, new URL(wire === 'sse' ? ssePath(filter, this.#cursor) : '/v1/stream', url), {
-      ...bearer,
-      ...(wire === 'sse' && this.#cursor !== null && { 'Last-Event-ID': this.#cursor }),
-    })
+    life.connect(
+      this.#agent,
+      new URL(wire === 'sse' ? ssePath(filter, this.#cursor) : '/v1/stream', chance.pick(urls)),
+      {
+        ...bearer,
+        ...(wire === 'sse' && this.#cursor !== null && { 'Last-Event-ID': this.#cursor }),
+      },
+    )
   }
 
   #subscribe(): string {
