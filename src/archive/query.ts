@@ -62,7 +62,7 @@ export function readWindow(
   const events: StoredEvent[] = []
   let bytes = 0
   let position = part.through
-  for (const { sequence, event } of lookedAt(archive, search, part)) {
+  for (const { sequence, event } of lookedAt(archive, search, part, range.limit)) {
     if (event !== null) {
       events.push(event)
       bytes += event.json.length
@@ -125,10 +125,12 @@ function* lookedAt(
   archive: Archive,
   search: Search,
   part: Part,
+  limit: number,
 ): Generator<{ sequence: number; event: StoredEvent | null }> {
   if (search.matches === null) {
-    for (let low = part.after; low < part.through; low += FETCH_ROWS) {
-      for (const event of eventsBetween(archive, low, Math.min(low + FETCH_ROWS, part.through))) {
+    const rows = Math.min(FETCH_ROWS, limit)
+    for (let low = part.after; low < part.through; low += rows) {
+      for (const event of eventsBetween(archive, low, Math.min(low + rows, part.through))) {
         yield { sequence: event.sequence, event }
       }
     }

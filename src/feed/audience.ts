@@ -5,19 +5,20 @@
  */
 import { createHash } from 'node:crypto'
 import type { Reader } from '../archive/reader.ts'
+import type { StoredEvent } from '../archive/stored.ts'
 import type { Filter } from '../core/filter.ts'
 import { createFilterIndex } from '../core/filter-index.ts'
 import { type Clock, yieldTurn } from '../lifecycle/clock.ts'
-import type { BlockKey, Blocks } from './blocks.ts'
+import { type Block, type BlockKey, blockOf } from './blocks.ts'
 import type { EventFraming } from './framing.ts'
 
 /** A reader that has caught up. */
 export interface Waiting {
   /**
    * The log goes on. Everything up to `decided` is decided for this reader: it has it, or its filter does not want it.
-   * `readableMs`: when the rest became readable.
+   * `next`: what follows there; null = to be read. `readableMs`: when it became readable.
    */
-  onMore(decided: number, readableMs: number): void
+  onMore(decided: number, next: Block | null, readableMs: number): void
 }
 
 /** What readers with the same filter and framing share. */
@@ -50,15 +51,7 @@ const SLICE_EVENTS = 500
 const SLICE_MS = 10
 
 /** Nobody listens yet. */
-export function createAudience({
-  reader,
-  blocks,
-  clock,
-}: {
-  reader: Reader
-  blocks: Blocks
-  clock: Clock
-}): Audience {
+export function createAudience({ reader, clock }: { reader: Reader; clock: Clock }): Audience {
   const channels = new Map<string, CountedChannel>()
   const index = createFilterIndex<CountedChannel>()
   const ahead = new Set<Waiting>()
@@ -85,10 +78,10 @@ export function createAudience({
   }
 
   /** Wakes the readers of a channel, giving others their turn. */
-  const wake = async (readers: Set<Waiting>, readableMs: number): Promise<void> => {
+  const wake = async (readers: Set<Waiting>, next: Block | null, readableMs: number): Promise<void> => {
     let sinceMs = clock.now()
     for (const one of [...readers]) {
-      if (readers.delete(one)) one.onMore(decided, readableMs)
+      if (readers.delete(one)) one.onMore(decided, next, readableMs)
       if (clock.now() - sinceMs < SLICE_MS) continue
       await yieldTurn()
       sinceMs = clock.now()
@@ -101,26 +94,37 @@ export function createAudience({
     // What comes while they are woken is for the next time.
     const { latest } = reader
     const nowMs = clock.now()
-    for (const { waiting } of [...channels.values()]) await wake(waiting, nowMs)
-    await wake(ahead, nowMs)
+    for (const { waiting } of [...channels.values()]) await wake(waiting, null, nowMs)
+    await wake(ahead, null, nowMs)
     decided = latest
   }
 
   const wakeConcerned = async (signal: AbortSignal): Promise<void> => {
     const readableMs = clock.now()
-    const { events, position } = await reader.read({
+    const { events, position, cursor } = await reader.read({
       after: decided,
       filter: null,
       limit: SLICE_EVENTS,
       signal,
     })
-    const concerned = new Set(events.flatMap(({ facts }) => index.match(facts)))
-    for (const channel of concerned) {
-      // What all of them are sent is built before the first is woken.
-      if (channel.waiting.size > 1) await blocks.next(channel, decided)
-      await wake(channel.waiting, readableMs)
+    const wanted = new Map<CountedChannel, StoredEvent[]>()
+    for (const event of events) {
+      for (const channel of index.match(event.facts)) {
+        const others = wanted.get(channel)
+        if (others === undefined) wanted.set(channel, [event])
+        else others.push(event)
+      }
     }
-    await wake(ahead, readableMs)
+    const frameOf = sharedFrames(clock.now())
+    for (const [{ framing, waiting }, own] of wanted) {
+      if (waiting.size === 0) continue
+      await wake(
+        waiting,
+        blockOf(own, (event) => frameOf(framing, event), { position, cursor }),
+        readableMs,
+      )
+    }
+    await wake(ahead, null, readableMs)
     decided = position
   }
 
@@ -153,6 +157,18 @@ export function createAudience({
         else await reader.waitBeyond(decided, signal)
       }
     },
+  }
+}
+
+/** Frames that are built once for all channels of a framing. */
+function sharedFrames(sentMs: number): (framing: EventFraming, event: StoredEvent) => Buffer {
+  const frames = new Map<EventFraming, Map<StoredEvent, Buffer>>()
+  return (framing, event) => {
+    const own = frames.get(framing) ?? new Map<StoredEvent, Buffer>()
+    frames.set(framing, own)
+    const frame = own.get(event) ?? Buffer.concat(framing.events([event], sentMs))
+    own.set(event, frame)
+    return frame
   }
 }
 

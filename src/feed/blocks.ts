@@ -4,6 +4,7 @@
  * place a little later. Refuses to know readers.
  */
 import type { Reader } from '../archive/reader.ts'
+import type { StoredEvent } from '../archive/stored.ts'
 import type { Filter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { EventFraming } from './framing.ts'
@@ -34,10 +35,35 @@ export interface BlockKey {
  * of them at a thousand places hold 47 MiB.
  */
 const BLOCK_BYTES = 48 * 1024
-const BLOCK_EVENTS = 500
+/** Of the usual size, that many fill a block; more would be read for nothing. */
+const BLOCK_EVENTS = 32
 const READ_BUDGET_MS = 1000
 /** Of all blocks kept together. */
 const KEPT_BYTES = 16 * 1024 * 1024
+
+/**
+ * The block of these events, each with its frame: as many of the first ones as fit. `end`: what is decided where all of
+ * them do.
+ */
+export function blockOf(
+  events: readonly StoredEvent[],
+  frameOf: (event: StoredEvent) => Buffer,
+  end: Pick<Block, 'position' | 'cursor'>,
+): Block {
+  const frames: Buffer[] = []
+  let bytes = 0
+  for (const event of events) {
+    const frame = frameOf(event)
+    frames.push(frame)
+    bytes += frame.length
+    if (bytes >= BLOCK_BYTES && frames.length < events.length) {
+      const { sequence, cursor } = event
+      return { bytes: Buffer.concat(frames), events: frames.length, position: sequence, cursor }
+    }
+  }
+  const [only = Buffer.alloc(0)] = frames
+  return { bytes: frames.length === 1 ? only : Buffer.concat(frames), events: frames.length, ...end }
+}
 
 /** The blocks of a node. */
 export class Blocks {

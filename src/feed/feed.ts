@@ -72,7 +72,7 @@ export function createFeed(options: FeedOptions): Feed {
   if (warning !== null) logger.warn('feed.capacity_lowered', { maxClients, warning })
   const stopping = new AbortController()
   const blocks = new Blocks(reader, clock, stopping.signal)
-  const audience = createAudience({ reader, blocks, clock })
+  const audience = createAudience({ reader, clock })
   const context: StreamContext = {
     reader,
     blocks,

@@ -123,10 +123,13 @@ export class Session implements Waiting, Due {
     this.#read()
   }
 
-  onMore(decided: number, readableMs: number): void {
+  onMore(decided: number, next: Block | null, readableMs: number): void {
+    const { reader } = this.#parts
     this.#isWaiting = false
     this.#position = Math.max(this.#position, decided)
     this.#readableMs = readableMs
+    const stands = this.#position === decided && this.#epoch === reader.epoch && !this.#client.isFull
+    if (stands && next !== null) this.#take(next)
     this.#read()
   }
 

@@ -36,7 +36,7 @@ async function node() {
   })
   const stopping = new AbortController()
   const blocks = new Blocks(reader, clock, stopping.signal)
-  const audience = createAudience({ reader, blocks, clock })
+  const audience = createAudience({ reader, clock })
   const running = audience.run(stopping.signal)
   const grow = async (count: number): Promise<void> => {
     store.grow(count)

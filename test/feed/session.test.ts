@@ -39,8 +39,9 @@ function parse(bytes: Buffer): { messages: Message[]; lastId: string } {
   return { messages, lastId }
 }
 
-function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))))
+/** Some turns of the event loop: the archive gives way after each block. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** What the sessions of one node share. */
@@ -48,7 +49,7 @@ function node(reader: Reader) {
   const clock = createManualClock()
   const stopping = new AbortController()
   const blocks = new Blocks(reader, clock, stopping.signal)
-  const audience = createAudience({ reader, blocks, clock })
+  const audience = createAudience({ reader, clock })
   const running = audience.run(stopping.signal)
   return { reader, clock, blocks, audience, wheel: new Wheel(clock), stopping, running }
 }
