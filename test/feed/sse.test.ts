@@ -229,6 +229,19 @@ describe('GET /v1/events', () => {
     expect(await refused(api, '')).toMatchObject({ status: 503, code: 'unavailable' })
   })
 
+  test('says going_away and ends when the stream is as old as one may be', async () => {
+    await using api = await startApi({ count: 1 })
+    const stream = await open(api)
+    await until(() => isLive(stream))
+    // With chance in the middle: 24 hours, looked at with each sign of life.
+    api.clock.advance(24 * 3_600_000 - 1000)
+    expect(await metric(api, 'stream_clients{transport="sse"}')).toBe(1)
+    api.clock.advance(16_000)
+    expect(await stream.ended).toBe(true)
+    expect(stream.messages.at(-1)?.event).toBe('going_away')
+    expect(await metric(api, 'stream_closes_total{transport="sse",code="4200"}')).toBe(1)
+  })
+
   test('answers HEAD with the head of a stream and nothing more', async () => {
     await using api = await startApi({ count: 1 })
     const response = await fetch(`${api.url}/v1/events`, { method: 'HEAD', headers: api.auth })
