@@ -5,10 +5,11 @@
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { peakMb } from '../../bench/support/process-usage.ts'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type ApiEvent, eventually, pullAll } from '../support/api-client.ts'
+import { type ApiEvent, eventually } from '../support/api-client.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import type { CutReader, ReaderCounts } from '../support/cut-reader.ts'
 import {
@@ -16,6 +17,7 @@ import {
   createReaders,
   type FloodReaders,
   floodMs,
+  logNow,
   startReaders,
   sumOf,
   wholeLog,
@@ -38,6 +40,8 @@ export interface FeedCutRun extends FeedCuts, ReaderVerdict {
   went: ReaderCounts
   /** Of each epoch's log, gaps among them. */
   events: number[]
+  /** The most memory that the last bridge had resident, MB; null where the system does not tell. */
+  peakMb: number | null
   seconds: number
 }
 
@@ -79,11 +83,12 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
     await comeToRest(readers, logs[1] ?? epochLog([]))
     for (const reader of readers) reader.stop()
     const verdict = judgeReaders(readers, logs)
+    const peak = process.platform === 'linux' ? Math.round(peakMb(bridge.pid)) : null
     const code = await bridge.stop()
     if (code !== 0) verdict.broken.push(`the bridge ended with ${code}: ${bridge.stderr().slice(-2000)}`)
     const events = logs.map((log) => log.events.length)
     const seconds = Math.round((performance.now() - beganMs) / 1000)
-    return { ...run, went: sumOf(readers), events, seconds, ...verdict }
+    return { ...run, went: sumOf(readers), events, peakMb: peak, seconds, ...verdict }
   } finally {
     for (const reader of readers) reader.stop()
     await bridge?.stop('SIGKILL')
@@ -98,7 +103,7 @@ function share(chance: SeededChance, { from, to }: { from: number; to: number })
 /** A place of the old epoch is worth a cursor only where there is an event. */
 async function hasEvents({ ready }: BridgeProcess): Promise<void> {
   await eventually(
-    () => pullAll(ready.http),
+    () => logNow(ready.http),
     (events) => events.length > 0,
   )
 }
@@ -107,7 +112,7 @@ async function hasEvents({ ready }: BridgeProcess): Promise<void> {
 async function logOf(env: Record<string, string>): Promise<ApiEvent[]> {
   const bridge = await startBridge({ ...env, BRIDGE_HTTP_PORT: '0', BRIDGE_ROLES: 'api' })
   try {
-    return await pullAll(bridge.ready.http)
+    return await logNow(bridge.ready.http)
   } finally {
     await bridge.stop()
   }

@@ -60,6 +60,25 @@ export async function startReaders(readers: readonly CutReader[]): Promise<void>
   }
 }
 
+/** Everything that a bridge's log has now. */
+export async function logNow(base: string): Promise<ApiEvent[]> {
+  const look = (): Promise<ApiEvent[] | null> => orBroken(pullAll(base))
+  return (await eventually(look, (events) => events !== null)) ?? []
+}
+
+/**
+ * null where the connection broke: this process is so busy with its readers that a request it has begun may be too late
+ * for the bridge.
+ */
+async function orBroken<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof TypeError) return null
+    throw error
+  }
+}
+
 /** The log when the flood is over: the last that the market showed is in it, no gap is open, and nothing more came. */
 export async function wholeLog(base: string, sandbox: Sandbox): Promise<ApiEvent[]> {
   let before = 0
@@ -67,11 +86,12 @@ export async function wholeLog(base: string, sandbox: Sandbox): Promise<ApiEvent
     await sleepMs(LOOK_MS)
     // Reading everything takes from the bridge what it serves its readers with.
     if (!sandbox.finished()) return null
-    const { gaps } = await getJson<{ gaps: unknown[] }>(`${base}/v1/status`)
-    const events = await pullAll(base)
+    const status = await orBroken(getJson<{ gaps: unknown[] }>(`${base}/v1/status`))
+    const events = await orBroken(pullAll(base))
+    if (status === null || events === null) return null
     const last = sandbox.truth().items.at(-1)
     const isWhole =
-      events.length === before && gaps.length === 0 && events.some(({ id }) => id === last?.guid)
+      events.length === before && status.gaps.length === 0 && events.some(({ id }) => id === last?.guid)
     before = events.length
     return isWhole ? events : null
   }

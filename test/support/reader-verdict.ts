@@ -135,8 +135,11 @@ function judgeReader(
     const from = firstOwed(events, changes[at - 1])
     const change = changes[at]
     const until = change === undefined ? Number.POSITIVE_INFINITY : (change.held?.sequence ?? 0)
-    // Behind the place where the epoch ended for it, the next epoch brings them, or the notice tells of them.
-    const unread = lacking.filter(({ sequence, id }) => sequence > until && !ids.has(id))
+    // Behind the place where the epoch ended for it, the next epoch brings them, or the notice tells of them. Gaps of a log
+    // end with it: what they tell of is in the next one, or is what the notice tells of.
+    const unread = lacking.filter(
+      ({ sequence, id, facts }) => sequence > until && !ids.has(id) && facts.kind !== 'gap',
+    )
     const isAnnounced = change !== undefined && change.held !== null && change.isTold
     verdict.announced += isAnnounced ? unread.length : 0
     const unnoticed = lacking.filter(({ sequence }) => sequence >= from && sequence <= until)
