@@ -26,8 +26,8 @@ import { syntheticEvents } from './synthetic-events.ts'
 /** What stands behind the words. */
 interface StreamServer {
   port: number
-  /** Shows them to every client that wants them; resolves when they are committed. */
-  send(count: number): Promise<void>
+  /** Shows them to every client that wants them; resolves with when they were committed, ms since 1970. */
+  send(count: number): Promise<number>
 }
 
 const MAX_CLIENTS = 18_000
@@ -42,6 +42,10 @@ function drafts(count: number) {
     ...event,
     data: padding === '' ? event.data : JSON.stringify({ ...JSON.parse(event.data), padding }),
   }))
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now()
 }
 
 async function bridge(): Promise<StreamServer> {
@@ -98,6 +102,7 @@ async function bridge(): Promise<StreamServer> {
     port,
     async send(count) {
       await writer.commit({ events: drafts(count) })
+      return now()
     },
   }
 }
@@ -109,10 +114,13 @@ async function plain(): Promise<StreamServer> {
   return {
     port: (server.address() as AddressInfo).port,
     async send(count) {
-      for (const event of drafts(count)) {
+      const events = drafts(count)
+      const atMs = now()
+      for (const event of events) {
         const text = JSON.stringify({ type: 'disclosure', event })
         for (const client of webSockets.clients) client.send(text)
       }
+      return atMs
     },
   }
 }
@@ -124,7 +132,10 @@ async function socketIo(): Promise<StreamServer> {
   return {
     port: (server.address() as AddressInfo).port,
     async send(count) {
-      for (const event of drafts(count)) io.emit('disclosure', event)
+      const events = drafts(count)
+      const atMs = now()
+      for (const event of events) io.emit('disclosure', event)
+      return atMs
     },
   }
 }
@@ -140,8 +151,7 @@ async function obey(word: ServerWord): Promise<ServerAnswer> {
     return { port: server.port, atMs: 0 }
   }
   padding = 'x'.repeat(Math.max(0, word.bytes - USUAL_BYTES))
-  await server.send(word.count)
-  return { port: server.port, atMs: performance.timeOrigin + performance.now() }
+  return { port: server.port, atMs: await server.send(word.count) }
 }
 
 process.on('message', async (word: ServerWord) => process.send?.(await obey(word)))

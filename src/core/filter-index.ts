@@ -1,6 +1,7 @@
 /**
- * An inverted index over many filters: which of them want an event, without asking each. Owns the candidates; the
- * verdict on every candidate is `matches`, so the index can never disagree with it. Refuses to know who holds a filter.
+ * An inverted index over many filters: which of them want an event, without asking each. Owns the candidates. A filter that
+ * asks for one list of identifiers or codes and nothing else is decided by being found; on every other candidate `matches`
+ * has the verdict, and a test holds a million pairs to it. Refuses to know who holds a filter.
  */
 import type { Facts, Identifiers } from './facts.ts'
 import type { Filter, PlainFilter } from './filter.ts'
@@ -20,22 +21,24 @@ export interface FilterIndex<Id> {
 }
 
 const identifierFields = { isin: 'isins', symbol: 'symbols', lei: 'leis' } as const
+/** Members of a filter that keys say everything about. */
+const listFields = new Set<string>([...Object.values(identifierFields), 'fcaCategories', 'nativeCategories'])
 
 /** An empty index. */
 export function createFilterIndex<Id>(): FilterIndex<Id> {
   const filters = new Map<Id, Filter>()
-  const idsByKey = new Map<string, Set<Id>>()
+  /** Those that want every event with the key. */
+  const decided = createKeyed<Id>()
+  /** Those that want nothing without one of their keys, and are asked about the rest. */
+  const asked = createKeyed<Id>()
   /** Those that have to be asked about every event. */
   const unkeyed = new Set<Id>()
 
   const remove = (id: Id): void => {
     const filter = filters.get(id)
     if (filter === undefined) return
-    for (const key of keysOfFilter(filter) ?? []) {
-      const ids = idsByKey.get(key)
-      ids?.delete(id)
-      if (ids?.size === 0) idsByKey.delete(key)
-    }
+    const keyed = isOneList(filter) ? decided : asked
+    keyed.remove(id, keysOfFilter(filter) ?? [])
     unkeyed.delete(id)
     filters.delete(id)
   }
@@ -50,24 +53,58 @@ export function createFilterIndex<Id>(): FilterIndex<Id> {
       filters.set(id, filter)
       const keys = keysOfFilter(filter)
       if (keys === null) unkeyed.add(id)
-      for (const key of keys ?? []) {
-        const ids = idsByKey.get(key) ?? new Set()
-        idsByKey.set(key, ids.add(id))
-      }
+      else (isOneList(filter) ? decided : asked).add(id, keys)
     },
     remove,
     match(facts) {
       if (facts.kind === 'gap') return [...filters.keys()]
+      const found = new Set<Id>()
       const candidates = new Set(unkeyed)
       for (const key of keysOfFacts(facts)) {
-        for (const id of idsByKey.get(key) ?? []) candidates.add(id)
+        for (const id of decided.of(key)) found.add(id)
+        for (const id of asked.of(key)) candidates.add(id)
       }
-      return [...candidates].filter((id) => {
+      for (const id of candidates) {
         const filter = filters.get(id)
-        return filter !== undefined && matches(filter, facts)
-      })
+        if (filter !== undefined && matches(filter, facts)) found.add(id)
+      }
+      return [...found]
     },
   }
+}
+
+/** Ids by key; keys with none take no memory. */
+interface Keyed<Id> {
+  add(id: Id, keys: readonly string[]): void
+  remove(id: Id, keys: readonly string[]): void
+  of(key: string): Iterable<Id>
+}
+
+function createKeyed<Id>(): Keyed<Id> {
+  const idsByKey = new Map<string, Set<Id>>()
+  return {
+    add(id, keys) {
+      for (const key of keys) {
+        const ids = idsByKey.get(key) ?? new Set()
+        idsByKey.set(key, ids.add(id))
+      }
+    },
+    remove(id, keys) {
+      for (const key of keys) {
+        const ids = idsByKey.get(key)
+        ids?.delete(id)
+        if (ids?.size === 0) idsByKey.delete(key)
+      }
+    },
+    of: (key) => idsByKey.get(key) ?? [],
+  }
+}
+
+/** Whether an event that has one of its keys is all that this filter asks for. */
+function isOneList(filter: Filter): boolean {
+  const { match: _, ...asks } = filter
+  const [only, ...more] = Object.entries(asks).filter(([, wanted]) => wanted !== undefined)
+  return only !== undefined && more.length === 0 && listFields.has(only[0])
 }
 
 /** Keys of which every event that the filter matches has at least one, or null where no field gives such keys. */

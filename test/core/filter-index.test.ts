@@ -97,6 +97,7 @@ describe('the index', () => {
           asked += 1
           return [`S${id}`]
         },
+        types: ['published'],
       })
     }
     asked = 0
