@@ -95,10 +95,10 @@ test('whatever comes from outside is a message or is none; nothing throws', () =
       (text) => {
         const message = readMessage(text)
         if (message === null) return
-        if ('event' in message)
+        if (message.type === 'disclosure' || message.type === 'gap')
           expect([typeof message.event.id, typeof message.event.cursor]).toEqual(['string', 'string'])
-        if ('heartbeatMs' in message) expect(message.heartbeatMs).toBeGreaterThanOrEqual(0)
-        if ('reconnectInMs' in message) expect(message.reconnectInMs).toBeGreaterThanOrEqual(0)
+        if (message.type === 'hello') expect(message.heartbeatMs).toBeGreaterThanOrEqual(0)
+        if (message.type === 'going_away') expect(message.reconnectInMs).toBeGreaterThanOrEqual(0)
       },
     ),
   )
