@@ -15,6 +15,7 @@ import {
   delaysOf,
   evenPolls,
   evenPollsInHours,
+  foundBy,
   rootPolls,
   timetablePolls,
   typicalWeek,
@@ -65,7 +66,7 @@ export async function pollingTable(file?: string, weeks = WEEKS): Promise<string
     'even s',
     'foresight s',
   ]
-  const tail = ['bursts over', 'not filled', 'units/wk, most']
+  const tail = ['bursts over', 'filled late', 'never', 'units/wk, most']
   const rows = judged.flatMap((one) => NAMES.map((name) => rowOf(one, name)))
   const worst = Math.max(...rows.map(({ ratio }) => ratio))
   return [
@@ -118,15 +119,16 @@ function simulatedPlans(trace: Trace): Record<PlanName, Simulated> {
 }
 
 function rowOf({ trace, week, came }: Judged, name: PlanName): Row {
-  const { polls, unfilled, spent } = came[name]
+  const { polls, foundMs, lateFills, unfilled, spent } = came[name]
   const { startMs, endMs } = trace
   const fromMs = endMs - startMs > WEEK_MS ? startMs + WEEK_MS : startMs
   const range = { fromMs, toMs: endMs }
   const weeks = (endMs - fromMs) / WEEK_MS
+  const byPolls = (pollsMs: number[]): number => delaysOf(trace, foundBy(trace, pollsMs), range).mean
   const judged = polls.filter(({ atMs }) => atMs >= fromMs)
   const aWeek = judged.length / weeks
-  const own = delaysOf(trace, pollsOf(judged), range)
-  const best = delaysOf(trace, timetablePolls(calendar, week, range, aWeek), range).mean
+  const own = delaysOf(trace, foundMs, range)
+  const best = byPolls(timetablePolls(calendar, week, range, aWeek))
   const bursts = burstsOver(trace, judged, plans[name].pageSize, fromMs)
   const cells = [
     trace.name,
@@ -136,10 +138,11 @@ function rowOf({ trace, week, came }: Judged, name: PlanName): Row {
     own.p99.toFixed(0),
     best.toFixed(1),
     (own.mean / best).toFixed(3),
-    delaysOf(trace, rootPolls(calendar, fromMs, endMs, aWeek), range).mean.toFixed(1),
-    delaysOf(trace, evenPolls(fromMs, endMs, aWeek), range).mean.toFixed(1),
+    byPolls(rootPolls(calendar, fromMs, endMs, aWeek)).toFixed(1),
+    byPolls(evenPolls(fromMs, endMs, aWeek)).toFixed(1),
     clairvoyantMean(trace, judged.length, range).toFixed(1),
     `${(bursts * 100).toFixed(0)} %`,
+    lateFills,
     unfilled,
     mostInAWeek(spent),
   ]
@@ -184,7 +187,8 @@ function goalLines(judged: readonly Judged[], weeks: number): string[] {
     }
     const even = evenPollsInHours(calendar, fromMs, trace.endMs, aWeek)
     const share =
-      delaysOf(trace, pollsOf(own), range, isOpen).mean / delaysOf(trace, even, range, isOpen).mean
+      delaysOf(trace, came.advanced.foundMs, range, isOpen).mean /
+      delaysOf(trace, foundBy(trace, even), range, isOpen).mean
     lines.push(
       `${trace.name}, advanced, items of business hours, over even polling inside them: ${share.toFixed(2)}, goal at most ${GOAL_EVEN}: ${verdict(share <= GOAL_EVEN)}`,
     )
@@ -233,10 +237,6 @@ function mostInAWeek(spent: Simulated['spent']): number {
     most = Math.max(most, units)
   }
   return most
-}
-
-function pollsOf(polls: readonly { atMs: number }[]): number[] {
-  return polls.map(({ atMs }) => atMs)
 }
 
 function verdict(met: boolean): string {

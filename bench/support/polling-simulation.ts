@@ -10,11 +10,13 @@ import { type QuotaReset, quotaAt } from '../../src/governor/ledger.ts'
 import type { Pacing } from '../../src/governor/pacing.ts'
 import { firstProfile, type Profile } from '../../src/governor/profile.ts'
 import { roundsOf } from '../../src/governor/rounds.ts'
-import type { Purpose } from '../../src/log/log.ts'
+import { type Purpose, spellOf } from '../../src/log/log.ts'
 import type { Trace } from './polling-traces.ts'
 
-const HOUR_MS = 3_600_000
 const FILL_MARGIN_MS = 15 * 60_000
+/** An overflow that is not paid for is tried again so much later, and then as often as this. */
+const UNPAID_FILL_RETRY_MS = 15 * 60_000
+const GAP_RETRY_MS = 3_600_000
 const SWEEP_MARGIN_MS = 2 * 60_000
 const SWEEP_QUIET_MS = 20_000
 const BURST_ITEMS = 20
@@ -31,11 +33,24 @@ export interface Simulated {
   polls: SimulatedPoll[]
   /** Units of all purposes, and when. */
   spent: { atMs: number; units: number; purpose: Purpose }[]
-  /** Overflows that no unit was left to fill. */
+  /** When each item of the trace was found, ms since 1970; of those that never were, Infinity. */
+  foundMs: Float64Array
+  /** Overflows that no unit was left to fill at once, filled later or not at all. */
+  lateFills: number
   unfilled: number
   /** Units left at each fixed reset, as a share of the quota. */
   leftAtResets: number[]
   profile: Profile
+}
+
+/** What an overflow has left out, until a fill is paid for. */
+interface Open {
+  /** Items of the trace, from one to before the other. */
+  first: number
+  end: number
+  fromMs: number
+  toMs: number
+  retryAtMs: number
 }
 
 type Situation = { ledger: Map<number, Partial<Record<Purpose, number>>>; profile: Profile; nowMs: number }
@@ -49,7 +64,15 @@ export function simulate(
 ): Simulated {
   const { visibleMs, startMs, endMs, stampOffMs } = trace
   const rounds = roundsOf(plan)
-  const result: Simulated = { polls: [], spent: [], unfilled: 0, leftAtResets: [], profile: firstProfile() }
+  const foundMs = new Float64Array(visibleMs.length).fill(Number.POSITIVE_INFINITY)
+  const result: Omit<Simulated, 'unfilled' | 'profile'> = {
+    polls: [],
+    spent: [],
+    foundMs,
+    lateFills: 0,
+    leftAtResets: [],
+  }
+  let open: Open[] = []
   const state: Situation = { ledger: new Map(), profile: firstProfile(), nowMs: startMs }
   let seen = 0
   let lastMs = startMs
@@ -59,15 +82,14 @@ export function simulate(
   let resetMs = quotaAt(state.ledger, plan.weeklyQuota, plan.quotaReset, startMs).resetMs
 
   const spend = (units: number, purpose: Purpose): void => {
-    const hourMs = Math.floor(state.nowMs / HOUR_MS) * HOUR_MS
-    const hour = state.ledger.get(hourMs) ?? {}
-    state.ledger.set(hourMs, { ...hour, [purpose]: (hour[purpose] ?? 0) + units })
+    const spellMs = spellOf(state.nowMs)
+    const spell = state.ledger.get(spellMs) ?? {}
+    state.ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + units })
     result.spent.push({ atMs: state.nowMs, units, purpose })
   }
   /** Walks page by page, as far as it is paid for. */
-  const walk = (items: number, purpose: 'fill' | 'sweep'): boolean => {
+  const walk = (items: number, purpose: 'fill' | 'sweep', may: Pacing['mayFill']): boolean => {
     const pages = Math.max(1, Math.ceil(items / plan.pageSize))
-    const may = purpose === 'fill' ? pacing.mayFill : pacing.maySweep
     for (let page = 0; page < pages; page++) {
       if (!may(state.ledger, state.nowMs)) return false
       spend(1, purpose)
@@ -78,13 +100,24 @@ export function simulate(
   const sweepIfDue = (): void => {
     if (rounds === null) return
     if (sweepFromMs !== null && since(state.nowMs - SWEEP_QUIET_MS) < BURST_ITEMS) {
-      walk(since(sweepFromMs), 'sweep')
+      walk(since(sweepFromMs), 'sweep', pacing.maySweep)
       sweepFromMs = null
     }
     if (roundFromMs !== null && state.nowMs >= roundDueMs) {
-      walk(since(roundFromMs - rounds.reachMs), 'sweep')
+      walk(since(roundFromMs - rounds.reachMs), 'sweep', pacing.maySweep)
       roundFromMs = null
     }
+  }
+  /** Overflows that could not be paid for are read when they can, as any open gap. */
+  const fillIfDue = (): void => {
+    open = open.filter((gap) => {
+      if (state.nowMs < gap.retryAtMs) return true
+      const items = placeOf(visibleMs, gap.toMs) - placeOf(visibleMs, gap.fromMs)
+      const isFilled = walk(items, 'fill', pacing.mayWalk)
+      gap.retryAtMs = state.nowMs + GAP_RETRY_MS
+      if (isFilled) foundMs.fill(state.nowMs, gap.first, gap.end)
+      return !isFilled
+    })
   }
   const poll = (): void => {
     spend(1, 'poll')
@@ -93,14 +126,21 @@ export function simulate(
     const items = seen - before
     result.polls.push({ atMs: state.nowMs, items })
     const overflowed = items > plan.pageSize
-    const filled = !overflowed || walk(since(lastMs - FILL_MARGIN_MS), 'fill')
-    if (!filled) result.unfilled += 1
+    const fromMs = lastMs - FILL_MARGIN_MS
+    const filled = !overflowed || walk(since(fromMs), 'fill', pacing.mayFill)
+    const first = filled ? before : seen - plan.pageSize
+    foundMs.fill(state.nowMs, first, seen)
+    if (!filled) {
+      const toMs = state.nowMs
+      open.push({ first: before, end: first, fromMs, toMs, retryAtMs: toMs + UNPAID_FILL_RETRY_MS })
+      result.lateFills += 1
+    }
     if (items > 0 && since(state.nowMs - BURST_MS) >= BURST_ITEMS) sweepFromMs ??= lastMs - SWEEP_MARGIN_MS
     if (items > 0 && rounds !== null && roundFromMs === null) {
       roundFromMs = lastMs
       roundDueMs = state.nowMs + rounds.everyMs
     }
-    const found = filled ? visibleMs.slice(before, seen) : visibleMs.slice(seen - plan.pageSize, seen)
+    const found = visibleMs.slice(first, seen)
     state.profile = learn(state.profile, calendar, {
       fromMs: lastMs,
       toMs: state.nowMs,
@@ -113,6 +153,7 @@ export function simulate(
   while (state.nowMs < endMs) {
     if (pacing.mayRequest(state.ledger, state.nowMs)) {
       poll()
+      fillIfDue()
       sweepIfDue()
       state.nowMs += Math.ceil(pacing.plan({ ...state, skewMs: 0 }).intervalMs)
     } else {
@@ -124,7 +165,7 @@ export function simulate(
       resetMs = quotaAt(state.ledger, plan.weeklyQuota, plan.quotaReset, state.nowMs).resetMs
     }
   }
-  return { ...result, profile: state.profile }
+  return { ...result, unfilled: open.length, profile: state.profile }
 }
 
 /** How many moments are before `ms`. */

@@ -12,26 +12,33 @@ import type { Trace } from './polling-traces.ts'
 const DAY_MS = 86_400_000
 const WEEK_MS = 7 * DAY_MS
 
-/** Seconds from the moment at which items became visible to the next poll. */
+/** Seconds from the moment at which items became visible to the one at which they were found. */
 export interface Delays {
   mean: number
   p99: number
 }
 
-/** The delays of the items between two moments that pass a test. Items after the last poll do not count. */
+/** When each item is found by these polls if every overflow is filled at once; Infinity after the last. */
+export function foundBy({ visibleMs }: Trace, pollsMs: readonly number[]): Float64Array {
+  let poll = 0
+  return Float64Array.from(visibleMs, (ms) => {
+    while (poll < pollsMs.length && (pollsMs[poll] ?? 0) <= ms) poll++
+    return pollsMs[poll] ?? Number.POSITIVE_INFINITY
+  })
+}
+
+/** The delays of the items between two moments that pass a test. What was never found does not count. */
 export function delaysOf(
   { visibleMs }: Trace,
-  pollsMs: readonly number[],
+  foundMs: Float64Array,
   { fromMs, toMs }: { fromMs: number; toMs: number },
   counts: (ms: number) => boolean = () => true,
 ): Delays {
   const delays: number[] = []
-  let poll = 0
   for (let item = placeOf(visibleMs, fromMs); item < placeOf(visibleMs, toMs); item++) {
     const ms = visibleMs[item] ?? 0
-    while (poll < pollsMs.length && (pollsMs[poll] ?? 0) <= ms) poll++
-    const pollMs = pollsMs[poll]
-    if (pollMs !== undefined && counts(ms)) delays.push((pollMs - ms) / 1000)
+    const delayMs = (foundMs[item] ?? Number.POSITIVE_INFINITY) - ms
+    if (Number.isFinite(delayMs) && counts(ms)) delays.push(delayMs / 1000)
   }
   delays.sort((one, other) => one - other)
   const sum = delays.reduce((total, delay) => total + delay, 0)

@@ -2,15 +2,15 @@
  * What the weekly quota has left, from the units that the log has counted. Owns the two readings of "weekly": rolling
  * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
  */
-import { type Ledger, type Purpose, purposes } from '../log/log.ts'
+import { type Ledger, type Purpose, purposes, SPELL_MS } from '../log/log.ts'
 
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * 24 * HOUR_MS
+const DAY_MS = 24 * 3_600_000
+const WEEK_MS = 7 * DAY_MS
 /**
  * A unit is written down before its request leaves, and upstream counts it when it arrives, by another clock: so much
- * later at most (a request is given up after 10 s). The units of an hour stay counted so much longer.
+ * later at most (a request is given up after 10 s). The units of a spell stay counted so much longer.
  */
-const ARRIVAL_MS = 60_000
+export const ARRIVAL_MS = 60_000
 /** A fixed week begins so much later here: upstream's clock may be behind ours, and then its old week goes on. */
 const BEHIND_MS = 2_000
 
@@ -22,12 +22,12 @@ export interface Quota {
   used: number
   /** Never negative. */
   remaining: number
-  /** When units come free again, ms since 1970: just after the fixed reset, or when the oldest hour leaves the week. */
+  /** When units come free again, ms since 1970: just after the fixed reset, or when the oldest spell leaves the week. */
   resetMs: number
 }
 
 /**
- * The quota at `nowMs`. An hour that is only partly inside the week, or ended within a minute before it, counts in full,
+ * The quota at `nowMs`. A spell that is only partly inside the week, or ended within a minute before it, counts in full,
  * so the count is never too low. `counted`: for a share of the quota, the purposes that draw on it.
  */
 export function quotaAt(
@@ -40,15 +40,15 @@ export function quotaAt(
   const startMs = weekStartMs(reset, nowMs)
   let used = 0
   let oldestMs = nowMs
-  for (const [hourMs, units] of ledger) {
-    if (hourMs + HOUR_MS + ARRIVAL_MS <= startMs) continue
+  for (const [spellMs, units] of ledger) {
+    if (spellMs + SPELL_MS + ARRIVAL_MS <= startMs) continue
     const spent = unitsOf(units, counted)
     if (spent === 0) continue
     used += spent
-    oldestMs = Math.min(oldestMs, hourMs)
+    oldestMs = Math.min(oldestMs, spellMs)
   }
   const resetMs =
-    reset === 'rolling' ? oldestMs + HOUR_MS + ARRIVAL_MS + WEEK_MS : startMs + WEEK_MS + BEHIND_MS
+    reset === 'rolling' ? oldestMs + SPELL_MS + ARRIVAL_MS + WEEK_MS : startMs + WEEK_MS + BEHIND_MS
   return { limit, used, remaining: Math.max(0, limit - used), resetMs }
 }
 
@@ -57,11 +57,11 @@ export function spentOn(ledger: Ledger, purposes: readonly Purpose[], nowMs: num
   return spentSince(ledger, purposes, nowMs - WEEK_MS - ARRIVAL_MS)
 }
 
-/** Units spent on any of these purposes since the hour in which `sinceMs` lies began. */
+/** Units spent on any of these purposes since the spell in which `sinceMs` lies began. */
 export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs: number): number {
   let spent = 0
-  for (const [hourMs, units] of ledger) {
-    if (hourMs + HOUR_MS <= sinceMs) continue
+  for (const [spellMs, units] of ledger) {
+    if (spellMs + SPELL_MS <= sinceMs) continue
     for (const purpose of purposes) spent += units[purpose] ?? 0
   }
   return spent
@@ -69,18 +69,18 @@ export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs
 
 /** The ledger as if nothing had been spent on that purpose. */
 export function ledgerWithout(ledger: Ledger, purpose: Purpose): Ledger {
-  return new Map([...ledger].map(([hourMs, { [purpose]: _, ...others }]) => [hourMs, others] as const))
+  return new Map([...ledger].map(([spellMs, { [purpose]: _, ...others }]) => [spellMs, others] as const))
 }
 
 function weekStartMs(reset: QuotaReset, nowMs: number): number {
   if (reset === 'rolling') return nowMs - WEEK_MS
   /** 1970-01-05 was a Monday. */
-  const anchorMs = 4 * 24 * HOUR_MS + reset.minutesAfterMonday * 60_000
+  const anchorMs = 4 * DAY_MS + reset.minutesAfterMonday * 60_000
   const sinceAnchorMs = nowMs - BEHIND_MS - anchorMs
   return anchorMs + Math.floor(sinceAnchorMs / WEEK_MS) * WEEK_MS
 }
 
-/** Units of an hour of the ledger, of all purposes. */
+/** Units of a spell of the ledger, of all purposes. */
 export function unitsOf(
   units: Partial<Record<Purpose, number>>,
   counted: readonly Purpose[] = purposes,

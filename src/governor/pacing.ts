@@ -3,7 +3,7 @@
  * shares. Refuses to count and to send; where polls go is the planner's.
  */
 import type { Calendar } from '../core/calendar.ts'
-import type { Ledger, Purpose } from '../log/log.ts'
+import { type Ledger, type Purpose, spellOf } from '../log/log.ts'
 import { dayWalksOf } from './day-walk.ts'
 import { MOST_FILL_SHARE, usualFillShare } from './fills.ts'
 import type { QuotaReset } from './ledger.ts'
@@ -147,7 +147,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
     mayRequest,
     mayPollEarly(situation) {
       const { ledger, profile, nowMs, skewMs } = situation
-      const sinceMs = Math.floor((nowMs - EARLY_WINDOW_MS) / HOUR_MS) * HOUR_MS
+      const sinceMs = spellOf(nowMs - EARLY_WINDOW_MS)
       const spent = spentSince(ledger, ['poll'], sinceMs)
       if (isFull) return spent < ((nowMs - sinceMs) / shortestMs) * EARLY_SHARE
       const { pace } = prospect(quota, outlookOf, { ...situation, ledger: own(ledger) })

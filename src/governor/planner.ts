@@ -2,9 +2,9 @@
  * When the next poll is due: budgets from ledger and plan, the pace that they pay, the place that the pace gives. Owns how
  * many units polls may have until when, under both readings of "weekly". Pure. Refuses to spend and to wait.
  */
-import type { Ledger } from '../log/log.ts'
+import { type Ledger, SPELL_MS } from '../log/log.ts'
 import { type ExpectedFill, expectedFills, MOST_FILL_SHARE } from './fills.ts'
-import { type QuotaReset, quotaAt, unitsOf } from './ledger.ts'
+import { ARRIVAL_MS, type QuotaReset, quotaAt, unitsOf } from './ledger.ts'
 import { itemsUntil, type Outlook, type OutlookOf, rootsUntil } from './outlook.ts'
 import { nextPollInMs } from './placing.ts'
 import { type Budget, paceOf, pollsUntil } from './price.ts'
@@ -18,7 +18,7 @@ const WEEK_MS = 7 * DAY_MS
 const LONGEST_INTERVAL_MS = 6 * HOUR_MS
 /** Nothing is published on closed days: an hour of them counts so much of an hour of silence. */
 const CLOSED_HOUR = 0.5
-/** Of the week's pace, the least that is kept up where few units are left for now: others come back hour by hour. */
+/** Of the week's pace, the least that is kept up where few units are left for now: others come back spell by spell. */
 const LEAST_PACE = 0.45
 /** Polls that a closed day takes because no interval is longer than the longest; it shares them with the days around it. */
 const CLOSED_DAY_POLLS = 1.5
@@ -30,10 +30,10 @@ const HORIZONS_MS = [
   ...[1, 2, 3, 4, 5, 6, 7].map((days) => days * DAY_MS),
 ]
 /** A burst's fill is paid for by so long after it. */
-const FILLED_MS = 5 * 60_000
-/** Of a rolling quota, the least that a plan of a week leaves: room for a changed profile and for the dearest hour. */
+const FILLED_MS = 60_000
+/** Of a rolling quota, the least that a plan of a week leaves: room for a changed profile and for the dearest spell. */
 const ROLLING_REST = 0.02
-/** The next dearest hour may be so much dearer than the last. */
+/** The next dearest spell may be so much dearer than the last. */
 const DEAREST_MARGIN = 1.1
 /** Fills and sweeps are expected to take what they took in the last week and so much more. */
 const FILL_MARGIN = 1.05
@@ -72,11 +72,11 @@ export interface Prospect {
 
 /**
  * True where the quota pays for the plan's full rate all week long, so that nothing needs to be planned: the polls of a
- * week and of the two hours that the ledger's hours may count too long.
+ * week and of the time that the ledger's spells may count too long.
  */
 export function paysFullRate({ weeklyQuota, walkShares, shortestMs }: PlannedQuota): boolean {
   const share = 1 - walkShares.fills - walkShares.sweeps - ROLLING_REST
-  return weeklyQuota * share >= (WEEK_MS + 2 * HOUR_MS) / shortestMs
+  return weeklyQuota * share >= (WEEK_MS + 2 * SPELL_MS + ARRIVAL_MS) / shortestMs
 }
 
 /** The outlook over the next week, or from another moment, and the pace that the budgets pay now. */
@@ -130,19 +130,17 @@ function budgetsOf(
   { ledger, nowMs, skewMs }: Situation,
 ): Budget[] {
   const { weeklyQuota, quotaReset } = quota
-  const hours = spentHours(ledger, nowMs)
+  const spent = spentSpells(ledger, nowMs)
   const itemsAWeek = itemsUntil(ahead, ahead.toMs)
-  const sweeps = sweepsAWeek(quota, hours, nowMs)
+  const sweeps = sweepsAWeek(quota, spent, nowMs)
   const filledAWeek = fills.reduce((sum, { units }) => sum + units, 0)
   const rest =
-    quotaReset === 'rolling'
-      ? Math.max(weeklyQuota * ROLLING_REST, DEAREST_MARGIN * dearestHour(hours, nowMs))
-      : 0
+    quotaReset === 'rolling' ? Math.max(weeklyQuota * ROLLING_REST, DEAREST_MARGIN * dearestSpell(spent)) : 0
   const usual = weeklyQuota - filledAWeek - sweeps - rest - closedDayPolls(ahead, ahead.toMs)
   const days = ahead.days.filter(({ day }) => day.isOpen).length
   const extraAWeek = PLACED_SHARE * (usual - byRule(usual, days))
   const budget = (untilMs: number, units: number): Budget => {
-    const counted = countedAt(hours, untilMs)
+    const counted = countedAt(spent, untilMs)
     const filled = fills.reduce((sum, { atMs, units }) => (atMs <= untilMs + skewMs ? sum + units : sum), 0)
     const filling = Math.min(filled, weeklyQuota * MOST_FILL_SHARE - counted.fills)
     const wanted = (sweeps * itemsUntil(ahead, untilMs + skewMs)) / itemsAWeek
@@ -159,9 +157,9 @@ function budgetsOf(
     ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
     ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < nowMs + WEEK_MS),
   ]
-  // Until the end of the week every hour that comes back is known; then the dearest one is late.
+  // Until the end of the week every spell that comes back is known; then the dearest one is late.
   return horizonsMs.map((untilMs) => {
-    const left = weeklyQuota - countedAt(hours, untilMs).units
+    const left = weeklyQuota - countedAt(spent, untilMs).units
     return budget(untilMs, untilMs < nowMs + WEEK_MS ? left : left - rest)
   })
 }
@@ -184,49 +182,48 @@ function openDays(ahead: Outlook, untilMs: number): number {
   return roots === 0 ? 0 : (rootsUntil(ahead, untilMs) * open.length) / roots
 }
 
-/** An hour of the ledger, added up. */
-interface SpentHour {
-  hourMs: number
+/** A spell of the ledger, added up. */
+interface SpentSpell {
+  /** When its units come back, of a rolling week; ms since 1970. */
+  backMs: number
   units: number
   fills: number
   sweeps: number
 }
 
 /** What a rolling week knows, and whether a whole one is known. */
-interface SpentHours {
-  hours: readonly SpentHour[]
+interface SpentSpells {
+  spells: readonly SpentSpell[]
   isWhole: boolean
 }
 
-function spentHours(ledger: Ledger, nowMs: number): SpentHours {
-  const hours: SpentHour[] = []
+function spentSpells(ledger: Ledger, nowMs: number): SpentSpells {
+  const spells: SpentSpell[] = []
   let isWhole = false
-  for (const [hourMs, spent] of ledger) {
-    if (hourMs <= nowMs - WEEK_MS) isWhole = true
-    if (hourMs + HOUR_MS <= nowMs - WEEK_MS) continue
-    hours.push({ hourMs, units: unitsOf(spent), fills: spent.fill ?? 0, sweeps: spent.sweep ?? 0 })
+  for (const [spellMs, spent] of ledger) {
+    const backMs = spellMs + SPELL_MS + ARRIVAL_MS + WEEK_MS
+    if (spellMs <= nowMs - WEEK_MS) isWhole = true
+    if (backMs <= nowMs) continue
+    spells.push({ backMs, units: unitsOf(spent), fills: spent.fill ?? 0, sweeps: spent.sweep ?? 0 })
   }
-  return { hours, isWhole }
+  return { spells, isWhole }
 }
 
 /** What has been spent by now and will still count at that moment, in a rolling week. */
-function countedAt({ hours }: SpentHours, atMs: number): Omit<SpentHour, 'hourMs'> {
+function countedAt({ spells }: SpentSpells, atMs: number): Omit<SpentSpell, 'backMs'> {
   let [units, fills, sweeps] = [0, 0, 0]
-  for (const hour of hours) {
-    if (hour.hourMs + HOUR_MS <= atMs - WEEK_MS) continue
-    units += hour.units
-    fills += hour.fills
-    sweeps += hour.sweeps
+  for (const spell of spells) {
+    if (spell.backMs <= atMs) continue
+    units += spell.units
+    fills += spell.fills
+    sweeps += spell.sweeps
   }
   return { units, fills, sweeps }
 }
 
-/** A unit comes back when its whole hour has left the week: at most as many are late as the dearest hour has. */
-function dearestHour({ hours }: SpentHours, nowMs: number): number {
-  return hours.reduce(
-    (most, { hourMs, units }) => (hourMs > nowMs - WEEK_MS ? Math.max(most, units) : most),
-    0,
-  )
+/** A unit comes back when its whole spell has left the week: at most as many are late as the dearest spell has. */
+function dearestSpell({ spells }: SpentSpells): number {
+  return spells.reduce((most, { units }) => Math.max(most, units), 0)
 }
 
 /**
@@ -238,7 +235,7 @@ function fillsAhead(
   ahead: Outlook,
   { ledger, nowMs }: Situation,
 ): ExpectedFill[] {
-  const spent = spentHours(ledger, nowMs)
+  const spent = spentSpells(ledger, nowMs)
   const polls = weeklyQuota * (1 - walkShares.fills - walkShares.sweeps)
   const fills = expectedFills(ahead, { pageSize, pace: polls / rootsUntil(ahead, ahead.toMs) })
   const all = fills.reduce((sum, { units }) => sum + units, 0)
@@ -249,7 +246,7 @@ function fillsAhead(
 }
 
 /** Units that sweeps would take in a week: their share, or what a whole week has shown. */
-function sweepsAWeek({ weeklyQuota, walkShares }: PlannedQuota, spent: SpentHours, nowMs: number): number {
+function sweepsAWeek({ weeklyQuota, walkShares }: PlannedQuota, spent: SpentSpells, nowMs: number): number {
   const most = weeklyQuota * walkShares.sweeps
   if (!spent.isWhole) return most
   const { sweeps } = countedAt(spent, nowMs)

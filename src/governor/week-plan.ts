@@ -3,7 +3,7 @@
  * that reckoning; pure. Refuses to spend and to print.
  */
 import type { Calendar } from '../core/calendar.ts'
-import type { Purpose } from '../log/log.ts'
+import { type Purpose, spellOf } from '../log/log.ts'
 import { expectedFills, MOST_FILL_SHARE } from './fills.ts'
 import { type Arrivals, bestPlacing } from './optimum.ts'
 import { itemsUntil, type Outlook, outlooks, stretchesOf } from './outlook.ts'
@@ -70,9 +70,9 @@ export function plannedPolls(
   const fills = expectedFills(ahead, { pageSize: plan.pageSize, pace: 0 })
   const ledger = new Map<number, Partial<Record<Purpose, number>>>()
   const spend = (units: number, purpose: Purpose, atMs: number): void => {
-    const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
-    const hour = ledger.get(hourMs) ?? {}
-    ledger.set(hourMs, { ...hour, [purpose]: (hour[purpose] ?? 0) + units })
+    const spellMs = spellOf(atMs)
+    const spell = ledger.get(spellMs) ?? {}
+    ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + units })
   }
   const pollsMs: number[] = []
   let swept = 0

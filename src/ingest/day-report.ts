@@ -7,7 +7,7 @@ import type { Calendar } from '../core/calendar.ts'
 import { isoMillis, parseTimestamp } from '../core/dates.ts'
 import { DAYS_KEPT, type DayRecord, emptyDay } from '../core/day-record.ts'
 import { type LondonDay, londonDayOf } from '../governor/day-kind.ts'
-import type { Ledger } from '../log/log.ts'
+import { type Ledger, SPELL_MS } from '../log/log.ts'
 import { isWalkDue, isWalkTooOld } from './day-walk.ts'
 import type { IngestConfig, IngestState } from './state.ts'
 
@@ -72,12 +72,12 @@ function isOver({ startMs, endMs }: LondonDay, from: string, to: string): boolea
   return (parseTimestamp(from) ?? 0) < endMs && (parseTimestamp(to) ?? 0) >= startMs
 }
 
-/** The ledger goes by our clock and whole hours, the day by upstream's: where they are apart, by the nearest hour. */
+/** The ledger goes by our clock and in spells, the day by upstream's: where they are apart, by the nearest spell. */
 function unitsOf(ledger: Ledger, { startMs, endMs }: LondonDay, skewMs: number): DayReport['units'] {
-  const apartMs = Math.round(skewMs / HOUR_MS) * HOUR_MS
+  const apartMs = Math.round(skewMs / SPELL_MS) * SPELL_MS
   const sum: DayReport['units'] = {}
-  for (const [hourMs, units] of ledger) {
-    if (hourMs + apartMs < startMs || hourMs + apartMs >= endMs) continue
+  for (const [spellMs, units] of ledger) {
+    if (spellMs + apartMs < startMs || spellMs + apartMs >= endMs) continue
     for (const [purpose, spent] of Object.entries(units) as [keyof typeof units, number][]) {
       if (spent > 0) sum[purpose] = (sum[purpose] ?? 0) + spent
     }

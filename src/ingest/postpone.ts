@@ -12,6 +12,8 @@ import type { Turn, Walk } from './state.ts'
 /** A gap is tried again after 30 s, 1 min, 2 min … up to an hour. */
 export const GAP_RETRY_MS = 30_000
 export const LONGEST_GAP_RETRY_MS = 3_600_000
+/** A fill that the quota does not pay for is tried again so much later: units come back every few minutes in the morning. */
+export const UNPAID_FILL_RETRY_MS = 15 * 60_000
 /** A gap that could not be filled in two weeks is given up: two full quotas did not pay for it. */
 const GIVE_UP_MS = 14 * 24 * 3_600_000
 const SWEEP_RETRY_MS = 60_000

@@ -23,6 +23,7 @@ import {
   postponeSweep,
   publishBehindGap,
   roundAfter,
+  UNPAID_FILL_RETRY_MS,
 } from './postpone.ts'
 import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { Answer, ReadPage, Turn, Walk } from './state.ts'
@@ -325,7 +326,10 @@ function askPage(turn: Turn, walk: Walk): void {
     day: pacing.maySweep,
     backfill: pacing.mayBackfill,
   }[walk.kind]
-  if (!mayAsk(ledger, turn.nowMs)) return abandonWalk(turn, walk, UNPAID, LONGEST_GAP_RETRY_MS)
+  if (!mayAsk(ledger, turn.nowMs)) {
+    const retryMs = walk.kind === 'fill' ? UNPAID_FILL_RETRY_MS : LONGEST_GAP_RETRY_MS
+    return abandonWalk(turn, walk, UNPAID, retryMs)
+  }
   if (isTooLong(turn, walk)) return abandonWalk(turn, walk, LONGER)
   const query: ListQuery = {
     pageSize,

@@ -11,7 +11,7 @@ import { storedValue } from './stored-value.ts'
 /** Everything but the gaps and days, which have rows of their own. */
 type Field = Exclude<keyof Head, 'openGaps' | 'days'>
 
-/** One JSON text a field of the head, an open gap, a day and an hour of the ledger. */
+/** One JSON text a field of the head, an open gap, a day and a spell of the ledger. */
 export function rowsOf({ head, ledger }: WriterState): Map<string, string> {
   const rows = new Map<string, string>()
   for (const field of fieldsOf(head)) rows.set(`head/${field}`, JSON.stringify(head[field]))
@@ -19,7 +19,7 @@ export function rowsOf({ head, ledger }: WriterState): Map<string, string> {
     rows.set(`gap/${gap.id}`, JSON.stringify({ place, gap }))
   })
   for (const day of head.days) rows.set(`day/${day.date}`, JSON.stringify(day))
-  for (const [hourMs, units] of ledger) rows.set(`ledger/${hourMs}`, JSON.stringify(units))
+  for (const [spellMs, units] of ledger) rows.set(`ledger/${spellMs}`, JSON.stringify(units))
   return rows
 }
 
@@ -77,11 +77,11 @@ function daysOf(values: ReadonlyMap<string, unknown>): DayRecord[] {
     .sort((one, other) => (one.date < other.date ? -1 : 1))
 }
 
-/** In the order of the hours, whatever the order of the rows. */
+/** In the order of the spells, whatever the order of the rows. */
 function ledgerOf(values: ReadonlyMap<string, unknown>): Ledger {
-  const hours = [...values].filter(([key]) => key.startsWith('ledger/'))
+  const spells = [...values].filter(([key]) => key.startsWith('ledger/'))
   return new Map(
-    hours
+    spells
       .map(
         ([key, units]) =>
           [Number(key.slice('ledger/'.length)), units as Partial<Record<Purpose, number>>] as const,

@@ -3,10 +3,18 @@
  * Refuses to store: each adapter does in its own way.
  */
 import type { Committed } from '../core/event.ts'
-import type { Commit, Head, Ledger, Purpose, Refund, WriterState } from './log.ts'
+import {
+  type Commit,
+  type Head,
+  type Ledger,
+  type Purpose,
+  type Refund,
+  spellOf,
+  type WriterState,
+} from './log.ts'
 
-const HOUR_MS = 3_600_000
-const LEDGER_HOURS = 15 * 24
+/** So long a spell is kept. */
+const KEPT_MS = 15 * 24 * 3_600_000
 
 /** The state of a log that was never written. */
 export function unusedState(epoch: string): WriterState {
@@ -28,18 +36,13 @@ export function unusedState(epoch: string): WriterState {
   return { head, ledger: new Map() }
 }
 
-/** Start of the UTC hour that holds `atMs`. */
-export function hourOf(atMs: number): number {
-  return Math.floor(atMs / HOUR_MS) * HOUR_MS
-}
-
-/** The state after units were spent at `atMs`; hours more than 15 days before it are gone. */
+/** The state after units were spent at `atMs`; spells more than 15 days before it are gone. */
 export function afterSpend(state: WriterState, units: number, purpose: Purpose, atMs: number): WriterState {
-  const hourMs = hourOf(atMs)
-  const oldestMs = hourMs - LEDGER_HOURS * HOUR_MS
+  const spellMs = spellOf(atMs)
+  const oldestMs = spellMs - KEPT_MS
   const ledger = new Map(state.ledger)
   for (const keptMs of ledger.keys()) if (keptMs < oldestMs) ledger.delete(keptMs)
-  add(ledger, hourMs, purpose, units)
+  add(ledger, spellMs, purpose, units)
   return { head: { ...state.head, lastSpendMs: atMs }, ledger }
 }
 
@@ -59,23 +62,23 @@ export function placed(head: Readonly<Head>, commit: Commit): Committed[] {
   }))
 }
 
-/** More is never given back than the hour and purpose hold: a count below upstream's would overspend. */
+/** More is never given back than the spell and purpose hold: a count below upstream's would overspend. */
 function afterRefunds(before: Ledger, refunds: readonly Refund[]): Ledger {
   const ledger = new Map(before)
   for (const { atMs, units, purpose } of refunds) {
-    const hourMs = hourOf(atMs)
-    const spent = ledger.get(hourMs)?.[purpose] ?? 0
-    if (spent > 0) add(ledger, hourMs, purpose, -Math.min(spent, units))
+    const spellMs = spellOf(atMs)
+    const spent = ledger.get(spellMs)?.[purpose] ?? 0
+    if (spent > 0) add(ledger, spellMs, purpose, -Math.min(spent, units))
   }
   return ledger
 }
 
 function add(
   ledger: Map<number, Readonly<Partial<Record<Purpose, number>>>>,
-  hourMs: number,
+  spellMs: number,
   purpose: Purpose,
   units: number,
 ): void {
-  const hour = ledger.get(hourMs) ?? {}
-  ledger.set(hourMs, { ...hour, [purpose]: (hour[purpose] ?? 0) + units })
+  const spell = ledger.get(spellMs) ?? {}
+  ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + units })
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type QuotaReset, quotaAt, spentOn } from '../../src/governor/ledger.ts'
-import { type Ledger, type Purpose, purposes } from '../../src/log/log.ts'
+import { type Ledger, type Purpose, purposes, SPELL_MS, spellOf } from '../../src/log/log.ts'
 import { playWeeks } from '../support/governed-weeks.ts'
 
 const HOUR_MS = 3_600_000
@@ -17,13 +17,13 @@ interface Spend {
   purpose: Purpose
 }
 
-/** The ledger as the log's writer counts it: by the hour. */
+/** The ledger as the log's writer counts it: by the spell. */
 function ledgerOf(spends: Spend[]): Ledger {
   const ledger = new Map<number, Partial<Record<Purpose, number>>>()
   for (const { atMs, purpose } of spends) {
-    const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
-    const units = ledger.get(hourMs) ?? {}
-    ledger.set(hourMs, { ...units, [purpose]: (units[purpose] ?? 0) + 1 })
+    const spellMs = spellOf(atMs)
+    const units = ledger.get(spellMs) ?? {}
+    ledger.set(spellMs, { ...units, [purpose]: (units[purpose] ?? 0) + 1 })
   }
   return ledger
 }
@@ -35,7 +35,7 @@ const spendsBefore = fc.array(
   fc.record({
     agoMs: fc.oneof(
       fc.nat(15 * 24 * HOUR_MS),
-      fc.integer({ min: WEEK_MS - 2 * HOUR_MS, max: WEEK_MS + 2 * HOUR_MS }),
+      fc.integer({ min: WEEK_MS - 2 * SPELL_MS, max: WEEK_MS + 2 * SPELL_MS }),
     ),
     purpose: fc.constantFrom(...purposes),
   }),
@@ -60,7 +60,7 @@ for (const [name, resets] of [
   ['rolling', fc.constant<QuotaReset>('rolling')],
   ['fixed', fixed],
 ] as const) {
-  test(`${name}: the count is never below upstream's, and above it by the edge hour and a minute at most`, () => {
+  test(`${name}: the count is never below upstream's, and above it by the edge spell and a minute at most`, () => {
     fc.assert(
       fc.property(nowMs, spendsBefore, resets, (now, drawn, reset) => {
         const spends = drawn.map(({ agoMs, purpose }) => ({ atMs: now - agoMs, purpose }))
@@ -68,7 +68,7 @@ for (const [name, resets] of [
         const startMs = reset === 'rolling' ? now - WEEK_MS : lastReset(reset.minutesAfterMonday, now)
         const isOldWeek = reset !== 'rolling' && now < startMs + BEHIND_MS
         const edgeMs = isOldWeek ? startMs - WEEK_MS : startMs
-        const edge = spends.filter(({ atMs }) => atMs > edgeMs - HOUR_MS - ARRIVAL_MS).length
+        const edge = spends.filter(({ atMs }) => atMs > edgeMs - SPELL_MS - ARRIVAL_MS).length
         expect(quota.used).toBeGreaterThanOrEqual(truth(spends, reset, now))
         expect(quota.used).toBeLessThanOrEqual(edge)
         expect(quota.remaining).toBe(Math.max(0, LIMIT - quota.used))
@@ -77,17 +77,17 @@ for (const [name, resets] of [
     )
   })
 
-  test(`${name}: the reset lies ahead within a week, an hour and a minute, and frees units unless its own hour holds them`, () => {
+  test(`${name}: the reset lies ahead within a week, a spell and a minute, and frees units unless its own spell holds them`, () => {
     fc.assert(
       fc.property(nowMs, spendsBefore, resets, (now, drawn, reset) => {
         const spends = drawn.map(({ agoMs, purpose }) => ({ atMs: now - agoMs, purpose }))
         const ledger = ledgerOf(spends)
         const before = quotaAt(ledger, LIMIT, reset, now)
         expect(before.resetMs).toBeGreaterThan(now)
-        expect(before.resetMs).toBeLessThanOrEqual(now + WEEK_MS + HOUR_MS + ARRIVAL_MS)
+        expect(before.resetMs).toBeLessThanOrEqual(now + WEEK_MS + SPELL_MS + ARRIVAL_MS)
         const after = quotaAt(ledger, LIMIT, reset, before.resetMs)
-        const sharesHour = ledger.has(Math.floor(before.resetMs / HOUR_MS) * HOUR_MS)
-        if (before.used > 0 && !sharesHour) expect(after.used).toBeLessThan(before.used)
+        const sharesSpell = ledger.has(spellOf(before.resetMs))
+        if (before.used > 0 && !sharesSpell) expect(after.used).toBeLessThan(before.used)
       }),
     )
   })
@@ -131,7 +131,7 @@ test('spending by purpose counts those purposes of the last seven days and no ot
   )
 })
 
-test('a unit written down just before an hour ends, and counted by upstream after it, stays counted as long', () => {
+test('a unit written down just before a spell ends, and counted by upstream after it, stays counted as long', () => {
   const spentMs = MONDAY_MS + HOUR_MS - 1
   const ledger = ledgerOf([{ atMs: spentMs, purpose: 'poll' }])
   const arrivedMs = spentMs + 9_000

@@ -5,7 +5,7 @@ import { planNames, plans } from '../../src/core/plans.ts'
 import { type PlanFigures, plannedPacing } from '../../src/governor/pacing.ts'
 import type { Situation } from '../../src/governor/planner.ts'
 import { firstProfile } from '../../src/governor/profile.ts'
-import type { Ledger, Purpose } from '../../src/log/log.ts'
+import { type Ledger, type Purpose, spellOf } from '../../src/log/log.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
@@ -103,8 +103,8 @@ test('whoever begins to poll again and again, on any plan, spends a tenth more t
       for (const life of shares) {
         atMs += life * pacing.meanIntervalMs
         if (!pacing.mayPollEarly(at(atMs, ledger))) continue
-        const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
-        ledger.set(hourMs, { poll: (ledger.get(hourMs)?.poll ?? 0) + 1 })
+        const spellMs = spellOf(atMs)
+        ledger.set(spellMs, { poll: (ledger.get(spellMs)?.poll ?? 0) + 1 })
         polls += 1
       }
       // The first seven hours' polls may all come at once; no hour has more than a seventh of its day's.
@@ -121,8 +121,8 @@ test('whoever begins after a day as planned may poll at once, and not again and 
     const pacing = plannedPacing(figures(plans[name]), calendar)
     const ledger = new Map<number, Partial<Record<Purpose, number>>>()
     const poll = (atMs: number): void => {
-      const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
-      ledger.set(hourMs, { poll: (ledger.get(hourMs)?.poll ?? 0) + 1 })
+      const spellMs = spellOf(atMs)
+      ledger.set(spellMs, { poll: (ledger.get(spellMs)?.poll ?? 0) + 1 })
     }
     let nowMs = START_MS + 12 * HOUR_MS
     for (; nowMs < START_MS + 19 * HOUR_MS; nowMs += pacing.plan(at(nowMs, ledger)).intervalMs) poll(nowMs)
@@ -148,10 +148,10 @@ test('whoever asks before each request never spends more than the quota in any s
       for (const { pauseMs, walk } of requests) {
         atMs += pauseMs
         if (!(walk ? pacing.mayWalk(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
-        const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+        const spellMs = spellOf(atMs)
         const purpose = walk ? 'fill' : 'poll'
-        const units = ledger.get(hourMs) ?? {}
-        ledger.set(hourMs, { ...units, [purpose]: (units[purpose] ?? 0) + 1 })
+        const units = ledger.get(spellMs) ?? {}
+        ledger.set(spellMs, { ...units, [purpose]: (units[purpose] ?? 0) + 1 })
         sent.push({ atMs, walk })
       }
       for (const last of sent) {

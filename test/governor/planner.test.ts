@@ -8,7 +8,7 @@ import { outlooks } from '../../src/governor/outlook.ts'
 import { plannedPacing } from '../../src/governor/pacing.ts'
 import { overflowRisk } from '../../src/governor/placing.ts'
 import { firstProfile } from '../../src/governor/profile.ts'
-import type { Purpose } from '../../src/log/log.ts'
+import { type Purpose, spellOf } from '../../src/log/log.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -25,8 +25,8 @@ function polls(name: PlanName, fromMs: number, toMs: number, quotaReset: QuotaRe
   const atMs: number[] = []
   for (let nowMs = fromMs; nowMs < toMs; ) {
     if (pacing.mayRequest(ledger, nowMs)) {
-      const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
-      ledger.set(hourMs, { poll: (ledger.get(hourMs)?.poll ?? 0) + 1 })
+      const spellMs = spellOf(nowMs)
+      ledger.set(spellMs, { poll: (ledger.get(spellMs)?.poll ?? 0) + 1 })
       atMs.push(nowMs)
       nowMs += pacing.plan({ ledger, profile, nowMs, skewMs: 0 }).intervalMs
     } else nowMs += HOUR_MS
@@ -117,9 +117,9 @@ test('on the smallest plan every burst of three weeks is filled, over a holiday,
     const ledger = new Map<number, Partial<Record<Purpose, number>>>()
     const unpaid: string[] = []
     const spend = (purpose: Purpose, nowMs: number): void => {
-      const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
-      const hour = ledger.get(hourMs) ?? {}
-      ledger.set(hourMs, { ...hour, [purpose]: (hour[purpose] ?? 0) + 1 })
+      const spellMs = spellOf(nowMs)
+      const spell = ledger.get(spellMs) ?? {}
+      ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + 1 })
     }
     const pollsADay = new Map<string, number>()
     for (let nowMs = fromMs; nowMs < fromMs + 21 * DAY_MS; ) {

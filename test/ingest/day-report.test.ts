@@ -99,5 +99,5 @@ describe('the report of the days', () => {
 
 /** The same ledger, on a clock a hundred days behind. */
 function shifted(ledger: Ledger): Ledger {
-  return new Map([...ledger].map(([hourMs, units]) => [hourMs - 100 * DAY_MS, units]))
+  return new Map([...ledger].map(([spellMs, units]) => [spellMs - 100 * DAY_MS, units]))
 }

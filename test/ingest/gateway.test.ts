@@ -4,6 +4,7 @@ import { createTokenBucket } from '../../src/governor/token-bucket.ts'
 import { createGateway } from '../../src/ingest/gateway.ts'
 import type { Poller } from '../../src/ingest/poller.ts'
 import { type IngestState, initialState } from '../../src/ingest/state.ts'
+import { spellOf } from '../../src/log/log.ts'
 import { createMemoryLog } from '../../src/log/memory/log.ts'
 import type { FundOutcome } from '../../src/upstream/fund-client.ts'
 import { decodeReply } from '../../src/upstream/fund-reply.ts'
@@ -25,7 +26,7 @@ function openGateway(
   const log = createMemoryLog()
   const stop = new AbortController()
   const bucket = createTokenBucket(plan)
-  const hourMs = Math.floor(clock.now() / HOUR_MS) * HOUR_MS
+  const spellMs = spellOf(clock.now())
   const sent: { target: string; besidePoll: boolean }[] = []
   let state: IngestState = {
     ...initialState(),
@@ -40,8 +41,8 @@ function openGateway(
       const gate = { spend: async () => undefined, throttle: async () => void bucket.take(clock.now()) }
       await gate.throttle()
       const outcome = await send({ gate, signal: stop.signal })
-      const spent = (state.ledger.get(hourMs)?.gateway ?? 0) + 1
-      state = { ...state, ledger: new Map([[hourMs, { gateway: spent }]]) }
+      const spent = (state.ledger.get(spellMs)?.gateway ?? 0) + 1
+      state = { ...state, ledger: new Map([[spellMs, { gateway: spent }]]) }
       return outcome
     },
   }

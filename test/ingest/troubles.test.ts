@@ -3,6 +3,7 @@
  * `advanced`: 3,500 units a week, a poll every 222 s.
  */
 import { describe, expect, it } from 'vitest'
+import { SPELL_MS } from '../../src/log/log.ts'
 import type { Failure } from '../../src/upstream/outcome.ts'
 import { World, type WorldOptions } from '../support/ingest-world.ts'
 import { burst } from '../support/world-upstream.ts'
@@ -14,8 +15,8 @@ const DAY = 24 * HOUR
 /** A Tuesday. */
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 const TROUBLE_MS = SEVEN + HOUR
-/** An hour of the ledger stays counted a week, and a minute for what was under way at its end. */
-const HOUR_BACK_MS = HOUR + 7 * DAY + MINUTE
+/** A spell of the ledger stays counted a week, and a minute for what was under way at its end. */
+const SPELL_BACK_MS = SPELL_MS + 7 * DAY + MINUTE
 
 /** A quiet market, polled for an hour; then every request fails until the trouble is over. */
 function worldIn(failure: Failure, lastingMs: number, options: Partial<WorldOptions> = {}) {
@@ -57,7 +58,7 @@ describe('the poller', () => {
     const spentMs = SEVEN - 2 * DAY
     const world = new World({ pageSize: 100, weeklyQuota: 3500, seed: 2, startMs: SEVEN, items: [] })
     world.store.ledger.set(spentMs, { poll: 3500 })
-    const backMs = spentMs + HOUR_BACK_MS
+    const backMs = spentMs + SPELL_BACK_MS
     world.run(backMs - 1)
     expect(world.requests).toEqual([])
     expect(world.health).toBe('quota')

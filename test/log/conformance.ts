@@ -139,7 +139,7 @@ export function describeLog(name: string, open: OpenLog): void {
     })
 
     describe('spending', () => {
-      it('counts units by hour and purpose and remembers when', async () => {
+      it('counts units by spell and purpose and remembers when', async () => {
         const writer = await claimed(log)
         await writer.spend(1, 'poll', START_MS + 5)
         await writer.spend(3, 'fill', START_MS + 6)
@@ -152,7 +152,7 @@ export function describeLog(name: string, open: OpenLog): void {
         ])
       })
 
-      it('drops hours older than fifteen days', async () => {
+      it('drops spells older than fifteen days', async () => {
         const writer = await claimed(log)
         await writer.spend(1, 'poll', START_MS)
         await writer.spend(1, 'poll', START_MS + 15 * 24 * HOUR_MS)
@@ -164,7 +164,7 @@ export function describeLog(name: string, open: OpenLog): void {
         ])
       })
 
-      it('gives units back to the hour they were spent in, and never more than were spent', async () => {
+      it('gives units back to the spell they were spent in, and never more than were spent', async () => {
         const writer = await claimed(log)
         await writer.spend(3, 'poll', START_MS)
         await writer.spend(2, 'poll', START_MS + HOUR_MS)

@@ -7,8 +7,8 @@ import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { type PlanLimits, planNames, plans } from '../../src/core/plans.ts'
 import { type QuotaReset, quotaAt } from '../../src/governor/ledger.ts'
 import { createTokenBucket, type TokenBucket } from '../../src/governor/token-bucket.ts'
-import type { Purpose, Refund, WriterState } from '../../src/log/log.ts'
-import { afterCommit, afterSpend, hourOf, unusedState } from '../../src/log/state.ts'
+import { type Purpose, type Refund, spellOf, type WriterState } from '../../src/log/log.ts'
+import { afterCommit, afterSpend, unusedState } from '../../src/log/state.ts'
 import { createLimits } from '../../src/sandbox/limits.ts'
 
 const SECOND_MS = 1000
@@ -183,7 +183,7 @@ class Weeks {
     this.#tally.belowMost = Math.max(this.#tally.belowMost, short)
   }
 
-  /** Until so long after the next full hour of our clock: counts differ most where an hour begins or leaves the week. */
+  /** Until so long after the next full hour of our clock: counts differ most where a spell begins or leaves the week. */
   #waitForHour(afterMs: number): void {
     const hourMs = Math.ceil((this.#ourMs + 3000) / HOUR_MS) * HOUR_MS
     this.#nowMs = hourMs + afterMs - this.#clockOffMs
@@ -193,10 +193,10 @@ class Weeks {
   #spend(purpose: Purpose, atMs: number): void {
     const before = this.#durable.ledger
     this.#durable = afterSpend(this.#durable, 1, purpose, atMs)
-    // Old hours go when a new one begins.
-    if (before.has(hourOf(atMs))) return
-    for (const [hourMs, units] of before) {
-      if (this.#durable.ledger.has(hourMs)) continue
+    // Old spells go when a new one begins.
+    if (before.has(spellOf(atMs))) return
+    for (const [spellMs, units] of before) {
+      if (this.#durable.ledger.has(spellMs)) continue
       for (const spent of Object.values(units)) this.#forgotten += spent
     }
   }
