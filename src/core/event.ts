@@ -94,21 +94,21 @@ export function disclosureEvent(
   }
 }
 
-/** The event that a gap changed its state at `atMs`. */
+/** The event that a gap changed its state: at `timeMs` by upstream’s clock, at `recordedMs` by ours. */
 export function gapEvent(
   gap: Gap,
   type: typeof GAP_OPENED | typeof GAP_FILLED | typeof GAP_GIVEN_UP,
-  atMs: number,
+  { timeMs, recordedMs }: { timeMs: number; recordedMs: number },
 ): NewEvent {
   const state = type === GAP_OPENED ? 'opened' : type === GAP_FILLED ? 'filled' : 'given_up'
   return {
     id: `gap:${gap.id}:${state}`,
     source: '/bridge',
     type,
-    time: isoMillis(atMs),
-    timeMs: atMs,
+    time: isoMillis(timeMs),
+    timeMs,
     subject: `gap:${gap.id}`,
-    recordedtime: isoMillis(atMs),
+    recordedtime: isoMillis(recordedMs),
     late: false,
     replacesid: null,
     data: JSON.stringify(gap),

@@ -45,9 +45,10 @@ export function publish(turn: Turn, publication: Publication): void {
   const { purpose, items, rejected = [], opening, closing, first = {} } = publication
   const last = { ...publication.last, ...roundFor(turn, publication) }
   let latestTimeMs = turn.state.head.latestTimeMs
+  // By upstream's clock, as the items around it: a cursor of this place is compared with their times.
+  const at = { timeMs: upstreamMs(turn), recordedMs: turn.nowMs }
   const entries: Entry[] = []
-  if (opening !== undefined)
-    entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, turn.nowMs), item: null })
+  if (opening !== undefined) entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, at), item: null })
   for (const item of inOrder(items)) {
     const { timeMs } = item.disclosure
     const late = timeMs < latestTimeMs
@@ -57,7 +58,7 @@ export function publish(turn: Turn, publication: Publication): void {
   }
   if (closing !== undefined) {
     const type = closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP
-    entries.push({ event: gapEvent(closing.gap, type, turn.nowMs), item: null })
+    entries.push({ event: gapEvent(closing.gap, type, at), item: null })
   }
   const chunks = chunksOf(entries, COMMIT_LIMIT)
   chunks.forEach((chunk, index) => {

@@ -49,7 +49,7 @@ export function eventWith(facts: Partial<Facts>, guid: string, timeMs = START_MS
 export function gapAt(id: string, timeMs: number): NewEvent {
   const at = new Date(timeMs).toISOString()
   const gap = { id, from: at, to: at, cause: 'overflow', openedAt: at, found: 0, closedAt: null } as const
-  return gapEvent(gap, GAP_OPENED, timeMs)
+  return gapEvent(gap, GAP_OPENED, { timeMs: timeMs, recordedMs: timeMs })
 }
 
 /** Plain items, one a second. */

@@ -58,7 +58,8 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
   )
   const env = bridgeEnv(sandbox, directory.path, {
     BRIDGE_UPSTREAM_PLAN: 'advanced',
-    BRIDGE_BACKFILL: 'P2D',
+    // What a backfill finds stands late in the log: a cursor's time says nothing of it, and a new epoch may begin behind it.
+    BRIDGE_BACKFILL: 'PT0S',
     BRIDGE_HTTP_PORT: ports.join(),
   })
   const readers: CutReader[] = []
@@ -78,7 +79,7 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
     const old = await logOf(env)
     // The log begins afresh; where the process works stays.
     for (const name of readdirSync(directory.path)) rmSync(join(directory.path, name), { recursive: true })
-    bridge = await startBridge(run.forgets ? { ...env, BRIDGE_BACKFILL: 'PT0S' } : env)
+    bridge = await startBridge(run.forgets ? env : { ...env, BRIDGE_BACKFILL: 'P2D' })
     const logs = [epochLog(old), epochLog(await wholeLog(bridge.ready.http, sandbox))]
     await comeToRest(readers, logs[1] ?? epochLog([]))
     for (const reader of readers) reader.stop()

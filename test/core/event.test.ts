@@ -113,12 +113,12 @@ describe('the event of a gap', () => {
     [GAP_FILLED, 'bridge.gap.filled.v1', 'gap:7:filled'],
     [GAP_GIVEN_UP, 'bridge.gap.given_up.v1', 'gap:7:given_up'],
   ] as const)('%s', (type, name, id) => {
-    expect(written(gapEvent(gap, type, atMs))).toMatchObject({
+    expect(written(gapEvent(gap, type, { timeMs: atMs, recordedMs: atMs + 1000 }))).toMatchObject({
       type: name,
       id,
       source: '/bridge',
       time: '2026-07-01T06:10:00.000Z',
-      recordedtime: '2026-07-01T06:10:00.000Z',
+      recordedtime: '2026-07-01T06:10:01.000Z',
       datacontenttype: 'application/json',
       data: gap,
     })

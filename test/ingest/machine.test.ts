@@ -101,6 +101,21 @@ describe('the poller', () => {
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
   })
 
+  it('times what happens to a gap by upstream’s clock, as the items around it, and records it by its own', () => {
+    const items = burst('flood', SEVEN + SECOND, 60 * SECOND, 2500)
+    const clockOffMs = 300 * 24 * HOUR
+    const paid = { ...plan, pageSize: 200, weeklyQuota: 400 }
+    const world = new World({ ...paid, clockOffMs, seed: 4, startMs: SEVEN - 60 * SECOND, items })
+    world.run(SEVEN + 30 * MINUTE)
+    const gaps = world.store.events.filter(({ type }) => isGap(type))
+    expect(gaps.length).toBeGreaterThan(1)
+    for (const { timeMs, recordedtime } of gaps) {
+      expect(timeMs).toBeGreaterThan(SEVEN)
+      expect(timeMs).toBeLessThan(SEVEN + 30 * MINUTE)
+      expect(Date.parse(recordedtime) - clockOffMs).toBeGreaterThan(SEVEN)
+    }
+  })
+
   it.each([
     ['pays for every fill of five even days with the quota of the free plan', 350, 0],
     ['leaves open gaps where a smaller quota does not pay', 120, 1],
@@ -115,6 +130,18 @@ describe('the poller', () => {
     expect(Math.min(1, world.openGaps.length)).toBe(fewestGaps)
     expect(world.missing()).toEqual([])
     expect(world.twice()).toEqual([])
+  })
+
+  it('fills what the quota did not pay for when last week’s units of that morning are back, a quarter of an hour later', () => {
+    const items = burst('a', SEVEN + SECOND, 9 * SECOND, 400)
+    const free = { ...plan, pageSize: 50, ratePerSecond: 1, burst: 2, weeklyQuota: 350 }
+    const world = new World({ ...free, seed: 5, startMs: SEVEN - 20 * SECOND, items })
+    world.store.ledger.set(SEVEN - 7 * 24 * HOUR + 5 * MINUTE, { poll: 344 })
+    world.run(SEVEN + 12 * MINUTE)
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1'])
+    world.run(SEVEN + 20 * MINUTE)
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
+    expect(world.missing()).toEqual([])
   })
 
   it('reads back day by day, oldest first, before it polls on', () => {

@@ -47,11 +47,11 @@ export function sampleGap(id: string): OpenGap {
 }
 
 export function gapOpened(gap: OpenGap): NewEvent {
-  return gapEvent(gap, GAP_OPENED, START_MS)
+  return gapEvent(gap, GAP_OPENED, { timeMs: START_MS, recordedMs: START_MS })
 }
 
 export function gapFilled(gap: OpenGap): NewEvent {
-  return gapEvent({ ...gap, closedAt: gap.openedAt }, GAP_FILLED, START_MS)
+  return gapEvent({ ...gap, closedAt: gap.openedAt }, GAP_FILLED, { timeMs: START_MS, recordedMs: START_MS })
 }
 
 export function sampleRejected(n: number): RejectedItem {

@@ -1,7 +1,7 @@
 /** A store of events in memory with the one read path over it, for tests of readers. */
 import { type Archive, openArchive } from '../../src/archive/archive.ts'
+import { eventsBetween } from '../../src/archive/query.ts'
 import { createReader, type Reader } from '../../src/archive/reader.ts'
-import { type EventRow, storedEvent, WHOLE_EVENT } from '../../src/archive/stored.ts'
 import { createTail, type Tail } from '../../src/archive/tail.ts'
 import type { Committed } from '../../src/core/event.ts'
 import { PUBLISHED } from '../../src/core/event.ts'
@@ -53,7 +53,6 @@ export function createStore(clock: Clock, count: number, first = 1, epoch = EPOC
     Array.from({ length: size }, (_, index) => eventAt(from + index, epoch))
   archive.append(range(first, count))
   const tail = createTail(archive.latest)
-  const rows = archive.db.prepare<EventRow>(`${WHOLE_EVENT} WHERE e.sequence > ? ORDER BY e.sequence`)
   return {
     archive,
     tail,
@@ -61,7 +60,7 @@ export function createStore(clock: Clock, count: number, first = 1, epoch = EPOC
     grow(size) {
       const before = archive.latest
       archive.append(range(before + 1, size))
-      tail.push(rows.all(before).map((row) => storedEvent(row, epoch)))
+      tail.push(eventsBetween(archive, before, before + size))
     },
   }
 }
