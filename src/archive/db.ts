@@ -26,6 +26,8 @@ export interface Statement<Row> {
 export interface Database {
   /** The statement of that SQL, prepared once. */
   prepare<Row = Record<string, never>>(sql: string): Statement<Row>
+  /** As `prepare`, rows as tuples in the order of the columns: half the cost of objects where rows are many and short. */
+  prepareTuples<Row extends readonly unknown[]>(sql: string): Statement<Row>
   /** Runs statements that return nothing. */
   exec(sql: string): void
   /** Runs `work` between BEGIN IMMEDIATE and COMMIT; whatever it throws rolls back and is thrown on. Never nested. */
@@ -133,15 +135,16 @@ export function takeFile(path: string): (() => void) | null {
 
 function wrapped(raw: DatabaseSync, faultOf: FaultOf): Database {
   const statements = new Map<string, Statement<unknown>>()
+  const tuples = new Map<string, Statement<unknown>>()
   const exec = (sql: string): void => guarded(faultOf, () => raw.exec(sql))
+  const once = <Row>(known: Map<string, Statement<unknown>>, sql: string): Statement<Row> => {
+    const statement = known.get(sql) ?? prepared<unknown>(raw, faultOf, sql, known === tuples)
+    known.set(sql, statement)
+    return statement as Statement<Row>
+  }
   return {
-    prepare<Row>(sql: string): Statement<Row> {
-      const known = statements.get(sql)
-      if (known !== undefined) return known as Statement<Row>
-      const made = prepared<Row>(raw, faultOf, sql)
-      statements.set(sql, made)
-      return made
-    },
+    prepare: (sql) => once(statements, sql),
+    prepareTuples: (sql) => once(tuples, sql),
     exec,
     transaction(work) {
       exec('BEGIN IMMEDIATE')
@@ -160,8 +163,9 @@ function wrapped(raw: DatabaseSync, faultOf: FaultOf): Database {
   }
 }
 
-function prepared<Row>(raw: DatabaseSync, faultOf: FaultOf, sql: string): Statement<Row> {
+function prepared<Row>(raw: DatabaseSync, faultOf: FaultOf, sql: string, asTuples: boolean): Statement<Row> {
   const statement = guarded(faultOf, () => raw.prepare(sql))
+  statement.setReturnArrays(asTuples)
   return {
     run: (...values) => void guarded(faultOf, () => statement.run(...values)),
     get: (...values) => guarded(faultOf, () => statement.get(...values)) as Row | undefined,

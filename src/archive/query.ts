@@ -10,8 +10,8 @@ import { NO_EPOCH } from './archive.ts'
 import type { Asking, Direction } from './candidates.ts'
 import { askingFor, offer } from './candidates.ts'
 import { matcherFor } from './matcher.ts'
-import type { EventRow, StoredEvent } from './stored.ts'
-import { readFacts, storedEvent, WHOLE_EVENT } from './stored.ts'
+import type { StoredEvent } from './stored.ts'
+import { readFacts, storedEvent, storedRun } from './stored.ts'
 import { narrowing } from './terms.ts'
 
 /** A window ends at the first row looked at after this long; the event loop is meant never to be held for 50 ms. */
@@ -137,20 +137,15 @@ function* lookedAt(
     return
   }
   const epoch = archive.epoch ?? NO_EPOCH
-  const whole = archive.db.prepare<EventRow>(`${WHOLE_EVENT} WHERE e.sequence = ?`)
   for (const { sequence, matched } of inspected(archive, search, part)) {
-    const row = matched ? whole.get(sequence) : undefined
-    yield { sequence, event: row === undefined ? null : storedEvent(row, epoch) }
+    const event = matched ? storedEvent(archive.db, sequence, epoch) : undefined
+    yield { sequence, event: event ?? null }
   }
 }
 
 /** Every event with `after` < sequence ≤ `through`, in order. Not windowed: the caller bounds the range. */
 export function eventsBetween(archive: Archive, after: number, through: number): StoredEvent[] {
-  const rows = archive.db.prepare<EventRow>(
-    `${WHOLE_EVENT} WHERE e.sequence > ? AND e.sequence <= ? ORDER BY e.sequence`,
-  )
-  const epoch = archive.epoch ?? NO_EPOCH
-  return rows.all(after, through).map((row) => storedEvent(row, epoch))
+  return storedRun(archive.db, { after, through }, archive.epoch ?? NO_EPOCH)
 }
 
 interface FactsRow {

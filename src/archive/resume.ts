@@ -27,10 +27,16 @@ export type Resume =
 
 /**
  * Where reading resumes. A position ahead of this copy is given as it is: reading waits for it.
+ * `readCursor` is for who resumes often from the same few texts.
  * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
  */
-export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
-  const cursor = decodeCursor(text)
+export function resumeAt(
+  reader: Reader,
+  text: string,
+  nowMs: number,
+  readCursor: (text: string) => Cursor = decodeCursor,
+): Resume {
+  const cursor = readCursor(text)
   if (cursor.epoch === reader.epoch || cursor.epoch === NO_EPOCH) {
     const { sequence } = cursor
     if (sequence >= reader.oldest - 1) return { kind: 'from', after: sequence, cursor: text, notice: null }

@@ -21,8 +21,16 @@ export interface FilterIndex<Id> {
 }
 
 const identifierFields = { isin: 'isins', symbol: 'symbols', lei: 'leis' } as const
+const identifierKinds = Object.keys(identifierFields) as (keyof typeof identifierFields)[]
 /** Members of a filter that keys say everything about. */
 const listFields = new Set<string>([...Object.values(identifierFields), 'fcaCategories', 'nativeCategories'])
+
+/** What a key is looked for among: an identifier of the issuer or of any party, or a code. */
+type KeyKind = `${'issuer' | 'related'} ${keyof Identifiers}` | 'fca' | 'native'
+interface Key {
+  kind: KeyKind
+  value: string
+}
 
 /** An empty index. */
 export function createFilterIndex<Id>(): FilterIndex<Id> {
@@ -42,6 +50,10 @@ export function createFilterIndex<Id>(): FilterIndex<Id> {
     unkeyed.delete(id)
     filters.delete(id)
   }
+  const wants = (id: Id, facts: Facts): boolean => {
+    const filter = filters.get(id)
+    return filter !== undefined && matches(filter, facts)
+  }
 
   return {
     get size() {
@@ -58,46 +70,65 @@ export function createFilterIndex<Id>(): FilterIndex<Id> {
     remove,
     match(facts) {
       if (facts.kind === 'gap') return [...filters.keys()]
-      const found = new Set<Id>()
-      const candidates = new Set(unkeyed)
-      for (const key of keysOfFacts(facts)) {
-        for (const id of decided.of(key)) found.add(id)
-        for (const id of asked.of(key)) candidates.add(id)
-      }
-      for (const id of candidates) {
-        const filter = filters.get(id)
-        if (filter !== undefined && matches(filter, facts)) found.add(id)
-      }
-      return [...found]
+      const found = union(decided.of(facts))
+      const candidates = union(asked.of(facts))
+      for (const id of candidates) if (wants(id, facts)) found.push(id)
+      for (const id of unkeyed) if (wants(id, facts)) found.push(id)
+      return found
     },
   }
 }
 
 /** Ids by key; keys with none take no memory. */
 interface Keyed<Id> {
-  add(id: Id, keys: readonly string[]): void
-  remove(id: Id, keys: readonly string[]): void
-  of(key: string): Iterable<Id>
+  add(id: Id, keys: readonly Key[]): void
+  remove(id: Id, keys: readonly Key[]): void
+  /** The ids of each key that the event has, where there are any. */
+  of(facts: Facts): ReadonlySet<Id>[]
 }
 
+/** A map for each kind: an event is not asked about kinds that nobody names, and no key has to be put together. */
 function createKeyed<Id>(): Keyed<Id> {
-  const idsByKey = new Map<string, Set<Id>>()
+  const idsByKind = new Map<KeyKind, Map<string, Set<Id>>>()
   return {
     add(id, keys) {
-      for (const key of keys) {
-        const ids = idsByKey.get(key) ?? new Set()
-        idsByKey.set(key, ids.add(id))
+      for (const { kind, value } of keys) {
+        const idsByValue = idsByKind.get(kind) ?? new Map<string, Set<Id>>()
+        idsByKind.set(kind, idsByValue)
+        const ids = idsByValue.get(value) ?? new Set()
+        idsByValue.set(value, ids.add(id))
       }
     },
     remove(id, keys) {
-      for (const key of keys) {
-        const ids = idsByKey.get(key)
+      for (const { kind, value } of keys) {
+        const idsByValue = idsByKind.get(kind)
+        const ids = idsByValue?.get(value)
         ids?.delete(id)
-        if (ids?.size === 0) idsByKey.delete(key)
+        if (ids?.size === 0) idsByValue?.delete(value)
+        if (idsByValue?.size === 0) idsByKind.delete(kind)
       }
     },
-    of: (key) => idsByKey.get(key) ?? [],
+    of(facts) {
+      const found: Set<Id>[] = []
+      for (const [kind, idsByValue] of idsByKind) {
+        for (const value of valuesOf[kind](facts)) {
+          const ids = idsByValue.get(value)
+          if (ids !== undefined) found.push(ids)
+        }
+      }
+      return found
+    },
   }
+}
+
+/** Each id once. */
+function union<Id>(sets: readonly ReadonlySet<Id>[]): Id[] {
+  const [first, ...more] = sets
+  if (first === undefined) return []
+  if (more.length === 0) return [...first]
+  const all = new Set(first)
+  for (const set of more) for (const id of set) all.add(id)
+  return [...all]
 }
 
 /** Whether an event that has one of its keys is all that this filter asks for. */
@@ -108,44 +139,43 @@ function isOneList(filter: Filter): boolean {
 }
 
 /** Keys of which every event that the filter matches has at least one, or null where no field gives such keys. */
-function keysOfFilter(filter: Filter): string[] | null {
+function keysOfFilter(filter: Filter): Key[] | null {
   const own = keysOfPlain(filter)
   if (own !== null || filter.filters === undefined) return own
   const keysOfMembers = filter.filters.map(keysOfPlain)
   const complete = keysOfMembers.filter((keys) => keys !== null)
-  return complete.length < keysOfMembers.length ? null : [...new Set(complete.flat())]
+  return complete.length < keysOfMembers.length ? null : complete.flat()
 }
 
 /** The keys of one field: an identifier before a code, since fewer events have it. */
-function keysOfPlain(filter: PlainFilter): string[] | null {
+function keysOfPlain(filter: PlainFilter): Key[] | null {
   const reach = filter.match === 'related' ? 'related' : 'issuer'
-  for (const [kind, field] of Object.entries(identifierFields)) {
-    const wanted = filter[field]
-    if (wanted !== undefined) return wanted.map((value) => `${reach} ${kind} ${value}`)
+  for (const field of identifierKinds) {
+    const wanted = filter[identifierFields[field]]
+    if (wanted !== undefined) return keysOf(`${reach} ${field}`, wanted)
   }
-  if (filter.fcaCategories !== undefined) return filter.fcaCategories.map(fcaKey)
-  if (filter.nativeCategories !== undefined) return filter.nativeCategories.map(nativeKey)
+  if (filter.fcaCategories !== undefined) return keysOf('fca', filter.fcaCategories)
+  if (filter.nativeCategories !== undefined) return keysOf('native', filter.nativeCategories)
   const preset = filter.preset === undefined ? null : presets[filter.preset]
-  return preset?.keeps === 'only' ? preset.fcaCategories.map(fcaKey) : null
+  return preset?.keeps === 'only' ? keysOf('fca', preset.fcaCategories) : null
 }
 
-function keysOfFacts(facts: Facts): Set<string> {
-  return new Set([
-    ...keysOfParty(facts.issuer, 'issuer'),
-    ...[facts.issuer, ...facts.related].flatMap((party) => keysOfParty(party, 'related')),
-    ...facts.fca.map(fcaKey),
-    ...facts.native.map(nativeKey),
-  ])
+function keysOf(kind: KeyKind, values: readonly string[]): Key[] {
+  return values.map((value) => ({ kind, value }))
 }
 
-function keysOfParty(party: Identifiers, reach: 'issuer' | 'related'): string[] {
-  return Object.entries(party).map(([kind, value]) => `${reach} ${kind} ${value}`)
+/** The values of an event for the keys of a kind; one may come twice. */
+const valuesOf: Readonly<Record<KeyKind, (facts: Facts) => readonly string[]>> = {
+  'issuer isin': ({ issuer }) => identifiersOf([issuer], 'isin'),
+  'issuer symbol': ({ issuer }) => identifiersOf([issuer], 'symbol'),
+  'issuer lei': ({ issuer }) => identifiersOf([issuer], 'lei'),
+  'related isin': ({ issuer, related }) => identifiersOf([issuer, ...related], 'isin'),
+  'related symbol': ({ issuer, related }) => identifiersOf([issuer, ...related], 'symbol'),
+  'related lei': ({ issuer, related }) => identifiersOf([issuer, ...related], 'lei'),
+  fca: ({ fca }) => fca,
+  native: ({ native }) => native,
 }
 
-function fcaKey(code: string): string {
-  return `fca ${code}`
-}
-
-function nativeKey(code: string): string {
-  return `native ${code}`
+function identifiersOf(parties: readonly Identifiers[], field: keyof Identifiers): string[] {
+  return parties.flatMap((party) => party[field] ?? [])
 }

@@ -11,6 +11,7 @@ import { createFilterIndex } from '../core/filter-index.ts'
 import { type Clock, yieldTurn } from '../lifecycle/clock.ts'
 import { type Block, type BlockKey, blockOf } from './blocks.ts'
 import type { EventFraming } from './framing.ts'
+import type { Holdings } from './holdings.ts'
 
 /** A reader that has caught up. */
 export interface Waiting {
@@ -50,8 +51,15 @@ const SLICE_EVENTS = 500
 /** Time that waking may take before others get their turn. */
 const SLICE_MS = 10
 
+export interface AudienceParts {
+  reader: Reader
+  clock: Clock
+  /** Says how large a block may be. */
+  holdings: Holdings
+}
+
 /** Nobody listens yet. */
-export function createAudience({ reader, clock }: { reader: Reader; clock: Clock }): Audience {
+export function createAudience({ reader, clock, holdings }: AudienceParts): Audience {
   const channels = new Map<string, CountedChannel>()
   const index = createFilterIndex<CountedChannel>()
   const ahead = new Set<Waiting>()
@@ -118,11 +126,10 @@ export function createAudience({ reader, clock }: { reader: Reader; clock: Clock
     const frameOf = sharedFrames(clock.now())
     for (const [{ framing, waiting }, own] of wanted) {
       if (waiting.size === 0) continue
-      await wake(
-        waiting,
-        blockOf(own, (event) => frameOf(framing, event), { position, cursor }),
-        readableMs,
-      )
+      const making = holdings.make()
+      const block = blockOf(own, (event) => frameOf(framing, event), making.maxBytes, { position, cursor })
+      await wake(waiting, block, readableMs)
+      making.done()
     }
     await wake(ahead, null, readableMs)
     decided = position

@@ -6,8 +6,9 @@
 import type { Reader } from '../archive/reader.ts'
 import type { StoredEvent } from '../archive/stored.ts'
 import type { Filter } from '../core/filter.ts'
-import type { Clock } from '../lifecycle/clock.ts'
+import { type Clock, yieldTurn } from '../lifecycle/clock.ts'
 import type { EventFraming } from './framing.ts'
+import type { Holdings } from './holdings.ts'
 
 /** Frames of events that follow each other. */
 export interface Block {
@@ -30,24 +31,20 @@ export interface BlockKey {
   readonly isShared: boolean
 }
 
-/**
- * JSON in one block, give or take an event. It bounds what a reader that takes nothing holds of our memory: a thousand
- * of them at a thousand places hold 47 MiB.
- */
-const BLOCK_BYTES = 48 * 1024
-/** Of the usual size, that many fill a block; more would be read for nothing. */
-const BLOCK_EVENTS = 32
+/** JSON of an event, generously: a few events less in a block are better than some that are read for nothing. */
+const USUAL_EVENT_BYTES = 2048
 const READ_BUDGET_MS = 1000
 /** Of all blocks kept together. */
 const KEPT_BYTES = 16 * 1024 * 1024
 
 /**
- * The block of these events, each with its frame: as many of the first ones as fit. `end`: what is decided where all of
- * them do.
+ * The block of these events, each with its frame: the first ones up to `maxBytes`, give or take an event. `end`: what is
+ * decided where they are all of them.
  */
 export function blockOf(
   events: readonly StoredEvent[],
   frameOf: (event: StoredEvent) => Buffer,
+  maxBytes: number,
   end: Pick<Block, 'position' | 'cursor'>,
 ): Block {
   const frames: Buffer[] = []
@@ -56,7 +53,7 @@ export function blockOf(
     const frame = frameOf(event)
     frames.push(frame)
     bytes += frame.length
-    if (bytes >= BLOCK_BYTES && frames.length < events.length) {
+    if (bytes >= maxBytes && frames.length < events.length) {
       const { sequence, cursor } = event
       return { bytes: Buffer.concat(frames), events: frames.length, position: sequence, cursor }
     }
@@ -69,6 +66,7 @@ export function blockOf(
 export class Blocks {
   readonly #reader: Reader
   readonly #clock: Clock
+  readonly #holdings: Holdings
   readonly #signal: AbortSignal
   /** By epoch, key and place, the oldest first. */
   readonly #kept = new Map<string, Block>()
@@ -76,9 +74,10 @@ export class Blocks {
   #keptBytes = 0
 
   /** An abort of the signal ends long reads early. */
-  constructor(reader: Reader, clock: Clock, signal: AbortSignal) {
+  constructor(reader: Reader, clock: Clock, holdings: Holdings, signal: AbortSignal) {
     this.#reader = reader
     this.#clock = clock
+    this.#holdings = holdings
     this.#signal = signal
   }
 
@@ -104,16 +103,22 @@ export class Blocks {
   }
 
   async #read({ filter, framing }: BlockKey, after: number): Promise<Block> {
-    const { events, position, cursor } = await this.#reader.read({
-      after,
-      filter,
-      limit: BLOCK_EVENTS,
-      maxBytes: BLOCK_BYTES,
-      signal: this.#signal,
-      budgetMs: READ_BUDGET_MS,
-    })
-    const bytes = Buffer.concat(framing.events(events, this.#clock.now()))
-    return { bytes, events: events.length, position, cursor }
+    const making = this.#holdings.make()
+    try {
+      const { events, position, cursor } = await this.#reader.read({
+        after,
+        filter,
+        limit: Math.ceil(making.maxBytes / USUAL_EVENT_BYTES),
+        maxBytes: making.maxBytes,
+        signal: this.#signal,
+        budgetMs: READ_BUDGET_MS,
+      })
+      const bytes = Buffer.concat(framing.events(events, this.#clock.now()))
+      return { bytes, events: events.length, position, cursor }
+    } finally {
+      // Those who wait for it take it in this turn.
+      void yieldTurn().then(() => making.done())
+    }
   }
 
   #keep(name: string, block: Block): void {

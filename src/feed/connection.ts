@@ -26,8 +26,10 @@ export const MAX_MESSAGE_BYTES = 256 * 1024
 export const MAX_BYTES_BEFORE_AUTH = 4 * 1024
 const AUTH_MS = 10_000
 const TOKEN_ENDED = 'this token was deleted or has expired'
-/** Time for the answer to a close, for clients that nobody knows; the library gives the others longer. */
+/** Time for the answer to a close, for clients that nobody knows. */
 export const STRANGER_LINGER_MS = 1000
+/** The same for all others. */
+const LINGER_MS = 5000
 
 export interface ConnectionOptions {
   context: StreamContext
@@ -61,7 +63,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   /** Reasons not to read from the client: commands under way, and that it has not taken what was written. */
   #holds = 0
   #bytesBeforeAuth = 0
-  /** Of the wait for authentication, or of the answer to a close without one. */
+  /** Of the wait for authentication, or of that for the answer to a close. */
   #cancelTimer = nothing
   #identity: { caller: Caller; leave: () => void } | null = null
   #session: Session | null = null
@@ -79,7 +81,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     const { context, socket } = options
     this.#options = options
     this.#account = new Account(context, 'ws')
-    this.#sink = new Sink(socket, context.stallMs, this)
+    this.#sink = new Sink(socket, 'bare', context, this)
     this.#keepAlive = new KeepAlive(context.wheel, context.chance, this)
   }
 
@@ -352,10 +354,11 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     this.#code = `${code}`
     this.#finish()
     const { webSocket, context } = this.#options
-    if (this.#identity === null) {
-      this.#cancelTimer()
-      this.#cancelTimer = context.clock.after(STRANGER_LINGER_MS, () => webSocket.terminate())
-    }
+    this.#cancelTimer()
+    // To end a connection frees what the kernel holds for it: of a thousand together that takes most of a second.
+    this.#cancelTimer = context.clock.after(this.#identity === null ? STRANGER_LINGER_MS : LINGER_MS, () =>
+      context.turns.add(() => webSocket.terminate()),
+    )
     // The answer to the close has to be read, whatever held reading up.
     webSocket.resume()
     webSocket.close(code, closeReason(what, cursor))

@@ -7,6 +7,7 @@ import type { Logger } from '../obs/logger.ts'
 import type { StreamMetrics } from './account.ts'
 import type { Places, TokenPlaces } from './capacity.ts'
 import type { SessionParts } from './session.ts'
+import type { SinkParts } from './sink.ts'
 import type { TokenEnds } from './token-ends.ts'
 
 /** A stream that a stopping node ends. */
@@ -15,7 +16,7 @@ export interface Stoppable {
 }
 
 /** Made once by `feed.ts`. */
-export interface StreamContext extends SessionParts {
+export interface StreamContext extends SessionParts, SinkParts {
   chance: Chance
   metrics: StreamMetrics
   logger: Logger
@@ -26,8 +27,6 @@ export interface StreamContext extends SessionParts {
   /** What the places of one address are counted under; null where they are not. */
   addressOf(request: IncomingMessage): string | null
   tokenEnds: TokenEnds
-  /** Time in which a client must take some byte of what is written. */
-  stallMs: number
   /** Aborts when this node stops: no stream begins any more. */
   stopping: AbortSignal
   /** Those that are to be ended then. */

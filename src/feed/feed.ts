@@ -13,10 +13,12 @@ import { createAudience } from './audience.ts'
 import { Blocks } from './blocks.ts'
 import { capacityFor, createPlaces, createTokenPlaces, openFilesLimit } from './capacity.ts'
 import type { StreamContext } from './context.ts'
+import { Holdings } from './holdings.ts'
 import type { Credentials } from './identity.ts'
 import { addressKey } from './remote-address.ts'
 import { sseRoute } from './sse.ts'
 import { TokenEnds } from './token-ends.ts'
+import { Turns } from './turns.ts'
 import { webSocketStream } from './websocket.ts'
 import { Wheel } from './wheel.ts'
 import type { UpstreamSign } from './ws-frames.ts'
@@ -71,13 +73,16 @@ export function createFeed(options: FeedOptions): Feed {
   const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
   if (warning !== null) logger.warn('feed.capacity_lowered', { maxClients, warning })
   const stopping = new AbortController()
-  const blocks = new Blocks(reader, clock, stopping.signal)
-  const audience = createAudience({ reader, clock })
+  const holdings = new Holdings()
+  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
+  const audience = createAudience({ reader, clock, holdings })
+  const turns = new Turns()
   const context: StreamContext = {
     reader,
     blocks,
     audience,
-    wheel: new Wheel(clock),
+    holdings,
+    wheel: new Wheel(clock, turns),
     clock,
     chance,
     metrics,
@@ -86,7 +91,8 @@ export function createFeed(options: FeedOptions): Feed {
     tokenPlaces: createTokenPlaces(maxPerToken),
     addressOf: (request) => addressKey(remoteAddress(request)),
     stallMs,
-    tokenEnds: new TokenEnds(),
+    turns,
+    tokenEnds: new TokenEnds(turns),
     stopping: stopping.signal,
     open: new Set(),
     reconnectInMs: () => Math.round(chance() * RECONNECT_SPREAD_MS),
@@ -100,7 +106,7 @@ export function createFeed(options: FeedOptions): Feed {
     run: (signal) => audience.run(signal),
     stop() {
       stopping.abort()
-      for (const stream of [...context.open]) stream.onNodeStops()
+      for (const stream of [...context.open]) turns.add(() => stream.onNodeStops())
     },
   }
 }

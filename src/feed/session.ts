@@ -230,8 +230,8 @@ export class Session implements Waiting, Due {
     const all = [...this.#pending, ...frames].filter(({ length }) => length > 0)
     this.#pending = []
     this.#writtenMs = this.#parts.clock.now()
-    const [only] = all
-    if (only !== undefined) this.#client.write(all.length === 1 ? only : Buffer.concat(all))
+    // One by one: put together, a block would no longer be shared.
+    for (const one of all) this.#client.write(one)
   }
 
   #end(end: SessionEnd): void {

@@ -2,12 +2,13 @@
  * `GET /v1/events`: server-sent events (contract §8). Owns the parameters and the HTTP answer. Refuses to decide what
  * a stream sends: `session.ts` does.
  */
-import type { ServerResponse } from 'node:http'
+import { ServerResponse } from 'node:http'
 import type { Filter } from '../core/filter.ts'
 import { FILTER_PARAMETERS, parseFilterQuery } from '../core/filter-query.ts'
 import type { Caller } from '../http/auth.ts'
 import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { tooOld } from '../http/cursor-too-old.ts'
+import { beginLongAnswer, type LongAnswer } from '../http/long-answer.ts'
 import { openQuery } from '../http/parameters.ts'
 import { retryLater } from '../http/problem.ts'
 import type { Call, Route } from '../http/route.ts'
@@ -52,6 +53,12 @@ export function sseRoute(context: StreamContext): Route {
   }
 }
 
+const HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+}
+
 async function handle(context: StreamContext, call: Call): Promise<void> {
   const { filter, from } = readParameters(call)
   if (context.stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
@@ -61,14 +68,14 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
   try {
     const start = await startAt(context, { from, filter, onGap: 'refuse' }, call.gone)
     if (start.kind === 'too_old') throw tooOld(start.oldest)
-    call.response.writeHead(200, {
-      'Content-Type': 'text/event-stream; charset=utf-8',
-      'Cache-Control': 'no-store',
-      'X-Accel-Buffering': 'no',
-    })
-    const isOver = call.caller.ended.aborted || call.gone.aborted
-    if (call.request.method === 'HEAD' || isOver) call.response.end()
-    else stream = new SseStream(context, call, leave)
+    if (call.request.method === 'HEAD') {
+      call.response.writeHead(200, HEADERS).end()
+      return
+    }
+    const answer = await beginLongAnswer(call.response, HEADERS)
+    const isOver = call.caller.ended.aborted || context.stopping.aborted || answer.destroyed
+    if (isOver) answer.end()
+    else stream = new SseStream(context, answer, call.caller, leave)
     stream?.start(filter, start.start)
   } finally {
     if (stream === null) leave()
@@ -114,10 +121,10 @@ function readParameters({ url, request }: Call): { filter: Filter | null; from: 
   return { filter, from: tail > 0 ? { kind: 'tail', count: tail } : { kind: 'live' } }
 }
 
-/** One answer from its head to its end. The request is long answered when it is idle: nothing of it is held. */
+/** One stream from its head to its end. */
 class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
   readonly #context: StreamContext
-  readonly #response: ServerResponse
+  readonly #answer: LongAnswer | ServerResponse
   readonly #caller: Caller
   readonly #leave: () => void
   readonly #account: Account
@@ -127,19 +134,24 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
   #code: StreamCloseCode = 'client'
 
   /** `leave` is called once, when it is over. */
-  constructor(context: StreamContext, { response, caller }: Call, leave: () => void) {
+  constructor(
+    context: StreamContext,
+    answer: LongAnswer | ServerResponse,
+    caller: Caller,
+    leave: () => void,
+  ) {
     this.#context = context
-    this.#response = response
+    this.#answer = answer
     this.#caller = caller
     this.#leave = leave
     this.#account = new Account(context, 'sse')
-    this.#sink = new Sink(response, context.stallMs, this)
+    this.#sink = new Sink(answer, answer instanceof ServerResponse ? 'answer' : 'bare', context, this)
   }
 
   start(filter: Filter | null, start: SessionStart): void {
     this.#context.open.add(this)
     this.#context.tokenEnds.add(this.#caller.ended, this)
-    this.#response.on('close', this.#finish)
+    this.#answer.on('close', this.#finish)
     const endsMs = this.#context.endsMs()
     this.#session = new Session(this.#context, this, { filter, start, opening: RETRY_FRAME, endsMs })
     this.#session.start()
@@ -170,7 +182,7 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
   /** Whoever takes nothing would keep its connection for ever, waiting for the rest. */
   onStalled(): void {
     this.#end('4108')
-    this.#response.destroy()
+    this.#answer.destroy()
   }
 
   onSent(events: number, readableMs: number | null): void {
@@ -188,11 +200,13 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
   }
 
   onTokenEnded(): void {
+    if (this.#isOver) return
     this.#end('4001')
-    if (this.#sink.isFull) this.#response.destroy()
+    if (this.#sink.isFull) this.#answer.destroy()
   }
 
   onNodeStops(): void {
+    if (this.#isOver) return
     this.write(Buffer.concat(this.framing.goingAway(this.#context.reconnectInMs())))
     this.#end('4200')
   }
@@ -200,7 +214,7 @@ class SseStream implements SinkOwner, SessionClient, Ending, Stoppable {
   #end(code: StreamCloseCode): void {
     this.#code = code
     this.#finish()
-    this.#response.end()
+    this.#answer.end()
   }
 
   /** Nothing is written from now on. */

@@ -2,6 +2,7 @@
  * Streams that end with their token. Owns one listener a token instead of one a stream: thousands of streams may have one
  * token.
  */
+import type { Turns } from './turns.ts'
 
 /** A stream of a token. */
 export interface Ending {
@@ -11,7 +12,12 @@ export interface Ending {
 
 /** By the signal of a token (`Caller.ended`). */
 export class TokenEnds {
+  readonly #turns: Turns
   readonly #streams = new WeakMap<AbortSignal, Set<Ending>>()
+
+  constructor(turns: Turns) {
+    this.#turns = turns
+  }
 
   /** Tells the stream when the token ends; one that has ended tells nobody any more. */
   add(ended: AbortSignal, stream: Ending): void {
@@ -27,7 +33,7 @@ export class TokenEnds {
     const streams = new Set<Ending>()
     this.#streams.set(ended, streams)
     ended.addEventListener('abort', () => {
-      for (const stream of [...streams]) stream.onTokenEnded()
+      for (const stream of [...streams]) this.#turns.add(() => stream.onTokenEnded())
     })
     return streams
   }

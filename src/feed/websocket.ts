@@ -35,13 +35,14 @@ const TICKET = 'ticket'
 const UNAUTHENTICATED_SHARE = 0.1
 /**
  * Bounds inside the library. A message a little above ours still arrives, so that its sender hears why it is refused;
- * pieces are bounded because each costs memory beyond its bytes. A peer that does not answer a close is cut off.
+ * pieces are bounded because each costs memory beyond its bytes. A peer that does not answer a close of the library's own
+ * is cut off; where the close was ours, we do it earlier.
  */
 const LIBRARY_LIMITS = {
   maxPayload: MAX_MESSAGE_BYTES + 64 * 1024,
   maxFragments: 1024,
   maxBufferedChunks: 4096,
-  closeTimeout: 5000,
+  closeTimeout: 10_000,
 }
 
 /** The path for clients without WebSocket, and what takes over the connections of those with it. */

@@ -1,9 +1,10 @@
 /**
  * One timer for the chores of every stream: signs of life, pings, pongs that do not come. Owns the turning: a ring of
  * slots, of which one falls due each quarter of a second. Refuses to know what falls due, and to be exact: an entry may be
- * called a turn late.
+ * called a turn late, and later where a thousand fall due together (`turns.ts`).
  */
 import type { Clock } from '../lifecycle/clock.ts'
+import type { Turns } from './turns.ts'
 
 const TURN_MS = 250
 /** Slots of the ring: the longest delay is one turn less than all of them, 64 s. */
@@ -19,13 +20,15 @@ export interface Due {
 /** The slots, and the timer that runs while one of them holds an entry. */
 export class Wheel {
   readonly #clock: Clock
+  readonly #turns: Turns
   readonly #slots: Set<Due>[] = Array.from({ length: SLOTS }, () => new Set())
   #now = 0
   #waiting = 0
   #cancel = (): void => {}
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, turns: Turns) {
     this.#clock = clock
+    this.#turns = turns
   }
 
   /** Calls the entry after `delayMs`, at most 60 s, instead of whenever it would have been. */
@@ -50,9 +53,13 @@ export class Wheel {
   readonly #turn = (): void => {
     this.#cancel = this.#clock.after(TURN_MS, this.#turn)
     this.#now = (this.#now + 1) % SLOTS
-    for (const entry of this.#slots[this.#now] ?? []) {
-      this.clear(entry)
-      entry.onDue()
+    const slot = this.#now
+    for (const entry of [...(this.#slots[slot] ?? [])]) {
+      this.#turns.add(() => {
+        if (entry.slot !== slot) return
+        this.clear(entry)
+        entry.onDue()
+      })
     }
   }
 }

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import { BridgeError, messageOf } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
+import { hasLongAnswer, markPipelined } from './long-answer.ts'
 import { HttpProblem, type ProblemCode, problemBody, retryLater } from './problem.ts'
 import { endWithProblem, type Upgrade } from './upgrade.ts'
 
@@ -54,11 +55,18 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   const headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
   /** Answers that have not been taken by their client yet. */
   const underWay = new Set<ServerResponse>()
-  /** Connections that left HTTP. */
+  /** Connections that left HTTP, or have an answer without end. */
   const upgraded = new Set<Duplex>()
   const quiet = Promise.withResolvers<void>()
   const checkQuiet = (): void => {
     if (underWay.size === 0 && upgraded.size === 0) quiet.resolve()
+  }
+  const keepUntilClosed = (socket: Duplex): void => {
+    upgraded.add(socket)
+    socket.on('close', () => {
+      upgraded.delete(socket)
+      if (closed !== null) checkQuiet()
+    })
   }
   let closed: Promise<void> | null = null
   const closeAll = async (budgetMs: number): Promise<void> => {
@@ -82,10 +90,17 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       shouldUpgradeCallback: (request) => closed === null && options.upgrade?.accepts(request) === true,
     },
     (request, response) => {
+      const { socket } = request
+      if (hasLongAnswer(socket)) {
+        socket.destroy()
+        return
+      }
+      if (response.socket === null) markPipelined(socket)
       if (closed !== null) return refuseNew(response)
       underWay.add(response)
       response.on('close', () => {
         underWay.delete(response)
+        if (hasLongAnswer(socket) && !socket.destroyed) keepUntilClosed(socket)
         if (closed !== null) checkQuiet()
       })
       handler(request, response)
@@ -93,13 +108,9 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   )
   server.on('clientError', answerClientError)
   server.on('upgrade', (request, socket, head) => {
-    upgraded.add(socket)
+    keepUntilClosed(socket)
     // A connection that breaks is closed by itself; whoever takes it over listens to that.
     socket.on('error', () => {})
-    socket.on('close', () => {
-      upgraded.delete(socket)
-      if (closed !== null) checkQuiet()
-    })
     options.upgrade?.take(request, socket, head)
   })
   limitConnections(server, options)
@@ -168,7 +179,7 @@ function refuseNew(response: ServerResponse): void {
 
 /** What Node's parser refuses never reaches the app: answered here, then the connection ends. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !socket.writable || hasLongAnswer(socket)) {
     socket.destroy()
     return
   }

@@ -4,6 +4,7 @@ import type { Filter } from '../../src/core/filter.ts'
 import { createAudience } from '../../src/feed/audience.ts'
 import { Blocks } from '../../src/feed/blocks.ts'
 import type { EventFraming } from '../../src/feed/framing.ts'
+import { Holdings } from '../../src/feed/holdings.ts'
 import { sseFraming } from '../../src/feed/sse-frames.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createStore } from '../support/store.ts'
@@ -35,8 +36,9 @@ async function node() {
     },
   })
   const stopping = new AbortController()
-  const blocks = new Blocks(reader, clock, stopping.signal)
-  const audience = createAudience({ reader, clock })
+  const holdings = new Holdings()
+  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
+  const audience = createAudience({ reader, clock, holdings })
   const running = audience.run(stopping.signal)
   const grow = async (count: number): Promise<void> => {
     store.grow(count)

@@ -7,8 +7,10 @@ import { encodeCursor } from '../../src/core/cursor.ts'
 import type { Filter } from '../../src/core/filter.ts'
 import { createAudience } from '../../src/feed/audience.ts'
 import { Blocks } from '../../src/feed/blocks.ts'
+import { Holdings } from '../../src/feed/holdings.ts'
 import { Session, type SessionClient, type SessionEnd } from '../../src/feed/session.ts'
 import { RETRY_FRAME, sseFraming } from '../../src/feed/sse-frames.ts'
+import { Turns } from '../../src/feed/turns.ts'
 import { Wheel } from '../../src/feed/wheel.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { createStore, EPOCH, type Store } from '../support/store.ts'
@@ -48,10 +50,11 @@ async function settle(): Promise<void> {
 function node(reader: Reader) {
   const clock = createManualClock()
   const stopping = new AbortController()
-  const blocks = new Blocks(reader, clock, stopping.signal)
-  const audience = createAudience({ reader, clock })
+  const holdings = new Holdings()
+  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
+  const audience = createAudience({ reader, clock, holdings })
   const running = audience.run(stopping.signal)
-  return { reader, clock, blocks, audience, wheel: new Wheel(clock), stopping, running }
+  return { reader, clock, blocks, audience, wheel: new Wheel(clock, new Turns()), stopping, running }
 }
 
 /** A session whose client keeps what it gets; a slow one is full after each write until it is told that there is room. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { KeepAlive } from '../../src/feed/keep-alive.ts'
+import { Turns } from '../../src/feed/turns.ts'
 import { Wheel } from '../../src/feed/wheel.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
 import { largeEvents } from '../support/large-events.ts'
@@ -142,7 +143,7 @@ describe('a peer', () => {
       let held = true
       const asked: number[] = []
       const startMs = clock.now()
-      const alive = new KeepAlive(new Wheel(clock), () => chance, {
+      const alive = new KeepAlive(new Wheel(clock, new Turns()), () => chance, {
         get isHeld() {
           return held
         },

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Turns } from '../../src/feed/turns.ts'
 import { type Due, Wheel } from '../../src/feed/wheel.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 
@@ -15,7 +16,7 @@ describe('the wheel', () => {
     fc.assert(
       fc.property(delays, fc.nat(60_000), (delaysMs, startMs) => {
         const clock = createManualClock()
-        const wheel = new Wheel(clock)
+        const wheel = new Wheel(clock, new Turns())
         const other = entry(() => {})
         wheel.set(other, 60_000)
         clock.advance(startMs % 59_000)
@@ -42,7 +43,7 @@ describe('the wheel', () => {
 
   test('sets an entry anew from its own call, and never calls one that was cleared', () => {
     const clock = createManualClock()
-    const wheel = new Wheel(clock)
+    const wheel = new Wheel(clock, new Turns())
     let calls = 0
     const again = entry(() => {
       calls += 1

@@ -3,6 +3,7 @@
  * Refuses to be faithful about costs: the real one is `archive/reader.ts`.
  */
 
+import { NO_EPOCH } from '../../src/archive/archive.ts'
 import { WHOLE } from '../../src/archive/copy-progress.ts'
 import type { Reader } from '../../src/archive/reader.ts'
 import type { StoredEvent } from '../../src/archive/stored.ts'
@@ -21,14 +22,14 @@ export interface ScriptedReader {
   add(event: { subject?: string; fca?: string | null; id?: string }): number
   /** Forgets what is before that sequence. */
   forget(before: number): void
-  /** Begins a new log, empty. */
-  restart(epoch: string): void
+  /** Begins a new log, empty; null: nobody has written to it, and its first event begins an epoch. */
+  restart(epoch: string | null): void
 }
 
 /** An empty log. */
 export function createScriptedReader(clock: Clock): ScriptedReader {
   let events: StoredEvent[] = []
-  let epoch = EPOCH
+  let epoch: string | null = EPOCH
   let oldest = 1
   const waiters = new Set<() => void>()
   const wakeAll = (): void => {
@@ -56,7 +57,8 @@ export function createScriptedReader(clock: Clock): ScriptedReader {
       }
       return { events: found, position, cursor: reader.cursorAt(position), more: position < events.length }
     },
-    cursorAt: (sequence) => encodeCursor({ epoch, sequence, timeMs: events[sequence - 1]?.timeMs ?? 0 }),
+    cursorAt: (sequence) =>
+      encodeCursor({ epoch: epoch ?? NO_EPOCH, sequence, timeMs: events[sequence - 1]?.timeMs ?? 0 }),
     sequenceSince: (timeMs) =>
       (events.find((event) => event.timeMs >= timeMs)?.sequence ?? events.length + 1) - 1,
     beforeLast: async () => 0,
@@ -83,6 +85,7 @@ export function createScriptedReader(clock: Clock): ScriptedReader {
       const sequence = events.length + 1
       const timeMs = clock.now()
       const time = new Date(timeMs).toISOString()
+      epoch ??= EPOCH
       const place = { epoch, sequence, timeMs }
       const attributes = encodeAttributes({
         ...place,

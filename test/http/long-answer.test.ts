@@ -1,0 +1,175 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Listener, listen } from '../../src/http/listener.ts'
+import { beginLongAnswer, LongAnswer } from '../../src/http/long-answer.ts'
+import { until } from '../support/api-server.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+import { liveBytes } from '../support/live-bytes.ts'
+import { createManualClock } from '../support/manual-clock.ts'
+
+const REQUEST = 'GET /long HTTP/1.1\r\nHost: x\r\n\r\n'
+const OTHER = 'GET /other HTTP/1.1\r\nHost: x\r\n\r\n'
+
+type Answer = Awaited<ReturnType<typeof beginLongAnswer>>
+
+/** A listener that begins an answer without end below `/long`, and answers `other` to everything else. */
+async function start() {
+  const answers: Answer[] = []
+  const requests: WeakRef<IncomingMessage | ServerResponse>[] = []
+  const clock = createManualClock()
+  const { logger } = keepingLogger()
+  const listener = await listen(
+    async (request, response) => {
+      requests.push(new WeakRef(request), new WeakRef(response))
+      // As every route: what is to be judged first takes a turn.
+      await nextTurn()
+      if (request.url === '/long') answers.push(await beginLongAnswer(response, { 'X-Of': 'the test' }))
+      else response.end('other')
+    },
+    { host: '127.0.0.1', port: 0, setting: 'X', clock, logger },
+  )
+  onTestFinished(() => listener.close(0))
+  return { answers, requests, clock, listener }
+}
+
+/** A client that collects what comes. */
+function ask({ port }: Listener, text: string) {
+  const socket = connect(port, '127.0.0.1', () => socket.write(text))
+  const client = { socket, text: '', isOver: false }
+  socket.setEncoding('latin1').on('data', (more) => {
+    client.text += more
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    client.isOver = true
+  })
+  onTestFinished(() => void socket.destroy())
+  return client
+}
+
+function bodyOf({ text }: { text: string }): string {
+  return text.slice(text.indexOf('\r\n\r\n') + 4)
+}
+
+async function begun(answers: readonly Answer[]): Promise<LongAnswer> {
+  await until(() => answers.length === 1)
+  const [answer] = answers
+  if (answer instanceof LongAnswer) return answer
+  throw new Error('an ordinary answer')
+}
+
+describe('an answer without end', () => {
+  test('is a chunk a write, and a last one at its end', async () => {
+    const { answers, listener } = await start()
+    const client = ask(listener, REQUEST)
+    const answer = await begun(answers)
+    answer.write(Buffer.from('one'), () => {})
+    answer.write(Buffer.alloc(26, '2'), () => {})
+    answer.end()
+    await until(() => client.isOver)
+    expect(client.text).toMatch(/^HTTP\/1.1 200 OK\r\nX-Of: the test\r\n/)
+    expect(client.text).toContain('\r\nTransfer-Encoding: chunked\r\n')
+    expect(bodyOf(client)).toBe(`3\r\none\r\n1a\r\n${'2'.repeat(26)}\r\n0\r\n\r\n`)
+  })
+
+  test('reads as one body by fetch, and as a broken one where the connection is cut', async () => {
+    const { answers, listener } = await start()
+    const whole = fetch(`${listener.url}/long`)
+    const answer = await begun(answers)
+    answer.write(Buffer.from('all of it'), () => {})
+    answer.end()
+    expect(await (await whole).text()).toBe('all of it')
+    answers.length = 0
+    const cut = await fetch(`${listener.url}/long`)
+    ;(await begun(answers)).destroy()
+    await expect(cut.text()).rejects.toThrow()
+  })
+
+  test('is the ordinary one where its end is that of the connection: HTTP/1.0 and Connection: close', async () => {
+    const { answers, listener } = await start()
+    const closing = REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+    const clients = [REQUEST.replace('1.1', '1.0'), closing].map((text) => ask(listener, text))
+    await until(() => answers.length === 2)
+    for (const answer of answers) {
+      expect(answer).not.toBeInstanceOf(LongAnswer)
+      answer.write(Buffer.from('body'), () => {})
+      answer.end()
+    }
+    await until(() => clients.every(({ isOver }) => isOver))
+    expect(clients.map(bodyOf).sort()).toEqual(['4\r\nbody\r\n0\r\n\r\n', 'body'])
+  })
+
+  test('outlives the time after which an idle connection is ended, and has no time-out of node:http', async () => {
+    const { answers, listener } = await start()
+    const client = ask(listener, REQUEST)
+    const answer = await begun(answers)
+    let timeouts = 0
+    answer.on('timeout', () => {
+      timeouts += 1
+    })
+    answer.setTimeout(10)
+    await until(() => timeouts === 1)
+    answer.setTimeout(0)
+    answer.write(Buffer.from('still there'), () => {})
+    await until(() => client.text.includes('still there'))
+  })
+
+  test('keeps the listener from closing until it is over, at most for the budget', async () => {
+    const { answers, listener, clock } = await start()
+    const client = ask(listener, REQUEST)
+    const answer = await begun(answers)
+    let isClosed = false
+    const closing = listener.close(5000).then(() => {
+      isClosed = true
+    })
+    await nextTurn()
+    answer.write(Buffer.from('going away'), () => {})
+    expect(isClosed).toBe(false)
+    answer.end()
+    await closing
+    await until(() => client.isOver)
+    expect(client.text).toContain('going away')
+    expect(clock.nextTimerMs()).toBeNull()
+  })
+
+  test('lets its request and answer go', async () => {
+    const { answers, requests, listener } = await start()
+    ask(listener, REQUEST)
+    await begun(answers)
+    await until(async () => {
+      await liveBytes()
+      return requests.length === 2 && requests.every((one) => one.deref() === undefined)
+    })
+  })
+})
+
+describe('another request on its connection', () => {
+  test('is never answered into it: the connection is ended', async () => {
+    const { answers, listener } = await start()
+    const client = ask(listener, REQUEST)
+    await begun(answers)
+    client.socket.write(OTHER)
+    await until(() => client.isOver)
+    expect(client.text).not.toContain('other')
+  })
+
+  test('that came with it waits, as for any answer', async () => {
+    const { answers, listener } = await start()
+    const client = ask(listener, `${REQUEST}${OTHER}`)
+    await until(() => answers.length === 1 && client.text !== '')
+    expect(client.text).not.toContain('other')
+    for (const answer of answers) answer.end()
+    await until(() => client.text.endsWith('other'))
+  })
+
+  test('that is no HTTP gets no answer either', async () => {
+    const { answers, listener } = await start()
+    const client = ask(listener, REQUEST)
+    await begun(answers)
+    client.socket.write('nonsense\r\n\r\n')
+    await until(() => client.isOver)
+    expect(bodyOf(client)).toBe('')
+  })
+})
