@@ -48,10 +48,10 @@ export interface Watch extends Stop {
   /** What has ended it; null: nothing yet. */
   readonly cause: 'limit' | 'caller' | null
   readonly phase: AttemptPhase
-  /** Begins a phase, which may last so long, and never beyond the whole. */
+  /** Begins a phase, which may last so long, and never beyond the whole; ends the watch where that is over already. */
   enter(phase: AttemptPhase, limitMs: number): void
-  /** What the promise brings, or null where the watch ends first. */
-  first<T>(promise: Promise<T>): Promise<T | null>
+  /** What is there, or the promise brings; null where the watch ends first. */
+  first<T>(work: T | Promise<T>): T | null | Promise<T | null>
   /** The phase it is in and the times until now. */
   times(): WatchTimes
   /** Lets go of timer and signal. */
@@ -115,6 +115,8 @@ class AttemptWatch implements Watch {
     if (next !== this.phase) this.#count(nowMs)
     this.phase = next
     const leftMs = Math.min(limitMs, this.#endsMs - nowMs)
+    // The process stood still: whoever would go on now does so too late, and is told before.
+    if (leftMs <= 0) return this.#stopFor('limit')
     // The clock may have been set meanwhile.
     const firesInMs =
       this.#cancelTimer === null ? Infinity : Math.min(LONGEST_PIECE_MS, Math.max(0, this.#timerAtMs - nowMs))
@@ -125,11 +127,12 @@ class AttemptWatch implements Watch {
     }
   }
 
-  first<T>(promise: Promise<T>): Promise<T | null> {
+  first<T>(work: T | Promise<T>): T | null | Promise<T | null> {
+    if (this.isOver) return null
+    if (!(work instanceof Promise)) return work
     return new Promise((resolve, reject) => {
-      if (this.isOver) return resolve(null)
       this.onOver(() => resolve(null))
-      promise.then((value) => {
+      work.then((value) => {
         this.onOver(null)
         resolve(value)
       }, reject)

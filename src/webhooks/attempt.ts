@@ -92,7 +92,7 @@ async function overAddresses(
       else watch.enter('body', attemptLimits.bodyMs)
     })
     share?.cancel()
-    release()
+    release(end.kind === 'answered' ? 'again' : 'end')
     const unconnected = end.kind === 'failed' && watch.phase === 'connect' && end.fault !== 'blocked'
     if (!unconnected || watch.isOver) return end
   }

@@ -25,8 +25,8 @@ export interface DeliveryEvents {
   of(event: StoredEvent): DeliveryEvent
   /** The cursor of that sequence. */
   cursorAt(sequence: number): string
-  /** The event at that sequence. An abort ends it early with `later`. */
-  find(sequence: number, signal: AbortSignal): Promise<Found>
+  /** The event at that sequence, at once where it is remembered. An abort ends it early with `later`. */
+  find(sequence: number, signal: AbortSignal): Found | Promise<Found>
 }
 
 /** Over one reader; for all lanes of the process. */
@@ -61,21 +61,24 @@ export function createDeliveryEvents(
     forgetOldest()
     return event
   }
+  const readOne = async (sequence: number, signal: AbortSignal): Promise<Found> => {
+    const { events } = await reader.read({ after: sequence - 1, filter: null, limit: 1, signal })
+    const [found] = events
+    if (found?.sequence === sequence) return { kind: 'event', event: of(found) }
+    return signal.aborted || sequence >= reader.oldest ? { kind: 'later' } : { kind: 'dropped' }
+  }
   return {
     of,
     cursorAt(sequence) {
       checkEpoch()
       return known.get(sequence)?.matched.cursor ?? reader.cursorAt(sequence)
     },
-    async find(sequence, signal) {
+    find(sequence, signal) {
       checkEpoch()
       const event = known.get(sequence)
       if (event !== undefined) return { kind: 'event', event }
       if (reader.copy.filling !== null || sequence > reader.latest) return { kind: 'later' }
-      const { events } = await reader.read({ after: sequence - 1, filter: null, limit: 1, signal })
-      const [found] = events
-      if (found?.sequence === sequence) return { kind: 'event', event: of(found) }
-      return signal.aborted || sequence >= reader.oldest ? { kind: 'later' } : { kind: 'dropped' }
+      return readOne(sequence, signal)
     },
   }
 }

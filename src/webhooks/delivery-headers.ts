@@ -10,8 +10,8 @@ import { VERSION } from '../version.ts'
 export const CONTENT_TYPE = 'application/cloudevents+json; charset=utf-8'
 /** A span of zeros alone is none. */
 const NO_SPAN = /^0+$/
-/** Of a span: two of them make its sixteen digits. */
-const HALF_DIGITS = 8
+/** Half a span: two of eight digits make it. */
+const HALF = { digits: 8, values: 2 ** 32 }
 
 /** What the headers are made from. */
 export interface Signed {
@@ -52,9 +52,9 @@ export function deliveryHeaders({
 function traceparent(webhookId: string, chance: () => number): string {
   const trace = webhookId.slice(webhookId.indexOf('_') + 1)
   const half = (): string =>
-    Math.floor(chance() * 16 ** HALF_DIGITS)
+    Math.floor(chance() * HALF.values)
       .toString(16)
-      .padStart(HALF_DIGITS, '0')
+      .padStart(HALF.digits, '0')
   const span = half() + half()
   return `00-${trace}-${NO_SPAN.test(span) ? span.replace(/0$/, '1') : span}-01`
 }

@@ -82,7 +82,7 @@ export interface KeyedRow<R extends DeliveryRow = DeliveryRow> {
   cursor: Cursor
 }
 
-const KEY = /^([^/]+)\/(position|(?:retry|dead)\/([1-9]\d{0,15})|replay\/([^/]+))$/
+const KEY = /^([^/]+)\/(?:(position)|(retry|dead)\/([1-9]\d{0,15})|(replay)\/([^/]+))$/
 
 /** The key of the endpoint's position. */
 export function positionKey(endpointId: string): string {
@@ -116,9 +116,9 @@ export function endpointOf(key: string): string {
 export function readDeliveryRow(key: string, value: unknown, readCursor: ReadCursor): KeyedRow {
   const parts = KEY.exec(key)
   if (parts === null) throw damaged(key, 'no such key is written')
-  const [, endpointId = '', kind = '', sequence, replayId] = parts
+  const [, endpointId = '', position, event, sequence, replay, replayId] = parts
   const fields = fieldsOf(key, value)
-  const row = readers[kind.split('/')[0] as DeliveryRow['kind']](key, fields)
+  const row = readers[(position ?? event ?? replay) as DeliveryRow['kind']](key, fields)
   const cursor = cursorIn(key, row.cursor, readCursor)
   if (sequence !== undefined && cursor.sequence !== Number(sequence)) {
     throw damaged(key, 'its cursor is of another event')

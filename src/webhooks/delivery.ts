@@ -2,7 +2,7 @@
  * One try to deliver: the body found, signed, sent. Owns the order of these, and what is told of it. Refuses to decide what
  * comes next: the machine does.
  */
-import { webhookId } from '../core/signature.ts'
+import { webhookId as webhookIdOf } from '../core/signature.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { AttemptReport } from './attempt.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
@@ -58,27 +58,31 @@ export async function tryDelivery(
   if (found.kind !== 'event') return found
   // The log was begun afresh, and another event has this sequence now: the worker is about to see that.
   if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
-  const { body } = found.event
-  const sent = await postEvent(endpoint, { eventId: delivery.eventId, body }, means, signal)
-  const { end } = sent.report
-  return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, ...sent }
+  const { webhookId, post } = signed(endpoint, { eventId: delivery.eventId, body: found.event.body }, means)
+  const report = await means.attempt(endpoint, post, signal)
+  const { end } = report
+  return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId }
 }
 
 /** Signs a body and sends it once, whatever the status of the endpoint. Rejects as its keys do. */
 export async function postEvent(
   endpoint: DeliveryEndpoint,
-  { eventId, body }: { eventId: string; body: Uint8Array },
-  { attempt, clock, chance }: PostMeans,
+  event: { eventId: string; body: Uint8Array },
+  means: PostMeans,
   signal: AbortSignal,
 ): Promise<{ report: AttemptReport; webhookId: string }> {
-  const id = webhookId(endpoint.id, eventId)
-  const headers = deliveryHeaders({
-    webhookId: id,
-    body,
-    keys: endpoint.keys,
-    own: endpoint.headers,
-    nowMs: clock.now(),
-    chance,
-  })
-  return { report: await attempt(endpoint, { headers, body }, signal), webhookId: id }
+  const { webhookId, post } = signed(endpoint, event, means)
+  return { report: await means.attempt(endpoint, post, signal), webhookId }
+}
+
+/** What is sent of an event to that endpoint, now. Throws as its keys do. */
+function signed(
+  endpoint: DeliveryEndpoint,
+  { eventId, body }: { eventId: string; body: Uint8Array },
+  { clock, chance }: PostMeans,
+): { webhookId: string; post: Parameters<Attempt>[1] } {
+  const webhookId = webhookIdOf(endpoint.id, eventId)
+  const { keys, headers: own } = endpoint
+  const headers = deliveryHeaders({ webhookId, body, keys, own, nowMs: clock.now(), chance })
+  return { webhookId, post: { headers, body } }
 }

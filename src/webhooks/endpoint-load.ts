@@ -43,7 +43,7 @@ export function loadEndpoint(
   const { position, retries, dead, replays, useless } = sorted(rows, reader, readCursor)
   const waited = useless.flatMap(({ row }) => (row.kind === 'retry' ? [row.cursor] : []))
   const cursor = position?.row.cursor ?? start
-  const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs))
+  const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs, readCursor))
   const bases = resumes.map((resume) => (resume.kind === 'from' ? resume.after : reader.oldest - 1))
   const base = Math.min(...bases)
   const isHere = position?.cursor.epoch === reader.epoch

@@ -375,9 +375,8 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     /** Deliveries that are known and not over, and when the oldest of them was first held, ms since 1970. */
     figures(): { pending: number; oldestMs: number | null } {
       const unkept = inFlight().filter(({ sequence }) => waiting.get(sequence) === undefined)
-      let oldestMs: number | null = null
-      let pending = 0
-      for (const group of [waiting.rows(), queue, cursors.replayed(), unkept]) {
+      let { size: pending, oldestMs } = waiting
+      for (const group of [queue, cursors.replayed(), unkept]) {
         for (const { recordedMs } of group) {
           pending += 1
           oldestMs = Math.min(oldestMs ?? recordedMs, recordedMs)

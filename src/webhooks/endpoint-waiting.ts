@@ -11,6 +11,8 @@ export const MOST_WAITING = 1000
 
 export interface Waiting {
   readonly size: number
+  /** When the oldest of them was held, ms since 1970; null where none waits. */
+  readonly oldestMs: number | null
   get(sequence: number): RetryRow | undefined
   /** Puts a row in, or in the place of the one before; it is not due before `arm`. */
   put(sequence: number, row: RetryRow): void
@@ -22,7 +24,6 @@ export interface Waiting {
   /** Who is first among those armed, and when it is due. */
   first(): { sequence: number; dueMs: number } | null
   entries(): IterableIterator<[sequence: number, row: RetryRow]>
-  rows(): IterableIterator<RetryRow>
 }
 
 /** Nothing waits. */
@@ -31,14 +32,27 @@ export function createWaiting(): Waiting {
   /** When the armed ones are due: an entry of the heap that says otherwise is an old one. */
   const armed = new Map<number, number>()
   const heap = createDueHeap()
+  /** Of the oldest, as far as it is known: looked for again only when that one has left. */
+  let oldestMs: number | null = null
+  let isOldestKnown = true
+  const lookForOldest = (): void => {
+    oldestMs = null
+    for (const { recordedMs } of rows.values()) oldestMs = Math.min(oldestMs ?? recordedMs, recordedMs)
+    isOldestKnown = true
+  }
   return {
     get size() {
       return rows.size
+    },
+    get oldestMs() {
+      if (!isOldestKnown) lookForOldest()
+      return oldestMs
     },
     get: (sequence) => rows.get(sequence),
     put(sequence, row) {
       rows.set(sequence, row)
       armed.delete(sequence)
+      oldestMs = Math.min(oldestMs ?? row.recordedMs, row.recordedMs)
     },
     arm(sequence, notBeforeMs = 0) {
       const row = rows.get(sequence)
@@ -49,6 +63,7 @@ export function createWaiting(): Waiting {
     },
     disarm: (sequence) => void armed.delete(sequence),
     remove(sequence) {
+      if (rows.get(sequence)?.recordedMs === oldestMs) isOldestKnown = false
       rows.delete(sequence)
       armed.delete(sequence)
     },
@@ -60,6 +75,5 @@ export function createWaiting(): Waiting {
       return null
     },
     entries: () => rows.entries(),
-    rows: () => rows.values(),
   }
 }

@@ -44,7 +44,8 @@ export function exchange(
     const one = new Exchange(stop, onStep, resolve)
     if (stop.isOver) return one.cut('aborted')
     stop.onOver(() => one.cut('aborted'))
-    dispatcher.dispatch({ method: 'POST', path, headers, body }, one)
+    // A connection has one request at a time anyway: `blocking` would only have undici look at its queue once more.
+    dispatcher.dispatch({ method: 'POST', path, headers, body, blocking: false }, one)
   })
 }
 

@@ -1,7 +1,7 @@
 /**
  * Which lane an endpoint belongs to. Owns the number of lanes and the hash: both lie in the log, so neither may ever change.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** The lanes' name in the log. */
 export const LANES = 'webhooks'
@@ -10,5 +10,5 @@ export const LANE_COUNT = 64
 
 /** The lane of an endpoint, from 0 on: the first four bytes of SHA-256 of its id, big-endian, modulo `LANE_COUNT`. */
 export function laneOf(endpointId: string): number {
-  return createHash('sha256').update(endpointId).digest().readUInt32BE() % LANE_COUNT
+  return hash('sha256', endpointId, 'buffer').readUInt32BE() % LANE_COUNT
 }

@@ -5,11 +5,12 @@
  */
 import type { Reader } from '../archive/reader.ts'
 import { createFilterIndex } from '../core/filter-index.ts'
-import { type Clock, sleep } from '../lifecycle/clock.ts'
+import type { Clock } from '../lifecycle/clock.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
 import type { EndpointMachine } from './endpoint-machine.ts'
 import type { DeliveryEndpoint } from './endpoint-state.ts'
 import { wantsGaps } from './kind-wish.ts'
+import { untilMore } from './until-more.ts'
 
 /** Endpoints that are at most so many events behind begin in the shared pull. */
 const NEAR = 2000
@@ -98,6 +99,8 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
       if (signal.aborted || reader.epoch !== epoch) return
       const touched = new Set<Worked>()
       for (const event of read.events) {
+        // In a burst nobody has room after a few events, and each lane would look at all of them.
+        if (members.size === 0) break
         for (const one of joined.match(event.facts)) {
           if (event.facts.kind === 'gap' && !wantsGaps(one.endpoint.filter)) continue
           const { progress } = one.machine.cursors.live
@@ -116,14 +119,8 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
         if (one.machine.cursors.replay !== null) touched.add(one)
       }
       for (const one of touched) onOffered(one)
-      if (!read.more) await untilMore(signal)
+      if (!read.more) await untilMore({ reader, clock }, position, LOOK_MS, signal)
     }
-  }
-  const untilMore = async (signal: AbortSignal): Promise<void> => {
-    const enough = new AbortController()
-    const either = AbortSignal.any([signal, enough.signal])
-    await Promise.race([reader.waitBeyond(position, either), sleep(clock, LOOK_MS, either)])
-    enough.abort()
   }
   /** One page of new events for an endpoint that is behind. */
   const readOwn = async (one: Worked, signal: AbortSignal): Promise<void> => {

@@ -10,7 +10,7 @@ import { sleep } from '../lifecycle/clock.ts'
 import type { Change, Lane } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import { attemptLimits } from './attempt.ts'
-import { createCursorMemory } from './cursor-memory.ts'
+import type { ReadCursor } from './cursor-memory.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from './delivery.ts'
 import { type DeliveryRow, endpointOf, replayKey } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
@@ -20,12 +20,14 @@ import type { Batch, DeliveryEndpoint, DisableReason, MachineConfig, Start } fro
 import { createLanePull, type LanePull, type Worked } from './lane-pull.ts'
 import { createLaneWriter } from './lane-writer.ts'
 import type { Starter, StartQueue } from './start-queue.ts'
+import { untilMore } from './until-more.ts'
 
 export interface LaneWorkerOptions extends DeliveryMeans {
   lane: Lane<DeliveryRow>
   reader: Reader
-  /** Shared with the other lanes of the process. */
+  /** Shared with the other lanes of the process, as is `readCursor`. */
   starts: StartQueue
+  readCursor: ReadCursor
   /** Disables an endpoint for good; `set` tells it then. May throw `log_unavailable`: it is asked again. */
   disable: (endpointId: string, reason: DisableReason) => Promise<void>
   /** Told of every attempt that had an end. */
@@ -72,7 +74,7 @@ export interface LaneWorker {
   readonly writingSinceMs: number | null
 }
 
-/** Between two looks at the copy before the log has an epoch, and after a body was not here yet. */
+/** Longest wait for the log's epoch before a look at it, and before a body that was not here yet is asked for again. */
 const LATER_MS = 1000
 /** Positions that merely moved are written so often: what a new owner reads again is less than that. */
 const FLUSH_MS = 600_000
@@ -94,7 +96,7 @@ interface Kept extends Worked, Starter {
 
 /** A worker of that lane; nothing is sent before `run`. */
 export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
-  const { lane, reader, starts, clock, chance, logger } = options
+  const { lane, reader, starts, readCursor, clock, chance, logger } = options
   const endpoints = new Map<string, DeliveryEndpoint>()
   const kept = new Map<string, Kept>()
   const rows = rowsByEndpoint(lane.rows)
@@ -232,13 +234,12 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     one.isDisabling = false
   }
 
-  function open(endpoint: DeliveryEndpoint, readCursor = createCursorMemory()): Kept {
+  function open(endpoint: DeliveryEndpoint): Kept {
     const own = rows.get(endpoint.id) ?? new Map<string, DeliveryRow>()
     const loaded = loadEndpoint(endpoint.start, own, { reader, nowMs: clock.now(), readCursor })
     for (const key of loaded.useless) useless.add(key)
-    if (loaded.notice !== null) {
+    if (loaded.notice !== null)
       logger.warn(`webhook.${loaded.notice}`, { endpointId: endpoint.id, sequence: loaded.base })
-    }
     for (const replay of loaded.endedReplays) {
       logger.warn('webhook.replay_ended', { endpointId: endpoint.id, replay, reason: 'epoch_changed' })
     }
@@ -272,10 +273,9 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   /** Reads and sends while the log has one epoch. */
   async function workOneEpoch(signal: AbortSignal): Promise<void> {
     await reader.copy.whole(signal)
-    while (reader.epoch === null && !signal.aborted) await sleep(clock, LATER_MS, signal)
+    while (reader.epoch === null && !signal.aborted) await untilMore(options, reader.latest, LATER_MS, signal)
     if (signal.aborted) return
-    const readCursor = createCursorMemory()
-    const all = [...endpoints.values()].map((endpoint) => open(endpoint, readCursor))
+    const all = [...endpoints.values()].map(open)
     pull = createLanePull({
       reader,
       events: options.events,

@@ -47,9 +47,9 @@ export function createSender({
     return verdict
   }
   return {
-    async attempt(endpoint, post, signal) {
+    attempt(endpoint, post, signal) {
       const verdict = verdictOn(endpoint)
-      if (verdict.kind === 'refused') return refused(verdict.message, clock.now())
+      if (verdict.kind === 'refused') return Promise.resolve(refused(verdict.message, clock.now()))
       return attemptDelivery(verdict.target, post, means, signal)
     },
     close: () => pools.close(),

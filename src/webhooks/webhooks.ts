@@ -6,12 +6,13 @@
 import type { Reader } from '../archive/reader.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
-import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
+import { type Chance, type Clock, sleep, yieldTurn } from '../lifecycle/clock.ts'
 import type { Lane, Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import { endpointStatuses } from '../registry/endpoint-rows.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
+import { createCursorMemory } from './cursor-memory.ts'
 import type { Attempt, Attempted } from './delivery.ts'
 import { prepareEndpoint } from './delivery-endpoint.ts'
 import { createDeliveryEvents } from './delivery-events.ts'
@@ -28,6 +29,8 @@ const STUCK_MS = 4000
 const LOOK_MS = 1000
 /** Between two searches for rows of endpoints that are gone. */
 const SWEEP_MS = 30_000
+/** Endpoints whose secrets are opened between two turns of the event loop: under a millisecond. */
+const PREPARED_AT_ONCE = 32
 /** Share of the process's drain for deliveries: the lanes are given up in what is left. */
 const DRAIN_SHARE = 0.8
 
@@ -68,6 +71,9 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { log, reader, endpoints, secrets, clock, chance, metrics, logger } = options
   const events = createDeliveryEvents(reader)
   const starts = createStartQueue(clock)
+  const readCursor = createCursorMemory()
+  /** As deliveries need them, with their secrets opened. */
+  const prepared = new WeakMap<Endpoint, DeliveryEndpoint>()
   /** Every endpoint there is, by lane. */
   const known = Array.from({ length: LANE_COUNT }, () => new Map<string, Endpoint>())
   /** By lane; those of this process. */
@@ -76,10 +82,25 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const lanes = log.lanes<DeliveryRow>(LANES, LANE_COUNT)
 
   function prepare(found: Endpoint): DeliveryEndpoint {
+    const before = prepared.get(found)
+    if (before !== undefined) return before
     const { endpoint, fault } = prepareEndpoint(found, secrets, clock)
     if (fault !== null)
       logger.error('webhook.secret_unreadable', { endpointId: found.id, tenant: found.tenant, error: fault })
+    prepared.set(found, endpoint)
     return endpoint
+  }
+
+  /** Opens secrets before a lane needs them: who takes over from another is to deliver at once. */
+  async function prepareAhead(signal: AbortSignal): Promise<void> {
+    await Promise.race([needed.promise, aborted(signal)])
+    for (const endpoints of known) {
+      for (const [count, found] of [...endpoints.values()].entries()) {
+        if (count % PREPARED_AT_ONCE === 0) await yieldTurn()
+        if (signal.aborted) return
+        prepare(found)
+      }
+    }
   }
 
   function take(id: string): void {
@@ -117,6 +138,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       reader,
       events,
       starts,
+      readCursor,
       attempt: options.attempt,
       disable: options.disable,
       onAttempted: options.onAttempted,
@@ -192,7 +214,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     async run(signal) {
       const over = new AbortController()
       const either = AbortSignal.any([signal, over.signal])
-      const parts = [follow, own, sweep, watch].map((part) => part(either))
+      const parts = [follow, own, prepareAhead, sweep, watch].map((part) => part(either))
       try {
         await Promise.all(parts)
       } finally {

@@ -8,6 +8,7 @@ import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { BridgeError } from '../../src/errors.ts'
 import type { Change, Lane } from '../../src/log/log.ts'
+import { createCursorMemory } from '../../src/webhooks/cursor-memory.ts'
 import type { Attempted } from '../../src/webhooks/delivery.ts'
 import { createDeliveryEvents } from '../../src/webhooks/delivery-events.ts'
 import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
@@ -137,6 +138,7 @@ export class WebhookWorld {
       lane,
       reader: this.log.reader,
       events: createDeliveryEvents(this.log.reader),
+      readCursor: createCursorMemory(),
       starts: createStartQueue(this.clock),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {

@@ -71,15 +71,45 @@ test('a connection is kept for the next attempt, and ends when it was idle for f
   const clock = createManualClock()
   const server = await receiver(answering(204))
   const sender = trial({ clock })
-  for (let at = 0; at < 3; at++) {
-    await sender.send(hook(server))
-    // undici frees a connection one turn after its answer.
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  for (let at = 0; at < 3; at++) await sender.send(hook(server))
   expect([server.connections(), server.requests.length, sender.pools.size()]).toEqual([1, 3, 1])
   clock.advance(4_000)
   expect(sender.pools.size()).toBe(0)
   await until(() => server.open() === 0)
+})
+
+test('an attempt that was given up before it was connected leaves nothing that another would wait for', async () => {
+  const server = await receiver(answering(204))
+  const dials: string[] = []
+  const sender = trial({
+    dial(address, port) {
+      dials.push(address)
+      return dials.length === 1 ? new Socket() : connect({ host: address, port })
+    },
+  })
+  const stop = new AbortController()
+  const first = sender.send(hook(server), { signal: stop.signal })
+  await until(() => dials.length === 1)
+  stop.abort()
+  expect((await first).end).toEqual({ kind: 'aborted' })
+  expect(await sender.send(hook(server))).toMatchObject({ end: { status: 204 } })
+  expect([dials.length, server.requests.length]).toEqual([2, 1])
+})
+
+test('an attempt whose time ran out while the process stood still sends nothing any more', async () => {
+  const clock = createManualClock()
+  const server = await receiver(answering(204))
+  const sender = trial({
+    clock,
+    dial(address, port) {
+      // No timer has had its turn.
+      clock.set(clock.now() + 15_000)
+      return connect({ host: address, port })
+    },
+  })
+  expect(await sender.send(hook(server))).toMatchObject({ end: { kind: 'failed', fault: 'timeout' } })
+  await until(() => server.open() === 0)
+  expect([server.connections(), server.requests.length]).toEqual([1, 0])
 })
 
 test('a failure keeps the first 1 KB of its body; Retry-After comes with it', async () => {

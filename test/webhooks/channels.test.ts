@@ -23,7 +23,7 @@ function bodies(): { name: string; id: string; json: string }[] {
   const committed: Committed[] = [
     { ...eventAt(1), late: true, replacesid: 'urn:newsml:example:0' },
     ...gapTypes.map((type, at) => ({
-      ...gapEvent(gapOf(sampleGap('g')), type, START_MS),
+      ...gapEvent(gapOf(sampleGap('g')), type, { timeMs: START_MS, recordedMs: START_MS }),
       sequence: at + 2,
       epoch: EPOCH,
     })),

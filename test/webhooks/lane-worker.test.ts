@@ -40,6 +40,17 @@ describe('a lane', () => {
     expect([...world.rows.keys()].sort()).toEqual(['all/position', 'fr/position', 'gaps/position'])
   })
 
+  test('sends the first event that a log ever has at once', async () => {
+    const world = worldOf([['one']])
+    world.log.restart(null)
+    await world.run(100)
+    const addedMs = world.clock.now()
+    world.log.add({})
+    await world.run(10_000)
+    expect(world.seen.map(({ startedMs }) => startedMs - addedMs)).toEqual([0])
+    await world.stop()
+  })
+
   test('is stopped cleanly and goes on where it was, without a repetition', async () => {
     const world = worldOf([['one'], ['slow']], {
       slow: ({ chance }) => ({ end: answer(204), afterMs: chance.between(3000, 9000) }),

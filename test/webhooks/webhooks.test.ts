@@ -33,7 +33,7 @@ function wanted(parts: Partial<NewEndpoint> = {}): NewEndpoint {
 }
 
 /** The role over that log, running until the test ends. */
-async function startRole(log: Log, clock: Clock) {
+async function startRole(log: Log, clock: Clock, secrets = box) {
   const { endpoints } = await endpointNode(log)
   const scripted = createScriptedReader(clock)
   const { logger, lines } = keepingLogger()
@@ -45,7 +45,7 @@ async function startRole(log: Log, clock: Clock) {
     log,
     reader: scripted.reader,
     endpoints,
-    secrets: box,
+    secrets,
     attempt: sender.attempt,
     onAttempted: account.attempted,
     measureLanes: account.measure,
@@ -102,6 +102,34 @@ describe('the role', () => {
     await endpoints.create(wanted())
     await until(() => webhooks.workerOf('ep_a') !== null && webhooks.workerOf('ep_b') !== null)
     expect(webhooks.isWell()).toBe(true)
+  })
+
+  test('opens the secret of an endpoint before its lane comes, and once', async () => {
+    const comes = Promise.withResolvers<void>()
+    const memory = createMemoryLog()
+    const later: Lanes<unknown> = {
+      loadingSinceMs: null,
+      async own(work, signal) {
+        await Promise.race([comes.promise, aborted(signal)])
+        await memory.lanes(LANES, LANE_COUNT).own(work, signal)
+      },
+    }
+    const log: Log = { ...memory, lanes: <V>() => later as Lanes<V> }
+    const opened: string[] = []
+    const noting = {
+      ...box,
+      unwrap(wrapped: string, endpointId: string): string {
+        opened.push(endpointId)
+        return box.unwrap(wrapped, endpointId)
+      },
+    }
+    const { webhooks, endpoints } = await startRole(log, createManualClock(), noting)
+    await endpoints.create(wanted({ id: 'ep_a' }))
+    await until(() => opened.length > 0)
+    expect(webhooks.workerOf('ep_a')).toBeNull()
+    comes.resolve()
+    await until(() => webhooks.workerOf('ep_a')?.endpointIds().has('ep_a') === true)
+    expect(opened).toEqual(['ep_a'])
   })
 
   test('removes the rows of an endpoint that was deleted, here or before, and of no other', async () => {

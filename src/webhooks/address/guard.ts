@@ -17,18 +17,24 @@ export type Checked =
 /** What `localhost` and all below it are, without asking anybody (RFC 6761). */
 const THIS_MACHINE = ['127.0.0.1', '::1']
 
-/** Resolves the target's name once and judges every answer; one that is refused refuses all. Never rejects. */
-export async function checkAddresses(
+/**
+ * Resolves the target's name once and judges every answer; one that is refused refuses all. At once where the answers are
+ * known. Never rejects.
+ */
+export function checkAddresses(
   target: Target,
   rules: AddressRules,
   resolve: Resolve,
-): Promise<Checked> {
-  let answers: readonly string[]
-  try {
-    answers = await answersFor(target.host, resolve)
-  } catch (error) {
-    return { kind: 'unresolved', reason: codeOf(error) }
-  }
+): Checked | Promise<Checked> {
+  const answers = answersFor(target.host, resolve)
+  if (!(answers instanceof Promise)) return checkAnswers(answers, target, rules)
+  return answers.then(
+    (found) => checkAnswers(found, target, rules),
+    (error: unknown): Checked => ({ kind: 'unresolved', reason: codeOf(error) }),
+  )
+}
+
+function checkAnswers(answers: readonly string[], target: Target, rules: AddressRules): Checked {
   if (answers.length === 0) return { kind: 'unresolved', reason: 'no address' }
   for (const address of answers) {
     const why = refusalOf(address, target, rules)
@@ -44,9 +50,9 @@ export function refusalOf(address: string, target: Target, rules: AddressRules):
   return target.allowedNetsOnly && verdict.kind !== 'allowed' ? 'not in the allowed nets' : null
 }
 
-async function answersFor(host: string, resolve: Resolve): Promise<readonly string[]> {
+function answersFor(host: string, resolve: Resolve): ReturnType<Resolve> {
   if (isIP(host) !== 0) return [host]
-  return host === 'localhost' || host.endsWith('.localhost') ? THIS_MACHINE : await resolve(host)
+  return host === 'localhost' || host.endsWith('.localhost') ? THIS_MACHINE : resolve(host)
 }
 
 function codeOf(error: unknown): string {

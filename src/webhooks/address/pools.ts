@@ -1,8 +1,10 @@
 /**
  * Connections that are kept for the next attempt, by origin and address. Owns their life: idle for four seconds at most, so
- * that no connection outlives by much the resolution it came from. Refuses to resolve: who has no judged address gets none.
+ * that no connection outlives by much the resolution it came from; and which is used next: the one that was used last, found
+ * without looking at the others (undici's Pool looks at all that are busy, which in a burst are hundreds). Refuses to resolve:
+ * who has no judged address gets none.
  */
-import { type Dispatcher, Pool } from 'undici'
+import { Client, type Dispatcher } from 'undici'
 import { type ConnectOptions, connectTo } from './connector.ts'
 import type { Target } from './judge-url.ts'
 
@@ -11,15 +13,15 @@ const KEEP_ALIVE_MS = 4_000
 /** Largest head of an answer. */
 const LARGEST_HEAD_BYTES = 16 * 1024
 
-/** Connections to one address of one origin, borrowed. */
+/** A connection to one address of one origin, borrowed: for one exchange at a time. */
 export interface Borrowed {
   dispatcher: Dispatcher
-  /** Gives it back; once. */
-  release(): void
+  /** Gives it back; once. One that is not to be used again is ended, with whatever waits for it. */
+  release(next: 'again' | 'end'): void
 }
 
 export interface Pools {
-  /** Connections for the target at a judged address. A new one is opened where all are busy: nobody waits for anybody. */
+  /** A connection for the target at a judged address. A new one is opened where all are busy: nobody waits for anybody. */
   borrow(target: Target, address: string): Borrowed
   /** How many origins and addresses have connections, or had some in the last seconds. */
   size(): number
@@ -28,8 +30,10 @@ export interface Pools {
 }
 
 interface Entry {
-  pool: Pool
-  users: number
+  /** Those there are. */
+  clients: Set<Client>
+  /** Of them, those that nobody has; the one used last is the last. */
+  idle: Client[]
   cancelEnd: (() => void) | null
 }
 
@@ -37,30 +41,29 @@ interface Entry {
 export function createPools(options: ConnectOptions): Pools {
   const entries = new Map<string, Entry>()
   const stop = new AbortController()
-  const end = (key: string, { pool }: Entry): Promise<void> => {
+  const end = async (key: string, { clients }: Entry): Promise<void> => {
     entries.delete(key)
-    return pool.destroy()
+    await Promise.all([...clients].map((client) => client.destroy()))
+  }
+  const release = (key: string, entry: Entry, client: Client, next: 'again' | 'end'): void => {
+    if (next === 'again') entry.idle.push(client)
+    else {
+      entry.clients.delete(client)
+      void client.destroy()
+    }
+    if (entry.idle.length < entry.clients.size || stop.signal.aborted) return
+    entry.cancelEnd = options.clock.after(KEEP_ALIVE_MS, () => void end(key, entry))
   }
   return {
     borrow(target, address) {
       const key = `${target.scheme} ${target.host} ${target.port} ${target.allowedNetsOnly} ${address}`
-      const entry = entries.get(key) ?? {
-        pool: createPool(target, address, options, stop.signal),
-        users: 0,
-        cancelEnd: null,
-      }
+      const entry = entries.get(key) ?? { clients: new Set(), idle: [], cancelEnd: null }
       entries.set(key, entry)
       entry.cancelEnd?.()
       entry.cancelEnd = null
-      entry.users++
-      return {
-        dispatcher: entry.pool,
-        release() {
-          entry.users--
-          if (entry.users > 0 || stop.signal.aborted) return
-          entry.cancelEnd = options.clock.after(KEEP_ALIVE_MS, () => void end(key, entry))
-        },
-      }
+      const client = entry.idle.pop() ?? createClient(target, address, options, stop.signal)
+      entry.clients.add(client)
+      return { dispatcher: client, release: (next) => release(key, entry, client, next) }
     },
     size: () => entries.size,
     async close() {
@@ -74,9 +77,9 @@ export function createPools(options: ConnectOptions): Pools {
   }
 }
 
-function createPool(target: Target, address: string, options: ConnectOptions, signal: AbortSignal): Pool {
+function createClient(target: Target, address: string, options: ConnectOptions, signal: AbortSignal): Client {
   const host = target.host.includes(':') ? `[${target.host}]` : target.host
-  return new Pool(`${target.scheme}://${host}:${target.port}`, {
+  return new Client(`${target.scheme}://${host}:${target.port}`, {
     connect: (_options, callback) => {
       connectTo(target, address, options, signal).then(
         (socket) => callback(null, socket),

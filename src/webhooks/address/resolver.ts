@@ -6,8 +6,11 @@
 import { Resolver } from 'node:dns/promises'
 import type { Clock } from '../../lifecycle/clock.ts'
 
-/** The addresses of a name, both families, at least one; rejects where there are none, with `code` as Node's DNS has it. */
-export type Resolve = (name: string) => Promise<readonly string[]>
+/**
+ * The addresses of a name, both families, at least one, at once where they are known; rejects where there are none, with
+ * `code` as Node's DNS has it.
+ */
+export type Resolve = (name: string) => readonly string[] | Promise<readonly string[]>
 
 /** Wait for one server's first answer; c-ares doubles it for the second try. */
 const SERVER_TIMEOUT_MS = 1_500
@@ -32,17 +35,25 @@ export function createResolver(servers?: readonly string[]): Resolve {
 
 /** The same, asked once for all who want a name at the same time, and answered for five seconds. Failures are not held. */
 export function holdAnswers(resolve: Resolve, clock: Clock): Resolve {
-  const held = new Map<string, { untilMs: number; answer: Promise<readonly string[]> }>()
+  const held = new Map<string, { untilMs: number; answer: ReturnType<Resolve> }>()
   return (name) => {
     const nowMs = clock.now()
     const known = held.get(name)
     if (known !== undefined && known.untilMs > nowMs && known.untilMs <= nowMs + HOLD_MS) return known.answer
     if (held.size >= MOST_NAMES) held.clear()
-    const asked = { untilMs: nowMs + HOLD_MS, answer: resolve(name) }
+    const answer = resolve(name)
+    const asked = { untilMs: nowMs + HOLD_MS, answer }
     held.set(name, asked)
-    asked.answer.catch(() => {
-      if (held.get(name) === asked) held.delete(name)
-    })
-    return asked.answer
+    if (answer instanceof Promise) {
+      answer.then(
+        (addresses) => {
+          asked.answer = addresses
+        },
+        () => {
+          if (held.get(name) === asked) held.delete(name)
+        },
+      )
+    }
+    return answer
   }
 }
