@@ -10,7 +10,7 @@ import { createLaneFold, markerRecord, rowRecord } from '../../src/log/kafka/lan
 import type { LaneShare } from '../../src/log/kafka/lane-group.ts'
 import { NOTICE_MS } from '../../src/log/kafka/lane-hold.ts'
 import { createKafkaLanes } from '../../src/log/kafka/lanes.ts'
-import type { KafkaRecord } from '../../src/log/kafka/partition-protocol.ts'
+import type { KafkaRecord } from '../../src/log/kafka/record-batch.ts'
 import { ensureTopics } from '../../src/log/kafka/topic-setup.ts'
 import { lanesPlan } from '../../src/log/kafka/topics.ts'
 import type { Lane, Log } from '../../src/log/log.ts'

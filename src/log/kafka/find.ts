@@ -5,7 +5,7 @@
 import { BridgeError } from '../../errors.ts'
 import { requireNoError } from './fetch-errors.ts'
 import type { PartitionClient } from './internals.ts'
-import type { KafkaRecord } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
 import { sequenceOf } from './records.ts'
 
 /** Fewer offsets than this are read rather than searched. */

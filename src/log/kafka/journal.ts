@@ -11,9 +11,9 @@ import { storedValue } from '../stored-value.ts'
 import type { ReaderParts } from './connection.ts'
 import { within } from './deadline.ts'
 import { unavailable } from './faults.ts'
-import type { KafkaRecord } from './partition-protocol.ts'
 import { readPartition } from './partition-reader.ts'
 import { createPlainWriter } from './plain-writer.ts'
+import type { KafkaRecord } from './record-batch.ts'
 
 /** How long an append waits for a log that has not begun, ms; as long as one for its answer. */
 const BEGIN_LIMIT_MS = 10_000

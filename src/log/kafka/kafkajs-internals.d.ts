@@ -97,9 +97,10 @@ declare module 'kafkajs/src/protocol/requests/fetch/v11/request.js' {
 }
 
 declare module 'kafkajs/src/protocol/recordBatch/v0/decoder.js' {
+  type KafkaRecord = import('./record-batch.ts').KafkaRecord
   function decodeRecordBatch(
     decoder: import('kafkajs/src/protocol/decoder.js'),
-  ): Promise<import('./partition-protocol.ts').DecodedBatch>
+  ): Promise<{ records: (Omit<KafkaRecord, 'offset'> & { offset: string })[] }>
   export = decodeRecordBatch
 }
 

@@ -23,7 +23,7 @@
  */
 import { BridgeError } from '../../errors.ts'
 import type { TextChange } from '../stored-rows.ts'
-import type { KafkaRecord } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
 import { headerOf, type NewRecord } from './records.ts'
 
 const MARKER = 'marker'

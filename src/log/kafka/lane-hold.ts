@@ -179,7 +179,8 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
   }
   const begin = (): void => {
     isOwned = true
-    const rows = new Map([...fold.rows].map(([key, text]) => [key, storedValue<V>(key, text)]))
+    const rows = new Map<string, V>()
+    for (const [key, text] of fold.rows) rows.set(key, storedValue<V>(key, text))
     owned.resolve({
       number: lane,
       rows,

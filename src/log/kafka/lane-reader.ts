@@ -6,7 +6,8 @@ import { aborted } from '../../lifecycle/aborted.ts'
 import type { KafkaSession } from './client.ts'
 import { createConnection, type ReaderParts } from './connection.ts'
 import { OFFSET_OUT_OF_RANGE, requireNoError } from './fetch-errors.ts'
-import type { Fetched, KafkaRecord } from './partition-protocol.ts'
+import type { Fetched } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
 
 /** Longest wait of the broker for something new, ms: it bounds how long a connection that died unnoticed is believed. */
 const WAIT_MS = 1_000

@@ -8,6 +8,7 @@ import decodeRecordBatch from 'kafkajs/src/protocol/recordBatch/v0/decoder.js'
 import fetchRequest from 'kafkajs/src/protocol/requests/fetch/v11/request.js'
 import produceRequest from 'kafkajs/src/protocol/requests/produce/v7/request.js'
 import produceResponse from 'kafkajs/src/protocol/requests/produce/v7/response.js'
+import { type KafkaRecord, type RecordBatch, readBatch } from './record-batch.ts'
 
 /** What sends a request to one broker. */
 export interface Sender {
@@ -18,30 +19,6 @@ export interface Sender {
       requestTimeout?: number
     }): Promise<T>
   }
-}
-
-/** A batch as kafkajs decodes it; `records` may be empty after compaction. */
-export interface DecodedBatch {
-  firstOffset: string
-  lastOffsetDelta: number
-  producerId: string
-  inTransaction: boolean
-  isControlBatch: boolean
-  records: {
-    offset: string
-    key: Buffer | null
-    value: Buffer | null
-    headers: Record<string, Buffer | Buffer[]>
-  }[]
-}
-
-/** One record that was committed. */
-export interface KafkaRecord {
-  offset: number
-  key: Buffer | null
-  /** null: the key was deleted. */
-  value: Buffer | null
-  headers: Readonly<Record<string, Buffer | Buffer[]>>
 }
 
 /** The answer to one fetch. */
@@ -65,8 +42,6 @@ const ALL_IN_SYNC = -1
 const NETWORK_MS = 5_000
 /** How long the leader waits for the other replicas, ms. */
 const REPLICAS_MS = 3_000
-/** Smallest size of a record batch, bytes: less than that at the end of an answer is a cut one. */
-const BATCH_OVERHEAD = 49
 const ABORT_MARKER = 0
 
 /** How to fetch. */
@@ -148,7 +123,7 @@ export function appendToPartitions(
 }
 
 interface Aborted {
-  producerId: string
+  producerId: number
   firstOffset: number
 }
 
@@ -187,7 +162,7 @@ async function decodePartition(decoder: Decoder, asked: number): Promise<Fetched
   const lastStableOffset = numberOf(decoder)
   decoder.readInt64() // log start
   const aborted = decoder.readArray((entry) => ({
-    producerId: String(entry.readInt64()),
+    producerId: numberOf(entry),
     firstOffset: numberOf(entry),
   }))
   decoder.readInt32() // preferred replica
@@ -197,58 +172,50 @@ async function decodePartition(decoder: Decoder, asked: number): Promise<Fetched
   return {
     errorCode,
     records: committedRecords(batches, aborted, asked),
-    nextOffset: last === undefined ? asked : lastOffsetOf(last) + 1,
+    nextOffset: last === undefined ? asked : last.lastOffset + 1,
     lastStableOffset,
   }
 }
 
-async function decodeBatches(bytes: Buffer): Promise<DecodedBatch[]> {
-  const decoder = new Decoder(bytes)
-  const batches: DecodedBatch[] = []
-  while (decoder.canReadBytes(BATCH_OVERHEAD)) {
-    try {
-      batches.push(await decodeRecordBatch(decoder))
-    } catch (error) {
-      // A broker cuts the last batch where the answer is full; the next fetch begins with it.
-      if (error instanceof Error && error.name === 'KafkaJSPartialMessageError') break
-      throw error
-    }
+async function decodeBatches(bytes: Buffer): Promise<RecordBatch[]> {
+  const batches: RecordBatch[] = []
+  let at = 0
+  for (let next = readBatch(bytes, at); next !== null; next = readBatch(bytes, at)) {
+    const { batch, end } = next
+    batches.push(batch.isCompressed ? await unpacked(batch, bytes.subarray(at, end)) : batch)
+    at = end
   }
   return batches
 }
 
+/** An operator may have topics compressed. */
+async function unpacked(batch: RecordBatch, bytes: Buffer): Promise<RecordBatch> {
+  const { records } = await decodeRecordBatch(new Decoder(bytes))
+  return { ...batch, records: records.map((record) => ({ ...record, offset: Number(record.offset) })) }
+}
+
 /** What a `read_committed` reader may see of these batches, from `asked` on. */
-function committedRecords(
-  batches: readonly DecodedBatch[],
-  aborted: Aborted[],
-  asked: number,
-): KafkaRecord[] {
+function committedRecords(batches: readonly RecordBatch[], aborted: Aborted[], asked: number): KafkaRecord[] {
   const ahead = aborted.toSorted((one, other) => one.firstOffset - other.firstOffset)
-  const aborting = new Set<string>()
+  const aborting = new Set<number>()
   const records: KafkaRecord[] = []
   for (const batch of batches) {
-    while (ahead[0] !== undefined && ahead[0].firstOffset <= lastOffsetOf(batch)) {
+    while (ahead[0] !== undefined && ahead[0].firstOffset <= batch.lastOffset) {
       aborting.add(ahead[0].producerId)
       ahead.shift()
     }
-    if (batch.isControlBatch) {
+    if (batch.isControl) {
       if (isAbortMarker(batch)) aborting.delete(batch.producerId)
     } else if (!(batch.inTransaction && aborting.has(batch.producerId))) {
-      for (const { offset, key, value, headers } of batch.records) {
-        if (Number(offset) >= asked) records.push({ offset: Number(offset), key, value, headers })
-      }
+      for (const record of batch.records) if (record.offset >= asked) records.push(record)
     }
   }
   return records
 }
 
 /** A control record's key is its version and its type, 16 bits each. */
-function isAbortMarker(batch: DecodedBatch): boolean {
+function isAbortMarker(batch: RecordBatch): boolean {
   return batch.records[0]?.key?.readInt16BE(2) === ABORT_MARKER
-}
-
-function lastOffsetOf(batch: DecodedBatch): number {
-  return Number(batch.firstOffset) + batch.lastOffsetDelta
 }
 
 /** Offsets stay below 2^53. */

@@ -4,7 +4,8 @@
  */
 import { createConnection, type ReaderParts } from './connection.ts'
 import { OFFSET_OUT_OF_RANGE, requireNoError } from './fetch-errors.ts'
-import type { Fetched, KafkaRecord } from './partition-protocol.ts'
+import type { Fetched } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
 import { TOMBSTONES_KEPT_MS } from './topics.ts'
 
 /** What one fetch brought. */

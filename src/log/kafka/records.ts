@@ -5,7 +5,8 @@ import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Announcement, RejectedItem } from '../log.ts'
-import type { AppendedRecord, KafkaRecord } from './partition-protocol.ts'
+import type { AppendedRecord } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
 
 /** A record to be sent. Topics have one partition, but for those of lanes. */
 export interface NewRecord extends AppendedRecord {

@@ -2,7 +2,7 @@
  * Texts that are longer than a record: cut into parts, and put together again from parts that come one by one. Owns the
  * marks that a part carries. Refuses to send.
  */
-import type { KafkaRecord } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
 import { headerOf, type NewRecord } from './records.ts'
 
 /** Characters of a part: three bytes each at most, so that a part is no larger than a batch (512 KiB). */

@@ -10,7 +10,7 @@ import type { Books } from './books.ts'
 import { requireNoError } from './fetch-errors.ts'
 import { latestSequence } from './find.ts'
 import type { PartitionClient, UndecidedTopic } from './internals.ts'
-import type { KafkaRecord } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
 import { sequenceOf, topicSequenceOf } from './records.ts'
 import { ALL, STATE, topicName } from './topics.ts'
 

@@ -44,7 +44,9 @@ async function committedEvents() {
     events: [
       disclosureEvent(read.disclosure, { ...held, revision: 1, late: false }),
       disclosureEvent(read.disclosure, { ...held, revision: 2, late: true }),
-      ...gapTypes.map((type) => gapEvent(gapOf(sampleGap('g')), type, START_MS)),
+      ...gapTypes.map((type) =>
+        gapEvent(gapOf(sampleGap('g')), type, { timeMs: START_MS, recordedMs: START_MS }),
+      ),
     ],
   })
   return followed(log, 0, 5)

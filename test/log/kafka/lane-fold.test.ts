@@ -8,7 +8,7 @@ import {
   rowRecord,
   wishRecord,
 } from '../../../src/log/kafka/lane-fold.ts'
-import type { KafkaRecord } from '../../../src/log/kafka/partition-protocol.ts'
+import type { KafkaRecord } from '../../../src/log/kafka/record-batch.ts'
 import type { NewRecord } from '../../../src/log/kafka/records.ts'
 
 /** The record as it is read back. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { KafkaRecord } from '../../../src/log/kafka/partition-protocol.ts'
+import type { KafkaRecord } from '../../../src/log/kafka/record-batch.ts'
 import type { NewRecord } from '../../../src/log/kafka/records.ts'
 import { LARGEST_BATCH_BYTES, sizeOf } from '../../../src/log/kafka/rounds.ts'
 import { createTextAssembly, textRecords } from '../../../src/log/kafka/text-parts.ts'
