@@ -5,6 +5,7 @@
  * goals.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { ALL, topicName } from '../src/log/kafka/topics.ts'
 import { checkAddresses } from '../src/webhooks/address/guard.ts'
 import { judgeUrl } from '../src/webhooks/address/judge-url.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
@@ -12,6 +13,7 @@ import { startCluster } from '../test/support/kafka/cluster.ts'
 import { findRuntime } from '../test/support/kafka/find-runtime.ts'
 import type { KafkaRuntime } from '../test/support/kafka/runtime.ts'
 import { type Figure, formatFigure, median } from './figures.ts'
+import { commitTimes } from './support/commit-times.ts'
 import {
   type Burst,
   came,
@@ -34,6 +36,8 @@ import { retryFigures } from './webhook-retries.ts'
 
 const RUNS = 3
 const FULL: BurstSize = { events: 500, endpoints: 1000 }
+/** Of the topics, as a bridge names them by default. */
+const SHIPPED_PREFIX = 'disclosures'
 /** Endpoints of a usual desk. */
 const FEW = 10
 /** Endpoints of the run with ill ones, and their manners: a fifth hangs, a tenth refuses, a twentieth drips. */
@@ -74,8 +78,15 @@ export async function webhookLines(runs: number = RUNS): Promise<string[]> {
   return [...burstFigures(all).map(formatFigure), ...bullmq, ...rest]
 }
 
+/** A burst whose commits are known. */
+interface BurstOnKafka extends Burst {
+  /** Of the endpoint that waited longest for its first event: from that event's commit, ms. */
+  slowestFirstCommittedMs: number
+}
+
 /** All that was measured, run by run. */
-interface Runs extends Record<'bridge' | 'kafka' | 'plain' | 'few' | 'healthy' | 'mixed', Burst[]> {
+interface Runs extends Record<'bridge' | 'plain' | 'few' | 'healthy' | 'mixed', Burst[]> {
+  kafka: BurstOnKafka[]
   /** None where there is no Redis. */
   bullmq: BurstOverRedis[]
   /** Of the address guard, for one attempt. */
@@ -108,7 +119,7 @@ function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
         { name: 'BullMQ with Redis', values: bullmq.map(microsWithRedis) },
       ]),
     },
-    { ...firstDelivery(name, bursts), goal: { atMost: 1000 } },
+    ...firsts(name, bursts),
     {
       name: `${name}: deliveries beyond one each`,
       unit: '',
@@ -117,6 +128,18 @@ function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
     { name: `${name}: peak memory`, unit: 'MB', values: bursts.map(({ peakMb }) => peakMb) },
   ]
   return [...burst('embedded', bridge, 60), ...burst('Kafka', kafka, 150)]
+}
+
+/** The goal counts from the commit. Where the log does not keep its time, from before it: when the event was held. */
+function firsts(name: string, bursts: readonly Burst[]): Figure[] {
+  const committed = bursts.filter((burst): burst is BurstOnKafka => 'slowestFirstCommittedMs' in burst)
+  const goal = { atMost: 1000 }
+  if (committed.length === 0) return [{ ...firstDelivery(name, bursts), goal }]
+  const values = committed.map(({ slowestFirstCommittedMs }) => slowestFirstCommittedMs)
+  return [
+    { name: `${name}: first delivery of every endpoint, from commit`, unit: 'ms', values, goal },
+    firstDelivery(name, bursts),
+  ]
 }
 
 function bullmqFigures(bursts: readonly BurstOverRedis[]): Figure[] {
@@ -144,7 +167,7 @@ function outcome(name: string, bursts: readonly Burst[]): Figure {
 
 function firstDelivery(name: string, bursts: readonly Burst[]): Figure {
   return {
-    name: `${name}: first delivery of every endpoint`,
+    name: `${name}: first delivery of every endpoint, from held`,
     unit: 'ms',
     values: bursts.map(({ slowestFirstMs }) => slowestFirstMs),
   }
@@ -198,9 +221,18 @@ async function burstThroughBridge(seed: number, extra: Record<string, string> = 
   })
 }
 
-async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<Burst> {
+async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<BurstOnKafka> {
   await using cluster = await startCluster({ runtime })
-  return await burstThroughBridge(seed, { BRIDGE_KAFKA_BROKERS: cluster.brokers.join(',') })
+  const [node] = cluster.nodes
+  if (node === undefined) throw new Error('no broker has started')
+  const burst = await burstThroughBridge(seed, { BRIDGE_KAFKA_BROKERS: cluster.brokers.join(',') })
+  const committedMs = commitTimes(node.logFolder, topicName(SHIPPED_PREFIX, ALL))
+  const waits = burst.firsts.map(({ sequence, receivedMs }) => {
+    const sinceMs = committedMs.get(sequence)
+    if (sinceMs === undefined) throw new Error(`event ${sequence} was delivered and is not committed`)
+    return receivedMs - sinceMs
+  })
+  return { ...burst, slowestFirstCommittedMs: Math.max(...waits) }
 }
 
 /** Events one by one, to endpoints of these manners; what counts is when they are with those that answer. */

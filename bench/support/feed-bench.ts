@@ -20,7 +20,7 @@ const SERVER_CORE = '0'
 const CLIENTS_CORE = '1'
 
 /** Which server it is. */
-export type ServerKind = 'bridge' | 'plain' | 'socketio'
+export type ServerKind = 'bridge' | 'plain' | 'socketio' | 'bare'
 
 /** A server of streams in a process of its own. */
 export interface FeedServer extends Disposable {
@@ -28,6 +28,8 @@ export interface FeedServer extends Disposable {
   port: number
   /** Commits so many events of about that size; when they were committed, ms since 1970. */
   commit(count: number, bytes: number): Promise<number>
+  /** Resolves when readers see everything that was committed. */
+  settled(): Promise<void>
   /** Memory that is resident after garbage was collected, MB. */
   restingMb(): Promise<number>
   /** CPU since it began, s. */
@@ -57,6 +59,7 @@ export async function startServer(kind: ServerKind): Promise<FeedServer> {
     pid,
     port,
     commit: async (count, bytes) => (await ask({ do: 'commit', count, bytes })).atMs,
+    settled: async () => void (await ask({ do: 'settle' })),
     async restingMb() {
       await ask({ do: 'collect' })
       return residentMb(pid)

@@ -20,7 +20,7 @@ const ISSUERS = 2000
 const TYPE_BYTES = 12
 const SEQUENCE_BYTES = 600
 /** Read at a time, by all connections: what came is looked at before the next read. */
-const READ_BYTES = 512 * 1024
+const READ_BYTES = 128 * 1024
 const TRICKLE_BYTES = 1024
 /** Connections that are being opened at a time. */
 const OPENING = 200
@@ -34,14 +34,15 @@ let live = 0
 const peers = new Set<Peer>()
 const chance = seededChance(7)
 const shared = Buffer.allocUnsafe(READ_BYTES)
+const NOTHING = Buffer.alloc(0)
 
 class Peer {
   readonly socket: Socket
   readonly #wanted: ClientsWanted
   readonly #onLive: () => void
-  #head: Buffer | null = Buffer.alloc(0)
+  #head: Buffer | null = NOTHING
   /** Of a frame whose head or first bytes have not come whole. */
-  #part: Buffer = Buffer.alloc(0)
+  #part: Buffer = NOTHING
   /** Bytes of the message under way that are still to come. */
   #left = 0
   #isEvent = false
@@ -117,55 +118,52 @@ class Peer {
     if (!this.#isLive && bytes.includes('event: live')) this.#goLive()
   }
 
+  /** All that came in one read is whole at one time. Nothing is copied but what is cut. */
   #takeFrames(bytes: Buffer): void {
-    let rest = this.#part.length === 0 ? bytes : Buffer.concat([this.#part, bytes])
-    this.#part = Buffer.alloc(0)
-    while (rest.length > 0) {
-      if (this.#left > 0) {
-        const taken = Math.min(this.#left, rest.length)
-        this.#left -= taken
-        rest = rest.subarray(taken)
-        if (this.#left === 0) this.#whole()
-        continue
-      }
-      const frame = headOf(rest)
-      const wanted = this.#wanted.identifiers === 0 ? TYPE_BYTES : SEQUENCE_BYTES
-      const told = frame === null ? 0 : Math.min(wanted, frame.length)
-      if (frame === null || rest.length < frame.head + told) {
-        this.#part = Buffer.from(rest)
+    const atMs = now()
+    const all = this.#part.length === 0 ? bytes : Buffer.concat([this.#part, bytes])
+    this.#part = NOTHING
+    const told = this.#wanted.identifiers === 0 ? TYPE_BYTES : SEQUENCE_BYTES
+    let at = Math.min(this.#left, all.length)
+    this.#left -= at
+    if (at > 0 && this.#left === 0) this.#whole(atMs)
+    while (at < all.length) {
+      const start = at + headLength(all, at)
+      const length = start > all.length ? 0 : payloadLength(all, at)
+      if (start + Math.min(told, length) > all.length) {
+        this.#part = Buffer.from(all.subarray(at))
         return
       }
-      this.#look(frame.opcode, rest.subarray(frame.head, frame.head + told))
-      this.#left = frame.length
-      rest = rest.subarray(frame.head)
-      if (this.#left === 0) this.#whole()
+      this.#look(all, at, start, length)
+      at = Math.min(start + length, all.length)
+      this.#left = start + length - at
+      if (this.#left === 0) this.#whole(atMs)
     }
   }
 
-  /** The beginning of a message. */
-  #look(opcode: number, start: Buffer): void {
+  /** The beginning of a message: its frame begins at `at`, its payload of that length at `start`. */
+  #look(bytes: Buffer, at: number, start: number, length: number): void {
+    const opcode = (bytes[at] ?? 0) & 15
     this.#isEvent = false
-    if (opcode === 9) this.socket.write(clientFrame(0x8a, start))
+    if (opcode === 9) this.socket.write(clientFrame(0x8a, bytes.subarray(start, start + length)))
     if (opcode !== 1) return
     if (this.#wanted.protocol === 'socketio') {
-      if (start[0] === 0x32) this.socket.write(clientFrame(0x81, '3'))
-      if (start[0] === 0x34 && start[1] === 0x30) this.#goLive()
-      this.#isEvent = start[0] === 0x34 && start[1] === 0x32
+      if (bytes[start] === 0x32) this.socket.write(clientFrame(0x81, '3'))
+      if (bytes[start] === 0x34 && bytes[start + 1] === 0x30) this.#goLive()
+      this.#isEvent = bytes[start] === 0x34 && bytes[start + 1] === 0x32
     } else {
-      this.#isEvent = start[9] === 0x64
-      if (start[9] === 0x6c) this.#goLive()
+      this.#isEvent = bytes[start + 9] === 0x64
+      if (bytes[start + 9] === 0x6c) this.#goLive()
     }
-    if (!this.#isEvent) return
-    const at = this.#wanted.identifiers === 0 ? -1 : start.indexOf('"sequence":"')
-    this.#place = at < 0 ? this.#came : Number(start.subarray(at + 12, at + 32).toString())
+    if (this.#isEvent) this.#place = this.#wanted.identifiers === 0 ? this.#came : sequenceIn(bytes, start)
   }
 
-  #whole(): void {
+  #whole(atMs: number): void {
     if (!this.#isEvent) return
     this.#came += 1
     if (noted === MOST_NOTED) return
     places[noted] = this.#place
-    times[noted] = now()
+    times[noted] = atMs
     noted += 1
   }
 }
@@ -207,13 +205,23 @@ function clientFrame(first: number, payload: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from([first, ...length, 0, 0, 0, 0]), body])
 }
 
-/** The head of the frame that begins here; null where it has not come whole. */
-function headOf(bytes: Buffer): { opcode: number; head: number; length: number } | null {
-  const [first = 0, second = 0] = bytes
-  const head = second === 126 ? 4 : second === 127 ? 10 : 2
-  if (bytes.length < head) return null
-  const length = head === 2 ? second : head === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2))
-  return { opcode: first & 15, head, length }
+/** Bytes before the payload of the frame that begins at `at`, as far as its first two bytes have come. */
+function headLength(bytes: Buffer, at: number): number {
+  const second = bytes[at + 1] ?? 0
+  return second === 126 ? 4 : second === 127 ? 10 : 2
+}
+
+/** Of a frame whose head has come whole. */
+function payloadLength(bytes: Buffer, at: number): number {
+  const second = bytes[at + 1] ?? 0
+  if (second < 126) return second
+  return second === 126 ? bytes.readUInt16BE(at + 2) : Number(bytes.readBigUInt64BE(at + 2))
+}
+
+/** Of the event whose message begins at `start`. */
+function sequenceIn(bytes: Buffer, start: number): number {
+  const at = bytes.indexOf('"sequence":"', start)
+  return Number(bytes.subarray(at + 12, at + 32).toString())
 }
 
 /** Resolves when all of them are live. */

@@ -1,16 +1,19 @@
 /**
  * A process that serves streams for `npm run bench -- feed`: `bridge` as a node of the product over the embedded log,
- * `plain` as a broadcast over `ws` written in a day, `socketio` the same over Socket.IO. Owns the three servers behind one
- * set of words. Argument: which of them. Words come over the channel of the parent, one answer each.
+ * `plain` as a broadcast over `ws` written in a day, `socketio` the same over Socket.IO, `bare` as a loop that writes the
+ * same bytes to every socket and does nothing else. Owns the servers behind one set of words. Argument: which of them. Words come over the channel of the parent, one answer each.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { Server as SocketIoServer } from 'socket.io'
 import { WebSocketServer } from 'ws'
 import { createFollower } from '../../src/archive/follower.ts'
 import { createReader } from '../../src/archive/reader.ts'
 import { createTail } from '../../src/archive/tail.ts'
 import { createFeed } from '../../src/feed/feed.ts'
+import { LARGE_BLOCK_BYTES } from '../../src/feed/holdings.ts'
+import { textFrame } from '../../src/feed/ws-frames.ts'
 import { createApp } from '../../src/http/app.ts'
 import { adminAuthenticate } from '../../src/http/auth.ts'
 import { listen } from '../../src/http/listener.ts'
@@ -28,7 +31,11 @@ interface StreamServer {
   port: number
   /** Shows them to every client that wants them; resolves with when they were committed, ms since 1970. */
   send(count: number): Promise<number>
+  /** Resolves when readers see all of them. */
+  settled(): Promise<void>
 }
+
+const atOnce = async (): Promise<void> => {}
 
 const MAX_CLIENTS = 18_000
 /** Of an event as it is sent, beside the padding. */
@@ -104,6 +111,7 @@ async function bridge(): Promise<StreamServer> {
       await writer.commit({ events: drafts(count) })
       return now()
     },
+    settled: () => tail.waitBeyond(archive.latest - 1, signal),
   }
 }
 
@@ -122,6 +130,7 @@ async function plain(): Promise<StreamServer> {
       }
       return atMs
     },
+    settled: atOnce,
   }
 }
 
@@ -137,13 +146,45 @@ async function socketIo(): Promise<StreamServer> {
       for (const event of events) io.emit('disclosure', event)
       return atMs
     },
+    settled: atOnce,
   }
 }
 
-const servers = { bridge, plain, socketio: socketIo }
+/** What the kernel takes for the bytes of a burst, in the same pieces. */
+async function bare(): Promise<StreamServer> {
+  const server = createServer()
+  const webSockets = new WebSocketServer({ noServer: true })
+  const sockets: Duplex[] = []
+  server.on('upgrade', (request, socket, head) =>
+    webSockets.handleUpgrade(request, socket, head, () => sockets.push(socket)),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    async send(count) {
+      const frames = drafts(count).flatMap((event) =>
+        textFrame(Buffer.from(JSON.stringify({ type: 'disclosure', event }))),
+      )
+      const bytes = Buffer.concat(frames)
+      const atMs = now()
+      for (let at = 0; at < bytes.length; at += LARGE_BLOCK_BYTES) {
+        const piece = bytes.subarray(at, at + LARGE_BLOCK_BYTES)
+        for (const socket of sockets) socket.write(piece)
+      }
+      return atMs
+    },
+    settled: atOnce,
+  }
+}
+
+const servers = { bridge, plain, socketio: socketIo, bare }
 const server = await servers[process.argv[2] as keyof typeof servers]()
 
 async function obey(word: ServerWord): Promise<ServerAnswer> {
+  if (word.do === 'settle') {
+    await server.settled()
+    return { port: server.port, atMs: 0 }
+  }
   if (word.do === 'collect') {
     // As after a long rest: memory that is not used goes back to the system.
     const last = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const

@@ -2,8 +2,8 @@
 
 export const TOKEN = 'the token of this bench, long enough'
 
-/** To the server: `commit` so many events of about that size; `collect` garbage. */
-export type ServerWord = { do: 'commit'; count: number; bytes: number } | { do: 'collect' }
+/** To the server: `commit` so many events of about that size; `settle` until readers see them; `collect` garbage. */
+export type ServerWord = { do: 'commit'; count: number; bytes: number } | { do: 'settle' } | { do: 'collect' }
 
 /** From the server: where it listens, and when the events were committed, ms since 1970. */
 export interface ServerAnswer {

@@ -15,7 +15,9 @@ export interface SinkReport {
   /** Of the event that was held first. */
   firstHeldMs: number
   lastMs: number
-  /** Of the endpoint that waited longest for its first: from when that event was held. */
+  /** Of each endpoint, the event that came first. */
+  firsts: { sequence: number; heldMs: number; receivedMs: number }[]
+  /** Of the endpoint that waited longest for that: from when the event was held. */
   slowestFirstMs: number
   /** From held to received, of each delivery; the median, the p99 and the most. */
   p50: number
@@ -28,7 +30,7 @@ const SEQUENCE = /"sequence":"0*([1-9]\d*)"/
 const DRIP_MS = 1000
 
 let delays: number[] = []
-let firsts = new Map<string, number>()
+let firsts = new Map<string, SinkReport['firsts'][number]>()
 let firstHeldMs = Number.POSITIVE_INFINITY
 let lastMs = 0
 
@@ -44,18 +46,19 @@ function answer(path: string, body: string, response: ServerResponse): void {
   if (manner === 'drip') return drip(response)
   response.statusCode = manner === 'fail' ? 500 : 204
   response.end()
-  if (manner === 'ok') count(path, Date.parse(HELD.exec(body)?.[1] ?? ''))
+  const sequence = Number(SEQUENCE.exec(body)?.[1])
+  if (manner === 'ok') count(path, sequence, Date.parse(HELD.exec(body)?.[1] ?? ''))
   if (manner === 'retry') {
     const [, , place, firstMs] = path.split('/')
-    count(path, retryDueMs(Number(place), Number(SEQUENCE.exec(body)?.[1]), Number(firstMs)))
+    count(path, sequence, retryDueMs(Number(place), sequence, Number(firstMs)))
   }
 }
 
-function count(path: string, heldMs: number): void {
+function count(path: string, sequence: number, heldMs: number): void {
   lastMs = systemClock.now()
   delays.push(lastMs - heldMs)
   firstHeldMs = Math.min(firstHeldMs, heldMs)
-  if (!firsts.has(path)) firsts.set(path, lastMs - heldMs)
+  if (!firsts.has(path)) firsts.set(path, { sequence, heldMs, receivedMs: lastMs })
 }
 
 function drip(response: ServerResponse): void {
@@ -68,8 +71,9 @@ function report(): SinkReport {
   const received = delays.length
   const shares = received === 0 ? [0, 0, 0] : [0.5, 0.99, 1].map((share) => quantile(delays, share))
   const [p50 = 0, p99 = 0, most = 0] = shares
-  const slowestFirstMs = Math.max(0, ...firsts.values())
-  const said = { received, firstHeldMs, lastMs, slowestFirstMs, p50, p99, most }
+  const first = [...firsts.values()]
+  const slowestFirstMs = Math.max(0, ...first.map(({ heldMs, receivedMs }) => receivedMs - heldMs))
+  const said = { received, firstHeldMs, lastMs, firsts: first, slowestFirstMs, p50, p99, most }
   delays = []
   firsts = new Map()
   firstHeldMs = Number.POSITIVE_INFINITY
