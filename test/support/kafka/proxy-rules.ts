@@ -5,7 +5,7 @@
 
 /** A rule in force. Lifting it twice is the same as once. */
 export interface Rule {
-  /** Resolves when the rule has caught at least `count` frames, one by default. */
+  /** Resolves when the rule has caught at least `count` frames, one by default. Rejects after two minutes. */
   caught(count?: number): Promise<void>
   lift(): void
 }
@@ -80,7 +80,7 @@ export function createProxyRules(): ProxyRules {
   return {
     hold(apiKey, only) {
       const entry: Aim & { held: HeldRequest[] } = { apiKey, only, held: [] }
-      const rule = createRule(() => holds.delete(rule))
+      const rule = createRule(`the hold of requests ${apiKey}`, () => holds.delete(rule))
       holds.set(rule, entry)
       const release = (): number => {
         rule.lift()
@@ -89,18 +89,18 @@ export function createProxyRules(): ProxyRules {
       return { ...rule, release }
     },
     dropReplies(apiKey, only) {
-      const rule = createRule(() => drops.delete(rule))
+      const rule = createRule(`the drop of answers to ${apiKey}`, () => drops.delete(rule))
       drops.set(rule, { apiKey, only })
       return rule
     },
     delay(delayMs) {
-      const rule = createRule(() => delays.delete(rule))
+      const rule = createRule('the delay', () => delays.delete(rule))
       delays.set(rule, delayMs)
       return rule
     },
     blackHole() {
       const opened = Promise.withResolvers<void>()
-      const rule = createRule(() => {
+      const rule = createRule('the black hole', () => {
         holes.delete(rule)
         opened.resolve()
       })
@@ -108,7 +108,7 @@ export function createProxyRules(): ProxyRules {
       return rule
     },
     refuse() {
-      const rule = createRule(() => refusals.delete(rule))
+      const rule = createRule('the refusal', () => refusals.delete(rule))
       refusals.add(rule)
       return rule
     },
@@ -157,14 +157,23 @@ function hits({ apiKey, only }: Aim, passing: PassingRequest): boolean {
   return apiKey === passing.apiKey && (only === undefined || passing.touches(only.touching))
 }
 
-function createRule(lift: () => void): Catching {
+/** A fault that never meets its request says so, before the test is over for want of time. */
+const LONGEST_WAIT_MS = 120_000
+
+function createRule(what: string, lift: () => void): Catching {
   let count = 0
   const waiting = new Map<() => void, number>()
   return {
     lift,
     caught: (wanted = 1) =>
-      new Promise((resolve) => {
-        waiting.set(resolve, wanted)
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          reject(new Error(`${what} has caught ${count} of ${wanted} in ${LONGEST_WAIT_MS} ms`))
+        }, LONGEST_WAIT_MS)
+        waiting.set(() => {
+          clearTimeout(timer)
+          resolve()
+        }, wanted)
         wake()
       }),
     catch() {
