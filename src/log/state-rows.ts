@@ -11,16 +11,35 @@ import { storedValue } from './stored-value.ts'
 /** Everything but the gaps and days, which have rows of their own. */
 type Field = Exclude<keyof Head, 'openGaps' | 'days'>
 
-/** One JSON text a field of the head, an open gap, a day and a spell of the ledger. */
-export function rowsOf({ head, ledger }: WriterState): Map<string, string> {
-  const rows = new Map<string, string>()
-  for (const field of fieldsOf(head)) rows.set(`head/${field}`, JSON.stringify(head[field]))
-  head.openGaps.forEach((gap, place) => {
-    rows.set(`gap/${gap.id}`, JSON.stringify({ place, gap }))
-  })
-  for (const day of head.days) rows.set(`day/${day.date}`, JSON.stringify(day))
-  for (const [spellMs, units] of ledger) rows.set(`ledger/${spellMs}`, JSON.stringify(units))
-  return rows
+/** Rows that differ, by key: the new text, null where a row is gone. */
+export type ChangedRows = Map<string, string | null>
+
+/**
+ * What differs between two states, a row for a field of the head, an open gap, a day and a spell of the ledger. All rows
+ * where there was none before.
+ */
+export function changedRows(before: WriterState | null, after: WriterState): ChangedRows {
+  const changed: ChangedRows = new Map()
+  addChanged(changed, '', before === null ? new Map() : headRows(before.head), headRows(after.head))
+  addChanged(changed, 'ledger/', before?.ledger ?? new Map(), after.ledger)
+  return changed
+}
+
+/** Adds what differs between two maps whose members are rows: `prefix` and the member's key, and its JSON text. */
+export function addChanged(
+  changed: ChangedRows,
+  prefix: string,
+  before: ReadonlyMap<string | number, unknown>,
+  after: ReadonlyMap<string | number, unknown>,
+): void {
+  for (const [key, value] of after) {
+    const old = before.get(key)
+    // A ledger of two weeks has thousands of spells, and all but one are the same objects as before.
+    if (old === value) continue
+    const text = JSON.stringify(value)
+    if (text !== JSON.stringify(old)) changed.set(`${prefix}${key}`, text)
+  }
+  for (const key of before.keys()) if (!after.has(key)) changed.set(`${prefix}${key}`, null)
 }
 
 /**
@@ -53,15 +72,15 @@ export function stateOf(rows: ReadonlyMap<string, string>): WriterState | null {
   }
 }
 
-/** What differs: each changed key with its new text, null where it is gone. */
-export function changedRows(
-  before: ReadonlyMap<string, string>,
-  after: ReadonlyMap<string, string>,
-): Map<string, string | null> {
-  const changed = new Map<string, string | null>()
-  for (const [key, text] of after) if (before.get(key) !== text) changed.set(key, text)
-  for (const key of before.keys()) if (!after.has(key)) changed.set(key, null)
-  return changed
+/** The head's rows before they are texts. */
+function headRows(head: Readonly<Head>): Map<string, unknown> {
+  const rows = new Map<string, unknown>()
+  for (const field of fieldsOf(head)) rows.set(`head/${field}`, head[field])
+  head.openGaps.forEach((gap, place) => {
+    rows.set(`gap/${gap.id}`, { place, gap })
+  })
+  for (const day of head.days) rows.set(`day/${day.date}`, day)
+  return rows
 }
 
 /** Fields of the head in the order of their rows. */

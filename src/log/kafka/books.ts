@@ -5,7 +5,7 @@
 import type { Committed } from '../../core/event.ts'
 import { isGap } from '../../core/event.ts'
 import type { WriterState } from '../log.ts'
-import { rowsOf, stateOf } from '../state-rows.ts'
+import { addChanged, type ChangedRows, changedRows, stateOf } from '../state-rows.ts'
 import { storedValue } from '../stored-value.ts'
 import { eventRecord, type NewRecord } from './records.ts'
 import { ALL, chooseTopic, GAPS, namedTopics, placeOf, type TopicBook, type TopicChoice } from './topics.ts'
@@ -24,11 +24,11 @@ const CHOICE = 'topic/'
 /** Key of the record by which a claim finds the end of what earlier writers left. */
 export const NONCE_KEY = 'nonce'
 
-/** Books as keyed rows. */
-export function bookRows({ state, counts, choices }: Books): Map<string, string> {
-  const rows = rowsOf(state)
-  for (const [topic, count] of counts) rows.set(COUNT + topic, JSON.stringify(count))
-  for (const [topic, choice] of choices) rows.set(CHOICE + topic, JSON.stringify(choice))
+/** What differs between two books; all rows where there were none before. */
+export function changedBookRows(before: Books | null, after: Books): ChangedRows {
+  const rows = changedRows(before?.state ?? null, after.state)
+  addChanged(rows, COUNT, before?.counts ?? new Map(), after.counts)
+  addChanged(rows, CHOICE, before?.choices ?? new Map(), after.choices)
   return rows
 }
 

@@ -11,7 +11,7 @@ import { fencedError } from '../local-writer.ts'
 import type { Writer } from '../log.ts'
 import type { Seam } from '../seam.ts'
 import { unusedState } from '../state.ts'
-import { type Books, bookRows, booksOf, NONCE_KEY } from './books.ts'
+import { type Books, booksOf, changedBookRows, NONCE_KEY } from './books.ts'
 import type { OpenSession } from './client.ts'
 import { within } from './deadline.ts'
 import { isFencing, unavailable } from './faults.ts'
@@ -116,14 +116,14 @@ function standingBooks(books: Books | null, last: number | null): Books | null {
 
 async function begin(transactions: Transactions, prefix: string): Promise<Books> {
   const books: Books = { state: unusedState(newEpoch()), counts: new Map(), choices: new Map() }
-  await writeState(transactions, prefix, bookRows(books))
+  await writeState(transactions, prefix, changedBookRows(null, books))
   return books
 }
 
 function writeState(
   transactions: Transactions,
   prefix: string,
-  rows: ReadonlyMap<string, string>,
+  rows: ReadonlyMap<string, string | null>,
 ): Promise<void> {
   const records = [...rows].map(([key, value]) => ({ partition: 0 as const, key, value }))
   return transactions.run(new Map([[topicName(prefix, STATE), records]]))

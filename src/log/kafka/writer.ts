@@ -9,8 +9,7 @@ import { fencedError } from '../local-writer.ts'
 import type { Commit, RejectedItem, Writer } from '../log.ts'
 import { COMMIT_LIMIT } from '../log.ts'
 import { afterCommit, afterSpend, placed } from '../state.ts'
-import { changedRows } from '../state-rows.ts'
-import { type Books, bookRows, NONCE_KEY, nameTopics, newChoices, placeEvents } from './books.ts'
+import { type Books, changedBookRows, NONCE_KEY, nameTopics, newChoices, placeEvents } from './books.ts'
 import { isFencing, isRefusedTopic, unknownOutcome } from './faults.ts'
 import { type NewRecord, rejectedRecord } from './records.ts'
 import { REJECTED, STATE, type TopicChoice, topicName } from './topics.ts'
@@ -43,7 +42,6 @@ export interface WriterParts {
 export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
   const { transactions, clock, closed } = parts
   let books = claimed
-  let rows = bookRows(claimed)
   let ended: BridgeError | null = null
   let turn: Promise<unknown> = Promise.resolve()
   let cancelTouch = (): void => undefined
@@ -70,8 +68,7 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
     return result
   }
   const store = async (after: Books, records: Map<string, NewRecord[]>): Promise<void> => {
-    const rowsAfter = bookRows(after)
-    const changed = changedRows(rows, rowsAfter)
+    const changed = changedBookRows(books, after)
     if (changed.size === 0) changed.set(NONCE_KEY, parts.nonce)
     records.set(
       STATE,
@@ -81,7 +78,6 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
       new Map([...records].map(([topic, list]) => [topicName(parts.prefix, topic), list])),
     )
     books = after
-    rows = rowsAfter
     touchLater()
   }
   const touchLater = (): void => {

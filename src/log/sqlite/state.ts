@@ -4,7 +4,7 @@
  */
 import type { Database } from '../../archive/db.ts'
 import type { RejectedItem, WriterState } from '../log.ts'
-import { changedRows, rowsOf, stateOf } from '../state-rows.ts'
+import { changedRows, stateOf } from '../state-rows.ts'
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS fence(term INTEGER NOT NULL);
@@ -45,11 +45,9 @@ export function readState(db: Database): WriterState | null {
 
 /** Writes what differs between two states; null before the first. Inside a transaction. */
 export function writeState(db: Database, before: WriterState | null, after: WriterState): void {
-  const old = before === null ? new Map<string, string>() : rowsOf(before)
   const put = db.prepare('INSERT OR REPLACE INTO writer(key, value) VALUES (?, ?)')
   const drop = db.prepare('DELETE FROM writer WHERE key = ?')
-  for (const [key, value] of changedRows(old, rowsOf(after)))
-    value === null ? drop.run(key) : put.run(key, value)
+  for (const [key, value] of changedRows(before, after)) value === null ? drop.run(key) : put.run(key, value)
 }
 
 /** Adds rejected records. Inside a transaction. */
