@@ -10,7 +10,8 @@ import { type QuotaReset, quotaAt } from '../../src/governor/ledger.ts'
 import type { Pacing } from '../../src/governor/pacing.ts'
 import { firstProfile, type Profile } from '../../src/governor/profile.ts'
 import { roundsOf } from '../../src/governor/rounds.ts'
-import { type Purpose, spellOf } from '../../src/log/log.ts'
+import type { Purpose } from '../../src/log/log.ts'
+import { countUnits, type OpenLedger } from '../../src/log/spells.ts'
 import type { Trace } from './polling-traces.ts'
 
 const FILL_MARGIN_MS = 15 * 60_000
@@ -53,7 +54,7 @@ interface Open {
   retryAtMs: number
 }
 
-type Situation = { ledger: Map<number, Partial<Record<Purpose, number>>>; profile: Profile; nowMs: number }
+type Situation = { ledger: OpenLedger; profile: Profile; nowMs: number }
 
 /** Polls at the moments that the pacing gives, from the trace's start to its end. */
 export function simulate(
@@ -82,9 +83,7 @@ export function simulate(
   let resetMs = quotaAt(state.ledger, plan.weeklyQuota, plan.quotaReset, startMs).resetMs
 
   const spend = (units: number, purpose: Purpose): void => {
-    const spellMs = spellOf(state.nowMs)
-    const spell = state.ledger.get(spellMs) ?? {}
-    state.ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + units })
+    countUnits(state.ledger, units, purpose, state.nowMs)
     result.spent.push({ atMs: state.nowMs, units, purpose })
   }
   /** Walks page by page, as far as it is paid for. */

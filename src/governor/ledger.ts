@@ -2,15 +2,18 @@
  * What the weekly quota has left, from the units that the log has counted. Owns the two readings of "weekly": rolling
  * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
  */
-import { type Ledger, type Purpose, purposes, SPELL_MS } from '../log/log.ts'
+import { type Ledger, type Purpose, purposes } from '../log/log.ts'
+import { SPELL_MS } from '../log/spells.ts'
 
 const DAY_MS = 24 * 3_600_000
 const WEEK_MS = 7 * DAY_MS
 /**
  * A unit is written down before its request leaves, and upstream counts it when it arrives, by another clock: so much
- * later at most (a request is given up after 10 s). The units of a spell stay counted so much longer.
+ * later at most (a request is given up after 10 s).
  */
-export const ARRIVAL_MS = 60_000
+const ARRIVAL_MS = 60_000
+/** A unit is counted for a week and at most so much longer, from the start of its spell. */
+export const COUNTED_MS = SPELL_MS + ARRIVAL_MS
 /** A fixed week begins so much later here: upstream's clock may be behind ours, and then its old week goes on. */
 const BEHIND_MS = 2_000
 
@@ -41,14 +44,13 @@ export function quotaAt(
   let used = 0
   let oldestMs = nowMs
   for (const [spellMs, units] of ledger) {
-    if (spellMs + SPELL_MS + ARRIVAL_MS <= startMs) continue
+    if (spellMs + COUNTED_MS <= startMs) continue
     const spent = unitsOf(units, counted)
     if (spent === 0) continue
     used += spent
     oldestMs = Math.min(oldestMs, spellMs)
   }
-  const resetMs =
-    reset === 'rolling' ? oldestMs + SPELL_MS + ARRIVAL_MS + WEEK_MS : startMs + WEEK_MS + BEHIND_MS
+  const resetMs = reset === 'rolling' ? oldestMs + COUNTED_MS + WEEK_MS : startMs + WEEK_MS + BEHIND_MS
   return { limit, used, remaining: Math.max(0, limit - used), resetMs }
 }
 

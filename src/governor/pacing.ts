@@ -3,7 +3,8 @@
  * shares. Refuses to count and to send; where polls go is the planner's.
  */
 import type { Calendar } from '../core/calendar.ts'
-import { type Ledger, type Purpose, spellOf } from '../log/log.ts'
+import type { Ledger, Purpose } from '../log/log.ts'
+import { spellOf } from '../log/spells.ts'
 import { dayWalksOf } from './day-walk.ts'
 import { MOST_FILL_SHARE, usualFillShare } from './fills.ts'
 import type { QuotaReset } from './ledger.ts'

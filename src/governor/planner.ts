@@ -2,9 +2,10 @@
  * When the next poll is due: budgets from ledger and plan, the pace that they pay, the place that the pace gives. Owns how
  * many units polls may have until when, under both readings of "weekly". Pure. Refuses to spend and to wait.
  */
-import { type Ledger, SPELL_MS } from '../log/log.ts'
+import type { Ledger } from '../log/log.ts'
+import { SPELL_MS } from '../log/spells.ts'
 import { type ExpectedFill, expectedFills, MOST_FILL_SHARE } from './fills.ts'
-import { ARRIVAL_MS, type QuotaReset, quotaAt, unitsOf } from './ledger.ts'
+import { COUNTED_MS, type QuotaReset, quotaAt, unitsOf } from './ledger.ts'
 import { itemsUntil, type Outlook, type OutlookOf, rootsUntil } from './outlook.ts'
 import { nextPollInMs } from './placing.ts'
 import { type Budget, paceOf, pollsUntil } from './price.ts'
@@ -76,7 +77,7 @@ export interface Prospect {
  */
 export function paysFullRate({ weeklyQuota, walkShares, shortestMs }: PlannedQuota): boolean {
   const share = 1 - walkShares.fills - walkShares.sweeps - ROLLING_REST
-  return weeklyQuota * share >= (WEEK_MS + 2 * SPELL_MS + ARRIVAL_MS) / shortestMs
+  return weeklyQuota * share >= (WEEK_MS + SPELL_MS + COUNTED_MS) / shortestMs
 }
 
 /** The outlook over the next week, or from another moment, and the pace that the budgets pay now. */
@@ -84,8 +85,9 @@ export function prospect(quota: PlannedQuota, outlookOf: OutlookOf, situation: S
   const { profile, nowMs, skewMs } = situation
   const upstreamMs = nowMs + skewMs
   const ahead = outlookOf(profile, upstreamMs, upstreamMs + WEEK_MS)
-  const fills = fillsAhead(quota, ahead, situation)
-  const budgets = budgetsOf(quota, ahead, fills, situation)
+  const spent = spentSpells(situation.ledger, nowMs)
+  const fills = fillsAhead(quota, ahead, spent, nowMs)
+  const budgets = budgetsOf(quota, ahead, fills, spent, situation)
   const most = 1000 / quota.shortestMs
   const longest = LEAST_PACE * paceOf(ahead, budgets.slice(-1), most)
   return { outlook: ahead, pace: Math.max(paceOf(ahead, budgets, most), longest) }
@@ -127,10 +129,10 @@ function budgetsOf(
   quota: PlannedQuota,
   ahead: Outlook,
   fills: readonly ExpectedFill[],
+  spent: SpentSpells,
   { ledger, nowMs, skewMs }: Situation,
 ): Budget[] {
   const { weeklyQuota, quotaReset } = quota
-  const spent = spentSpells(ledger, nowMs)
   const itemsAWeek = itemsUntil(ahead, ahead.toMs)
   const sweeps = sweepsAWeek(quota, spent, nowMs)
   const filledAWeek = fills.reduce((sum, { units }) => sum + units, 0)
@@ -201,7 +203,7 @@ function spentSpells(ledger: Ledger, nowMs: number): SpentSpells {
   const spells: SpentSpell[] = []
   let isWhole = false
   for (const [spellMs, spent] of ledger) {
-    const backMs = spellMs + SPELL_MS + ARRIVAL_MS + WEEK_MS
+    const backMs = spellMs + COUNTED_MS + WEEK_MS
     if (spellMs <= nowMs - WEEK_MS) isWhole = true
     if (backMs <= nowMs) continue
     spells.push({ backMs, units: unitsOf(spent), fills: spent.fill ?? 0, sweeps: spent.sweep ?? 0 })
@@ -233,9 +235,9 @@ function dearestSpell({ spells }: SpentSpells): number {
 function fillsAhead(
   { pageSize, weeklyQuota, walkShares }: PlannedQuota,
   ahead: Outlook,
-  { ledger, nowMs }: Situation,
+  spent: SpentSpells,
+  nowMs: number,
 ): ExpectedFill[] {
-  const spent = spentSpells(ledger, nowMs)
   const polls = weeklyQuota * (1 - walkShares.fills - walkShares.sweeps)
   const fills = expectedFills(ahead, { pageSize, pace: polls / rootsUntil(ahead, ahead.toMs) })
   const all = fills.reduce((sum, { units }) => sum + units, 0)

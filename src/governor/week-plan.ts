@@ -3,7 +3,8 @@
  * that reckoning; pure. Refuses to spend and to print.
  */
 import type { Calendar } from '../core/calendar.ts'
-import { type Purpose, spellOf } from '../log/log.ts'
+import type { Purpose } from '../log/log.ts'
+import { countUnits, type OpenLedger } from '../log/spells.ts'
 import { expectedFills, MOST_FILL_SHARE } from './fills.ts'
 import { type Arrivals, bestPlacing } from './optimum.ts'
 import { itemsUntil, type Outlook, outlooks, stretchesOf } from './outlook.ts'
@@ -68,12 +69,9 @@ export function plannedPolls(
   const ahead = outlooks(calendar)(profile, fromMs, fromMs + WEEK_MS)
   const sweepsAnItem = (plan.weeklyQuota * walkSharesOf(plan).sweeps) / itemsUntil(ahead, ahead.toMs)
   const fills = expectedFills(ahead, { pageSize: plan.pageSize, pace: 0 })
-  const ledger = new Map<number, Partial<Record<Purpose, number>>>()
-  const spend = (units: number, purpose: Purpose, atMs: number): void => {
-    const spellMs = spellOf(atMs)
-    const spell = ledger.get(spellMs) ?? {}
-    ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + units })
-  }
+  const ledger: OpenLedger = new Map()
+  const spend = (units: number, purpose: Purpose, atMs: number): void =>
+    countUnits(ledger, units, purpose, atMs)
   const pollsMs: number[] = []
   let swept = 0
   for (let nowMs = fromMs; nowMs < ahead.toMs; ) {

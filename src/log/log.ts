@@ -84,15 +84,7 @@ export interface Head {
   countedFromMs: number | null
 }
 
-/** Units are counted in spells of so long, the first of an hour beginning with it (ADR 0008). */
-export const SPELL_MS = 5 * 60_000
-
-/** Start of the spell that holds `atMs`, ms since 1970. */
-export function spellOf(atMs: number): number {
-  return Math.floor(atMs / SPELL_MS) * SPELL_MS
-}
-
-/** Units spent, by the spell (ms since 1970 of its start) and purpose. Spells older than 15 days are dropped. */
+/** Units spent, by the spell of `spells.ts` (ms since 1970 of its start) and purpose. Spells older than 15 days are dropped. */
 export type Ledger = ReadonlyMap<number, Readonly<Partial<Record<Purpose, number>>>>
 
 /** Everything that a writer knows of what is durable. */

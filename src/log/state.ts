@@ -3,15 +3,8 @@
  * Refuses to store: each adapter does in its own way.
  */
 import type { Committed } from '../core/event.ts'
-import {
-  type Commit,
-  type Head,
-  type Ledger,
-  type Purpose,
-  type Refund,
-  spellOf,
-  type WriterState,
-} from './log.ts'
+import type { Commit, Head, Ledger, Purpose, Refund, WriterState } from './log.ts'
+import { countUnits, spellOf } from './spells.ts'
 
 /** So long a spell is kept. */
 const KEPT_MS = 15 * 24 * 3_600_000
@@ -38,11 +31,10 @@ export function unusedState(epoch: string): WriterState {
 
 /** The state after units were spent at `atMs`; spells more than 15 days before it are gone. */
 export function afterSpend(state: WriterState, units: number, purpose: Purpose, atMs: number): WriterState {
-  const spellMs = spellOf(atMs)
-  const oldestMs = spellMs - KEPT_MS
+  const oldestMs = spellOf(atMs) - KEPT_MS
   const ledger = new Map(state.ledger)
   for (const keptMs of ledger.keys()) if (keptMs < oldestMs) ledger.delete(keptMs)
-  add(ledger, spellMs, purpose, units)
+  countUnits(ledger, units, purpose, atMs)
   return { head: { ...state.head, lastSpendMs: atMs }, ledger }
 }
 
@@ -66,19 +58,8 @@ export function placed(head: Readonly<Head>, commit: Commit): Committed[] {
 function afterRefunds(before: Ledger, refunds: readonly Refund[]): Ledger {
   const ledger = new Map(before)
   for (const { atMs, units, purpose } of refunds) {
-    const spellMs = spellOf(atMs)
-    const spent = ledger.get(spellMs)?.[purpose] ?? 0
-    if (spent > 0) add(ledger, spellMs, purpose, -Math.min(spent, units))
+    const spent = ledger.get(spellOf(atMs))?.[purpose] ?? 0
+    if (spent > 0) countUnits(ledger, -Math.min(spent, units), purpose, atMs)
   }
   return ledger
-}
-
-function add(
-  ledger: Map<number, Readonly<Partial<Record<Purpose, number>>>>,
-  spellMs: number,
-  purpose: Purpose,
-  units: number,
-): void {
-  const spell = ledger.get(spellMs) ?? {}
-  ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + units })
 }

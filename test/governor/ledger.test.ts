@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type QuotaReset, quotaAt, spentOn } from '../../src/governor/ledger.ts'
-import { type Ledger, type Purpose, purposes, SPELL_MS, spellOf } from '../../src/log/log.ts'
+import { type Ledger, type Purpose, purposes } from '../../src/log/log.ts'
+import { countUnits, type OpenLedger, SPELL_MS, spellOf } from '../../src/log/spells.ts'
 import { playWeeks } from '../support/governed-weeks.ts'
 
 const HOUR_MS = 3_600_000
@@ -19,12 +20,8 @@ interface Spend {
 
 /** The ledger as the log's writer counts it: by the spell. */
 function ledgerOf(spends: Spend[]): Ledger {
-  const ledger = new Map<number, Partial<Record<Purpose, number>>>()
-  for (const { atMs, purpose } of spends) {
-    const spellMs = spellOf(atMs)
-    const units = ledger.get(spellMs) ?? {}
-    ledger.set(spellMs, { ...units, [purpose]: (units[purpose] ?? 0) + 1 })
-  }
+  const ledger: OpenLedger = new Map()
+  for (const { atMs, purpose } of spends) countUnits(ledger, 1, purpose, atMs)
   return ledger
 }
 

@@ -5,7 +5,8 @@ import { planNames, plans } from '../../src/core/plans.ts'
 import { type PlanFigures, plannedPacing } from '../../src/governor/pacing.ts'
 import type { Situation } from '../../src/governor/planner.ts'
 import { firstProfile } from '../../src/governor/profile.ts'
-import { type Ledger, type Purpose, spellOf } from '../../src/log/log.ts'
+import type { Ledger, Purpose } from '../../src/log/log.ts'
+import { countUnits, type OpenLedger } from '../../src/log/spells.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
@@ -97,14 +98,13 @@ test('whoever begins to poll again and again, on any plan, spends a tenth more t
   fc.assert(
     fc.property(plan, lives, (limits, shares) => {
       const pacing = plannedPacing(figures(limits), calendar)
-      const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+      const ledger: OpenLedger = new Map()
       let atMs = START_MS
       let polls = 0
       for (const life of shares) {
         atMs += life * pacing.meanIntervalMs
         if (!pacing.mayPollEarly(at(atMs, ledger))) continue
-        const spellMs = spellOf(atMs)
-        ledger.set(spellMs, { poll: (ledger.get(spellMs)?.poll ?? 0) + 1 })
+        countUnits(ledger, 1, 'poll', atMs)
         polls += 1
       }
       // The first seven hours' polls may all come at once; no hour has more than a seventh of its day's.
@@ -119,11 +119,8 @@ test('whoever begins to poll again and again, on any plan, spends a tenth more t
 test('whoever begins after a day as planned may poll at once, and not again and again', () => {
   for (const name of ['free', 'advanced', 'ultimate'] as const) {
     const pacing = plannedPacing(figures(plans[name]), calendar)
-    const ledger = new Map<number, Partial<Record<Purpose, number>>>()
-    const poll = (atMs: number): void => {
-      const spellMs = spellOf(atMs)
-      ledger.set(spellMs, { poll: (ledger.get(spellMs)?.poll ?? 0) + 1 })
-    }
+    const ledger: OpenLedger = new Map()
+    const poll = (atMs: number): void => countUnits(ledger, 1, 'poll', atMs)
     let nowMs = START_MS + 12 * HOUR_MS
     for (; nowMs < START_MS + 19 * HOUR_MS; nowMs += pacing.plan(at(nowMs, ledger)).intervalMs) poll(nowMs)
     const before = [...ledger.values()].reduce((sum, { poll: units = 0 }) => sum + units, 0)
@@ -142,16 +139,13 @@ test('whoever asks before each request never spends more than the quota in any s
   fc.assert(
     fc.property(demand, fc.integer({ min: 1, max: 30 }), (requests, weeklyQuota) => {
       const pacing = plannedPacing(figures({ weeklyQuota }), calendar)
-      const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+      const ledger: OpenLedger = new Map()
       const sent: { atMs: number; walk: boolean }[] = []
       let atMs = START_MS
       for (const { pauseMs, walk } of requests) {
         atMs += pauseMs
         if (!(walk ? pacing.mayWalk(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
-        const spellMs = spellOf(atMs)
-        const purpose = walk ? 'fill' : 'poll'
-        const units = ledger.get(spellMs) ?? {}
-        ledger.set(spellMs, { ...units, [purpose]: (units[purpose] ?? 0) + 1 })
+        countUnits(ledger, 1, walk ? 'fill' : 'poll', atMs)
         sent.push({ atMs, walk })
       }
       for (const last of sent) {

@@ -8,7 +8,8 @@ import { outlooks } from '../../src/governor/outlook.ts'
 import { plannedPacing } from '../../src/governor/pacing.ts'
 import { overflowRisk } from '../../src/governor/placing.ts'
 import { firstProfile } from '../../src/governor/profile.ts'
-import { type Purpose, spellOf } from '../../src/log/log.ts'
+import type { Purpose } from '../../src/log/log.ts'
+import { countUnits, type OpenLedger } from '../../src/log/spells.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -21,12 +22,11 @@ const profile = firstProfile()
 function polls(name: PlanName, fromMs: number, toMs: number, quotaReset: QuotaReset = 'rolling') {
   const plan = { ...plans[name], quotaReset }
   const pacing = plannedPacing(plan, calendar)
-  const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+  const ledger: OpenLedger = new Map()
   const atMs: number[] = []
   for (let nowMs = fromMs; nowMs < toMs; ) {
     if (pacing.mayRequest(ledger, nowMs)) {
-      const spellMs = spellOf(nowMs)
-      ledger.set(spellMs, { poll: (ledger.get(spellMs)?.poll ?? 0) + 1 })
+      countUnits(ledger, 1, 'poll', nowMs)
       atMs.push(nowMs)
       nowMs += pacing.plan({ ledger, profile, nowMs, skewMs: 0 }).intervalMs
     } else nowMs += HOUR_MS
@@ -114,13 +114,9 @@ test('on the smallest plan every burst of three weeks is filled, over a holiday,
     const pacing = plannedPacing(plan, calendar)
     const ahead = outlooks(calendar)(profile, fromMs, fromMs + 21 * DAY_MS)
     const fills = expectedFills(ahead, { pageSize: plan.pageSize, pace: 0 })
-    const ledger = new Map<number, Partial<Record<Purpose, number>>>()
+    const ledger: OpenLedger = new Map()
     const unpaid: string[] = []
-    const spend = (purpose: Purpose, nowMs: number): void => {
-      const spellMs = spellOf(nowMs)
-      const spell = ledger.get(spellMs) ?? {}
-      ledger.set(spellMs, { ...spell, [purpose]: (spell[purpose] ?? 0) + 1 })
-    }
+    const spend = (purpose: Purpose, nowMs: number): void => countUnits(ledger, 1, purpose, nowMs)
     const pollsADay = new Map<string, number>()
     for (let nowMs = fromMs; nowMs < fromMs + 21 * DAY_MS; ) {
       for (; (fills[0]?.atMs ?? nowMs) < nowMs; fills.shift()) {

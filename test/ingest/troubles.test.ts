@@ -3,7 +3,7 @@
  * `advanced`: 3,500 units a week, a poll every 222 s.
  */
 import { describe, expect, it } from 'vitest'
-import { SPELL_MS } from '../../src/log/log.ts'
+import { SPELL_MS } from '../../src/log/spells.ts'
 import type { Failure } from '../../src/upstream/outcome.ts'
 import { World, type WorldOptions } from '../support/ingest-world.ts'
 import { burst } from '../support/world-upstream.ts'

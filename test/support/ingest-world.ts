@@ -22,14 +22,9 @@ import {
   type QueuedCommit,
 } from '../../src/ingest/state.ts'
 import { step } from '../../src/ingest/step.ts'
-import {
-  COMMIT_LIMIT,
-  type Head,
-  type Ledger,
-  type Purpose,
-  type RejectedItem,
-  spellOf,
-} from '../../src/log/log.ts'
+import type { Head, Ledger, Purpose, RejectedItem } from '../../src/log/log.ts'
+import { COMMIT_LIMIT } from '../../src/log/log.ts'
+import { countUnits } from '../../src/log/spells.ts'
 import type { ListQuery } from '../../src/upstream/client.ts'
 import type { Failure } from '../../src/upstream/outcome.ts'
 import type { Page } from '../../src/upstream/page.ts'
@@ -272,9 +267,7 @@ export class World {
   }
 
   private spend(purpose: Purpose, units: number, atMs = this.nowMs): void {
-    const spellMs = spellOf(atMs)
-    const spent = this.store.ledger.get(spellMs) ?? {}
-    this.store.ledger.set(spellMs, { ...spent, [purpose]: (spent[purpose] ?? 0) + units })
+    countUnits(this.store.ledger, units, purpose, atMs)
   }
 
   private answerTo(query: ListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
