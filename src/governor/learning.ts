@@ -8,6 +8,11 @@ import { type Belief, type Profile, SHARP_ITEMS, type SharpMinute, SLOT_S, slotO
 
 /** What is left of a belief's weight after as much time as it is about was seen again: half in some four days. */
 const KEPT = 0.85
+/**
+ * The same for a sharp minute from which its burst has gone: it was to bring `items` or more, and brought at most `share`
+ * of them. A burst that has moved would otherwise cost a poll of each of ten mornings.
+ */
+const GONE = { items: 20, share: 0.1, kept: 0.3 } as const
 /** A factor is one for all slots, so it is forgotten more slowly: per usual day. */
 const FACTOR_KEPT = 0.9
 /** Longest time that one observation teaches from: what lies longer back is left out. */
@@ -124,12 +129,15 @@ function updatedSharp(minute: SharpMinute, tally: Tally, factor: number, atLeast
   const startS = minute.minuteOfDay * 60
   const share = overlap(tally.fromS, tally.toS, startS, startS + 60) / 60
   if (share === 0) return minute
-  const kept = KEPT ** share
   const counts = new Map<number, number>()
   for (const second of tally.seconds) {
     const place = Math.floor(second) - startS
-    counts.set(place, (counts.get(place) ?? 0) + 1)
+    if (place >= 0 && place < 60) counts.set(place, (counts.get(place) ?? 0) + 1)
   }
+  const came = sumOf([...counts.values()])
+  const awaited = expectedIn(minute, tally) * factor
+  const isGone = !atLeast && awaited >= GONE.items && came <= awaited * GONE.share
+  const kept = (isGone ? GONE.kept : KEPT) ** share
   const seen = minute.seen.map((items, place) => {
     const counted = counts.get(place) ?? 0
     const exposed = overlap(tally.fromS, tally.toS, startS + place, startS + place + 1)
@@ -139,16 +147,17 @@ function updatedSharp(minute: SharpMinute, tally: Tally, factor: number, atLeast
   return { ...minute, seen, days: rounded(minute.days * kept + share * factor) }
 }
 
-function expectedSharp(sharp: readonly SharpMinute[], { fromS, toS }: Tally): number {
-  let usual = 0
-  for (const { minuteOfDay, seen, days } of sharp) {
-    const startS = minuteOfDay * 60
-    if (overlap(fromS, toS, startS, startS + 60) === 0) continue
-    seen.forEach((items, place) => {
-      usual += (items / days) * overlap(fromS, toS, startS + place, startS + place + 1)
-    })
-  }
-  return usual
+function expectedSharp(sharp: readonly SharpMinute[], tally: Tally): number {
+  return sumOf(sharp.map((minute) => expectedIn(minute, tally)))
+}
+
+/** What the minute brings of a usual day within the tally's seconds. */
+function expectedIn({ minuteOfDay, seen, days }: SharpMinute, { fromS, toS }: Tally): number {
+  const startS = minuteOfDay * 60
+  if (overlap(fromS, toS, startS, startS + 60) === 0) return 0
+  return sumOf(
+    seen.map((items, place) => (items / days) * overlap(fromS, toS, startS + place, startS + place + 1)),
+  )
 }
 
 /** Minutes that brought far more than their slot expects are told apart from it. */

@@ -59,6 +59,23 @@ test('after a week bursts are expected where they were, to the second, and the s
   )
 })
 
+test('a burst that has moved is forgotten after a few mornings without it, and one quiet morning costs a third of it', () => {
+  const expectedAt = (profile: Profile, minute: number): number =>
+    expectedItems(profile, NEXT_MS + minute * MINUTE_MS, NEXT_MS + (minute + 1) * MINUTE_MS)
+  const moved = taught([480, 490])
+  expect(expectedAt(moved, 420)).toBeLessThan(10)
+  expect(expectedAt(moved, 430)).toBeLessThan(10)
+  const settled = taught([420, 430])
+  const fromMs = NEXT_MS - DAY_MS + 419 * MINUTE_MS
+  const missed = { fromMs, toMs: fromMs + 5 * MINUTE_MS, timesMs: [], atLeast: false }
+  const after = learn(settled, calendar, missed)
+  expect(expectedAt(after, 420)).toBeGreaterThan(expectedAt(settled, 420) * 0.4)
+  expect(expectedAt(after, 420)).toBeLessThan(expectedAt(settled, 420) * 0.7)
+  expect(expectedAt(learn(settled, calendar, { ...missed, atLeast: true }), 420)).toBeGreaterThan(
+    expectedAt(settled, 420) * 0.9,
+  )
+})
+
 test('a plan that shows items fifteen minutes late is known by it: its bursts come at 07:15 and 07:25', () => {
   const quarter = Array.from({ length: 100 }, (_, place) => 400 + place * 3)
   const profile = taught([...quarter, 420, 430], {
