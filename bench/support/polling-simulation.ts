@@ -15,9 +15,8 @@ import { countUnits, type OpenLedger } from '../../src/log/spells.ts'
 import type { Trace } from './polling-traces.ts'
 
 const FILL_MARGIN_MS = 15 * 60_000
-/** An overflow that is not paid for is tried again so much later, and then as often as this. */
-const UNPAID_FILL_RETRY_MS = 15 * 60_000
-const GAP_RETRY_MS = 3_600_000
+/** An overflow that is not paid for is tried again so much later, again and again. */
+const UNPAID_GAP_RETRY_MS = 15 * 60_000
 const SWEEP_MARGIN_MS = 2 * 60_000
 const SWEEP_QUIET_MS = 20_000
 const BURST_ITEMS = 20
@@ -49,8 +48,9 @@ interface Open {
   /** Items of the trace, from one to before the other. */
   first: number
   end: number
-  fromMs: number
-  toMs: number
+  /** Pages of its walk, and how many of them its tries have read: the next one goes on behind them. */
+  pages: number
+  pagesRead: number
   retryAtMs: number
 }
 
@@ -86,24 +86,26 @@ export function simulate(
     countUnits(state.ledger, units, purpose, state.nowMs)
     result.spent.push({ atMs: state.nowMs, units, purpose })
   }
-  /** Walks page by page, as far as it is paid for. */
-  const walk = (items: number, purpose: 'fill' | 'sweep', may: Pacing['mayFill']): boolean => {
-    const pages = Math.max(1, Math.ceil(items / plan.pageSize))
-    for (let page = 0; page < pages; page++) {
-      if (!may(state.ledger, state.nowMs)) return false
-      spend(1, purpose)
-    }
-    return true
+  const pagesOf = (items: number): number => Math.max(1, Math.ceil(items / plan.pageSize))
+  /** Walks page by page, as far as it is paid for; answers how many it has read, with those of earlier tries. */
+  const walk = (
+    { pages, read = 0 }: { pages: number; read?: number },
+    purpose: 'fill' | 'sweep',
+    may: Pacing['mayFill'],
+  ): number => {
+    let pagesRead = read
+    for (; pagesRead < pages && may(state.ledger, state.nowMs); pagesRead++) spend(1, purpose)
+    return pagesRead
   }
   const since = (fromMs: number): number => seen - placeOf(visibleMs, fromMs)
   const sweepIfDue = (): void => {
     if (rounds === null) return
     if (sweepFromMs !== null && since(state.nowMs - SWEEP_QUIET_MS) < BURST_ITEMS) {
-      walk(since(sweepFromMs), 'sweep', pacing.maySweep)
+      walk({ pages: pagesOf(since(sweepFromMs)) }, 'sweep', pacing.maySweep)
       sweepFromMs = null
     }
     if (roundFromMs !== null && state.nowMs >= roundDueMs) {
-      walk(since(roundFromMs - rounds.reachMs), 'sweep', pacing.maySweep)
+      walk({ pages: pagesOf(since(roundFromMs - rounds.reachMs)) }, 'sweep', pacing.maySweep)
       roundFromMs = null
     }
   }
@@ -111,9 +113,9 @@ export function simulate(
   const fillIfDue = (): void => {
     open = open.filter((gap) => {
       if (state.nowMs < gap.retryAtMs) return true
-      const items = placeOf(visibleMs, gap.toMs) - placeOf(visibleMs, gap.fromMs)
-      const isFilled = walk(items, 'fill', pacing.mayWalk)
-      gap.retryAtMs = state.nowMs + GAP_RETRY_MS
+      gap.pagesRead = walk({ pages: gap.pages, read: gap.pagesRead }, 'fill', pacing.mayWalk)
+      const isFilled = gap.pagesRead === gap.pages
+      gap.retryAtMs = state.nowMs + UNPAID_GAP_RETRY_MS
       if (isFilled) foundMs.fill(state.nowMs, gap.first, gap.end)
       return !isFilled
     })
@@ -126,12 +128,13 @@ export function simulate(
     result.polls.push({ atMs: state.nowMs, items })
     const overflowed = items > plan.pageSize
     const fromMs = lastMs - FILL_MARGIN_MS
-    const filled = !overflowed || walk(since(fromMs), 'fill', pacing.mayFill)
+    const pages = overflowed ? pagesOf(since(fromMs)) : 0
+    const pagesRead = walk({ pages }, 'fill', pacing.mayFill)
+    const filled = pagesRead === pages
     const first = filled ? before : seen - plan.pageSize
     foundMs.fill(state.nowMs, first, seen)
     if (!filled) {
-      const toMs = state.nowMs
-      open.push({ first: before, end: first, fromMs, toMs, retryAtMs: toMs + UNPAID_FILL_RETRY_MS })
+      open.push({ first: before, end: first, pages, pagesRead, retryAtMs: state.nowMs + UNPAID_GAP_RETRY_MS })
       result.lateFills += 1
     }
     if (items > 0 && since(state.nowMs - BURST_MS) >= BURST_ITEMS) sweepFromMs ??= lastMs - SWEEP_MARGIN_MS

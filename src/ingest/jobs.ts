@@ -39,7 +39,13 @@ export function nextJob(turn: Turn): void {
   }
   const gap = state.head.openGaps.find((open) => nowMs >= open.retryAtMs)
   if (gap !== undefined)
-    return startWalk(turn, { kind: 'gap', gapId: gap.id, cause: gap.cause, ...rangeOf(gap) })
+    return startWalk(turn, {
+      kind: 'gap',
+      gapId: gap.id,
+      cause: gap.cause,
+      ...rangeOf(gap),
+      ...gap.next,
+    })
   if (sweep !== null && nowMs >= sweep.dueAtMs) {
     return startWalk(turn, {
       kind: 'sweep',

@@ -12,8 +12,11 @@ import type { Turn, Walk } from './state.ts'
 /** A gap is tried again after 30 s, 1 min, 2 min … up to an hour. */
 export const GAP_RETRY_MS = 30_000
 export const LONGEST_GAP_RETRY_MS = 3_600_000
-/** A fill that the quota does not pay for is tried again so much later: units come back every few minutes in the morning. */
-export const UNPAID_FILL_RETRY_MS = 15 * 60_000
+/**
+ * A fill or gap for which no unit is left is tried again so much later: units come back every few minutes in the morning,
+ * and each of them reads a page that is not read again.
+ */
+export const UNPAID_GAP_RETRY_MS = 15 * 60_000
 /** A gap that could not be filled in two weeks is given up: two full quotas did not pay for it. */
 const GIVE_UP_MS = 14 * 24 * 3_600_000
 const SWEEP_RETRY_MS = 60_000
@@ -83,8 +86,11 @@ export function roundAfter(turn: Turn, walk: Walk): Round {
   return { fromMs: walk.upToMs, dueAtMs, newsMs, attempts: 0 }
 }
 
-/** The same gap later; after two weeks it is given up. */
-export function postponeGap(turn: Turn, walk: Walk, retryMs: number): void {
+/**
+ * The same gap later, with the page at which the walk stopped; after two weeks it is given up. Where only
+ * units were wanting the try does not count.
+ */
+export function postponeGap(turn: Turn, walk: Walk, retryMs: number, isUnpaid: boolean): void {
   const { openGaps } = turn.state.head
   const gap = openGaps.find((open) => open.id === walk.gapId)
   if (gap === undefined) return
@@ -94,14 +100,36 @@ export function postponeGap(turn: Turn, walk: Walk, retryMs: number): void {
     const closing = { gap: closed(turn, gap, walk.held.length), as: 'given_up' as const }
     return publish(turn, { ...common, closing, last: { openGaps: others } })
   }
-  const attempts = walk.pages + walk.failures === 0 ? gap.attempts : gap.attempts + 1
+  const attempts = isUnpaid ? gap.attempts : gap.attempts + 1
   const longestMs = attempts > GAP_ATTEMPTS ? SELDOM_MS : LONGEST_GAP_RETRY_MS
   const waitMs = Math.min(longestMs, retryMs * 2 ** Math.max(0, attempts - 1))
-  const later = { ...gap, attempts, found: gap.found + walk.held.length, retryAtMs: turn.nowMs + waitMs }
+  const later = {
+    ...goingOn(gap, walk),
+    attempts,
+    found: gap.found + walk.held.length,
+    retryAtMs: turn.nowMs + waitMs,
+  }
   publish(turn, {
     ...common,
     last: { openGaps: openGaps.map((open) => (open.id === gap.id ? later : open)) },
   })
+}
+
+/** The gap as its next try finds it: with the page that this walk did not get, unless it was led astray. */
+export function goingOn(gap: OpenGap, walk: Walk): OpenGap {
+  const { pageCursor, toMs } = walk
+  if (pageCursor === null || isAstray(walk)) return fromFirstPage(gap)
+  return { ...gap, next: { pageCursor, toMs } }
+}
+
+/** The gap as a try finds it that begins with the first page. */
+export function fromFirstPage({ next: _, ...gap }: OpenGap): OpenGap {
+  return gap
+}
+
+/** True while a fill has met no item of the poll that it follows. */
+export function isAstray({ mustMeet, guids }: Walk): boolean {
+  return mustMeet.length > 0 && !mustMeet.some((guid) => guids.has(guid))
 }
 
 /** Publishes what the walk holds behind a gap that opens over the rest; `head` changes with the same commit. */

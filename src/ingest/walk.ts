@@ -15,7 +15,10 @@ import { addHeld, latestOf } from './held.ts'
 import { learnFromFill } from './learn.ts'
 import {
   closed,
+  fromFirstPage,
   GAP_RETRY_MS,
+  goingOn,
+  isAstray,
   LONGEST_GAP_RETRY_MS,
   postponeBackfill,
   postponeDay,
@@ -23,7 +26,7 @@ import {
   postponeSweep,
   publishBehindGap,
   roundAfter,
-  UNPAID_FILL_RETRY_MS,
+  UNPAID_GAP_RETRY_MS,
 } from './postpone.ts'
 import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { Answer, ReadPage, Turn, Walk } from './state.ts'
@@ -173,8 +176,7 @@ function troubleWith(before: Walk, after: Walk, page: ReadPage): string | null {
 
 /** A fill that met no item of the poll it follows was led astray: it is not done. */
 function endOfWalk(turn: Turn, walk: Walk): void {
-  const astray = walk.mustMeet.length > 0 && !walk.mustMeet.some((guid) => walk.guids.has(guid))
-  if (astray) return abandonWalk(turn, walk, 'the walk did not meet the poll that it fills')
+  if (isAstray(walk)) return abandonWalk(turn, walk, 'the walk did not meet the poll that it fills')
   finishWalk(turn, walk)
 }
 
@@ -186,7 +188,7 @@ function finishWalk(turn: Turn, walk: Walk): void {
   const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected, polled }
   if (closing !== undefined && isPartOf(walk, closing)) {
     const further = {
-      ...closing,
+      ...fromFirstPage(closing),
       found: closing.found + walk.held.length,
       doneToMs: walk.toMs ?? 0,
       attempts: 0,
@@ -250,7 +252,7 @@ function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY
   const { kind } = walk
   if (kind === 'fill' || kind === 'gap') {
     if (walk.gapId === null) publishUnfinished(turn, walk, turn.nowMs + retryMs)
-    else postponeGap(turn, walk, retryMs)
+    else postponeGap(turn, walk, retryMs, reason === UNPAID)
   } else if (kind === 'sweep' || kind === 'round') {
     postponeSweep(turn, walk, retryMs)
   } else if (kind === 'day') postponeDay(turn, walk)
@@ -265,7 +267,7 @@ function abandonWalk(turn: Turn, walk: Walk, reason: string, retryMs = GAP_RETRY
 
 /** The fill is not done in time, or cannot go on: what is known goes out behind an announced gap; the cursor moves. */
 function publishUnfinished(turn: Turn, walk: Walk, retryAtMs: number): void {
-  const gap = { ...newGap(turn, walk.cause, walk.fromMs, walk.upToMs), retryAtMs }
+  const gap = goingOn({ ...newGap(turn, walk.cause, walk.fromMs, walk.upToMs), retryAtMs }, walk)
   publishBehindGap(turn, walk, gap, walk.firstHead ?? {})
   turn.state.walk = {
     ...walk,
@@ -327,7 +329,8 @@ function askPage(turn: Turn, walk: Walk): void {
     backfill: pacing.mayBackfill,
   }[walk.kind]
   if (!mayAsk(ledger, turn.nowMs)) {
-    const retryMs = walk.kind === 'fill' ? UNPAID_FILL_RETRY_MS : LONGEST_GAP_RETRY_MS
+    const isGap = walk.kind === 'fill' || walk.kind === 'gap'
+    const retryMs = isGap ? UNPAID_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS
     return abandonWalk(turn, walk, UNPAID, retryMs)
   }
   if (isTooLong(turn, walk)) return abandonWalk(turn, walk, LONGER)

@@ -29,6 +29,11 @@ export interface OpenGap extends Gap {
   retryAtMs: number
   /** A long gap is filled a day at a time: everything before this moment is held; ms since 1970, upstream's clock. */
   doneToMs?: number
+  /**
+   * With which page of which question the next try goes on, where one was broken off; absent: with the first. `toMs`: the
+   * question's end, null where it had none, as a fill's.
+   */
+  next?: { pageCursor: string; toMs: number | null }
 }
 
 /** How far the first start has read back. Both in ms since 1970, upstream's clock. */

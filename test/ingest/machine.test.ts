@@ -144,6 +144,23 @@ describe('the poller', () => {
     expect(world.missing()).toEqual([])
   })
 
+  it('reads each page of an unpaid gap once, as units come back few at a time', () => {
+    const items = burst('a', SEVEN + SECOND, 9 * SECOND, 400)
+    const free = { ...plan, pageSize: 50, ratePerSecond: 1, burst: 2, weeklyQuota: 350 }
+    const world = new World({ ...free, seed: 5, startMs: SEVEN - 20 * SECOND, items })
+    const aWeekAgo = (minutes: number): number => SEVEN - 7 * 24 * HOUR + minutes * MINUTE
+    for (let place = 0; place < 12; place++) world.store.ledger.set(aWeekAgo(10 + 15 * place), { poll: 2 })
+    world.store.ledger.set(aWeekAgo(12 * 60), { poll: 344 - 24 })
+    world.run(SEVEN + 4 * HOUR)
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
+    expect(world.missing()).toEqual([])
+    const pages = world.requests
+      .filter(({ purpose }) => purpose === 'fill')
+      .map(({ query }) => query.pageCursor ?? 'the first')
+    expect(pages.length).toBe(8)
+    expect(new Set(pages).size).toBe(8)
+  })
+
   it('reads back day by day, oldest first, before it polls on', () => {
     const items = burst('old', SEVEN - 30 * HOUR, 29 * HOUR, 2300)
     const world = new World({ ...plan, backfillMs: 24 * HOUR, seed: 6, startMs: SEVEN, items })
