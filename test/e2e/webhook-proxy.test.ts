@@ -77,10 +77,12 @@ describe('webhooks through a proxy', () => {
       () => held.map(({ id }) => timesReceived(webhookId(endpointId, id))),
       (times) => times.every((count) => count === 1),
     )
-    const again = await eventually(attempts, (all) => all.some(({ attempt }) => attempt > 1))
-    expect(again.filter(({ attempt }) => attempt > 1)).toContainEqual(
-      expect.objectContaining({ outcome: 'ok', eventId: hung?.eventId }),
-    )
+    // Two hung; what came of the one that is looked for is written down a little after its receiver had it.
+    const again = (all: Attempt[]): Attempt | undefined =>
+      all.find(({ attempt, eventId }) => attempt > 1 && eventId === hung?.eventId)
+    expect(again(await eventually(attempts, (all) => again(all) !== undefined))).toMatchObject({
+      outcome: 'ok',
+    })
   })
 
   it('go by the address that was checked, never by the name, with the word the proxy asks for', async () => {
