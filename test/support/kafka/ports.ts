@@ -3,6 +3,7 @@
  * system's own free ports: an outgoing connection of anybody may take one of those while the server is down.
  */
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 
@@ -12,7 +13,8 @@ const HIGHEST = 32_000
 const TRIES = 50
 
 /**
- * Different ports of 127.0.0.1 that nobody listens on at the moment.
+ * Different ports of 127.0.0.1 that nobody listens on at the moment, and that no other process of the tests is given
+ * until this one ends: a broker opens its ports seconds after they were drawn.
  * @throws Error when too many that are drawn at random are taken
  */
 export async function freePorts(count: number): Promise<number[]> {
@@ -21,7 +23,9 @@ export async function freePorts(count: number): Promise<number[]> {
     if (tries > count + TRIES) throw new Error(`No free ports found between ${LOWEST} and ${HIGHEST}`)
     const port = randomInt(LOWEST, HIGHEST)
     const server = await listening(port)
-    if (server !== null) held.set(port, server)
+    if (server === null) continue
+    if (await reserve(port)) held.set(port, server)
+    else server.close()
   }
   await Promise.all([...held.values()].map((server) => once(server.close(), 'close')))
   return [...held.keys()]
@@ -32,5 +36,14 @@ function listening(port: number): Promise<Server | null> {
     const server = createServer()
     server.once('error', () => resolve(null))
     server.listen(port, '127.0.0.1', () => resolve(server))
+  })
+}
+
+/** A UDP socket of the same number, open as long as this process lives, says that the port is drawn. False where one is there. */
+function reserve(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const mark = createSocket('udp4').unref()
+    mark.once('error', () => resolve(false))
+    mark.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true))
   })
 }
