@@ -1,7 +1,7 @@
 /** Kafka is away when a bridge starts, or goes away under a leader: it waits, says so, and goes on by itself. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { kafkaSessions } from '../../src/log/kafka/client.ts'
+import { type KafkaSession, kafkaSessions } from '../../src/log/kafka/client.ts'
 import { groupElections } from '../../src/log/kafka/leader.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { claimed, sampleEvents } from '../log/samples.ts'
@@ -10,6 +10,7 @@ import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-pr
 import { createTopic, kafkaClient, uniqueName } from '../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
+import { apiKeys } from '../support/kafka/frames.ts'
 import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
 import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
@@ -113,6 +114,61 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     expect(await pullAll(http)).toHaveLength(5)
     expect(await lag()).toBe(0)
     expect(await bridge.stop()).toBe(0)
+  })
+
+  it('a member that the group forgets, and whose next join is cut off, begins anew and leaves nothing running', async () => {
+    const { logger, lines } = keepingLogger()
+    const brokers = cluster.addresses(PROXIED.name)
+    const openSession = kafkaSessions({ brokers, clientId: 'forgotten', tls: null, sasl: null }, logger)
+    /** How often each consumer has looked for something to fetch. */
+    const looks: number[] = []
+    const watched = (): KafkaSession => {
+      const session = openSession()
+      const consumer = session.kafka.consumer.bind(session.kafka)
+      session.kafka.consumer = (options) => {
+        const made = consumer(options)
+        const place = looks.push(0) - 1
+        made.on(made.events.FETCH_START, () => {
+          looks[place] = (looks[place] ?? 0) + 1
+        })
+        return made
+      }
+      return session
+    }
+    const groupId = uniqueName('forgotten')
+    const elections = groupElections({
+      openSession: watched,
+      clock: systemClock,
+      logger,
+      groupId,
+      topic: await createTopic(kafkaClient(cluster.brokers)),
+    })
+    const other = openSession()
+    try {
+      const { signal } = new AbortController()
+      const { lost } = await elections.campaign(signal)
+      const memberId = lines.find(({ event }) => event === 'leader.won')?.fields.name
+      const joining = proxy.hold(apiKeys.joinGroup)
+      await other.partitions.leaveGroup(groupId, String(memberId))
+      await joining.caught()
+      joining.lift()
+      proxy.cut()
+      await eventually(
+        () => lost.aborted,
+        (isLost) => isLost,
+      )
+      expect((await elections.campaign(signal)).lost.aborted).toBe(false)
+      const before = [...looks]
+      expect(before.length).toBeGreaterThan(1)
+      await eventually(
+        () => looks.at(-1) ?? 0,
+        (count) => count > (before.at(-1) ?? 0) + 5,
+      )
+      expect(looks.slice(0, -1)).toEqual(before.slice(0, -1))
+    } finally {
+      other.end()
+      await elections.close()
+    }
   })
 
   it('a leader that the group cannot hear ends its term by itself, and leads again afterwards', async () => {

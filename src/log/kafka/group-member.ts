@@ -160,7 +160,16 @@ export async function beMember(
     cancelSilence()
     ended.abort()
     session.end()
+    stopLooking(consumer, begun)
   }
+}
+
+/**
+ * Ends a consumer whose session has ended. kafkajs may have taken a member that the group forgot, and whose next join failed,
+ * for one that has joined: it then looks for something to fetch five times a second, asks no broker, and so hears of no end.
+ */
+function stopLooking(consumer: Consumer, begun: Promise<void>): void {
+  begun.then(() => consumer.stop()).catch(() => undefined)
 }
 
 /**

@@ -18,16 +18,17 @@ function silentClient() {
     subscribe: async () => undefined,
     run: async () => say('join', { memberId: 'me', memberAssignment: { [TOPIC]: [0] } }),
     pause: () => undefined,
-    stop: async () => undefined,
+    stop: async () => void stops++,
   } as unknown as Consumer
   let ended = 0
+  let stops = 0
   const session = {
     kafka: { consumer: () => consumer } as unknown as Kafka,
     end() {
       ended += 1
     },
   } as KafkaSession
-  return { session, say, ended: () => ended }
+  return { session, say, ended: () => ended, stops: () => stops }
 }
 
 function member() {
@@ -71,6 +72,8 @@ test('a member that hears nothing any more ends, so that it can begin anew', asy
   clock.advance(1)
   await expect(being).rejects.toThrow('nothing was heard for 15 s')
   expect(client.ended()).toBe(1)
+  await settled()
+  expect(client.stops()).toBe(1)
   expect(clock.nextTimerMs()).toBe(null)
 })
 
