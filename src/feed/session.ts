@@ -164,14 +164,18 @@ export class Session implements Waiting, Due {
       const next = this.#parts.blocks.next(this.#channel, this.#position)
       if (next instanceof Promise) {
         this.#isReading = true
-        next.then(this.#onBlock, this.#onFault)
+        // Made here: thousands of sessions are idle, and would each hold both.
+        next.then(
+          (block) => this.#onBlock(block),
+          (error: unknown) => this.#onFault(error),
+        )
         return
       }
       this.#take(next)
     }
   }
 
-  readonly #onBlock = (block: Block): void => {
+  #onBlock(block: Block): void {
     this.#isReading = false
     if (this.#isOver) return
     // A block that was read before the log became another one is none of its.
@@ -179,7 +183,7 @@ export class Session implements Waiting, Due {
     this.#read()
   }
 
-  readonly #onFault = (error: unknown): void => {
+  #onFault(error: unknown): void {
     this.#isReading = false
     if (this.#isOver) return
     this.stop()

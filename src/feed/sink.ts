@@ -66,7 +66,7 @@ export class Sink {
 
   /** Takes whole frames, also while it is full. */
   write(frames: Buffer): void {
-    const hasRoom = this.#outlet.write(frames, this.#onTaken)
+    const hasRoom = this.#outlet.write(frames, (error) => this.#onTaken(error))
     if (this.#held === null) {
       if (this.#kind === 'bare' ? this.#outlet.writableLength === 0 : hasRoom) return
       this.#fill()
@@ -99,7 +99,7 @@ export class Sink {
     for (const frames of this.#held?.splice(0) ?? []) this.#parts.holdings.release(frames)
   }
 
-  readonly #onTaken = (error?: Error | null): void => {
+  #onTaken(error?: Error | null): void {
     if (this.#held === null || error || this.#outlet.writableLength > 0) return
     this.#letGo()
     this.#held = null
