@@ -49,7 +49,8 @@ class Peer {
   #place = 0
   #came = 0
 
-  constructor(wanted: ClientsWanted, onLive: () => void) {
+  /** `onLost`: the connection is gone before anything was live on it. */
+  constructor(wanted: ClientsWanted, onLive: () => void, onLost: (error: Error) => void) {
     this.#wanted = wanted
     this.#onLive = onLive
     const { port, reading } = wanted
@@ -66,8 +67,14 @@ class Peer {
       },
     })
     this.socket.setNoDelay(true)
-    this.socket.on('error', () => {})
-    this.socket.on('close', () => peers.delete(this))
+    let why = 'it was ended by the server'
+    this.socket.on('error', ({ message }) => {
+      why = message
+    })
+    this.socket.on('close', () => {
+      peers.delete(this)
+      if (!this.#isLive) onLost(new Error(`a connection was lost before it was live: ${why}`))
+    })
     this.socket.write(handshake(wanted))
     peers.add(this)
   }
@@ -229,7 +236,10 @@ async function open(wanted: ClientsWanted): Promise<void> {
   for (let opened = 0; opened < wanted.count; opened += OPENING) {
     const count = Math.min(OPENING, wanted.count - opened)
     await Promise.all(
-      Array.from({ length: count }, () => new Promise<void>((resolve) => new Peer(wanted, resolve))),
+      Array.from(
+        { length: count },
+        () => new Promise<void>((resolve, reject) => new Peer(wanted, resolve, reject)),
+      ),
     )
   }
 }
