@@ -16,6 +16,8 @@ describe.skipIf(brokers === null)('fund requests on Kafka', () => {
     BRIDGE_TOPIC_PREFIX: uniqueName('funds'),
     BRIDGE_UPSTREAM_PLAN: 'advanced',
     BRIDGE_GATEWAY_WEEKLY_UNITS: '50',
+    // Two seconds, as other tests have, are little for a leader that steps down on a machine that others use too.
+    BRIDGE_DRAIN_TIMEOUT: 'PT10S',
   }
 
   beforeAll(async () => {
