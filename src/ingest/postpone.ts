@@ -87,8 +87,8 @@ export function roundAfter(turn: Turn, walk: Walk): Round {
 }
 
 /**
- * The same gap later, with the page at which the walk stopped; after two weeks it is given up. Where only
- * units were wanting the try does not count.
+ * The same gap later, with the page at which the walk stopped; after two weeks it is given up. Where only units were
+ * wanting the try does not count.
  */
 export function postponeGap(turn: Turn, walk: Walk, retryMs: number, isUnpaid: boolean): void {
   const { openGaps } = turn.state.head
