@@ -1,0 +1,34 @@
+/**
+ * The morning of `e2e/morning.test.ts` on the smallest plan, in virtual time: there a machine that stands still makes
+ * fills longer than they are. Lite is the plan whose fills come nearest to the two seconds after which one is announced.
+ */
+import { expect, it } from 'vitest'
+import { isGap } from '../../src/core/event.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { temporaryDirectory } from '../support/bridge-process.ts'
+import { runWorld } from '../support/sandbox-world.ts'
+
+const metrics = createMetrics({ version: 'test' })
+
+it.each([5, 6, 7])('fills the overflows of a usual morning on lite without a gap (seed %i)', async (seed) => {
+  using directory = temporaryDirectory()
+  const { stuck, events, truth, lines } = await runWorld(
+    {
+      scenario: 'morning-short',
+      seed,
+      plan: 'lite',
+      weeklyQuota: 1_000_000,
+      backfillMs: 0,
+      clockOffMs: 0,
+      faults: [],
+      faultsUntilMs: 0,
+      ends: [],
+      marketMs: 120_000,
+    },
+    { dataDir: directory.path, metrics },
+  )
+  const fills = lines.filter(({ event, fields }) => event === 'walk.done' && fields.kind === 'fill').length
+  expect(fills).toBeGreaterThan(0)
+  const gaps = events.filter(({ type }) => isGap(type))
+  expect({ stuck, gaps, items: events.length }).toEqual({ stuck: null, gaps: [], items: truth.items.length })
+})
