@@ -10,6 +10,7 @@ import { type DayRecord, type DayWalk, itemsOf, withDay } from '../core/day-reco
 import { londonDayOf } from '../governor/day-kind.ts'
 import { dayWalkUnits } from '../governor/day-walk.ts'
 import { upstreamMs } from './day-count.ts'
+import { beginsAnew } from './failure.ts'
 import { publish } from './publish.ts'
 import type { Turn, Walk } from './state.ts'
 
@@ -62,14 +63,16 @@ export function dueDayWalk(turn: Turn): DueWalk | null {
   return null
 }
 
-/** What is owed of a day whose walk was given up: it goes on with the page that it did not get, where there was one. */
+/**
+ * What is owed of a day whose walk was given up: it goes on with the page that it did not get, where there was one, and now
+ * and then begins anew.
+ */
 export function dayWalkAfterFailure(turn: Turn, walk: Walk): DayWalk {
-  const { pageCursor } = walk
   const attempts = (dayOf(turn, walk.day?.date ?? '').walk?.attempts ?? 0) + 1
   if (isTooLong(turn, walk)) return { state: 'unpaid', atMs: turn.nowMs, attempts, pageCursor: null }
   if (attempts >= ATTEMPTS) return { state: 'failed', atMs: turn.nowMs, attempts, pageCursor: null }
   const atMs = turn.nowMs + RETRY_MS * 2 ** (attempts - 1)
-  return { state: 'owed', atMs, attempts, pageCursor }
+  return { state: 'owed', atMs, attempts, pageCursor: beginsAnew(attempts) ? null : walk.pageCursor }
 }
 
 /** True where a walk has read more pages than the plan pays for: there is more of this day than was counted. */

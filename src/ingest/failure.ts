@@ -36,6 +36,13 @@ const FEWEST_RETRIES = 10
 /** As much after 429s: being refused again is what they cost. */
 const RETRY_SHARE_429 = 0.001
 const FEWEST_RETRIES_429 = 2
+/** Upstream may be unable to answer an old page for good. */
+const ANEW_EVERY = 3
+
+/** True when a walk that has failed so often begins with its first page again, and not with the page it did not get. */
+export function beginsAnew(failedTries: number): boolean {
+  return failedTries % ANEW_EVERY === 0
+}
 
 /** What a failure asks for. */
 interface Consequence {

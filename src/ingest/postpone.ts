@@ -6,6 +6,7 @@ import { isoMillis, parseTimestamp } from '../core/dates.ts'
 import type { Gap } from '../core/event.ts'
 import type { OpenGap, Round } from '../log/log.ts'
 import { dayWalkAfterFailure } from './day-walk.ts'
+import { beginsAnew } from './failure.ts'
 import { gapOf, type HeadPatch, newGap, publish } from './publish.ts'
 import type { Turn, Walk } from './state.ts'
 
@@ -87,8 +88,8 @@ export function roundAfter(turn: Turn, walk: Walk): Round {
 }
 
 /**
- * The same gap later, with the page at which the walk stopped; after two weeks it is given up. Where only units were
- * wanting the try does not count.
+ * The same gap later, with the page at which the walk stopped or, now and then, from its first; after two weeks it is given
+ * up. Where only units were wanting the try does not count.
  */
 export function postponeGap(turn: Turn, walk: Walk, retryMs: number, isUnpaid: boolean): void {
   const { openGaps } = turn.state.head
@@ -103,8 +104,9 @@ export function postponeGap(turn: Turn, walk: Walk, retryMs: number, isUnpaid: b
   const attempts = isUnpaid ? gap.attempts : gap.attempts + 1
   const longestMs = attempts > GAP_ATTEMPTS ? SELDOM_MS : LONGEST_GAP_RETRY_MS
   const waitMs = Math.min(longestMs, retryMs * 2 ** Math.max(0, attempts - 1))
+  const isAnew = !isUnpaid && beginsAnew(attempts)
   const later = {
-    ...goingOn(gap, walk),
+    ...(isAnew ? fromFirstPage(gap) : goingOn(gap, walk)),
     attempts,
     found: gap.found + walk.held.length,
     retryAtMs: turn.nowMs + waitMs,

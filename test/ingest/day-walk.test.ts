@@ -102,7 +102,7 @@ describe('the walk over a day', () => {
   })
 
   it('that upstream does not answer goes on where it stopped, and gives up in the end', () => {
-    const refusal = { untilMs: TUESDAY + 20 * HOUR }
+    const refusal = { untilMs: TUESDAY + 19.4 * HOUR }
     const items = burst('busy', TUESDAY + 8 * HOUR, 10 * HOUR, 450)
     const world = new World({
       ...asSold('advanced'),
@@ -115,7 +115,7 @@ describe('the walk over a day', () => {
           ? { kind: 'server_error', status: 500 }
           : undefined,
     })
-    world.run(TUESDAY + 19.9 * HOUR)
+    world.run(TUESDAY + 19.4 * HOUR)
     expect(dayOf(world, '2026-01-06')?.walk).toMatchObject({ state: 'owed', pageCursor: expect.any(String) })
     world.run(TUESDAY + 23 * HOUR)
     expect(dayOf(world, '2026-01-06')?.walk?.state).toBe('whole')

@@ -161,6 +161,28 @@ describe('the poller', () => {
     expect(new Set(pages).size).toBe(8)
   })
 
+  it('begins a gap anew whose next page upstream never answers', () => {
+    const begun: number[] = []
+    const world = new World({
+      ...plan,
+      seed: 5,
+      startMs: SEVEN - 10 * SECOND,
+      items: burst('a', SEVEN + SECOND, SECOND, 900),
+      fails: ({ fromMs, pageCursor }) => {
+        if (fromMs === undefined) return undefined
+        if (pageCursor === undefined) begun.push(fromMs)
+        const isFirst = begun.filter((other) => other === begun[0]).length === 1
+        return fromMs === begun[0] && isFirst && pageCursor !== undefined
+          ? { kind: 'server_error', status: 500 }
+          : undefined
+      },
+    })
+    world.run(SEVEN + 2 * HOUR)
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
   it('reads back day by day, oldest first, before it polls on', () => {
     const items = burst('old', SEVEN - 30 * HOUR, 29 * HOUR, 2300)
     const world = new World({ ...plan, backfillMs: 24 * HOUR, seed: 6, startMs: SEVEN, items })
