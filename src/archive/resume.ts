@@ -9,7 +9,10 @@ import { GAP_OPENED } from '../core/event.ts'
 import { NO_EPOCH } from './archive.ts'
 import type { Reader } from './reader.ts'
 
-/** A cursor of another epoch starts this long before its time: the new log may have got things in another order. */
+/**
+ * A cursor of another epoch starts this long before its time, and so does the hole that is told: the old log may still have
+ * got things of that time behind the cursor, and the new one may have got them in another order.
+ */
 const EPOCH_MARGIN_MS = 3_600_000
 
 /** A gap event of this node, not of the log: what is missing between two epochs, or is no longer kept, cannot be told. */
@@ -69,7 +72,7 @@ export function resumeAtOldest(
 
 function epochNotice(reader: Reader, cursor: Cursor, after: number, nowMs: number): Notice {
   const id = `epoch-${cursor.epoch}-${reader.epoch ?? NO_EPOCH}`
-  return noticeOf(reader, after, nowMs, { id, fromMs: cursor.timeMs, cause: 'epoch' })
+  return noticeOf(reader, after, nowMs, { id, fromMs: cursor.timeMs - EPOCH_MARGIN_MS, cause: 'epoch' })
 }
 
 function noticeOf(

@@ -34,6 +34,6 @@ export const closeMeanings: Readonly<Record<`${CloseCode}` | ProtocolCode, Close
   },
   4108: { meaning: 'Too slow, or what comes next is no longer kept.', comeBack: 'later' },
   4129: { meaning: 'Too many commands.', comeBack: 'later' },
-  4200: { meaning: 'The node stops.', comeBack: 'at_once' },
+  4200: { meaning: 'The node stops, or the connection is as old as one may be.', comeBack: 'at_once' },
   4201: { meaning: 'No pong came.', comeBack: 'at_once' },
 }

@@ -33,11 +33,15 @@ describe('resuming by cursor', () => {
     expect(resume.after).toBe(5000 - 3600 - 1)
     const notice = JSON.parse(resume.notice.json.toString()) as {
       type: string
-      data: { cause: string }
+      data: { cause: string; from: string; to: string }
       cursor: string
     }
     expect(notice.type).toBe('bridge.gap.opened.v1')
-    expect(notice.data.cause).toBe('epoch')
+    expect(notice.data).toMatchObject({
+      cause: 'epoch',
+      from: new Date(eventAt(5000).timeMs - 3_600_000).toISOString(),
+      to: new Date(eventAt(9000).timeMs).toISOString(),
+    })
     expect(resumeAt(reader, notice.cursor, 0)).toMatchObject({ after: resume.after, notice: null })
   })
 
