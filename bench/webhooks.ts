@@ -34,7 +34,7 @@ import {
 } from './webhook-baselines.ts'
 import { retryFigures } from './webhook-retries.ts'
 
-const RUNS = 3
+const RUNS = 5
 const FULL: BurstSize = { events: 500, endpoints: 1000 }
 /** Of the topics, as a bridge names them by default. */
 const SHIPPED_PREFIX = 'disclosures'
@@ -66,8 +66,9 @@ export async function webhookLines(runs: number = RUNS): Promise<string[]> {
   for (let run = 1; run <= runs; run++) {
     all.bridge.push(await burstThroughBridge(run))
     all.kafka.push(await burstOnKafka(run, found.runtime))
-    all.plain.push(await burstThroughLoop(run, FULL))
-    if (redis) all.bullmq.push(await burstThroughBullmq(run, FULL))
+    // Half of a run would be theirs, and what they take is far from what is judged.
+    if (run === 1) all.plain.push(await burstThroughLoop(run, FULL))
+    if (run === 1 && redis) all.bullmq.push(await burstThroughBullmq(run, FULL))
     all.few.push(await trickle(run, many('ok', FEW)))
     all.healthy.push(await trickle(run, many('ok', MIXED)))
     all.mixed.push(await trickle(run, MANNERS))

@@ -49,10 +49,9 @@ export async function killRun(seed: number, kills: number): Promise<KillRun> {
         const events = await pullAll(bridge.ready.http)
         return { events, ...(await getJson<Status>(`${bridge.ready.http}/v1/status`)) }
       },
-      (
-        { events, gaps }, // The end first: what the market shows last must be among the events that were read.
-      ) => sandbox.finished() && gaps.length === 0 && isWhole(sandbox.truth().items, events),
-      150_000,
+      // The end first: what the market shows last must be among the events that were read.
+      ({ events, gaps }) => sandbox.finished() && gaps.length === 0 && isWhole(sandbox.truth().items, events),
+      300_000,
     )
     await bridge.stop()
     const truth = sandbox.truth().items

@@ -11,5 +11,5 @@ describe.skipIf(runtime === null)('bridges on Kafka of which the leader is kille
     if (runtime === null) return
     const { broken } = await playChaos(runtime, { scripts: Object.keys(kills), seed: 1 })
     expect(broken).toEqual([])
-  }, 400_000)
+  }, 600_000)
 })

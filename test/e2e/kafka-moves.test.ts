@@ -11,5 +11,5 @@ describe.skipIf(runtime === null)('bridges on three brokers', () => {
     if (runtime === null) return
     const { broken } = await playChaos(runtime, { scripts: threeNodeScripts, seed: 1 })
     expect(broken).toEqual([])
-  }, 400_000)
+  }, 600_000)
 })

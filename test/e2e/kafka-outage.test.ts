@@ -10,5 +10,5 @@ describe.skipIf(runtime === null)('bridges whose Kafka is away for 30 s', () => 
     if (runtime === null) return
     const { broken } = await playChaos(runtime, { scripts: ['broker-away'], seed: 1 })
     expect(broken).toEqual([])
-  }, 400_000)
+  }, 600_000)
 })

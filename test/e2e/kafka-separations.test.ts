@@ -12,5 +12,5 @@ describe.skipIf(runtime === null)('bridges on Kafka of which one is separated', 
     const scripts = [...Object.keys(separations), 'broker-restart']
     const { broken } = await playChaos(runtime, { scripts, seed: 1 })
     expect(broken).toEqual([])
-  }, 400_000)
+  }, 600_000)
 })

@@ -1,33 +1,16 @@
 import { expect, test } from 'vitest'
-import { createCalendar } from '../../src/core/calendar.ts'
-import { plannedPacing } from '../../src/governor/pacing.ts'
 import { blockAfter, unblock } from '../../src/ingest/failure.ts'
-import { type IngestConfig, initialState, type Turn } from '../../src/ingest/state.ts'
+import { initialState, type Turn } from '../../src/ingest/state.ts'
 import type { Failure } from '../../src/upstream/outcome.ts'
+import { ingestConfig } from '../support/ingest-config.ts'
 
 const NOW_MS = Date.parse('2026-01-06T07:00:00Z')
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 
-function configOf(weeklyQuota: number): IngestConfig {
-  const plan = { pageSize: 100, ratePerSecond: 15, burst: 30, weeklyQuota, quotaReset: 'rolling' as const }
-  return {
-    ...{ pageSize: plan.pageSize, weeklyQuota, quotaReset: plan.quotaReset },
-    ...{
-      pacing: plannedPacing(plan, createCalendar()),
-      breathMs: 2000,
-      rounds: null,
-      dayWalks: null,
-      backfillMs: 0,
-    },
-    calendar: createCalendar(),
-    chance: () => 0.5,
-  }
-}
-
 /** A poller that meets one failure after the other. Each gives its wait; time passes with `after`. */
 function poller(weeklyQuota = 1_000_000) {
-  let turn: Turn = { state: initialState(), actions: [], nowMs: NOW_MS, config: configOf(weeklyQuota) }
+  let turn: Turn = { state: initialState(), actions: [], nowMs: NOW_MS, config: ingestConfig(weeklyQuota) }
   const wait = (ms: number): void => {
     turn = { ...turn, nowMs: turn.nowMs + ms }
   }

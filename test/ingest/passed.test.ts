@@ -1,31 +1,11 @@
 /** What a request that was passed through means for polls, over the machine. */
 import { expect, test } from 'vitest'
-import { createCalendar } from '../../src/core/calendar.ts'
-import { plannedPacing } from '../../src/governor/pacing.ts'
-import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/state.ts'
+import { type IngestState, initialState } from '../../src/ingest/state.ts'
 import { step } from '../../src/ingest/step.ts'
 import type { FundOutcome } from '../../src/upstream/fund-client.ts'
+import { ingestConfig } from '../support/ingest-config.ts'
 
 const NOW_MS = Date.parse('2026-01-06T12:00:00Z')
-const plan = {
-  pageSize: 100,
-  ratePerSecond: 15,
-  burst: 30,
-  weeklyQuota: 3_500,
-  quotaReset: 'rolling' as const,
-}
-const config: IngestConfig = {
-  ...{ pageSize: plan.pageSize, weeklyQuota: plan.weeklyQuota, quotaReset: plan.quotaReset },
-  ...{
-    pacing: plannedPacing(plan, createCalendar()),
-    breathMs: 2000,
-    rounds: null,
-    dayWalks: null,
-    backfillMs: 0,
-  },
-  calendar: createCalendar(),
-  chance: () => 0.5,
-}
 const ledger = new Map([[NOW_MS, { poll: 1, gateway: 1 }]])
 
 function after(outcome: Partial<FundOutcome>, before: Partial<IngestState> = {}) {
@@ -35,7 +15,11 @@ function after(outcome: Partial<FundOutcome>, before: Partial<IngestState> = {})
   }
   const timing = { startedMs: NOW_MS, endedMs: NOW_MS, serverMs: null, sent: true }
   const given = { ...timing, ...outcome } as FundOutcome
-  return step(state, { type: 'passed', outcome: given, spentMs: NOW_MS, ledger, nowMs: NOW_MS }, config)
+  return step(
+    state,
+    { type: 'passed', outcome: given, spentMs: NOW_MS, ledger, nowMs: NOW_MS },
+    ingestConfig(),
+  )
 }
 
 test('a 429 is judged as one of a poll is: nothing is sent until its wait is over', () => {

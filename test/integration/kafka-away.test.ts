@@ -1,5 +1,5 @@
 /** Kafka is away when a bridge starts, or goes away under a leader: it waits, says so, and goes on by itself. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type KafkaSession, kafkaSessions } from '../../src/log/kafka/client.ts'
 import { groupElections } from '../../src/log/kafka/leader.ts'
@@ -8,35 +8,19 @@ import { claimed, sampleEvents } from '../log/samples.ts'
 import { eventually, getJson, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { createTopic, kafkaClient, uniqueName } from '../support/kafka/clients.ts'
-import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
 import { apiKeys } from '../support/kafka/frames.ts'
-import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
-import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
+import { useProxiedCluster } from '../support/kafka/proxied-cluster.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 const runtime = await kafkaRuntime()
 const SESSION_MS = 6_000
 const LAG = /^bridge_follower_lag_seconds (.*)$/m
 const NO_UPSTREAM = { url: 'http://127.0.0.1:9/v2', key: 'none' }
-const logs = createLogKeeper()
 
 describe.skipIf(runtime === null)('while Kafka is away', () => {
-  let cluster: KafkaCluster
-  let proxy: KafkaProxy
-
-  beforeAll(async () => {
-    if (runtime !== null) cluster = await startCluster({ runtime, listeners: [PROXIED] })
-  })
-  afterAll(() => cluster?.stop())
-  beforeEach(async () => {
-    const [first] = await startProxies(cluster)
-    if (first !== undefined) proxy = first
-  })
-  afterEach(async () => {
-    await logs.closeAll()
-    await proxy.close()
-  })
+  const kafka = useProxiedCluster(runtime)
 
   it('a bridge that starts opens its listeners, is not ready, says so once, and goes on when Kafka is back', async () => {
     using directory = temporaryDirectory()
@@ -45,10 +29,10 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       { clock: systemClock },
     )
     try {
-      const refusal = proxy.refuse()
+      const refusal = kafka.proxy.refuse()
       const bridge = await startBridge(
         bridgeEnv(sandbox, directory.path, {
-          BRIDGE_KAFKA_BROKERS: cluster.addresses(PROXIED.name).join(','),
+          BRIDGE_KAFKA_BROKERS: kafka.behindProxy.join(','),
           BRIDGE_UPSTREAM_PLAN: 'advanced',
         }),
       )
@@ -82,13 +66,13 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
 
   it('a node that is cut off serves what it holds, but is not ready, and its lag grows until Kafka answers', async () => {
     using directory = temporaryDirectory()
-    const options = kafkaLogOptions(cluster.brokers)
-    const writer = await claimed(logs.open(options))
+    const options = kafkaLogOptions(kafka.cluster.brokers)
+    const writer = await claimed(kafka.logs.open(options))
     await writer.commit({ events: sampleEvents(1, 3) })
     const bridge = await startBridge(
       bridgeEnv(NO_UPSTREAM, directory.path, {
         BRIDGE_ROLES: 'api,feed',
-        BRIDGE_KAFKA_BROKERS: cluster.addresses(PROXIED.name).join(','),
+        BRIDGE_KAFKA_BROKERS: kafka.behindProxy.join(','),
         BRIDGE_TOPIC_PREFIX: options.topics.prefix,
       }),
     )
@@ -97,7 +81,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     const lag = async () => Number(LAG.exec(await (await fetch(`${ops}/metrics`)).text())?.[1])
     await eventually(readiness, ({ ready }) => ready)
     expect(await lag()).toBe(0)
-    const hole = proxy.blackHole()
+    const hole = kafka.proxy.blackHole()
     await writer.commit({ events: sampleEvents(4, 5) })
     const away = await eventually(readiness, ({ ready }) => !ready)
     expect(away).toEqual({
@@ -118,7 +102,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
 
   it('a member that the group forgets, and whose next join is cut off, begins anew and leaves nothing running', async () => {
     const { logger, lines } = keepingLogger()
-    const brokers = cluster.addresses(PROXIED.name)
+    const brokers = kafka.behindProxy
     const openSession = kafkaSessions({ brokers, clientId: 'forgotten', tls: null, sasl: null }, logger)
     /** How often each consumer has looked for something to fetch. */
     const looks: number[] = []
@@ -141,18 +125,18 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       clock: systemClock,
       logger,
       groupId,
-      topic: await createTopic(kafkaClient(cluster.brokers)),
+      topic: await createTopic(kafkaClient(kafka.cluster.brokers)),
     })
     const other = openSession()
     try {
       const { signal } = new AbortController()
       const { lost } = await elections.campaign(signal)
       const memberId = lines.find(({ event }) => event === 'leader.won')?.fields.name
-      const joining = proxy.hold(apiKeys.joinGroup)
+      const joining = kafka.proxy.hold(apiKeys.joinGroup)
       await other.partitions.leaveGroup(groupId, String(memberId))
       await joining.caught()
       joining.lift()
-      proxy.cut()
+      kafka.proxy.cut()
       await eventually(
         () => lost.aborted,
         (isLost) => isLost,
@@ -173,19 +157,19 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
 
   it('a leader that the group cannot hear ends its term by itself, and leads again afterwards', async () => {
     const { logger, lines } = keepingLogger()
-    const brokers = cluster.addresses(PROXIED.name)
+    const brokers = kafka.behindProxy
     const connection = { brokers, clientId: 'away', tls: null, sasl: null }
     const elections = groupElections({
       openSession: kafkaSessions(connection, logger),
       clock: systemClock,
       logger,
       groupId: uniqueName('away'),
-      topic: await createTopic(kafkaClient(cluster.brokers)),
+      topic: await createTopic(kafkaClient(kafka.cluster.brokers)),
     })
     try {
       const { signal } = new AbortController()
       const { lost } = await elections.campaign(signal)
-      const hole = proxy.blackHole()
+      const hole = kafka.proxy.blackHole()
       const awayMs = performance.now()
       await new Promise<void>((resolve) => lost.addEventListener('abort', () => resolve()))
       expect(performance.now() - awayMs).toBeLessThan(SESSION_MS + 1_000)
@@ -201,15 +185,15 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     const { logger, lines } = keepingLogger()
     const elections = groupElections({
       openSession: kafkaSessions(
-        { brokers: cluster.brokers, clientId: 'killed', tls: null, sasl: null },
+        { brokers: kafka.cluster.brokers, clientId: 'killed', tls: null, sasl: null },
         logger,
       ),
       clock: systemClock,
       logger,
       groupId: uniqueName('killed'),
-      topic: await createTopic(kafkaClient(cluster.brokers)),
+      topic: await createTopic(kafkaClient(kafka.cluster.brokers)),
     })
-    const [node] = cluster.nodes
+    const [node] = kafka.cluster.nodes
     try {
       const { signal } = new AbortController()
       const { lost } = await elections.campaign(signal)

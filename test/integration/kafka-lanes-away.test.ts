@@ -1,43 +1,27 @@
 /** Lanes of a process whose way to Kafka breaks: for a moment, and for longer than the group waits. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
 import { beginOwning, foundBy, putRow } from '../log/owning.ts'
 import { eventually } from '../support/api-client.ts'
-import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
-import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
-import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
+import { useProxiedCluster } from '../support/kafka/proxied-cluster.ts'
 
 const runtime = await kafkaRuntime()
 /** Kafka's number for Produce. */
 const PRODUCE = 0
 
 describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
-  let cluster: KafkaCluster
-  let proxy: KafkaProxy
-  const logs = createLogKeeper()
-
-  beforeAll(async () => {
-    if (runtime !== null) cluster = await startCluster({ runtime, listeners: [PROXIED] })
-  })
-  afterAll(() => cluster?.stop())
-  beforeEach(async () => {
-    const [first] = await startProxies(cluster)
-    if (first !== undefined) proxy = first
-  })
-  afterEach(async () => {
-    await logs.closeAll()
-    await proxy.close()
-  })
+  const kafka = useProxiedCluster(runtime)
 
   it('keep their owner over a cut, and what is written meanwhile arrives in order', async () => {
-    const log = logs.open(kafkaLogOptions(cluster.addresses(PROXIED.name)))
+    const log = kafka.logs.open(kafkaLogOptions(kafka.behindProxy))
     const owner = beginOwning(log, 'words', 2)
     await owner.holds(2)
     const lane = await owner.lane(1)
     await putRow(lane, 'before', 1)
     const writes = Array.from({ length: 50 }, (_, n) => putRow(lane, 'last', n))
-    proxy.cut()
+    kafka.proxy.cut()
     writes.push(...Array.from({ length: 50 }, (_, n) => putRow(lane, 'last', 50 + n)))
     await Promise.all(writes)
     expect(lane.lost.aborted).toBe(false)
@@ -46,17 +30,21 @@ describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
   })
 
   it('are lost when the group may have given them away, fall to another, and come back by themselves', async () => {
-    const options = kafkaLogOptions(cluster.addresses(PROXIED.name))
-    const owner = beginOwning(logs.open(options), 'words', 2)
+    const options = kafkaLogOptions(kafka.behindProxy)
+    const owner = beginOwning(kafka.logs.open(options), 'words', 2)
     await owner.holds(2)
     const lane = await owner.lane(0)
     await putRow(lane, 'a', 1)
-    const away = proxy.refuse()
-    proxy.cut()
+    const away = kafka.proxy.refuse()
+    kafka.proxy.cut()
     const write = putRow(lane, 'a', 2)
     await aborted(lane.lost)
     await expect(write).rejects.toMatchObject({ code: 'lane_lost' })
-    const other = beginOwning(logs.open(kafkaLogOptions(cluster.brokers, options.topics.prefix)), 'words', 2)
+    const other = beginOwning(
+      kafka.logs.open(kafkaLogOptions(kafka.cluster.brokers, options.topics.prefix)),
+      'words',
+      2,
+    )
     const taken = await other.lane(0)
     expect(taken.rows.get('a')).toBe(1)
     await putRow(taken, 'a', 3)
@@ -69,9 +57,9 @@ describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
   })
 
   it('are told as not loaded for as long as taking them does not get through', async () => {
-    const lanes = logs.open(kafkaLogOptions(cluster.addresses(PROXIED.name))).lanes<number>('words', 2)
+    const lanes = kafka.logs.open(kafkaLogOptions(kafka.behindProxy)).lanes<number>('words', 2)
     expect(lanes.loadingSinceMs).toBeNull()
-    const held = proxy.hold(PRODUCE)
+    const held = kafka.proxy.hold(PRODUCE)
     const stop = new AbortController()
     let loaded = 0
     const owning = lanes.own(async () => {

@@ -1,41 +1,25 @@
 /** The log of Kafka behind a proxy and on a broker that dies: nothing is lost, doubled or shown too early. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
 import { claimed, followed, idsOf, sampleEvent, sampleEvents } from '../log/samples.ts'
-import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
 import { apiKeys } from '../support/kafka/frames.ts'
-import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
-import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
+import { useProxiedCluster } from '../support/kafka/proxied-cluster.ts'
 
 const runtime = await kafkaRuntime()
 /** Below the ten seconds after which a broker aborts a transaction by itself. */
 const COMMIT_DEADLINE_MS = 8_000
 
 describe.skipIf(runtime === null)('the log of Kafka', () => {
-  let cluster: KafkaCluster
-  let proxy: KafkaProxy
-  const logs = createLogKeeper()
-
-  beforeAll(async () => {
-    if (runtime !== null) cluster = await startCluster({ runtime, listeners: [PROXIED] })
-  })
-  afterAll(() => cluster?.stop())
-  beforeEach(async () => {
-    const [first] = await startProxies(cluster)
-    if (first !== undefined) proxy = first
-  })
-  afterEach(async () => {
-    await logs.closeAll()
-    await proxy.close()
-  })
-  const behindProxy = () => kafkaLogOptions(cluster.addresses(PROXIED.name))
-  const direct = (prefix: string) => kafkaLogOptions(cluster.brokers, prefix)
+  const kafka = useProxiedCluster(runtime)
+  const behindProxy = () => kafkaLogOptions(kafka.behindProxy)
+  const direct = (prefix: string) => kafkaLogOptions(kafka.cluster.brokers, prefix)
 
   it('reads a commit whose answer was lost as done', async () => {
-    const log = logs.open(behindProxy())
+    const log = kafka.logs.open(behindProxy())
     const writer = await claimed(log)
-    const drop = proxy.dropReplies(apiKeys.endTxn)
+    const drop = kafka.proxy.dropReplies(apiKeys.endTxn)
     const unknown = expect(
       writer.commit({ events: sampleEvents(1, 2), head: { cursor: 'c' } }),
     ).rejects.toMatchObject({
@@ -43,7 +27,7 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
     })
     await drop.caught()
     drop.lift()
-    proxy.cut()
+    kafka.proxy.cut()
     await unknown
     const next = await claimed(log)
     expect(next.state.head).toMatchObject({ sequence: 2, cursor: 'c' })
@@ -61,9 +45,9 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
         return () => undefined
       },
     }
-    const log = logs.open({ ...behindProxy(), clock })
+    const log = kafka.logs.open({ ...behindProxy(), clock })
     const writer = await claimed(log)
-    const hole = proxy.blackHole()
+    const hole = kafka.proxy.blackHole()
     const unknown = expect(writer.commit({ events: [sampleEvent(1)] })).rejects.toMatchObject({
       code: 'log_unknown',
       message: expect.stringContaining('no answer within 8 s'),
@@ -79,8 +63,8 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
   })
 
   it('waits for Kafka at the start, says why, and begins when it is there', async () => {
-    const away = proxy.refuse()
-    const log = logs.open(behindProxy())
+    const away = kafka.proxy.refuse()
+    const log = kafka.logs.open(behindProxy())
     const term = log.campaign(new AbortController().signal)
     await away.caught()
     await expect.poll(() => log.waitingFor, { timeout: 30_000 }).toContain('creating topics failed')
@@ -91,8 +75,8 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
   })
 
   it('goes on with everything when its broker was killed and is back', async () => {
-    const [node] = cluster.nodes
-    const log = logs.open(direct('killed'))
+    const [node] = kafka.cluster.nodes
+    const log = kafka.logs.open(direct('killed'))
     const table = log.table<number>('t')
     await table.put('a', 1)
     const writer = await claimed(log)

@@ -2,15 +2,14 @@
  * The contract of the log port on a real broker, and behind a proxy what only shows on a way that breaks. What goes
  * beyond it: `kafka-writer.test.ts`, `kafka-reading.test.ts`, `kafka-log-faults.test.ts`.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest'
+import { describe } from 'vitest'
 import { openKafkaLog } from '../../src/log/kafka/log.ts'
 import { describeLog } from '../log/conformance.ts'
 import { describeTakeovers, type LogWay } from '../log/takeovers.ts'
-import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime, sharedBrokers } from '../support/kafka/for-tests.ts'
 import { apiKeys } from '../support/kafka/frames.ts'
 import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
-import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+import { useProxiedCluster } from '../support/kafka/proxied-cluster.ts'
 
 const brokers = await sharedBrokers()
 const runtime = await kafkaRuntime()
@@ -20,27 +19,16 @@ describe.skipIf(brokers === null)('on the shared broker', () => {
 })
 
 describe.skipIf(runtime === null)('behind a proxy', () => {
-  let cluster: KafkaCluster
-  let proxy: KafkaProxy
-
-  beforeAll(async () => {
-    if (runtime !== null) cluster = await startCluster({ runtime, listeners: [PROXIED] })
-  })
-  afterAll(() => cluster?.stop())
-  beforeEach(async () => {
-    const [first] = await startProxies(cluster)
-    if (first !== undefined) proxy = first
-  })
-  afterEach(() => proxy.close())
+  const kafka = useProxiedCluster(runtime)
 
   const way = (): LogWay => ({
-    holdReads: () => proxy.hold(apiKeys.fetch),
-    holdEnds: () => proxy.hold(apiKeys.endTxn),
-    cut: () => proxy.cut(),
+    holdReads: () => kafka.proxy.hold(apiKeys.fetch),
+    holdEnds: () => kafka.proxy.hold(apiKeys.endTxn),
+    cut: () => kafka.proxy.cut(),
     get connections() {
-      return proxy.connections
+      return kafka.proxy.connections
     },
   })
-  const open = (seam: object) => openKafkaLog({ ...kafkaLogOptions(cluster.addresses(PROXIED.name)), seam })
+  const open = (seam: object) => openKafkaLog({ ...kafkaLogOptions(kafka.behindProxy), seam })
   describeTakeovers('Kafka', open, way)
 })

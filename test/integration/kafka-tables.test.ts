@@ -1,6 +1,6 @@
 /** Tables of a process that was cut off from Kafka so long that it can no longer read what it missed. */
 import kafkajs from 'kafkajs'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
 import { kafkaSessions } from '../../src/log/kafka/client.ts'
 import { committedRecords } from '../../src/log/kafka/find.ts'
@@ -8,46 +8,28 @@ import { shortRead } from '../../src/log/kafka/short-read.ts'
 import type { Change, Log } from '../../src/log/log.ts'
 import { eventually } from '../support/api-client.ts'
 import { kafkaClient } from '../support/kafka/clients.ts'
-import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../support/kafka/for-tests.ts'
-import { createLogKeeper, kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
-import { type KafkaProxy, PROXIED, startProxies } from '../support/kafka/proxy.ts'
+import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
+import { useProxiedCluster } from '../support/kafka/proxied-cluster.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 const runtime = await kafkaRuntime()
 const DAY_MS = 86_400_000
 
 describe.skipIf(runtime === null)('a table of a process that was cut off', () => {
-  let cluster: KafkaCluster
-  let proxy: KafkaProxy
-  const logs = createLogKeeper()
-
-  beforeAll(async () => {
-    if (runtime === null) return
-    const properties = { 'log.cleaner.backoff.ms': '100' }
-    cluster = await startCluster({ runtime, listeners: [PROXIED], properties })
-  })
-  afterAll(() => cluster?.stop())
-  beforeEach(async () => {
-    const [first] = await startProxies(cluster)
-    if (first !== undefined) proxy = first
-  })
-  afterEach(async () => {
-    await logs.closeAll()
-    await proxy.close()
-  })
+  const kafka = useProxiedCluster(runtime, { 'log.cleaner.backoff.ms': '100' })
 
   /** Two processes, of which the first is cut off with `a` and `b` in its table, and what it will be told. */
   async function cutOff(clock: Clock = systemClock) {
-    const options = { ...kafkaLogOptions(cluster.addresses(PROXIED.name)), clock }
+    const options = { ...kafkaLogOptions(kafka.behindProxy), clock }
     const { prefix } = options.topics
-    const cut = logs.open(options)
-    const other = logs.open(kafkaLogOptions(cluster.brokers, prefix))
+    const cut = kafka.logs.open(options)
+    const other = kafka.logs.open(kafkaLogOptions(kafka.cluster.brokers, prefix))
     await cut.table('t').put('a', 1)
     await cut.table('t').put('b', 1)
     const told = listen(cut)
-    const away = proxy.refuse()
-    proxy.cut()
+    const away = kafka.proxy.refuse()
+    kafka.proxy.cut()
     await away.caught()
     return { cut, other: other.table<number>('t'), told, away, topic: `${prefix}.internal.tables` }
   }
@@ -103,7 +85,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
   /** The keys of everything that is kept, deletions too. */
   function keysIn(topic: string): Promise<string[]> {
     const { logger } = keepingLogger()
-    const connection = { brokers: cluster.brokers, clientId: 'test', tls: null, sasl: null }
+    const connection = { brokers: kafka.cluster.brokers, clientId: 'test', tls: null, sasl: null }
     const parts = { openSession: kafkaSessions(connection, logger), clock: systemClock }
     return shortRead(parts, 'reading', AbortSignal.timeout(30_000), async (partitions) =>
       (await committedRecords(partitions, topic)).map(({ key }) => String(key)),
@@ -112,7 +94,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
 
   /** Deletes the records before that offset, as retention does; a compacted topic must be allowed to. */
   async function dropBefore(topic: string, offset: number): Promise<void> {
-    const admin = kafkaClient(cluster.brokers).admin()
+    const admin = kafkaClient(kafka.cluster.brokers).admin()
     await admin.connect()
     await setConfig(topic, { 'cleanup.policy': 'compact,delete' })
     await admin.fetchTopicMetadata({ topics: [topic] })
@@ -130,7 +112,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     })
 
   async function setConfig(topic: string, config: Record<string, string>): Promise<void> {
-    const admin = kafkaClient(cluster.brokers).admin()
+    const admin = kafkaClient(kafka.cluster.brokers).admin()
     await admin.connect()
     const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
     const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }]

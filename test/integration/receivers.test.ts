@@ -21,7 +21,7 @@ import {
   vectorCases,
 } from '../support/receivers/cases.ts'
 import { root } from '../support/repository.ts'
-import { hasTool, runTool } from '../support/tools.ts'
+import { compileJava, hasTool, runTool } from '../support/tools.ts'
 
 /** Go builds its own library first on a machine that never has: 66 s were seen beside other work. */
 const GO_BUILD_MS = 300_000
@@ -122,16 +122,7 @@ describe('each receiver takes what is genuine, and nothing else', () => {
   it.skipIf(!hasTool('javac', 'default-jdk-headless'))('in Java', async () => {
     const classes = join(directory.path, 'java')
     const sources = [join(receivers, 'java/Webhooks.java'), join(drivers, 'Driver.java')]
-    const built = await runTool('javac', [
-      '-encoding',
-      'UTF-8',
-      '-Xlint:all',
-      '-Werror',
-      '-d',
-      classes,
-      ...sources,
-    ])
-    expect(built).toMatchObject({ code: 0, stderr: '' })
+    await compileJava(sources, classes)
     expect(await ask(cases, 'java', '-cp', classes, 'Driver')).toEqual(expected(cases))
   })
 

@@ -10,7 +10,7 @@ import { startApi, TOKEN } from '../support/api-server.ts'
 import { temporaryDirectory } from '../support/bridge-process.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { root } from '../support/repository.ts'
-import { hasTool, runTool } from '../support/tools.ts'
+import { compileJava, hasTool, runTool } from '../support/tools.ts'
 
 const recipes = join(root, 'clients/streams')
 const directory = temporaryDirectory()
@@ -81,16 +81,7 @@ describe('a recipe reads everything once, resumes after a cut and a kill, and en
   it.skipIf(!hasTool('javac', 'default-jdk-headless'))('Java', async () => {
     const classes = join(directory.path, 'java')
     const source = join(recipes, 'java/Follow.java')
-    const built = await runTool('javac', [
-      '-encoding',
-      'UTF-8',
-      '-Xlint:all',
-      '-Werror',
-      '-d',
-      classes,
-      source,
-    ])
-    expect(built).toMatchObject({ code: 0, stderr: '' })
+    await compileJava([source], classes)
     await holds('java', ['java', '-cp', classes, 'Follow'], 'ws')
   })
 

@@ -57,3 +57,13 @@ export async function runTool(
   process.off('exit', end)
   return { code, stdout, stderr }
 }
+
+/**
+ * Compiles sources of Java into that folder; javac is to be there.
+ * @throws Error with what javac wrote, warnings among it
+ */
+export async function compileJava(sources: readonly string[], classes: string): Promise<void> {
+  const args = ['-encoding', 'UTF-8', '-Xlint:all', '-Werror', '-d', classes, ...sources]
+  const { code, stderr } = await runTool('javac', args)
+  if (code !== 0 || stderr !== '') throw new Error(`javac ended with ${code}: ${stderr}`)
+}
