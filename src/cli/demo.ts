@@ -3,7 +3,7 @@
  * newcomer sees and the live line. Refuses to take short cuts: it is the product as `bridge run` starts it.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { App } from '../app.ts'
@@ -11,14 +11,20 @@ import { startApp } from '../app.ts'
 import { sleep, systemChance } from '../lifecycle/clock.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { startSandbox } from '../sandbox/sandbox.ts'
+import { ENV_FILE } from '../settings/environment.ts'
 import { loadSettings } from '../settings/settings.ts'
 import { asksForHelp, takeNoArguments } from './arguments.ts'
 import type { CommandContext } from './context.ts'
 
 const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/sandbox.md)
 
-It takes no flags and needs no settings; BRIDGE_* in the environment still count, a .env file does not.
+It takes no flags and needs no settings. BRIDGE_* in the environment still count, but for those that would
+lead it elsewhere: upstream, Kafka, roles and data directory are its own. A .env file does not count.
 It prints addresses, a token and commands to try. Ctrl-C ends it and leaves nothing behind.`
+
+/** A shell that is set up for a real bridge must not lead the demo to its upstream, topics or files. */
+const ITS_OWN =
+  /^BRIDGE_(UPSTREAM_|KAFKA_|TOPIC_|ALL_RETENTION$|ROLES$|DATA_DIR$|BACKFILL$|GATEWAY_|CALENDAR_FILE$)/
 
 /** Enough for a poll every second, fills and sweeps included. */
 const DEMO_WEEKLY_QUOTA = 1_000_000
@@ -33,14 +39,16 @@ export async function demoCommand(args: string[], context: CommandContext): Prom
     return
   }
   takeNoArguments('demo', args)
-  const { clock, signal, env } = context
+  const { clock, signal } = context
+  const { taken, left } = bridgeNames(context.env)
+  if (left.length > 0) context.stderr(`not for the demo, left out: ${left.join(', ')}`)
   const dataDir = mkdtempSync(join(tmpdir(), 'bridge-demo-'))
   const sandbox = await startSandbox(
     { scenario: 'demo', plan: 'advanced', weeklyQuota: DEMO_WEEKLY_QUOTA },
     { clock },
   )
   try {
-    const settings = loadSettings({ ...demoEnvironment(sandbox, dataDir), ...bridgeNames(env) }, noFile)
+    const settings = loadSettings(over(demoEnvironment(sandbox, dataDir), taken), noEnvFile)
     const app = await startApp(settings, { clock, chance: systemChance })
     context.stdout(JSON.stringify(app.ready))
     for (const line of welcome(app, sandbox, settings.adminToken ?? '')) context.stderr(line)
@@ -71,12 +79,30 @@ function demoEnvironment(sandbox: Sandbox, dataDir: string): Record<string, stri
 }
 
 /** The demo takes no `.env` file: it shall run the same everywhere. */
-function noFile(path: string): never {
+function noEnvFile(path: string): string {
+  if (path !== ENV_FILE) return readFileSync(path, 'utf8')
   throw Object.assign(new Error(`${path} is not read by the demo`), { code: 'ENOENT' })
 }
 
-function bridgeNames(env: Record<string, string | undefined>): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('BRIDGE_')))
+/** The settings of the environment that the demo takes, and the names of those that it leaves out. */
+function bridgeNames(env: Readonly<Record<string, string | undefined>>): {
+  taken: Record<string, string | undefined>
+  left: string[]
+} {
+  const given = Object.entries(env).filter(([name]) => name.startsWith('BRIDGE_'))
+  return {
+    taken: Object.fromEntries(given.filter(([name]) => !ITS_OWN.test(name))),
+    left: given.flatMap(([name]) => (ITS_OWN.test(name) ? [name] : [])),
+  }
+}
+
+/** Both, where a secret's `NAME_FILE` takes the place of the demo's own `NAME`. */
+function over(
+  own: Record<string, string>,
+  taken: Record<string, string | undefined>,
+): Record<string, string | undefined> {
+  const kept = Object.entries(own).filter(([name]) => taken[`${name}_FILE`] === undefined)
+  return { ...Object.fromEntries(kept), ...taken }
 }
 
 function welcome(app: App, sandbox: Sandbox, token: string): string[] {

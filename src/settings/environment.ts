@@ -20,15 +20,17 @@ export interface Found {
 }
 
 const PREFIX = 'BRIDGE_'
-const ENV_FILE = '.env'
+/** Read from the working directory if it is there. */
+export const ENV_FILE = '.env'
 
 /** The names of secrets that a file may give: `NAME_FILE` beside `NAME`. */
 export const fileNames: ReadonlyMap<string, SettingName> = new Map(
-  settingNames.filter((name) => docOf(name).secret === 'file').map((name) => [`${name}_FILE`, name]),
+  settingNames.filter((name) => docOf(name).isSecret === true).map((name) => [`${name}_FILE`, name]),
 )
 
 /**
- * Collects the text of every setting. An empty or blank text counts as absent, so that `NAME=` unsets.
+ * Collects the text of every setting. An empty or blank text counts as absent, so that `NAME=` in the environment takes
+ * back what `.env` says; a secret that the environment gives in one way takes back what `.env` gives in the other.
  * @throws BridgeError `settings` when `.env` is there but cannot be read
  */
 export function collectTexts(env: Readonly<Record<string, string | undefined>>, readFile: ReadFile): Found {
@@ -39,12 +41,19 @@ export function collectTexts(env: Readonly<Record<string, string | undefined>>, 
   ]
   for (const [origin, source] of sources) {
     for (const [name, text] of Object.entries(source)) {
-      if (name.startsWith(PREFIX) && text !== undefined && text.trim() !== '') {
-        given.set(name, { text: text.trim(), origin })
-      }
+      if (!name.startsWith(PREFIX) || text === undefined) continue
+      const other = otherWay(name)
+      if (other !== null && given.get(other)?.origin !== origin) given.delete(other)
+      if (text.trim() === '') given.delete(name)
+      else given.set(name, { text: text.trim(), origin })
     }
   }
   return sortNames(given, readFile)
+}
+
+/** The name that gives the same secret in the other way: `NAME_FILE` for `NAME`, and back; null for all else. */
+function otherWay(name: string): string | null {
+  return fileNames.get(name) ?? (fileNames.has(`${name}_FILE`) ? `${name}_FILE` : null)
 }
 
 function sortNames(given: Map<string, { text: string; origin: Origin }>, readFile: ReadFile): Found {

@@ -12,8 +12,8 @@ export interface SettingDoc {
   /** The default as one would write it; null where there is none. `shown` says it in words where it is no literal. */
   default: string | null
   shown?: string
-  /** `file`: never shown, and `NAME_FILE` may give it. `hidden`: never shown. */
-  secret?: 'file' | 'hidden'
+  /** Never shown, and `NAME_FILE` may give it. */
+  isSecret?: true
 }
 
 /** The docs of every schema member, by schema. */
@@ -86,7 +86,7 @@ export const settingsSchema = z.object({
   BRIDGE_KAFKA_SASL_PASSWORD: setting(field.textField, {
     default: null,
     meaning: 'Its password.',
-    secret: 'file',
+    isSecret: true,
   }),
   BRIDGE_TOPIC_PREFIX: setting(
     field.patternField(
@@ -120,7 +120,7 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_UPSTREAM_KEY: setting(
     field.patternField(/^[\x21-\x7e]{1,500}$/, '1 to 500 printable characters without blanks'),
-    { default: null, meaning: 'API key, sent as `x-api-key`. Required with `poller`.', secret: 'file' },
+    { default: null, meaning: 'API key, sent as `x-api-key`. Required with `poller`.', isSecret: true },
   ),
   BRIDGE_UPSTREAM_PLAN: setting(field.wordField(planNames), {
     default: 'free',
@@ -184,26 +184,26 @@ export const settingsSchema = z.object({
   BRIDGE_OPS_PORT: setting(field.portField, { default: '9464', meaning: 'Its port; 0 picks a free one.' }),
   BRIDGE_ADMIN_TOKEN: setting(
     field.patternField(
-      /^[\x21-\x7e][\x20-\x7e]{14,498}[\x21-\x7e]$/,
-      '16 to 500 printable ASCII characters, no blank at either end',
+      /^[\x21-\x7e][\x20-\x7e]{14,4094}[\x21-\x7e]$/,
+      '16 to 4,096 printable ASCII characters, as a header can carry them, no blank at either end',
     ),
     {
       default: null,
       meaning:
         'The first token: tenant `default`, all scopes; it alone sees every tenant. Required with `api`, `feed` and `webhooks`.',
-      secret: 'file',
+      isSecret: true,
     },
   ),
   BRIDGE_SECRET_KEY: setting(field.patternField(/^.{32,}$/s, '32 or more characters'), {
     default: null,
     meaning:
       'Wraps webhook secrets and signs tickets; keys are derived from it. Required with `api`, `feed` and `webhooks`.',
-    secret: 'file',
+    isSecret: true,
   }),
   BRIDGE_SECRET_KEY_OLD: setting(field.patternField(/^.{32,}$/s, '32 or more characters'), {
     default: null,
     meaning: 'The key before, or the one to come: what it wrapped is read too.',
-    secret: 'file',
+    isSecret: true,
   }),
   BRIDGE_WEBHOOK_ALLOW_NETS: setting(field.listField(field.isNet, 'a net such as 10.0.0.0/8'), {
     default: null,
@@ -222,7 +222,7 @@ export const settingsSchema = z.object({
     default: null,
     meaning:
       'http or https proxy that webhooks go through, by CONNECT to the checked address. The proxy of the environment (`HTTPS_PROXY`) is never used.',
-    secret: 'hidden',
+    isSecret: true,
   }),
   BRIDGE_STREAM_MAX_CLIENTS: setting(field.integerField(1, 1_000_000), {
     default: '10000',

@@ -265,14 +265,14 @@ function summarise(found: Found): Record<string, string> {
   for (const name of settingNames) {
     const doc = docOf(name)
     const text = found.texts.get(name)?.text ?? doc.default
-    if (text !== null) summary[name] = doc.secret === undefined ? text : '(set)'
+    if (text !== null) summary[name] = doc.isSecret === true ? '(set)' : text
   }
   return summary
 }
 
 function secretsOf(found: Found): string[] {
   return settingNames
-    .filter((name) => docOf(name).secret !== undefined)
+    .filter((name) => docOf(name).isSecret === true)
     .flatMap((name) => found.texts.get(name)?.text ?? [])
 }
 

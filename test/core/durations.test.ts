@@ -12,6 +12,10 @@ test.each([
   ['P1W', 7 * DAY_MS],
   ['P1DT2H3M4.5S', DAY_MS + 7_384_500],
   ['PT0S', 0],
+  ['PT1.5M', 90_000],
+  ['PT0,5S', 500],
+  ['P1DT1.5H', DAY_MS + 5_400_000],
+  ['P0.5W', 3.5 * DAY_MS],
 ])('%s is %i ms', (text, ms) => {
   expect(parseDuration(text)).toBe(ms)
 })
@@ -26,7 +30,10 @@ test.each([
   'PT1D',
   'P1DT',
   'P-1D',
-  'P1.5D',
+  'P1.5DT1H',
+  'PT1.5M2S',
+  'PT1.5M0.5S',
+  'PT1.S',
   'p1d',
   'P1D ',
   'PT1S1M',

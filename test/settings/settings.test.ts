@@ -193,6 +193,22 @@ describe('settings', () => {
     expect(wrong(whole, unreadable).message).toContain('.env')
   })
 
+  test('take back what .env says where the environment has it empty, or gives a secret in the other way', () => {
+    const readFile = files({
+      '.env': `BRIDGE_HTTP_PORT=9000\nBRIDGE_ADMIN_TOKEN=${TOKEN}-of-the-file`,
+      '/run/token': `${TOKEN}-of-the-run`,
+    })
+    const { BRIDGE_ADMIN_TOKEN: _, ...rest } = whole
+    const settings = loadSettings(
+      { ...rest, BRIDGE_HTTP_PORT: '', BRIDGE_ADMIN_TOKEN_FILE: '/run/token' },
+      readFile,
+    )
+    expect(settings.http.port).toBe(8080)
+    expect(settings.adminToken).toBe(`${TOKEN}-of-the-run`)
+    const named = files({ '.env': 'BRIDGE_ADMIN_TOKEN_FILE=/run/none' })
+    expect(loadSettings(whole, named).adminToken).toBe(TOKEN)
+  })
+
   test('show no secret in the summary or in an error', () => {
     const settings = loadSettings(whole, files())
     expect(settings.summary.BRIDGE_ADMIN_TOKEN).toBe('(set)')
@@ -283,7 +299,7 @@ describe('durations', () => {
     expect(parseDuration(text)).toBe(durationMs)
   })
 
-  test.each(['', 'P', 'PT', 'P1', '1D', 'P1DT', 'PT1D', 'P1S', 'P-1D', 'P1.5D', 'p1d', ' P1D'])(
+  test.each(['', 'P', 'PT', 'P1', '1D', 'P1DT', 'PT1D', 'P1S', 'P-1D', 'P1.5DT1H', 'p1d', ' P1D'])(
     'refuses "%s"',
     (text) => {
       expect(parseDuration(text)).toBeNull()

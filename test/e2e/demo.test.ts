@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { eventually, getJson } from '../support/api-client.ts'
+import { ADMIN_TOKEN, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+
+/** Nothing listens there. */
+const NOWHERE = '127.0.0.1:9'
+
+it('the demo runs on its own upstream, log and files in a shell that is set up for a real bridge', async () => {
+  using directory = temporaryDirectory()
+  const demo = await startBridge(
+    {
+      BRIDGE_DATA_DIR: directory.path,
+      BRIDGE_ROLES: 'poller',
+      BRIDGE_KAFKA_BROKERS: NOWHERE,
+      BRIDGE_UPSTREAM_URL: `http://${NOWHERE}/v2`,
+      BRIDGE_UPSTREAM_KEY: 'the-real-key',
+      BRIDGE_ADMIN_TOKEN: ADMIN_TOKEN,
+    },
+    ['demo'],
+  )
+  expect(demo.ready).toMatchObject({ log: 'embedded', roles: ['poller', 'webhooks', 'feed', 'api'] })
+  expect(demo.stderr()).toContain(
+    'not for the demo, left out: BRIDGE_DATA_DIR, BRIDGE_ROLES, BRIDGE_KAFKA_BROKERS, BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY',
+  )
+  const status = await eventually(
+    () => getJson<{ upstream: { state: string }; log: { latest: number } }>(`${demo.ready.http}/v1/status`),
+    ({ log }) => log.latest > 0,
+  )
+  expect(status.upstream.state).toBe('ok')
+  expect(await demo.stop()).toBe(0)
+  expect(existsSync(join(directory.path, 'bridge.db'))).toBe(false)
+})
