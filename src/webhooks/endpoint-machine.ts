@@ -210,6 +210,8 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       if (next.isActive) return
       disableReason = null
       failedSince(null)
+      // Whoever makes it active again says that it is well: what is due leaves at once.
+      breaker.succeeded()
     },
     /** How many new events it takes now. */
     room(): number {

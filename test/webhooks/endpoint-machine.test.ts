@@ -167,6 +167,21 @@ describe('an endpoint', () => {
     expect(sent(machine, 35_000)).toHaveLength(3)
   })
 
+  test('that stopped answering gets at once what is due when its owner makes it active again', () => {
+    const { machine, offer, write } = machineOf()
+    offer(...Array.from({ length: 8 }, (_, index) => event(index + 1)))
+    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
+    write()
+    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
+    write()
+    expect(sent(machine, 5000)).toHaveLength(1)
+    machine.ended(1, BROKEN, at(5000))
+    write()
+    machine.configure({ ...PLAIN, isActive: false })
+    machine.configure(PLAIN)
+    expect(sent(machine, 6000)).toEqual([2, 3, 4])
+  })
+
   test('that says it is gone is sent nothing more, and keeps what it was sent for a later day', () => {
     const { machine, offer, write } = machineOf()
     offer(event(1), event(2))

@@ -14,7 +14,7 @@ export type Checked =
   | { kind: 'unresolved'; reason: string }
   | { kind: 'blocked'; why: string }
 
-/** What `localhost` and all below it are, without asking anybody (RFC 6761). */
+/** What `localhost` and all below it are, without asking anybody (RFC 6761): the one in the allowed nets, where only one is. */
 const THIS_MACHINE = ['127.0.0.1', '::1']
 
 /**
@@ -26,7 +26,7 @@ export function checkAddresses(
   rules: AddressRules,
   resolve: Resolve,
 ): Checked | Promise<Checked> {
-  const answers = answersFor(target.host, resolve)
+  const answers = answersFor(target.host, rules, resolve)
   if (!(answers instanceof Promise)) return checkAnswers(answers, target, rules)
   return answers.then(
     (found) => checkAnswers(found, target, rules),
@@ -50,9 +50,11 @@ export function refusalOf(address: string, target: Target, rules: AddressRules):
   return target.allowedNetsOnly && verdict.kind !== 'allowed' ? 'not in the allowed nets' : null
 }
 
-function answersFor(host: string, resolve: Resolve): ReturnType<Resolve> {
+function answersFor(host: string, rules: AddressRules, resolve: Resolve): ReturnType<Resolve> {
   if (isIP(host) !== 0) return [host]
-  return host === 'localhost' || host.endsWith('.localhost') ? THIS_MACHINE : resolve(host)
+  if (host !== 'localhost' && !host.endsWith('.localhost')) return resolve(host)
+  const allowed = THIS_MACHINE.filter((address) => judgeAddress(address, rules).kind === 'allowed')
+  return allowed.length > 0 ? allowed : THIS_MACHINE
 }
 
 function codeOf(error: unknown): string {

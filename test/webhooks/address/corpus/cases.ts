@@ -17,6 +17,8 @@ export const ruleSets = {
   desk: addressRules({ allowNets: ['10.20.0.0/16', 'fd00:20::/32'], allowHttp: false, ports: PORTS }),
   /** This machine, as in tests; plain http too. */
   local: addressRules({ allowNets: ['127.0.0.0/8', '::1/128'], allowHttp: true, ports: PORTS }),
+  /** This machine by IPv4 alone, as the settings' docs and the demo have it. */
+  local4: addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: PORTS }),
 } satisfies Record<string, AddressRules>
 
 /** The name of one of them. */

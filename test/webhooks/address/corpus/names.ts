@@ -68,6 +68,9 @@ export const nameCases: readonly NameCase[] = [
   ['localhost', ['8.8.8.8'], 'blocked', 'localhost is this machine whatever a server says', 'desk'],
   ['localhost', ['8.8.8.8'], 'addresses', 'this machine, allowed; nobody is asked', 'local'],
   ['x.localhost', ['8.8.8.8'], 'addresses', 'the same below it', 'local'],
+  ['localhost:9000', [], 'addresses', 'this machine by the family that is allowed', 'local4'],
+  ['x.localhost:9000', [], 'addresses', 'the same below it', 'local4'],
+  [HOST, ['127.0.0.1', '::1'], 'blocked', 'a name that answers outside the net too', 'local4'],
   ['10.20.1.1', [], 'addresses', 'an address is not asked for', 'desk'],
 ]
 
