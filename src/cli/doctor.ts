@@ -18,6 +18,7 @@ import {
   throwIfFailed,
   withoutSecrets,
 } from './doctor/finding.ts'
+import { checkGuard } from './doctor/guard.ts'
 import { checkKafka } from './doctor/kafka.ts'
 import { checkKey } from './doctor/key.ts'
 import { checkDataDir, checkNode, checkOpenFiles } from './doctor/machine.ts'
@@ -87,6 +88,7 @@ async function examine(
     ...checkSettings(examined),
     ...(await checkKafka({ kafka: settings.kafka, polls: settings.roles.includes('poller') }, clock, signal)),
     ...machine,
+    ...checkGuard(settings),
     ...upstream.findings,
     ...key,
     ...bridge.findings,

@@ -58,7 +58,7 @@ const commands: Record<string, Command> = {
     load: async () => (await import('./tokens.ts')).tokensCommand,
   },
   webhooks: {
-    does: 'make, list, change and delete webhook endpoints of a running bridge',
+    does: 'make, list, test, rotate, replay and delete webhook endpoints of a running bridge',
     load: async () => (await import('./webhooks.ts')).webhooksCommand,
   },
 }

@@ -23,7 +23,8 @@ import type { CommandContext } from './context.ts'
 import { type Paint, painter } from './terminal.ts'
 
 const DAY_MS = 86_400_000
-const WEEK_S = 604_800
+/** Units a week that pay for a poll every five seconds: there is nothing to plan, and a week of them is no table. */
+const EVERY_POLL = 604_800 / 5
 /** Characters of the longest bar. */
 const BAR = 32
 /** Only what the plan is made of must be right. */
@@ -36,9 +37,9 @@ const HELP = `bridge plan: the polls of a week as they would be planned; spends 
 
 A row an hour of London, averages of the business days of the seven days from tomorrow on: polls and
 items, mean and worst delay from an item's appearance to its poll, the risk that one poll meets
-more than a page. What is expected comes from the shipped table; a running bridge goes on learning.
+more than a page; above them the mean delay, beside that of as many polls placed evenly. What is expected comes from the shipped table; a running bridge goes on learning.
 Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides, BRIDGE_CALENDAR_FILE).
-  --compare   beside as many polls placed evenly, evenly in the release hours, and by the best timetable
+  --compare   beside as many polls placed evenly in the release hours, and by the best timetable
   --json      everything as one line of JSON`
 
 /** Prints the plan. */
@@ -59,7 +60,13 @@ export async function planCommand(args: string[], context: CommandContext): Prom
   }
   const { gatewayUnits } = settings
   const plan = withoutGateway({ ...settings.plan, gatewayUnits })
-  refuseEveryPoll(plan)
+  if (plan.weeklyQuota >= EVERY_POLL) {
+    const note = `a weekly quota of ${plan.weeklyQuota} pays for a poll every few seconds: nothing needs planning`
+    stdout(
+      values.json === true ? JSON.stringify({ plan: plan.name, weeklyQuota: plan.weeklyQuota, note }) : note,
+    )
+    return
+  }
   const calendar = loadCalendar(settings.calendarFile)
   const fromMs = calendar.momentMs(calendar.londonDate(clock.now() + DAY_MS), 0)
   const profile = firstProfile()
@@ -83,18 +90,6 @@ export async function planCommand(args: string[], context: CommandContext): Prom
   for (const line of planLines(settings, week, compared, painter(colour))) stdout(line)
 }
 
-/** With units for a poll a second there is nothing to plan, and a week of them is no table. */
-function refuseEveryPoll({ weeklyQuota }: UpstreamPlan): void {
-  if (weeklyQuota < WEEK_S / 5) return
-  throw new BridgeError(
-    'settings',
-    `a weekly quota of ${weeklyQuota} pays for a poll every few seconds: nothing needs planning`,
-    {
-      hint: 'Set BRIDGE_UPSTREAM_WEEKLY_QUOTA to what your key has, or leave it out to take the figure of the plan.',
-    },
-  )
-}
-
 function planLines(
   { plan, gatewayUnits }: Pick<Settings, 'plan' | 'gatewayUnits'>,
   week: WeekPlan,
@@ -108,7 +103,8 @@ function planLines(
   const head = '  hour  polls  items  mean delay  worst  overflow'
   return [
     `plan ${plan.name}: ${plan.weeklyQuota} units a week${shared}, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
-    `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left; mean delay ${seconds(week.meanDelayS)}`,
+    `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left`,
+    `mean delay ${seconds(week.meanDelayS)}; of as many polls placed evenly ${seconds(week.evenMeanDelayS)} (${(week.meanDelayS / week.evenMeanDelayS).toFixed(2)} of it is planned)`,
     ...unpaidFills(plan, week),
     '',
     paint('soft', `business days\n${head}`),
@@ -144,12 +140,11 @@ function closedLine(hours: readonly PlannedHour[]): string {
   return `  ${polls.toFixed(1)} polls a day, worst delay ${seconds(worst)}`
 }
 
-function comparedLines(week: WeekPlan, { evenS, evenInHoursS, bestS }: Comparison): string[] {
+function comparedLines(week: WeekPlan, { evenInHoursS, bestS }: Comparison): string[] {
   const line = (name: string, delayS: number): string =>
     `  ${name.padEnd(34)} ${seconds(delayS).padStart(8)}   ${(week.meanDelayS / delayS).toFixed(2)} of it is planned`
   return [
     'mean delay of as many polls',
-    line('evenly, round the clock', evenS),
     line('evenly in the release hours', evenInHoursS),
     line('by the best timetable there is', bestS),
   ]

@@ -28,7 +28,7 @@ export interface PlannedHour {
   items: number
   /** From the moment an item shows to its poll, seconds. */
   meanDelayS: number
-  /** Of an item that shows just after a poll, seconds. */
+  /** The longest that an item of this hour may have to wait, seconds. */
   worstDelayS: number
   /** Highest probability of any poll that more than a page has come. */
   overflowRisk: number
@@ -46,11 +46,12 @@ export interface WeekPlan {
   /** Units left over. */
   left: number
   meanDelayS: number
+  /** Of as many polls at even distances round the clock. */
+  evenMeanDelayS: number
 }
 
 /** Mean delays of as many polls, placed otherwise, seconds. */
 export interface Comparison {
-  evenS: number
   evenInHoursS: number
   bestS: number
 }
@@ -117,15 +118,15 @@ export function weekPlan(
   for (const ms of pollsMs) {
     const hour = hourOf(ms)
     hour.polls += 1
-    hour.worstDelayS = Math.max(hour.worstDelayS, (ms - beforeMs) / 1000)
     const items = itemsUntil(ahead, ms) - itemsUntil(ahead, beforeMs)
     hour.overflowRisk = Math.max(hour.overflowRisk, overflowRisk(items, plan.pageSize))
     beforeMs = ms
   }
-  eachWait(ahead, pollsMs, (atMs, items, waitS) => {
+  eachWait(ahead, pollsMs, (atMs, items, { meanS, mostS }) => {
     const hour = hourOf(atMs)
     hour.items += items
-    hour.delayS += items * waitS
+    hour.delayS += items * meanS
+    hour.worstDelayS = Math.max(hour.worstDelayS, mostS)
   })
   const all = [...hours.values()].sort(
     (one, other) => Number(other.isOpen) - Number(one.isOpen) || one.hour - other.hour,
@@ -151,15 +152,19 @@ export function weekPlan(
     fills,
     left: Math.max(0, plan.weeklyQuota - pollsMs.length - kept),
     meanDelayS: meanDelayOf(ahead, pollsMs),
+    evenMeanDelayS: meanDelayOf(ahead, evenly(fromMs, pollsMs.length)),
   }
 }
 
-/** How as many polls would do evenly, evenly inside the release windows, and by the best timetable of all. */
+function evenly(fromMs: number, count: number): number[] {
+  return Array.from({ length: count }, (_, poll) => fromMs + ((poll + 1) * WEEK_MS) / count)
+}
+
+/** How as many polls would do evenly inside the release windows, and by the best timetable of all. */
 export function comparison(profile: Profile, calendar: Calendar, pollsMs: readonly number[]): Comparison {
   const fromMs = pollsMs[0] ?? 0
   const ahead = outlooks(calendar)(profile, fromMs, fromMs + WEEK_MS)
   const count = pollsMs.length
-  const even = Array.from({ length: count }, (_, poll) => fromMs + ((poll + 1) * WEEK_MS) / count)
   const windows = ahead.days.flatMap(({ day }) => calendar.releaseWindow(day.date) ?? [])
   const openMs = windows.reduce((sum, window) => sum + window.toMs - window.fromMs, 0)
   const inHours = windows.flatMap((window) => {
@@ -169,7 +174,6 @@ export function comparison(profile: Profile, calendar: Calendar, pollsMs: readon
   })
   const arrivals = arrivalsOf(ahead)
   return {
-    evenS: meanDelayOf(ahead, even),
     evenInHoursS: meanDelayOf(ahead, inHours),
     bestS: meanDelayOf(
       ahead,
@@ -180,18 +184,18 @@ export function comparison(profile: Profile, calendar: Calendar, pollsMs: readon
 
 function meanDelayOf(ahead: Outlook, pollsMs: readonly number[]): number {
   let [items, delayS] = [0, 0]
-  eachWait(ahead, pollsMs, (_atMs, arrived, waitS) => {
+  eachWait(ahead, pollsMs, (_atMs, arrived, { meanS }) => {
     items += arrived
-    delayS += arrived * waitS
+    delayS += arrived * meanS
   })
   return delayS / items
 }
 
-/** Every piece of the outlook up to the last poll that one poll ends: its items, and how long they wait on average. */
+/** Every piece of the outlook up to the last poll that one poll ends: its items, and how long they wait, seconds. */
 function eachWait(
   ahead: Outlook,
   pollsMs: readonly number[],
-  visit: (atMs: number, items: number, waitS: number) => void,
+  visit: (atMs: number, items: number, wait: { meanS: number; mostS: number }) => void,
 ): void {
   let poll = 0
   for (const stretch of stretchesOf(ahead)) {
@@ -200,7 +204,10 @@ function eachWait(
       const pollMs = pollsMs[poll]
       if (pollMs === undefined) return
       const endMs = Math.min(stretch.toMs, pollMs)
-      visit(atMs, (stretch.rate * (endMs - atMs)) / 1000, (pollMs - (atMs + endMs) / 2) / 1000)
+      visit(atMs, (stretch.rate * (endMs - atMs)) / 1000, {
+        meanS: (pollMs - (atMs + endMs) / 2) / 1000,
+        mostS: (pollMs - atMs) / 1000,
+      })
       atMs = endMs
     }
   }

@@ -24,9 +24,9 @@ test('a person sees a row an hour, and beside it as many polls placed otherwise'
   expect(lines.filter((line) => /^ {2}\d\d:00 /.test(line))).toHaveLength(24)
   const share = (name: string): number => {
     const line = lines.find((candidate) => candidate.includes(name)) ?? ''
-    return Number(/ ([\d.]+) of it is planned/.exec(line)?.[1])
+    return Number(/[ (]([\d.]+) of it is planned/.exec(line)?.[1])
   }
-  expect(share('evenly, round the clock')).toBeLessThan(0.5)
+  expect(share('polls placed evenly')).toBeLessThan(0.5)
   expect(share('by the best timetable')).toBeGreaterThanOrEqual(0.99)
   expect(share('by the best timetable')).toBeLessThan(1.1)
 })
@@ -47,6 +47,17 @@ test('a wrong figure of the plan is refused with its name, other settings do not
   expect(other).toHaveLength(1)
 })
 
+test('the plan is held against even polling, and nobody waits less long at worst than in the mean', async () => {
+  const plain = await run([], { BRIDGE_UPSTREAM_PLAN: 'free' })
+  expect(plain[2]).toMatch(/^mean delay .*; of as many polls placed evenly .* \(0\.\d\d of it is planned\)$/)
+  const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
+  const { meanDelayS, evenMeanDelayS, hours } = JSON.parse(line)
+  expect(meanDelayS / evenMeanDelayS).toBeLessThan(0.5)
+  for (const hour of hours) expect(hour.worstDelayS).toBeGreaterThanOrEqual(hour.meanDelayS)
+})
+
 test('a quota for a poll every few seconds is told to need no plan', async () => {
-  await expect(run([], { BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' })).rejects.toThrow('nothing needs planning')
+  const quota = { BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' }
+  expect((await run([], quota)).join()).toContain('nothing needs planning')
+  expect(JSON.parse((await run(['--json'], quota)).join())).toMatchObject({ weeklyQuota: 1_000_000 })
 })
