@@ -32,6 +32,8 @@ export interface RetryRow {
   recordedMs: number
   /** Attempts made. */
   tries: number
+  /** Of these, those after which the receiver said when to come back; absent = none. */
+  asked?: number
   /** When the next try is due, ms since 1970. */
   dueMs: number
   /** Of the last answer; null where there was none. */
@@ -142,6 +144,7 @@ const readers: { [kind in DeliveryRow['kind']]: (key: string, fields: Fields) =>
     subject: text(key, fields, 'subject'),
     recordedMs: number(key, fields, 'recordedMs'),
     tries: number(key, fields, 'tries'),
+    ...(fields.asked !== undefined && { asked: number(key, fields, 'asked') }),
     dueMs: number(key, fields, 'dueMs'),
     lastStatus: orNull(key, fields, 'lastStatus'),
   }),

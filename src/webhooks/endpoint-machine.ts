@@ -26,12 +26,16 @@ const QUEUED_PER_SLOT = 2
 /** Turns of first tries before a retry has the only slot; while only probes leave, they alternate. */
 const FIRSTS_BEFORE_RETRY = 3
 
+const UNTRIED = { tries: 0 }
+
 /** Machine of one endpoint. */
 export type EndpointMachine = ReturnType<typeof createEndpointMachine>
 
 interface Flight {
   delivery: Matched
   tries: number
+  /** Of these, those that a Retry-After followed. */
+  asked: number
   sort: Sort
 }
 
@@ -84,7 +88,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
   }
   const keep = (
     delivery: Matched,
-    row: Pick<RetryRow, 'tries' | 'dueMs' | 'lastStatus'>,
+    row: Pick<RetryRow, 'tries' | 'asked' | 'dueMs' | 'lastStatus'>,
     holdsSlot: boolean,
   ) => {
     const { sequence, ...rest } = delivery
@@ -179,10 +183,14 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     tokenAtMs = null
     bucket = rateLimit === null ? null : createRateLimit(rateLimit)
   }
-  const begin = (delivery: Matched, tries: number, sort: Sort): Start => {
+  const begin = (
+    delivery: Matched,
+    { tries, asked = 0 }: Pick<RetryRow, 'tries' | 'asked'>,
+    sort: Sort,
+  ): Start => {
     tokenAtMs = null
     firstsInRow = sort === 'first' ? firstsInRow + 1 : 0
-    flights.set(delivery.sequence, { delivery, tries, sort })
+    flights.set(delivery.sequence, { delivery, tries, asked, sort })
     return { delivery, attempt: tries + 1, sort }
   }
 
@@ -275,17 +283,17 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       if (tokenAtMs > nowMs) return null
       if (sort === 'first' && first !== undefined) {
         queue.shift()
-        return begin(first, 0, sort)
+        return begin(first, UNTRIED, sort)
       }
       if (sort === 'replay' && replayed !== undefined) {
         cursors.replayTaken(replayed.sequence)
-        return begin(replayed, 0, sort)
+        return begin(replayed, UNTRIED, sort)
       }
       const row = due === null ? undefined : waiting.get(due.sequence)
       if (due === null || row === undefined) return null
       waiting.disarm(due.sequence)
       const { eventId, subject, cursor, recordedMs } = row
-      return begin({ sequence: due.sequence, eventId, subject, cursor, recordedMs }, row.tries, sort)
+      return begin({ sequence: due.sequence, eventId, subject, cursor, recordedMs }, row, sort)
     },
     /** When `next` may have something, as things are, ms since 1970; null: not before something ends or is offered. */
     wakeAtMs(): number | null {
@@ -308,7 +316,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       const { delivery } = flight
       const tries = flight.tries + 1
       const lastStatus = end.kind === 'answered' ? end.status : null
-      const verdict = verdictOn(end, { tries, nowMs, chance })
+      const verdict = verdictOn(end, { tries, asked: flight.asked, nowMs, chance })
       if (verdict.next === 'delivered') {
         breaker.succeeded()
         failedSince(null)
@@ -319,8 +327,8 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       failedSince(failingSinceMs ?? nowMs)
       if (verdict.next === 'dead') die(delivery, tries, lastStatus, 'tries', nowMs)
       else {
-        const dueMs = verdict.next === 'retry' ? nowMs + verdict.delayMs : nowMs
-        keep(delivery, { tries, dueMs, lastStatus }, true)
+        const { delayMs, asked } = verdict.next === 'retry' ? verdict : { delayMs: 0, asked: flight.asked }
+        keep(delivery, { tries, ...(asked > 0 && { asked }), dueMs: nowMs + delayMs, lastStatus }, true)
       }
       if (verdict.next === 'disable') disableReason = 'gone'
       else if (nowMs - (failingSinceMs ?? nowMs) >= FAILING_LIMIT_MS) disableReason ??= 'failing'

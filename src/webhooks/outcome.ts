@@ -15,15 +15,24 @@ export type AttemptEnd =
   | { kind: 'answered'; status: number; retryAfter: string | null }
   | { kind: 'failed'; fault: AttemptFault }
 
-/** What happens to the delivery. `disable`: the endpoint said that it is gone. `dead`: no try is left. */
+/**
+ * What happens to the delivery. `asked`: of the tries made, those after which the receiver said when to come back. `disable`:
+ * the endpoint said that it is gone. `dead`: no try is left.
+ */
 export type Verdict =
   | { next: 'delivered' }
   | { next: 'disable' }
-  | { next: 'retry'; delayMs: number }
+  | { next: 'retry'; delayMs: number; asked: number }
   | { next: 'dead' }
 
 /** Longest that a receiver's Retry-After is waited for. */
 export const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
+
+/**
+ * Tries of a delivery that follow a Retry-After and not the schedule, and take none of its tries away: whoever limits its
+ * rate is neither kept waiting for hours nor given up after minutes. One that always asks comes to the schedule after these.
+ */
+export const MOST_ASKED = 100
 
 /** The label of an end. A redirect is a `client_error`: it is never followed, and the address has to be corrected. */
 export function outcomeOf(end: AttemptEnd): AttemptOutcome {
@@ -36,20 +45,21 @@ export function outcomeOf(end: AttemptEnd): AttemptOutcome {
 }
 
 /**
- * What happens after an attempt. `tries` counts those made, this one included; `chance` is a number in [0, 1). A
- * Retry-After of 429 and 503 is waited for, up to 24 h, where it is longer than the schedule's delay; one that makes no
+ * What happens after an attempt. `tries` counts those made, this one included, `asked` those of them that a Retry-After
+ * followed; `chance` is a number in [0, 1). A Retry-After of 429 and 503 is waited for exactly, up to 24 h; one that makes no
  * sense counts for nothing.
  */
 export function verdictOn(
   end: AttemptEnd,
-  { tries, nowMs, chance }: { tries: number; nowMs: number; chance: number },
+  { tries, asked, nowMs, chance }: { tries: number; asked: number; nowMs: number; chance: number },
 ): Verdict {
   const outcome = outcomeOf(end)
   if (outcome === 'ok') return { next: 'delivered' }
   if (outcome === 'gone') return { next: 'disable' }
-  const delayMs = retryDelayMs(tries, chance)
-  if (delayMs === null) return { next: 'dead' }
-  return { next: 'retry', delayMs: Math.max(delayMs, askedDelayMs(end, nowMs)) }
+  const askedMs = askedDelayMs(end, nowMs)
+  if (askedMs > 0 && asked < MOST_ASKED) return { next: 'retry', delayMs: askedMs, asked: asked + 1 }
+  const delayMs = retryDelayMs(tries - asked, chance)
+  return delayMs === null ? { next: 'dead' } : { next: 'retry', delayMs: Math.max(delayMs, askedMs), asked }
 }
 
 /** What the receiver asked for; 0 where it asked for nothing. */

@@ -218,7 +218,7 @@ function outOfOrder(world: WebhookWorld, endpoint: DeliveryEndpoint, seen: reado
   )
 }
 
-/** Tried again before the schedule's first delay. */
+/** Tried again before the time that the receiver asked for, or else before the schedule's first delay. */
 function tooSoon({ id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
   const last = new Map<number, Seen>()
   return seen.flatMap((one) => {
@@ -226,6 +226,7 @@ function tooSoon({ id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
     last.set(one.sequence, one)
     if (before === undefined || before.life !== one.life || before.endedMs === null) return []
     const gapMs = one.startedMs - before.endedMs
-    return gapMs < 4500 ? [`${id} got ${one.sequence} again after ${gapMs} ms`] : []
+    const asked = Number(before.retryAfter ?? 0) * SECOND_MS
+    return gapMs < (asked > 0 ? asked : 4500) ? [`${id} got ${one.sequence} again after ${gapMs} ms`] : []
   })
 }

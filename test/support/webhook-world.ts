@@ -39,6 +39,8 @@ export interface Seen {
   /** null: it was cut off by a crash before its end. */
   endedMs: number | null
   status: number | null
+  /** Seconds that its answer asked to wait; null where it asked for nothing. */
+  retryAfter: string | null
 }
 
 export interface WorldOptions {
@@ -273,6 +275,7 @@ export class WebhookWorld {
       startedMs,
       endedMs: null,
       status: end.kind === 'answered' ? end.status : null,
+      retryAfter: end.kind === 'answered' ? end.retryAfter : null,
     }
     this.seen.push(seen)
     const slot = `${life} ${endpoint.id}`

@@ -48,7 +48,9 @@ describe('an attempt in the journal', () => {
     }
     const common = { sequence: 7, attempt: 2, atMs: 500 }
     expect(kept({})).toEqual(recordOf({ ...common }))
-    expect(kept({ end: answer(500), verdict: { next: 'retry', delayMs: 30_000 }, response: 'busy' })).toEqual(
+    expect(
+      kept({ end: answer(500), verdict: { next: 'retry', delayMs: 30_000, asked: 0 }, response: 'busy' }),
+    ).toEqual(
       recordOf({
         ...common,
         status: 500,

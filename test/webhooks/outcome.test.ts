@@ -4,6 +4,7 @@ import { type AttemptOutcome, attemptOutcomes } from '../../src/obs/metrics.ts'
 import {
   type AttemptEnd,
   LONGEST_RETRY_AFTER_MS,
+  MOST_ASKED,
   outcomeOf,
   type Verdict,
   verdictOn,
@@ -64,7 +65,7 @@ test.each<[AttemptEnd, AttemptOutcome, Verdict['next']]>([
   [{ kind: 'failed', fault: 'broken' }, 'server_error', 'retry'],
 ])('%j is %s, and the delivery is next: %s', (end, outcome, next) => {
   expect(outcomeOf(end)).toBe(outcome)
-  expect(verdictOn(end, { tries: 1, nowMs: NOW_MS, chance: EVEN }).next).toBe(next)
+  expect(verdictOn(end, { tries: 1, asked: 0, nowMs: NOW_MS, chance: EVEN }).next).toBe(next)
 })
 
 test('a delivery is tried nine times over 39 hours, then it is dead', () => {
@@ -73,12 +74,21 @@ test('a delivery is tried nine times over 39 hours, then it is dead', () => {
     ...[5_000, 30_000, 120_000, 600_000, 3_600_000, 14_400_000, 36_000_000, 86_400_000],
     null,
   ])
-  expect(verdictOn(answered(500), { tries: MOST_TRIES, nowMs: NOW_MS, chance: EVEN })).toEqual({
+  expect(verdictOn(answered(500), { tries: MOST_TRIES, asked: 0, nowMs: NOW_MS, chance: EVEN })).toEqual({
     next: 'dead',
   })
-  expect(verdictOn(answered(429, '5'), { tries: MOST_TRIES, nowMs: NOW_MS, chance: EVEN })).toEqual({
-    next: 'dead',
-  })
+})
+
+test('a Retry-After takes none of the nine tries away, for a hundred times', () => {
+  const on = (tries: number, asked: number): Verdict =>
+    verdictOn(answered(429, '20'), { tries, asked, nowMs: NOW_MS, chance: EVEN })
+  expect(on(MOST_TRIES, 0)).toEqual({ next: 'retry', delayMs: 20_000, asked: 1 })
+  expect(on(100, 99)).toEqual({ next: 'retry', delayMs: 20_000, asked: 100 })
+  expect(on(101, MOST_ASKED)).toEqual({ next: 'retry', delayMs: 20_000, asked: 100 })
+  expect(on(102, MOST_ASKED)).toEqual({ next: 'retry', delayMs: 30_000, asked: 100 })
+  expect(on(100 + MOST_TRIES, MOST_ASKED)).toEqual({ next: 'dead' })
+  const failed = verdictOn(answered(500), { tries: 8, asked: 7, nowMs: NOW_MS, chance: EVEN })
+  expect(failed).toEqual({ next: 'retry', delayMs: 5_000, asked: 7 })
 })
 
 const later = (ms: number): string => new Date(NOW_MS + ms).toUTCString()
@@ -90,7 +100,7 @@ test.each([
   [429, later(90_000), 90_000],
   [503, later(DAY_MS / 2), DAY_MS / 2],
   [429, '0', 5_000],
-  [429, '1', 5_000],
+  [429, '1', 1_000],
   [429, null, 5_000],
   [429, '', 5_000],
   [429, '-1', 5_000],
@@ -106,18 +116,18 @@ test.each([
   [404, '60', 5_000],
   [302, '60', 5_000],
 ])('after %i with Retry-After %j the next try comes in %i ms', (status, retryAfter, delayMs) => {
-  const verdict = verdictOn(answered(status, retryAfter), { tries: 1, nowMs: NOW_MS, chance: EVEN })
-  expect(verdict).toEqual({ next: 'retry', delayMs })
+  const verdict = verdictOn(answered(status, retryAfter), { tries: 1, asked: 0, nowMs: NOW_MS, chance: EVEN })
+  expect(verdict).toMatchObject({ next: 'retry', delayMs })
 })
 
-test('a next try is never sooner than the schedule less a tenth, nor later than a day and a tenth', () => {
+test('a next try is never sooner than the schedule less a tenth, but where the receiver asks for it, nor later than a day and a tenth', () => {
   fc.assert(
     fc.property(
       ends,
       fc.integer({ min: 1, max: MOST_TRIES + 3 }),
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       (end, tries, chance) => {
-        const verdict = verdictOn(end, { tries, nowMs: NOW_MS, chance })
+        const verdict = verdictOn(end, { tries, asked: 0, nowMs: NOW_MS, chance })
         expect(attemptOutcomes).toContain(outcomeOf(end))
         const plainMs = retryDelayMs(tries, EVEN)
         const over = outcomeOf(end) === 'ok' || outcomeOf(end) === 'gone'
@@ -126,7 +136,8 @@ test('a next try is never sooner than the schedule less a tenth, nor later than 
           return
         }
         expect(Number.isSafeInteger(verdict.delayMs)).toBe(true)
-        expect(verdict.delayMs).toBeGreaterThanOrEqual((plainMs ?? Number.POSITIVE_INFINITY) * 0.9 - 1)
+        if (verdict.asked === 0)
+          expect(verdict.delayMs).toBeGreaterThanOrEqual((plainMs ?? Number.POSITIVE_INFINITY) * 0.9 - 1)
         expect(verdict.delayMs).toBeLessThanOrEqual(LONGEST_RETRY_AFTER_MS * 1.1 + 1)
       },
     ),

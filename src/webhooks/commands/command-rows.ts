@@ -50,6 +50,8 @@ export interface NoticeCommand {
   json: string
   /** Tries made. */
   tries: number
+  /** Of these, those after which the receiver said when to come back; absent = none. */
+  asked?: number
   /** When the next is due. */
   dueMs: number
   atMs: number
@@ -99,9 +101,11 @@ function disableIn({ reason, version }: Fields, atMs: number): DisableCommand | 
   return { kind: 'disable', reason, version, atMs }
 }
 
-function noticeIn({ eventId, json, tries, dueMs }: Fields, atMs: number): NoticeCommand | null {
+function noticeIn({ eventId, json, tries, asked = 0, dueMs }: Fields, atMs: number): NoticeCommand | null {
   if (typeof eventId !== 'string' || typeof json !== 'string') return null
-  return isCount(tries) && isCount(dueMs) ? { kind: 'notice', eventId, json, tries, dueMs, atMs } : null
+  return isCount(tries) && isCount(asked) && isCount(dueMs)
+    ? { kind: 'notice', eventId, json, tries, ...(asked > 0 && { asked }), dueMs, atMs }
+    : null
 }
 
 function isOnly(value: unknown): value is ReplayCommand['only'] {

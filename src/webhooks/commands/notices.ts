@@ -96,7 +96,8 @@ export function createNotices(options: NoticesOptions): Notices {
       if (end.kind === 'aborted') return
       const tries = notice.tries + 1
       const nowMs = clock.now()
-      const verdict = verdictOn(end, { tries, nowMs, chance: chance() })
+      const { asked = 0 } = notice
+      const verdict = verdictOn(end, { tries, asked, nowMs, chance: chance() })
       const delivery = ownDelivery({ id: eventId, atMs })
       onAttempted({ endpoint, delivery, attempt: tries, sort: 'first', webhookId, end, report, verdict })
       if (verdict.next === 'delivered' || verdict.next === 'dead') {
@@ -104,8 +105,8 @@ export function createNotices(options: NoticesOptions): Notices {
           logger.warn('webhook.notice_dead', { endpointId, webhookId, attempts: tries })
         return commands.remove(key)
       }
-      const dueMs = verdict.next === 'retry' ? nowMs + verdict.delayMs : nowMs
-      await commands.put(endpointId, id, { ...notice, tries, dueMs })
+      const next = verdict.next === 'retry' ? verdict : { delayMs: 0, asked }
+      await commands.put(endpointId, id, { ...notice, tries, asked: next.asked, dueMs: nowMs + next.delayMs })
       if (verdict.next === 'disable') await disable(endpointId, 'gone')
     },
   }
