@@ -5,19 +5,32 @@
 import { NO_EPOCH } from '../archive/archive.ts'
 import type { ArchiveItems, Item } from '../archive/items.ts'
 import { decodeCursor, encodeCursor } from '../core/cursor.ts'
-import { BridgeError } from '../errors.ts'
+import { BridgeError, isBridgeError } from '../errors.ts'
 import type { ItemStore, StoredItem } from './mirror/item-store.ts'
 
 /** Between the two cursors of a walk; occurs in neither. */
 const SEPARATOR = '.'
 
+/** Whether events that came after the cursor are no longer here. False for a cursor that the store refuses. */
+export function isBeforeCopy(items: ArchiveItems, cursor: string): boolean {
+  try {
+    return sequenceIn(items, cursor) + 1 < items.oldest
+  } catch (error) {
+    if (isBridgeError(error, 'cursor_invalid')) return false
+    throw error
+  }
+}
+
+/** @throws BridgeError `cursor_invalid` where it is no cursor of this log */
+function sequenceIn(items: ArchiveItems, cursor: string): number {
+  const { epoch, sequence } = decodeCursor(cursor)
+  if (epoch === items.epoch) return sequence
+  throw new BridgeError('cursor_invalid', 'this cursor is of another log')
+}
+
 /** The store; order is the log's sequence, and of each item there is the latest revision. */
 export function archiveItemStore(items: ArchiveItems): ItemStore {
-  const sequenceOf = (cursor: string): number => {
-    const { epoch, sequence } = decodeCursor(cursor)
-    if (epoch === items.epoch) return sequence
-    throw new BridgeError('cursor_invalid', 'this cursor is of another log')
-  }
+  const sequenceOf = (cursor: string): number => sequenceIn(items, cursor)
   const cursorAt = (sequence: number, timeMs: number): string =>
     encodeCursor({ epoch: items.epoch ?? NO_EPOCH, sequence, timeMs })
   const stored = ({ sequence, timeMs, raw }: Item): StoredItem => ({

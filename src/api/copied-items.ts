@@ -7,7 +7,7 @@ import type { CopyState } from '../archive/copy-progress.ts'
 import type { ArchiveItems } from '../archive/items.ts'
 import { isoSeconds } from '../core/dates.ts'
 import { refuseWhileFilling } from '../http/copy-filling.ts'
-import { archiveItemStore } from './archive-items.ts'
+import { archiveItemStore, isBeforeCopy } from './archive-items.ts'
 import { itemRoutes } from './mirror/item-routes.ts'
 import type { ListQuery } from './mirror/list-query.ts'
 import type { MirrorRoute } from './mirror/route.ts'
@@ -31,19 +31,23 @@ export function copiedItemRoutes(parts: {
     unknownParameters: 'warn',
     channel: 'ignore',
     pollRange: 'whole',
-    caveats: (query) => copyCaveats(query, items.beginsMs()),
+    caveats: (query) => copyCaveats(query, items),
   })
 }
 
 /**
- * What is said to a list whose range begins before the copy does, at the time of its first item (`beginsMs`, ms since 1970;
- * null = it holds none). A poll asks for what came after a cursor, and this copy has all of that.
+ * What is said to a list whose range begins before the copy does, at the time of its first item. A poll asks for what came
+ * after its cursor: this copy has all of that, unless events behind the cursor have been pruned.
  */
-function copyCaveats({ selection, paging }: ListQuery, beginsMs: number | null): string[] {
-  if (paging.mode === 'since') return []
+function copyCaveats({ selection, paging }: ListQuery, items: ArchiveItems): string[] {
+  if (paging.mode === 'since' && !isBeforeCopy(items, paging.sinceCursor)) return []
+  const beginsMs = items.beginsMs()
   if (beginsMs === null) return ['This copy holds no items yet.']
   if (selection.fromMs !== null && selection.fromMs >= beginsMs) return []
+  const begins = `This copy begins at ${isoSeconds(beginsMs)}`
   return [
-    `This copy begins at ${isoSeconds(beginsMs)}: what the asked range has before that is missing here; send dateFrom to ask for less.`,
+    paging.mode === 'since'
+      ? `${begins}, later than sinceCursor: what came between them is missing here.`
+      : `${begins}: what the asked range has before that is missing here; send dateFrom to ask for less.`,
   ]
 }

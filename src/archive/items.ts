@@ -30,6 +30,8 @@ export interface Item extends ItemPlace {
 export interface ArchiveItems {
   /** null before the log's first writer. */
   readonly epoch: string | null
+  /** Sequence of the first event held; `latest + 1` where there is none. */
+  readonly oldest: number
   /** Sequence of the last event held. */
   readonly latest: number
   /** Time of the first item held, by sequence; null where there is none. */
@@ -59,6 +61,9 @@ export function archiveItems(archive: Archive, clock: Clock): ArchiveItems {
   return {
     get epoch() {
       return archive.epoch
+    },
+    get oldest() {
+      return archive.oldest
     },
     get latest() {
       return archive.latest

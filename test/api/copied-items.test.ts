@@ -106,6 +106,36 @@ test('what differs from upstream is said in warnings', async () => {
   expect(await warned(`sinceCursor=${latestCursor}`)).toEqual([])
 })
 
+test('a poll from before what is still held says so, once and only where something may be missing', async () => {
+  const { archive, list, append } = await openCopy([
+    published('a'),
+    published('b', START_MS + 1000),
+    published('c', START_MS + 2000),
+    published('d', START_MS + 3000),
+  ])
+  const cursorOf = async (page: number) => pagingOf(await list(`pageSize=1&pageNumber=${page}`)).latestCursor
+  const [ofC, ofB, ofA] = [await cursorOf(2), await cursorOf(3), await cursorOf(4)]
+  const polled = async (query: string) => {
+    const reply = await list(`sinceCursor=${query}`)
+    return { guids: guids(reply), warnings: reply.body.warnings ?? [], next: pagingOf(reply).latestCursor }
+  }
+  expect(await polled(`${ofA}`)).toMatchObject({ guids: ['d', 'c', 'b'], warnings: [] })
+  archive.forget(3, 100)
+  expect(archive.oldest).toBe(3)
+  const old = await polled(`${ofA}`)
+  expect(old).toMatchObject({
+    guids: ['d', 'c'],
+    warnings: [expect.stringMatching(/begins at 2026-01-06T07:00:02Z, later than sinceCursor/)],
+  })
+  expect((await polled(`${ofA}&pageSize=1`)).warnings).toHaveLength(1)
+  expect(await polled(`${ofA}&dateFrom=2026-01-06T07:00:02Z`)).toMatchObject({ warnings: [] })
+  expect(await polled(`${ofB}`)).toMatchObject({ guids: ['d', 'c'], warnings: [] })
+  expect(await polled(`${ofC}`)).toMatchObject({ guids: ['d'], warnings: [] })
+  append(published('e'))
+  expect(await polled(`${old.next}`)).toMatchObject({ guids: ['e'], warnings: [] })
+  expect((await list('sinceCursor=rubbish')).status).toBe(400)
+})
+
 test('an empty copy answers empty lists, and says that it holds nothing', async () => {
   const { list, get } = await openCopy()
   expect((await list()).body).toEqual({
