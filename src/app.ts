@@ -227,7 +227,7 @@ async function buildApp(
         now: upstreamNow,
         nativeWord: settings.native.word,
       }),
-      ...referenceRoutes({ store: exchanges, unknownParameters: 'warn' }),
+      ...referenceRoutes(exchanges),
       ...fundRoutes(
         settings.gatewayUnits === 0 ? fundsOff : createFundGateway({ questions: log.questions, clock }),
       ),

@@ -1,6 +1,6 @@
 /**
- * The item routes of the bridge's own `/v2` (contract §6). Owns what differs from upstream's: unknown parameters and
- * `channel` are warned about, a poll reads everything behind its cursor, and a list that asks for more than the copy can
+ * The item routes of the bridge's own `/v2` (contract §6). Owns what differs from upstream's: `channel` is
+ * warned about, a poll reads everything behind its cursor, and a list that asks for more than the copy can
  * hold says so. Refuses to answer: `api/mirror` does.
  */
 import type { CopyState } from '../archive/copy-progress.ts'
@@ -28,7 +28,6 @@ export function copiedItemRoutes(parts: {
     check: () => refuseWhileFilling(copy),
     now,
     nativeWord,
-    unknownParameters: 'warn',
     channel: 'ignore',
     pollRange: 'whole',
     caveats: (query) => copyCaveats(query, items),

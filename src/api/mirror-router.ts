@@ -22,6 +22,7 @@ export interface BridgeMirrorOptions {
 export function bridgeMirror({ routes, authenticate, logger }: BridgeMirrorOptions): RequestHandler {
   return mirrorRouter({
     routes,
+    unknownParameters: 'warn',
     check: checkBounds,
     authenticate: (request) => callerOf(request.get('x-api-key'), authenticate),
     deliver: (response, body) => void response.set('cache-control', 'no-store').end(body),

@@ -55,7 +55,7 @@ export function upstreamApp(options: UpstreamOptions): Express {
       else sendSpoilt(fault, response, body, { params: queryOf(response.req), clock })
     },
   }
-  const references = referenceRoutes({ store: createExchanges() })
+  const references = referenceRoutes(createExchanges())
   const routesOver = (store: ItemStore) => [
     ...itemRoutes({ store, now: market.nowMs, nativeWord: options.nativeWord }),
     ...references,

@@ -1,6 +1,6 @@
 /**
- * Cuts the texts of the items out of an answer, so that each travels on as it came: numbers keep their digits,
- * escapes their spelling. Owns one walk over JSON that is already known to be valid. Refuses to judge items.
+ * Cuts the texts of the items, or of any top-level member, out of an answer, so that each travels on as it came: numbers
+ * keep their digits, escapes their spelling. Owns one walk over JSON that is already known to be valid. Refuses to judge items.
  */
 
 /**
@@ -9,18 +9,22 @@
  * for JSON.parse.
  */
 export function splitItems(text: string): string[] {
-  const data = findData(text)
+  const data = findMember(text, 'data')
   return data === null ? [] : elementsOf(text, data.start)
 }
 
 /** The text of the top-level member `data`, on one line, whatever it is; null where there is none. `text` must be valid JSON. */
 export function dataText(text: string): string | null {
-  const data = findData(text)
+  const data = findMember(text, 'data')
   return data === null ? null : onOneLine(text.slice(data.start, data.end))
 }
 
-function findData(text: string): { start: number; end: number } | null {
-  let data: { start: number; end: number } | null = null
+/**
+ * Where the value of a top-level member begins and ends; null where there is none. `text` must be valid JSON; of several
+ * such members the last counts.
+ */
+export function findMember(text: string, name: string): { start: number; end: number } | null {
+  let found: { start: number; end: number } | null = null
   const start = skipBlanks(text, 0)
   if (text[start] !== '{') return null
   let at = skipBlanks(text, start + 1)
@@ -28,10 +32,10 @@ function findData(text: string): { start: number; end: number } | null {
     const nameEnd = skipString(text, at)
     const valueStart = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
     const valueEnd = skipValue(text, valueStart)
-    if (JSON.parse(text.slice(at, nameEnd)) === 'data') data = { start: valueStart, end: valueEnd }
+    if (JSON.parse(text.slice(at, nameEnd)) === name) found = { start: valueStart, end: valueEnd }
     at = skipComma(text, valueEnd)
   }
-  return data
+  return found
 }
 
 function onOneLine(text: string): string {

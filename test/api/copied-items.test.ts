@@ -94,7 +94,7 @@ test('a cursor of another log, a changed one and rubbish answer 400 in both mode
 })
 
 test('what differs from upstream is said in warnings', async () => {
-  const { list } = await openCopy([published('a')])
+  const { list, get } = await openCopy([published('a')])
   const warned = async (query: string) => (await list(query)).body.warnings ?? []
   const day = new Date(START_MS).toISOString().slice(0, 10)
   expect(await warned(`dateFrom=${day}T07:00`)).toEqual([])
@@ -104,6 +104,11 @@ test('what differs from upstream is said in warnings', async () => {
   expect(await warned(`dateFrom=${day}T07:00&pageSise=2`)).toEqual([expect.stringContaining('"pageSize"')])
   const { latestCursor } = pagingOf(await list())
   expect(await warned(`sinceCursor=${latestCursor}`)).toEqual([])
+  expect((await get('/a?channel=app')).body).toMatchObject({
+    data: { guid: 'a' },
+    warnings: [expect.stringContaining('channel was ignored')],
+  })
+  expect((await get('/a')).body).not.toHaveProperty('warnings')
 })
 
 test('a poll from before what is still held says so, once and only where something may be missing', async () => {

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
 import type { MirrorRoute } from '../../src/api/mirror/route.ts'
 import { bridgeMirror } from '../../src/api/mirror-router.ts'
 import { BridgeError } from '../../src/errors.ts'
@@ -11,6 +12,7 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 import { raw } from '../http/raw.ts'
 import { knows } from '../support/callers.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
+import { openMount } from './mirror-mount.ts'
 
 const answered = (body: string) => ({ status: 200, body, violation: null })
 /** What these routes say of themselves. */
@@ -129,6 +131,24 @@ test('a body where none belongs is refused; a parameter whose encoding is broken
     body: upstreamError,
   })
   expect((await ask('/things/one?q=%zz')).status).toBe(200)
+})
+
+test('a parameter that a path does not have is warned about on every path, in an answer that others wrote too', async () => {
+  const source = { answer: () => answered('{"data": {"nav": 1.50} }') }
+  const base = await openMount([...routes, ...fundRoutes(source)], tokens)
+  const get = async (path: string) => {
+    const response = await fetch(`${base}${path}`, { headers: { 'x-api-key': 'reading' } })
+    return response.text()
+  }
+  const warnings = (name: string) => `"warnings":["${name} was ignored: there is no such parameter"]}`
+  expect(await get('/things/one?channel=app')).toBe(
+    `{"data":"one","plan":"enterprise",${warnings('channel')}`,
+  )
+  expect(await get('/references/things?x=1')).toBe(`{"data":[],${warnings('x')}`)
+  expect(await get('/nav/ABC?verbose=1')).toBe(`{"data": {"nav": 1.50},${warnings('verbose')}`)
+  expect(await get('/nav?pageSize=5')).toBe('{"data": {"nav": 1.50} }')
+  expect(JSON.parse(await get('/nav?pagesize=5')).warnings).toEqual([expect.stringContaining('"pageSize"')])
+  expect(JSON.parse(await get('/nav/%20?verbose=1'))).toEqual({ error: expect.any(Object) })
 })
 
 test('a fault of ours answers 500 without its text, which goes to the log', async () => {

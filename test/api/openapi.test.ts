@@ -18,10 +18,7 @@ import { type OpenApi, openApiShape } from '../support/openapi-shape.ts'
 
 const mirror = {
   prefix: '/v2',
-  routes: [
-    ...referenceRoutes({ store: { exchanges: () => null, exchange: () => null } }),
-    ...fundRoutes(fundsOff),
-  ],
+  routes: [...referenceRoutes({ exchanges: () => null, exchange: () => null }), ...fundRoutes(fundsOff)],
 }
 
 function route(parts: Partial<Route>): Route {

@@ -17,10 +17,7 @@ const openApi = openApiDocument({
   routes: documentedRoutes(),
   mirror: {
     prefix: '/v2',
-    routes: [
-      ...referenceRoutes({ store: { exchanges: () => null, exchange: () => null } }),
-      ...fundRoutes(fundsOff),
-    ],
+    routes: [...referenceRoutes({ exchanges: () => null, exchange: () => null }), ...fundRoutes(fundsOff)],
   },
 })
 

@@ -83,3 +83,19 @@ test('references meet the faults of the switchboard, and give no unit back that 
   sandbox.faults.add({ kind: 'truncate', path: '/XLON' })
   await expect(get('/references/exchanges/XLON')).rejects.toThrow(SyntaxError)
 })
+
+test('parameters that a path does not have are ignored without a word, on every kind of path', async () => {
+  const { sandbox, list, get } = await openSandbox({ plan: 'advanced', backlog: 3 })
+  const { guid } = (await list()).body.data[0] ?? {}
+  const bodies = [
+    (await list('x=1')).body,
+    (await get(`/disclosures/sources/rns/items/${guid}?x=1`)).body,
+    (await get('/nav?x=1')).body,
+    await (await fetch(`${sandbox.url}/references/exchanges?x=1`)).json(),
+    await (await fetch(`${sandbox.url}/references/exchanges/XLON?x=1`)).json(),
+  ]
+  for (const body of bodies) {
+    expect(body).toHaveProperty('data')
+    expect(body).not.toHaveProperty('warnings')
+  }
+})

@@ -83,7 +83,7 @@ async function pageAnswer(store: ItemStore, query: ListQuery, gone: AbortSignal)
 }
 
 /** A page of a list: JSON texts of its items, `meta.paging`, and the warnings where there are any. */
-export function listPage(texts: readonly string[], paging: object, warnings: readonly string[]): Answer {
+export function listPage(texts: readonly string[], paging: object, warnings: readonly string[] = []): Answer {
   const told = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`
   const meta = JSON.stringify({ paging })
   return { status: 200, body: `{"data":[${texts.join(',')}],"meta":${meta}${told}}`, violation: null }

@@ -2,12 +2,12 @@
  * The disclosure items of the upstream API: the list and the single item (specification §4.1, §4.2). Owns how a request
  * becomes a query of the item store. Refuses HTTP.
  */
-import { object, ref } from '../../http/schemas/json-schema.ts'
+import { ref } from '../../http/schemas/json-schema.ts'
 import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
 import type { ItemStore } from './item-store.ts'
 import { type ListContext, type ListQuery, readListQuery } from './list-query.ts'
 import type { MirrorRoute } from './route.ts'
-import { listParameters, pageSchema } from './self-description.ts'
+import { listParameters, pageSchema, singleSchema } from './self-description.ts'
 
 /** What the list may depend on besides its parameters. */
 export interface ItemRoutesOptions {
@@ -18,8 +18,6 @@ export interface ItemRoutesOptions {
   now: () => number
   /** Word in the place of `native` in parameter names; default `native`. */
   nativeWord?: string
-  /** Default `ignore`. */
-  unknownParameters?: ListContext['unknownParameters']
   /** Default `serve`. */
   channel?: ListContext['channel']
   /** Default `default`. */
@@ -33,7 +31,7 @@ export const ITEMS = '/disclosures/sources/rns/items'
 
 /** The list and the single item over a store. */
 export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
-  const { store, check = () => undefined, now, nativeWord = 'native', unknownParameters = 'ignore' } = options
+  const { store, check = () => undefined, now, nativeWord = 'native' } = options
   const { channel = 'serve', pollRange = 'default' } = options
   return [
     {
@@ -44,7 +42,7 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
       key: 'required',
       answer({ params, gone }, { plan }) {
         check()
-        const context = { plan, nowMs: now(), nativeWord, unknownParameters, channel, pollRange }
+        const context = { plan, nowMs: now(), nativeWord, channel, pollRange }
         const query = readListQuery(params, context)
         if (!query.ok) return refusedAnswer(query.refusal)
         const warnings = [...query.value.warnings, ...(options.caveats?.(query.value) ?? [])]
@@ -55,7 +53,7 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
       path: `${ITEMS}/:identifier`,
       summary: 'One announcement, by guid or by `yyyy-mm-dd.<rnsId>`.',
       parameters: {},
-      schema: object({ data: ref('Disclosure') }),
+      schema: singleSchema(ref('Disclosure')),
       key: 'required',
       answer(request) {
         check()

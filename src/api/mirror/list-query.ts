@@ -6,18 +6,8 @@ import { crc32 } from 'node:zlib'
 import type { PlanName } from '../../core/plans.ts'
 import { channels, matches, type Selection } from '../../core/selection.ts'
 import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
-import {
-  type Read,
-  read,
-  readDate,
-  readEnum,
-  readList,
-  readText,
-  unknownWarnings,
-  unreadable,
-} from './parameters.ts'
+import { type Read, read, readDate, readEnum, readList, readText, unreadable } from './parameters.ts'
 import { type EntitledFilter, missingPlan } from './plans.ts'
-import { listParameters } from './self-description.ts'
 
 const DAY_MS = 86_400_000
 /** How far back the list reads without `dateFrom` (specification §4.1.1). */
@@ -30,8 +20,6 @@ export interface ListContext {
   nowMs: number
   /** The word in the place of `native` in parameter names. */
   nativeWord: string
-  /** Upstream ignores unknown parameters silently; the bridge's own `/v2` warns about them. */
-  unknownParameters: 'ignore' | 'warn'
   /** `ignore` = no item here carries a channel: the filter is left out with a warning. */
   channel: 'serve' | 'ignore'
   /**
@@ -58,16 +46,7 @@ export function readListQuery(params: URLSearchParams, context: ListContext): Re
   if (!pageSize.ok) return pageSize
   const selected = readSelection(params, paging.value, context)
   if (!selected.ok) return selected
-  const unknown =
-    context.unknownParameters === 'warn'
-      ? unknownWarnings(params, Object.keys(listParameters(context.nativeWord)))
-      : []
-  return read({
-    ...selected.value,
-    pageSize: pageSize.value,
-    paging: paging.value,
-    warnings: [...selected.value.warnings, ...unknown],
-  })
+  return read({ ...selected.value, pageSize: pageSize.value, paging: paging.value })
 }
 
 function readSelection(

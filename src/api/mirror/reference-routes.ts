@@ -2,21 +2,13 @@
  * Exchange references of the upstream API: the list in two paging modes and the single exchange (specification §4.3).
  * Open to everybody. Owns how a request becomes a page of the store. Refuses HTTP.
  */
-import { object } from '../../http/schemas/json-schema.ts'
 import { type Answer, listPage, refusedAnswer } from './answer.ts'
 import { openPageCursor, sealPageCursor } from './page-cursor.ts'
 import { classicPaging, readBrowsing, readPageSize } from './paging.ts'
-import { unknownWarnings } from './parameters.ts'
 import type { ReferenceExchange, ReferenceStore } from './reference-store.ts'
 import type { Refusal } from './refusal.ts'
 import type { MirrorRoute } from './route.ts'
-import { browsingParameters, pageSchema } from './self-description.ts'
-
-export interface ReferenceRoutesOptions {
-  store: ReferenceStore
-  /** Default `ignore`, as upstream does. */
-  unknownParameters?: 'ignore' | 'warn'
-}
+import { browsingParameters, pageSchema, singleSchema } from './self-description.ts'
 
 /** Path of the list below the base address. */
 export const EXCHANGES = '/references/exchanges'
@@ -27,7 +19,7 @@ const FINGERPRINT = 'e8c4a9e5'
 const RETRY_AFTER_SECONDS = 30
 
 /** The list and the single exchange over a store. */
-export function referenceRoutes({ store, unknownParameters }: ReferenceRoutesOptions): MirrorRoute[] {
+export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
   return [
     {
       path: EXCHANGES,
@@ -38,18 +30,14 @@ export function referenceRoutes({ store, unknownParameters }: ReferenceRoutesOpt
       answer({ params }) {
         const exchanges = store.exchanges()
         if (exchanges === null) return refusedAnswer(notReadYet)
-        return listAnswer(
-          exchanges,
-          params,
-          unknownParameters === 'warn' ? unknownWarnings(params, Object.keys(browsingParameters)) : [],
-        )
+        return listAnswer(exchanges, params)
       },
     },
     {
       path: `${EXCHANGES}/:mic`,
       summary: 'One exchange with its segments, by operating MIC.',
       parameters: {},
-      schema: object({ data: { type: 'object' } }),
+      schema: singleSchema({ type: 'object' }),
       key: 'none',
       answer(request) {
         if (store.exchanges() === null) return refusedAnswer(notReadYet)
@@ -63,11 +51,7 @@ export function referenceRoutes({ store, unknownParameters }: ReferenceRoutesOpt
 }
 
 /** A page cursor is the MIC of the last exchange given: a walk outlives exchanges that come and go. */
-function listAnswer(
-  exchanges: readonly ReferenceExchange[],
-  params: URLSearchParams,
-  warnings: readonly string[],
-): Answer {
+function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchParams): Answer {
   const paging = readBrowsing(params)
   if (!paging.ok) return refusedAnswer(paging.refusal)
   const size = readPageSize(params)
@@ -78,7 +62,7 @@ function listAnswer(
     const { pageNumber } = paging.value
     const page = exchanges.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
     const shape = classicPaging({ pageSize, pageNumber, itemTotal: exchanges.length }, undefined)
-    return listPage(textsOf(page), shape, warnings)
+    return listPage(textsOf(page), shape)
   }
   const { pageCursor } = paging.value
   const after = pageCursor === null ? null : openPageCursor(pageCursor, FINGERPRINT)
@@ -88,7 +72,7 @@ function listAnswer(
   const last = page.at(-1)
   const nextCursor =
     left.length > pageSize && last !== undefined ? sealPageCursor(last.mic, FINGERPRINT) : null
-  return listPage(textsOf(page), { pageSize, nextCursor }, warnings)
+  return listPage(textsOf(page), { pageSize, nextCursor })
 }
 
 const notReadYet: Refusal = {

@@ -6,11 +6,15 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import { type HttpProblem, problemCodes, problemOf } from '../../http/problem.ts'
 import { type Answer, refusedAnswer } from './answer.ts'
 import { ITEMS } from './item-routes.ts'
+import { unknownWarnings } from './parameters.ts'
 import { errorBody, type Violation } from './refusal.ts'
 import type { Caller, MirrorRequest, MirrorRoute } from './route.ts'
+import { warned } from './warned.ts'
 
 export interface MirrorOptions {
   routes: readonly MirrorRoute[]
+  /** Upstream ignores unknown parameters silently, which is the default; the bridge's own `/v2` warns about them. */
+  unknownParameters?: 'ignore' | 'warn'
   /** Looks at a request before anything else does; throws HttpProblem to refuse it. */
   check?: (request: Request) => void | Promise<void>
   /** The caller behind a request, or null where its key is missing or wrong. May throw HttpProblem. */
@@ -39,6 +43,8 @@ export function mirrorRouter(options: MirrorOptions): Router {
       ? refusedAnswer(unauthorised)
       : route.answer(mirrorRequest(request, response), caller)
   }
+  const warningsFor = ({ parameters }: MirrorRoute, request: Request): string[] =>
+    options.unknownParameters === 'warn' ? unknownWarnings(queryOf(request), Object.keys(parameters)) : []
   router.use(async (request, _response, next) => {
     await options.check?.(request)
     next()
@@ -46,7 +52,10 @@ export function mirrorRouter(options: MirrorOptions): Router {
   for (const route of options.routes) {
     router
       .route(route.path)
-      .get(async (request, response) => send(response, await answerTo(route, request, response)))
+      .get(async (request, response) => {
+        const answer = await answerTo(route, request, response)
+        send(response, warned(answer, warningsFor(route, request)))
+      })
       .all((_request, response) => {
         response.set('allow', 'GET, HEAD')
         send(response, refusedAnswer(methodNotAllowed))

@@ -77,6 +77,13 @@ export function listParameters(nativeWord: string): Parameters {
   }
 }
 
+const warnings = list(text('What was ignored, and why.'))
+
+/** One resource: `data`, and `warnings` where there are any. */
+export function singleSchema(data: JsonSchema): JsonSchema {
+  return object({ data, warnings }, ['warnings'])
+}
+
 /** A page: `data`, `meta.paging` in the shape of its mode, and `warnings` where there are any. */
 export function pageSchema(item: JsonSchema): JsonSchema {
   return object(
@@ -99,7 +106,7 @@ export function pageSchema(item: JsonSchema): JsonSchema {
           required: ['pageSize'],
         },
       }),
-      warnings: list(text('What was ignored, and why.')),
+      warnings,
     },
     ['warnings'],
   )

@@ -239,7 +239,6 @@ test('reading a query never throws, whatever is sent', () => {
     plan: 'enterprise',
     nowMs: NOW_MS,
     nativeWord: 'native',
-    unknownParameters: 'warn',
     channel: 'serve',
     pollRange: 'default',
   } as const

@@ -35,7 +35,8 @@ async function open(
   }
   const refused: string[] = []
   const { url } = await openMirror({
-    routes: referenceRoutes({ store, unknownParameters }),
+    routes: referenceRoutes(store),
+    unknownParameters,
     authenticate: () => null,
     onRefused: (violation) => void refused.push(violation),
   })
@@ -148,6 +149,10 @@ test('a server that warns about unknown parameters names the near match', async 
     expect.stringContaining('did you mean "pageSize"'),
   ])
   expect((await get('')).body).not.toHaveProperty('warnings')
+  const { body, text } = await get('/XLON?pageSize=5')
+  expect(body.warnings).toEqual([expect.stringContaining('pageSize was ignored')])
+  expect(text).toContain(entry('XLON').detail ?? 'a detail')
+  expect((await get('/XNYS?pageSize=5')).body).not.toHaveProperty('warnings')
 })
 
 test('what upstream has not been asked for yet is 503 with the seconds to wait, not a missing exchange', async () => {

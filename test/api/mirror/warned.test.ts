@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import type { Answer } from '../../../src/api/mirror/answer.ts'
+import { warned } from '../../../src/api/mirror/warned.ts'
+
+const answer = (body: string, status = 200): Answer => ({ status, body, violation: null })
+const bodyOf = (body: string) => warned(answer(body), ['a "b"', 'c']).body
+
+test('warnings come last, and all that was there keeps its spelling', () => {
+  expect(bodyOf('{"data": {"nav": 1.50, "x": "}"} }\n')).toBe(
+    '{"data": {"nav": 1.50, "x": "}"},"warnings":["a \\"b\\"","c"]}\n',
+  )
+  expect(bodyOf('{ }')).toBe('{"warnings":["a \\"b\\"","c"]}')
+})
+
+test('an answer that has warnings keeps them, before the new ones; those of its data are not looked at', () => {
+  expect(bodyOf('{"warnings": ["own" ], "data":[{"warnings":1.0}]}')).toBe(
+    '{"warnings": ["own","a \\"b\\"","c"], "data":[{"warnings":1.0}]}',
+  )
+  expect(bodyOf('{"data":[],"warnings":[ ]}')).toBe('{"data":[],"warnings":["a \\"b\\"","c"]}')
+})
+
+test('what cannot take warnings stays as it is: a refusal, warnings of another shape, a body that is no object', () => {
+  for (const same of [answer('{"error":{}}', 400), answer('{"warnings":"own"}'), answer('[{}]')]) {
+    expect(warned(same, ['a'])).toBe(same)
+  }
+  const unwarned = answer('{"data":[]}')
+  expect(warned(unwarned, [])).toBe(unwarned)
+})
