@@ -8,7 +8,7 @@ import { afterGoodAnswer, type Cause, judge429 } from '../governor/judge.ts'
 import { quotaAt } from '../governor/ledger.ts'
 import { takeRetry } from '../governor/retry-allowance.ts'
 import type { PollResult } from '../obs/metrics.ts'
-import type { Failure, Timing } from '../upstream/outcome.ts'
+import { type Failure, oneLine, type Timing } from '../upstream/outcome.ts'
 import type { Turn } from './state.ts'
 
 const MINUTE_MS = 60_000
@@ -154,6 +154,6 @@ function detailsOf(failure: Failure): Record<string, unknown> {
   if (failure.kind === 'timeout') return { phase: failure.phase }
   if (failure.kind === 'invalid') return { reason: failure.reason }
   if (failure.kind === 'network') return { reason: failure.message }
-  if (failure.kind === 'refused') return { status: failure.status, reason: failure.message }
+  if (failure.kind === 'refused') return { status: failure.status, reason: oneLine(failure) }
   return { status: failure.status }
 }

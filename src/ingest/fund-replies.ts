@@ -4,6 +4,7 @@
  */
 import type { FundOutcome } from '../upstream/fund-client.ts'
 import type { FundReply } from '../upstream/fund-reply.ts'
+import { oneLine, type UpstreamWords } from '../upstream/outcome.ts'
 
 /** How long an answer of upstream stands (contract §6). */
 const VALID_MS = 60_000
@@ -23,6 +24,11 @@ export function refused(
   return { status, text: '', refusal: { message, hint }, retryAfterMs, validMs }
 }
 
+/** A refusal of the client's request in upstream's own words; `otherwise` is said where it has none. */
+function passedOn(status: 400 | 404, { message, hint }: UpstreamWords, otherwise: string): FundReply {
+  return refused(status, message || otherwise, hint, null, VALID_MS)
+}
+
 /** The reply to a request that was sent. `blockedMs` = how long nothing is sent after a 429. */
 export function replyOf(outcome: FundOutcome, blockedMs: number): FundReply {
   const failed = (status: number, message: string, hint: string | null = null): FundReply =>
@@ -33,11 +39,17 @@ export function replyOf(outcome: FundOutcome, blockedMs: number): FundReply {
         ? { status: 200, text: outcome.value, refusal: null, retryAfterMs: null, validMs: VALID_MS }
         : refused(502, 'the answer of upstream is larger than 8 MB', 'Ask for less.', null, VALID_MS)
     case 'not_found':
-      return refused(404, outcome.message || 'upstream has nothing of that sort', null, null, VALID_MS)
+      return passedOn(404, outcome, 'upstream has nothing of that sort')
     case 'refused':
       return outcome.status === 400
-        ? refused(400, outcome.message || 'upstream refuses the request', null, null, VALID_MS)
-        : refused(502, `upstream answers with status ${outcome.status}`, outcome.message, null, VALID_MS)
+        ? passedOn(400, outcome, 'upstream refuses the request')
+        : refused(
+            502,
+            `upstream answers with status ${outcome.status}`,
+            oneLine(outcome) || null,
+            null,
+            VALID_MS,
+          )
     case 'unauthorised':
       return refused(
         502,

@@ -3,11 +3,11 @@
  * publish these shapes, so an answer stays text and is only known to have `data`; and to know paths: `fund-target.ts` does.
  */
 import { type CountedSend, countedSend, type Gate, withoutValue } from './client.ts'
-import type { Outcome, Timing } from './outcome.ts'
+import type { Outcome, Timing, UpstreamWords } from './outcome.ts'
 import type { Transport } from './transport.ts'
 
 /** Upstream has nothing of that sort under that identifier, which is an answer and no mistake. */
-export type NotFound = Timing & { kind: 'not_found'; message: string }
+export type NotFound = Timing & UpstreamWords & { kind: 'not_found' }
 
 /**
  * `ok`: the JSON text of a 200 whose top level is an object with an object or a list in `data`. A key whose plan has no
@@ -38,7 +38,8 @@ export function createFundClient(transport: Transport, now: () => number): FundC
 async function ask(send: CountedSend, path: string, { gate, signal }: FundCall): Promise<FundOutcome> {
   const outcome = await send(path, 'gateway', gate, signal)
   if (outcome.kind === 'refused' && outcome.status === 404) {
-    return { ...withoutValue(outcome), kind: 'not_found', message: outcome.message }
+    const { message, hint } = outcome
+    return { ...withoutValue(outcome), kind: 'not_found', message, hint }
   }
   if (outcome.kind !== 'ok' || hasData(outcome.value)) return outcome
   return { ...withoutValue(outcome), kind: 'invalid', reason: 'the answer is no JSON object with `data`' }

@@ -5,11 +5,17 @@
 
 import type { ReportedQuota } from './reported-quota.ts'
 
+/** What upstream's error body says, each cut to 300 characters: `message` is empty and `hint` null where it says nothing. */
+export interface UpstreamWords {
+  message: string
+  hint: string | null
+}
+
 /** How a request that brought no usable answer ended. */
 export type Failure =
   | { kind: 'too_many'; retryAfter: string | null }
   | { kind: 'unauthorised'; status: number }
-  | { kind: 'refused'; status: number; message: string }
+  | ({ kind: 'refused'; status: number } & UpstreamWords)
   | { kind: 'server_error'; status: number }
   | { kind: 'timeout'; phase: 'headers' | 'body' }
   | { kind: 'network'; message: string }
@@ -30,11 +36,14 @@ export interface Timing {
 /** How one request ended, and when. */
 export type Outcome<T> = Timing & ({ kind: 'ok'; value: T } | Failure)
 
+/** Most characters of a message or hint. */
+const LONGEST_WORDS = 300
+
 /** The failure in a status other than 200. `body` is only looked at for the message of a refusal. */
 export function classifyStatus(status: number, retryAfter: string | null, body: string): Failure {
   if (status === 429) return { kind: 'too_many', retryAfter }
   if (status === 401 || status === 403) return { kind: 'unauthorised', status }
-  if (status >= 400 && status < 500) return { kind: 'refused', status, message: errorMessage(body) }
+  if (status >= 400 && status < 500) return { kind: 'refused', status, ...errorWords(body) }
   if (status >= 500) return { kind: 'server_error', status }
   return { kind: 'invalid', reason: `status ${status}` }
 }
@@ -65,13 +74,17 @@ function errorCode(error: unknown): string {
   return 'unknown'
 }
 
-/** `error.message` and `error.hint` of upstream's error body, cut to 300 characters. */
-function errorMessage(body: string): string {
+/** Both in one line, for logs and findings; empty where upstream says nothing. */
+export function oneLine({ message, hint }: UpstreamWords): string {
+  return [message, hint ?? ''].filter((part) => part !== '').join(' – ')
+}
+
+function errorWords(body: string): UpstreamWords {
+  const textOf = (part: unknown): string => (typeof part === 'string' ? part.slice(0, LONGEST_WORDS) : '')
   try {
     const { error } = JSON.parse(body) as { error?: { message?: unknown; hint?: unknown } }
-    const parts = [error?.message, error?.hint].filter((part) => typeof part === 'string')
-    return parts.join(' – ').slice(0, 300)
+    return { message: textOf(error?.message), hint: textOf(error?.hint) || null }
   } catch {
-    return ''
+    return { message: '', hint: null }
   }
 }

@@ -110,7 +110,7 @@ test('a hundred requests take nothing from polls: each poll finds its token at o
 })
 
 test('equal requests of all nodes are one, its answer stands for a minute, a 404 too', async () => {
-  const world = openGateway({ outcome: { kind: 'not_found', message: 'nothing' } })
+  const world = openGateway({ outcome: { kind: 'not_found', message: 'nothing', hint: null } })
   const replies = Array.from({ length: 5 }, () => world.ask('/nav/A'))
   await world.pass(() => world.sent.length === 1)
   for (const reply of await Promise.all(replies)) {
@@ -171,6 +171,27 @@ test('whoever does not lead answers nothing, and sends when it does; what nobody
   expect(world.sent.map(({ target }) => target)).toEqual(['/nav/B'])
 })
 
+test('upstream says in its own words what is wrong with the request, message and hint apart; without words we do', async () => {
+  const words = { message: 'no such instrument', hint: 'Use an ISIN.' }
+  const none = { message: '', hint: null }
+  for (const [outcome, status, refusal] of [
+    [{ kind: 'not_found', ...words }, 404, words],
+    [{ kind: 'refused', status: 400, ...words }, 400, words],
+    [{ kind: 'not_found', ...none }, 404, { message: 'upstream has nothing of that sort', hint: null }],
+    [{ kind: 'refused', status: 400, ...none }, 400, { message: 'upstream refuses the request', hint: null }],
+    [
+      { kind: 'refused', status: 410, ...words },
+      502,
+      { message: 'upstream answers with status 410', hint: 'no such instrument – Use an ISIN.' },
+    ],
+  ] as const) {
+    const world = openGateway({ outcome })
+    const asked = world.ask('/nav/A')
+    await world.pass(() => world.sent.length === 1)
+    expect(await asked).toMatchObject({ status, refusal })
+  }
+})
+
 test('each way to fail has its status, and is not tried again at once', async () => {
   const outcomes: [Partial<FundOutcome>, number][] = [
     [{ kind: 'server_error', status: 500 }, 502],
@@ -178,8 +199,8 @@ test('each way to fail has its status, and is not tried again at once', async ()
     [{ kind: 'network', message: 'ECONNRESET' }, 502],
     [{ kind: 'invalid', reason: 'not JSON' }, 502],
     [{ kind: 'unauthorised', status: 403 }, 502],
-    [{ kind: 'refused', status: 400, message: 'no such parameter' }, 400],
-    [{ kind: 'refused', status: 410, message: 'gone' }, 502],
+    [{ kind: 'refused', status: 400, message: 'no such parameter', hint: null }, 400],
+    [{ kind: 'refused', status: 410, message: 'gone', hint: null }, 502],
     [{ kind: 'too_many', retryAfter: null }, 503],
   ]
   for (const [outcome, status] of outcomes) {

@@ -49,7 +49,7 @@ test('its unit is in the count at once, and comes back where it never left', () 
 test('nothing else that it meets holds polls back, and a good answer never ends trouble that polls have', () => {
   const outcomes: [Partial<FundOutcome>, string][] = [
     [{ kind: 'ok', value: '{}' }, 'new'],
-    [{ kind: 'not_found', message: '' }, 'empty'],
+    [{ kind: 'not_found', message: '', hint: null }, 'empty'],
     [{ kind: 'unauthorised', status: 403 }, 'client_error'],
     [{ kind: 'server_error', status: 500 }, 'server_error'],
     [{ kind: 'timeout', phase: 'headers' }, 'timeout'],

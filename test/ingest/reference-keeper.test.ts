@@ -185,7 +185,7 @@ test('one walk a day, also where another leader made the last one', async () => 
 test('after a walk that failed the next comes after a minute, two, four, up to an hour, and is a warning', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XLON'])
-  upstream.failing.set('list', { kind: 'refused', status: 400, message: '' })
+  upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null })
   const { live, walks } = keeperOf(clock, upstream)
   await live(() => walks().length === 8, 1_000)
   const minutes = walks().map(({ fields }) => Number(fields.waitMs) / 60_000)

@@ -26,7 +26,7 @@ export function createReferenceUpstream(clock: ManualClock, mics: readonly strin
     if (failure !== undefined) return { ...timing, ...failure }
     const found = value()
     return found === null
-      ? { ...timing, kind: 'refused', status: 404, message: 'none' }
+      ? { ...timing, kind: 'refused', status: 404, message: 'none', hint: null }
       : { ...timing, kind: 'ok', value: found }
   }
   const requests: { atMs: number; asked: string }[] = []

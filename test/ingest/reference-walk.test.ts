@@ -82,7 +82,10 @@ test('a list that cannot be read whole takes nothing out, whatever is wrong with
     ['status 500', () => upstream.failing.set('list', { kind: 'server_error', status: 500 })],
     ['aborted', () => upstream.failing.set('list', { kind: 'network', message: 'aborted' })],
     ['timeout', () => upstream.failing.set('list', { kind: 'timeout', phase: 'body' })],
-    ['status 400', () => upstream.failing.set('list', { kind: 'refused', status: 400, message: '' })],
+    [
+      'status 400',
+      () => upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null }),
+    ],
   ]
   for (const [reason, breakIt] of wrong) {
     breakIt()
@@ -121,7 +124,7 @@ test('a request is tried five times with growing waits, and as late as Retry-Aft
   await walk()
   const [first = 0, second = 0] = upstream.requests.slice(5).map(({ atMs }) => atMs)
   expect(second - first).toBe(600_000)
-  upstream.failing.set('list', { kind: 'refused', status: 400, message: '' })
+  upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null })
   expect(await walk()).toMatchObject({ requests: 1 })
 })
 

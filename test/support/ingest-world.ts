@@ -280,7 +280,7 @@ export class World {
       this.nowMs >= refusedAt &&
       Number(query.sinceCursor.split('@')[1]) < refusedAt
     ) {
-      return { kind: 'refused', status: 400, message: 'cursor expired' }
+      return { kind: 'refused', status: 400, message: 'cursor expired', hint: null }
     }
     const page = this.options.strange?.(this.answer(query), query, this.requests.length) ?? this.answer(query)
     const standings = (guids: string[]) =>

@@ -101,7 +101,8 @@ test('what upstream does not have is an outcome of its own; what it refuses, lim
   expect(await client.get(`/performance/${ISIN}`, call)).toMatchObject({
     kind: 'not_found',
     sent: true,
-    message: expect.stringContaining('no such instrument'),
+    message: expect.stringMatching(/no such instrument[^–]*$/),
+    hint: expect.any(String),
   })
   expect(await client.get('/nav/no%20instrument', call)).toMatchObject({ kind: 'refused', status: 400 })
   opened.sandbox.faults.add({ kind: 'throttle-429', retryAfter: '3' })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classifyStatus, classifyThrown } from '../../src/upstream/outcome.ts'
+import { classifyStatus, classifyThrown, oneLine } from '../../src/upstream/outcome.ts'
 
 const error = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
 const wrapped = (cause: unknown) => new TypeError('fetch failed', { cause })
@@ -25,18 +25,27 @@ test('each status means one kind of failure', () => {
   ])
 })
 
-test('a refusal carries the message and the hint of the body, cut to 300 characters, and survives any body', () => {
+test('a refusal carries the message and the hint of the body apart, each cut to 300 characters, and survives any body', () => {
   const body = JSON.stringify({ error: { message: 'bad cursor', hint: 'start over' } })
   expect(classifyStatus(400, null, body)).toEqual({
     kind: 'refused',
     status: 400,
-    message: 'bad cursor – start over',
+    message: 'bad cursor',
+    hint: 'start over',
   })
   for (const odd of ['', 'null', '<html>', '[]', '{"error":null}', '{"error":{"message":{"a":1}}}', '"x"']) {
-    expect(classifyStatus(404, null, odd)).toMatchObject({ kind: 'refused', message: '' })
+    expect(classifyStatus(404, null, odd)).toMatchObject({ kind: 'refused', message: '', hint: null })
   }
-  const long = classifyStatus(400, null, JSON.stringify({ error: { message: 'm'.repeat(5000) } }))
-  expect(long).toMatchObject({ message: 'm'.repeat(300) })
+  const words = { message: 'm'.repeat(5000), hint: 'h'.repeat(5000) }
+  const long = classifyStatus(400, null, JSON.stringify({ error: words }))
+  expect(long).toMatchObject({ message: 'm'.repeat(300), hint: 'h'.repeat(300) })
+})
+
+test('a log has both in one line, without a dash where there is only one', () => {
+  expect(oneLine({ message: 'bad cursor', hint: 'start over' })).toBe('bad cursor – start over')
+  expect(oneLine({ message: 'bad cursor', hint: null })).toBe('bad cursor')
+  expect(oneLine({ message: '', hint: 'start over' })).toBe('start over')
+  expect(oneLine({ message: '', hint: null })).toBe('')
 })
 
 test('a connection that was never made gives its unit back, under every code that says so', () => {

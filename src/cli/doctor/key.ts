@@ -11,7 +11,7 @@ import type { Writer } from '../../log/log.ts'
 import { openSqliteLog } from '../../log/sqlite/log.ts'
 import type { UpstreamSettings } from '../../settings/settings.ts'
 import { createUpstreamClient, type Gate } from '../../upstream/client.ts'
-import type { Outcome } from '../../upstream/outcome.ts'
+import { type Outcome, oneLine } from '../../upstream/outcome.ts'
 import type { Page } from '../../upstream/page.ts'
 import { createTransport } from '../../upstream/transport.ts'
 import { quotaFinding } from './bridge.ts'
@@ -130,7 +130,7 @@ function judge(
     case 'refused':
       return {
         level: 'fail',
-        finding: `the first page of ${plan.pageSize} is refused with status ${outcome.status}: ${outcome.message || 'no reason given'}`,
+        finding: `the first page of ${plan.pageSize} is refused with status ${outcome.status}: ${oneLine(outcome) || 'no reason given'}`,
         todo: `correct BRIDGE_UPSTREAM_PLAN (now ${plan.name}), or set BRIDGE_UPSTREAM_PAGE_SIZE lower`,
       }
     case 'too_many':
