@@ -103,6 +103,19 @@ test('a missing or wrong key answers 401, one without the scope 403', async () =
   }
 })
 
+test('no hint names a member of another error body than its own', async () => {
+  const { url, ask } = await openBridge()
+  const head = 'GET /v2/things/one HTTP/1.1\r\nHost: x\r\nx-api-key: reading\r\n'
+  const large = await raw(Number(new URL(url).port), `${head}Content-Length: 2000000\r\n\r\n`)
+  const forbidden = await ask('/things/one', { headers: { 'x-api-key': 'writing' } })
+  const away = await ask('/away')
+  expect([large.status, forbidden.status, away.status]).toEqual([413, 403, 503])
+  for (const { error } of [JSON.parse(large.body), forbidden.body, away.body]) {
+    expect(error.hint).not.toMatch(/`(detail|errors|code|title|oldest)`/)
+  }
+  expect(forbidden.body.error.hint).toContain('x-api-key')
+})
+
 test("whatever is wrong with a request, the error has upstream's body and says what to do", async () => {
   const { ask } = await openBridge()
   for (const [path, init, status] of [

@@ -3,7 +3,7 @@
  * the base path, the routes and the meaning of a key.
  */
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
-import { type HttpProblem, problemCodes, problemOf } from '../../http/problem.ts'
+import { type HttpProblem, type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
 import { type Answer, refusedAnswer } from './answer.ts'
 import { ITEMS } from './item-routes.ts'
 import { unknownWarnings } from './parameters.ts'
@@ -112,7 +112,13 @@ function sendProblem(response: Response, problem: HttpProblem): void {
   response
     .status(status)
     .set({ ...problem.parts.headers })
-    .end(errorBody(problem.message, remedy))
+    .end(errorBody(problem.message, hints[problem.code] ?? remedy))
+}
+
+/** What to do, where the remedy of a problem names members that upstream's error body does not have. */
+const hints: Partial<Record<ProblemCode, string>> = {
+  forbidden: 'Send a key that may do this in the request header x-api-key.',
+  body_too_large: 'Send no body with this request.',
 }
 
 /** The refusal of a request without a valid key. */
