@@ -25,6 +25,13 @@ const MOST_ASKED = 100
 /** When to come back where nobody knows better. */
 const AGAIN_MS = 5_000
 
+/** What the leader may say besides (`ingest/fund-replies.ts`). */
+const refusals = {
+  429: 'The share of fund requests, or the whole upstream quota, is used up; `Retry-After` says when units come back.',
+  502: "Upstream failed, could not be read, or refuses the bridge's own key; `Retry-After` says when to ask again, where that is of use.",
+  504: 'Upstream did not answer in time; `Retry-After` says when to ask again.',
+}
+
 /** A source that asks the leader. */
 export function createFundGateway({ questions, clock }: FundGatewayParts): FundSource {
   const replies = createKeptReplies(clock)
@@ -62,6 +69,7 @@ export function createFundGateway({ questions, clock }: FundGatewayParts): FundS
     return asking
   }
   return {
+    refusals,
     async answer(_query, sent) {
       const target = fundTarget(sent)
       if (target === null) throw new Error(`${sent} was taken for a fund request`)

@@ -1,8 +1,10 @@
 /** The document over routes of the test's own; that it is the running product's is shown in test/integration/openapi.test.ts. */
 import { expect, onTestFinished, test } from 'vitest'
 import { documentedRoutes } from '../../docs/generate.ts'
+import { createFundGateway } from '../../src/api/fund-gateway.ts'
 import { fundsOff } from '../../src/api/funds-off.ts'
 import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
+import type { FundSource } from '../../src/api/mirror/fund-source.ts'
 import { referenceRoutes } from '../../src/api/mirror/reference-routes.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
 import { operationId, pagesByName, tagOf, titleOf } from '../../src/api/openapi/words.ts'
@@ -12,6 +14,7 @@ import { listen } from '../../src/http/listener.ts'
 import type { Route } from '../../src/http/route.ts'
 import { ref } from '../../src/http/schemas/json-schema.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
+import { createMemoryLog } from '../../src/log/memory/log.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { openApiRules, operationsOf } from '../support/openapi-rules.ts'
 import { type OpenApi, openApiShape } from '../support/openapi-shape.ts'
@@ -112,6 +115,34 @@ test('a route shows up as it describes itself', () => {
       },
     },
   })
+})
+
+test('an answer that says when to come back has its header', () => {
+  const { responses } = documentOf(route({ problems: ['too_many', 'unavailable'] })).components
+  for (const name of ['too_many', 'unavailable']) {
+    expect(responses[name]?.headers).toHaveProperty('Retry-After')
+  }
+  expect(responses.not_found?.headers).toBeUndefined()
+})
+
+test('fund paths have the statuses of the gateway where there is one, and no path has them without it', () => {
+  const log = createMemoryLog()
+  onTestFinished(() => log.close())
+  const gateway = createFundGateway({ questions: log.questions, clock: systemClock })
+  const statusesOf = (source: FundSource): Record<string, string[]> => {
+    const routes = [...mirror.routes.filter(({ key }) => key === 'none'), ...fundRoutes(source)]
+    const { paths } = openApiDocument({ routes: [route({})], mirror: { prefix: '/v2', routes } }) as OpenApi
+    return Object.fromEntries(
+      Object.entries(paths).map(([path, { get }]) => [path, Object.keys(get?.responses ?? {})]),
+    )
+  }
+  const [on, off] = [statusesOf(gateway), statusesOf(fundsOff)]
+  for (const path of ['/v2/nav', '/v2/nav/{identifier}', '/v2/dividends/{identifier}/history']) {
+    expect(on[path]).toEqual(expect.arrayContaining(['429', '502', '503', '504']))
+    expect(off[path]).toContain('503')
+    expect(off[path]?.filter((status) => ['429', '502', '504'].includes(status))).toEqual([])
+  }
+  expect(on['/v2/references/exchanges']).not.toContain('502')
 })
 
 test('a filter is there field by field, lists with commas, and as JSON', () => {

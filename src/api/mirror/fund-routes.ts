@@ -48,6 +48,7 @@ export function fundRoutes(source: FundSource): MirrorRoute[] {
     summary,
     parameters,
     schema: { type: 'object' },
+    refusals: source.refusals ?? {},
     key: 'required',
     answer(request, { plan }) {
       if (!planIncludes(plan, FUNDS_PLAN)) return refusedAnswer(planRequired(plan))

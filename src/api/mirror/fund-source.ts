@@ -46,6 +46,8 @@ export interface HistoryQuery {
 export type FundQuery = NavsQuery | SingleQuery | HistoryQuery
 
 export interface FundSource {
+  /** As those of a route. */
+  readonly refusals?: Readonly<Record<number, string>>
   /** `target` is the path below the base address with its query, as they were sent. */
   answer(query: FundQuery, target: string): Answer | Promise<Answer>
 }

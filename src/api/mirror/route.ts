@@ -34,6 +34,8 @@ export type MirrorRoute = {
   parameters: Readonly<Record<string, Described>>
   /** Of the body of a 200. */
   schema: JsonSchema
+  /** Statuses of refusals with their meanings, where there are others than on every path. */
+  refusals?: Readonly<Record<number, string>>
 } & (
   | { key: 'required'; answer(request: MirrorRequest, caller: Caller): Answer | Promise<Answer> }
   /** Open to everybody; a key is not looked at. */

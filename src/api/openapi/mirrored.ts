@@ -37,7 +37,7 @@ export function mirroredOperation(route: MirrorRoute, prefix: string): Operation
   }
 }
 
-function errorsOf({ path, key }: MirrorRoute): Readonly<Record<number, string>> {
+function errorsOf({ path, key, refusals }: MirrorRoute): Readonly<Record<number, string>> {
   return {
     400: 'A parameter or cursor is wrong, or there is a body.',
     ...(key === 'none'
@@ -51,5 +51,6 @@ function errorsOf({ path, key }: MirrorRoute): Readonly<Record<number, string>> 
     414: 'The address is too long.',
     500: 'A fault inside.',
     503: 'Not now; `Retry-After` says when, where it is there.',
+    ...refusals,
   }
 }

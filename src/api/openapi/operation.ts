@@ -26,6 +26,9 @@ const ALWAYS: readonly ProblemCode[] = [
   'internal',
 ]
 
+/** What is always answered with `Retry-After`. */
+const RETRIED: readonly ProblemCode[] = ['too_many', 'over_capacity', 'unavailable']
+
 /** The operation of a route. */
 export function operationOf(route: AnyRoute): Operation {
   const { method, path, summary, parameters, headers = {}, body, answers } = route
@@ -172,7 +175,7 @@ export function sharedResponses(routes: readonly AnyRoute[]): Part {
 
 function problemResponse(codes: readonly ProblemCode[]): Part {
   const lines = codes.map((code) => `\`${code}\`: ${problemCodes[code][2]}`)
-  const retries = codes.some((code) => code === 'over_capacity' || code === 'unavailable')
+  const retries = codes.some((code) => RETRIED.includes(code))
   return {
     description: lines.join(' '),
     ...(retries
