@@ -8,7 +8,7 @@ import { BridgeError } from '../errors.ts'
 import { type Scope, scopes } from '../http/auth.ts'
 import { type Members, openMembers } from '../http/members.ts'
 import type { Described } from '../http/route.ts'
-import { list } from '../http/schemas/json-schema.ts'
+import { list, orNull } from '../http/schemas/json-schema.ts'
 import type { NewToken } from '../registry/tokens.ts'
 
 /** Largest body, bytes. */
@@ -32,13 +32,13 @@ export const tokenMembers = {
     required: true,
   },
   name: {
-    meaning: `What it is for, 1–${LONGEST_NAME} characters.`,
-    schema: { type: 'string', minLength: 1, maxLength: LONGEST_NAME },
+    meaning: `What it is for, 1–${LONGEST_NAME} characters. Null counts as absent.`,
+    schema: orNull({ type: 'string', minLength: 1, maxLength: LONGEST_NAME }),
   },
   expiresAt: {
     meaning:
-      'Time (UTC) from which it is no longer valid; not later than the caller’s own. Without it the token stays until it is deleted.',
-    schema: { type: 'string' },
+      'Time (UTC) from which it is no longer valid; not later than the caller’s own. Without it the token stays until it is deleted. Null counts as absent.',
+    schema: orNull({ type: 'string' }),
   },
 } as const satisfies Record<string, Described>
 
@@ -51,7 +51,7 @@ export function readTokenRequest(body: unknown, nowMs: number): NewToken {
   const wanted = {
     tenant: readTenant(members),
     scopes: readScopes(members),
-    name: members.text('name', LONGEST_NAME),
+    name: members.optional('name') === null ? null : members.text('name', LONGEST_NAME),
     expiresAtMs: readExpiry(members, nowMs),
   }
   members.check()
@@ -90,7 +90,7 @@ function nearScope(scope: unknown): string {
 
 function readExpiry(members: Members, nowMs: number): number | null {
   const text = members.optional('expiresAt')
-  if (text === undefined) return null
+  if (text === undefined || text === null) return null
   const ms = typeof text === 'string' ? timeOf(text) : null
   if (ms === null) members.refuse('expiresAt', 'must be a time in UTC such as 2027-01-31T12:00:00Z')
   else if (ms <= nowMs) members.refuse('expiresAt', 'must be in the future')

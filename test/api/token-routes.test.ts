@@ -58,6 +58,21 @@ describe('a token is made', () => {
     })
   })
 
+  test('from what an answer shows of another: null is the same as nothing said', async () => {
+    await using api = await startApi()
+    const { tenant, scopes, name, expiresAt } = await make(api, {})
+    expect([name, expiresAt]).toEqual([null, null])
+    expect(await make(api, { tenant, scopes, name, expiresAt })).toMatchObject({
+      tenant,
+      scopes,
+      name,
+      expiresAt,
+    })
+    const lead = await make(api, { scopes: ['admin', 'events:read'], expiresAt: '2026-06-02' })
+    const wanted = { tenant, scopes, expiresAt: null }
+    expect((await ask(api, lead.token, '/v1/tokens', 'POST', wanted)).body.detail).toMatch(/give expiresAt/)
+  })
+
   test('by administrators only, and none gives more than it has: not in scopes, tenant or time', async () => {
     await using api = await startApi()
     const reader = await make(api, {})
@@ -102,6 +117,8 @@ describe('a token is made', () => {
     [{ tenant: 'a', scopes: ['event:read'] }, 'body_invalid', 'scopes[0]', /mean "events:read"/],
     [{ tenant: 'a', scopes: ['admin', 7] }, 'body_invalid', 'scopes[1]', /no scope/],
     [{ tenant: 'a', scopes: ['admin', 'admin'] }, 'body_invalid', 'scopes[1]', /already/],
+    [{ tenant: null, scopes: ['admin'] }, 'body_invalid', 'tenant', /1 to 63/],
+    [{ tenant: 'a', scopes: null }, 'body_invalid', 'scopes', /list of 1 to 5/],
     [{ tenant: 'a', scopes: ['admin'], name: '' }, 'body_invalid', 'name', /1 to 100/],
     [{ tenant: 'a', scopes: ['admin'], name: 'x'.repeat(101) }, 'body_invalid', 'name', /1 to 100/],
     [{ tenant: 'a', scopes: ['admin'], name: '\u001b[2J' }, 'body_invalid', 'name', /control/],
