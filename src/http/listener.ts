@@ -2,7 +2,13 @@
  * A TCP listener under an app: opening, time limits, requests that are no HTTP, closing within a budget. Owns the
  * server and its connections. Refuses to know routes.
  */
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { BridgeError, messageOf } from '../errors.ts'
@@ -87,7 +93,10 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
-      shouldUpgradeCallback: (request) => closed === null && options.upgrade?.accepts(request) === true,
+      // Its own refusal has no body: ours has.
+      requireHostHeader: false,
+      shouldUpgradeCallback: (request) =>
+        closed === null && !lacksHost(request) && options.upgrade?.accepts(request) === true,
     },
     (request, response) => {
       const { socket } = request
@@ -96,7 +105,8 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
         return
       }
       if (response.socket === null) markPipelined(socket)
-      if (closed !== null) return refuseNew(response)
+      if (closed !== null) return refuse(response, retryLater('unavailable', 'this node is stopping'))
+      if (lacksHost(request)) return refuse(response, new HttpProblem('request_malformed', NO_HOST))
       underWay.add(response)
       response.on('close', () => {
         underWay.delete(response)
@@ -107,6 +117,8 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
   )
   server.on('clientError', answerClientError)
+  // An expectation that nobody here knows may be passed over (RFC 9110 §10.1.1); Node would answer a 417 without a body.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('upgrade', (request, socket, head) => {
     keepUntilClosed(socket)
     // A connection that breaks is closed by itself; whoever takes it over listens to that.
@@ -166,15 +178,22 @@ function cannotListen(
   return new BridgeError('settings', `cannot listen on ${host}:${port}: ${messageOf(cause)}`, { hint, cause })
 }
 
-/** The answer to a request that comes while the listener is closing. */
-function refuseNew(response: ServerResponse): void {
-  const problem = retryLater('unavailable', 'this node is stopping')
+/** Whether a request breaks the rule of HTTP/1.1 that it has a Host. */
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && headers.host === undefined
+}
+
+/** The answer to a request that no app is asked about, then the end of its connection. */
+function refuse(response: ServerResponse, problem: HttpProblem): void {
+  const body = Buffer.from(problemBody(problem))
   response.writeHead(problem.status, {
     ...problem.parts.headers,
     'Content-Type': 'application/problem+json; charset=utf-8',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
     Connection: 'close',
   })
-  response.end(problemBody(problem))
+  response.end(body)
 }
 
 /** What Node's parser refuses never reaches the app: answered here, then the connection ends. */
@@ -187,6 +206,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   endWithProblem(socket, new HttpProblem(code, detail))
 }
 
+const NO_HOST = 'a request of HTTP/1.1 has the header Host'
 const MALFORMED: [ProblemCode, string] = ['request_malformed', 'this is not well-formed HTTP/1.1']
 const refusals: Record<string, [ProblemCode, string]> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', `address and headers are larger than ${MAX_HEADER_BYTES} bytes`],

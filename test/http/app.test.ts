@@ -257,11 +257,33 @@ describe('rubbish', () => {
       431,
       'headers_too_large',
     ],
+    [
+      'no Host',
+      `GET /v1/status HTTP/1.1\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+      400,
+      'request_malformed',
+    ],
   ])('as a request is refused: %s', async (_name, text, status, code) => {
     const { port } = await start()
     const answer = await raw(port, text)
     expect(answer.status).toBe(status)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/problem+json; charset=utf-8',
+      connection: 'close',
+    })
     expect(JSON.parse(answer.body).code).toBe(code)
+  })
+
+  test('is not seen where HTTP/1.0 has no Host, or an expectation is not known', async () => {
+    const { port } = await start()
+    const authorised = `Authorization: Bearer ${TOKEN}\r\n`
+    expect(await raw(port, `GET /v1/status HTTP/1.0\r\n${authorised}\r\n`)).toMatchObject({ status: 200 })
+    const expecting = (path: string, expectation: string) =>
+      raw(port, `GET ${path} HTTP/1.1\r\n${head}Expect: ${expectation}\r\n\r\n`)
+    expect(await expecting('/v1/status', 'bogus')).toMatchObject({ status: 200 })
+    const refused = await expecting('/nothing', 'bogus')
+    expect([refused.status, JSON.parse(refused.body).code]).toEqual([404, 'not_found'])
+    expect(await expecting('/v1/status', '100-continue')).toMatchObject({ status: 100 })
   })
 
   test('that never ends is cut off with 408', async () => {

@@ -47,6 +47,14 @@ test('an upgrade that nobody takes is an ordinary request', async () => {
   await listener.close(0)
 })
 
+test('an upgrade without Host is refused like any other request without one', async () => {
+  const { listener, taken } = await start()
+  const refused = await raw(listener.port, REQUEST.replace('Host: x\r\n', ''))
+  expect([refused.status, JSON.parse(refused.body).code]).toEqual([400, 'request_malformed'])
+  expect(taken).toEqual([])
+  await listener.close(0)
+})
+
 test('closing waits for connections that left HTTP, at most for its budget', async () => {
   const { listener, taken, clock } = await start()
   const [first, second] = [take(listener), take(listener)]
