@@ -2,7 +2,7 @@
  * The body of `POST /v1/tokens`, read strictly. Owns its grammar and bounds. Refuses to decide whether the caller may have
  * what it asks for: `token-routes.ts` does.
  */
-import { parseDateBound } from '../core/dates.ts'
+import { parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError } from '../errors.ts'
 import { type Scope, scopes } from '../http/auth.ts'
@@ -37,7 +37,7 @@ export const tokenMembers = {
   },
   expiresAt: {
     meaning:
-      'Time (UTC) from which it is no longer valid; not later than the caller’s own. Without it the token stays until it is deleted. Null counts as absent.',
+      'Time from which it is no longer valid; not later than the caller’s own. Without it the token stays until it is deleted. Null counts as absent.',
     schema: orNull({ type: 'string' }),
   },
 } as const satisfies Record<string, Described>
@@ -92,14 +92,14 @@ function readExpiry(members: Members, nowMs: number): number | null {
   const text = members.optional('expiresAt')
   if (text === undefined || text === null) return null
   const ms = typeof text === 'string' ? timeOf(text) : null
-  if (ms === null) members.refuse('expiresAt', 'must be a time in UTC such as 2027-01-31T12:00:00Z')
+  if (ms === null) members.refuse('expiresAt', 'must be a time such as 2027-01-31T12:00:00Z')
   else if (ms <= nowMs) members.refuse('expiresAt', 'must be in the future')
   return ms
 }
 
 function timeOf(text: string): number | null {
   try {
-    return parseDateBound(text).fromMs
+    return parseTimeBound(text).fromMs
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
     return null

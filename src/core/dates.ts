@@ -1,6 +1,6 @@
 /**
- * Times as text: upstream timestamps, and the five partial forms of a date bound (specification §4.1.3).
- * Owns parsing to milliseconds. Refuses calendars and zones: everything here is UTC.
+ * Times as text: upstream timestamps, the five forms of a date bound (specification §4.1.3), and the times that our own
+ * readers may give. Owns parsing to milliseconds. Refuses calendars, and zones beyond an offset: what has none is UTC.
  */
 import { BridgeError } from '../errors.ts'
 
@@ -8,6 +8,7 @@ const SECOND_MS = 1000
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(Z|z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/
 const PARTIAL = /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2}))?)?)?$/
+const PARTIAL_FORMS = 'YYYY, YYYY-MM, YYYY-MM-DD, YYYY-MM-DDTHH:MM'
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
 
 /** Milliseconds of the given UTC fields, or null where there is no such moment (30 February, hour 24). */
@@ -63,16 +64,28 @@ export interface DateBound {
 /**
  * Reads one of the five forms `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, `YYYY-MM-DDTHH:MM` and a full date-time with `Z`.
  * A partial form covers its whole period up to the last millisecond; a full one is that instant twice.
+ * These are upstream's rules, for `/v2`.
  * @throws BridgeError `date_invalid` naming the forms
  */
 export function parseDateBound(text: string): DateBound {
   const bound = INSTANT.test(text) ? instantBound(text) : periodBound(text)
-  if (bound === null) {
-    throw new BridgeError('date_invalid', `"${text.slice(0, 40)}" is not a date`, {
-      hint: 'Use YYYY, YYYY-MM, YYYY-MM-DD, YYYY-MM-DDTHH:MM or YYYY-MM-DDTHH:MM:SSZ; all are UTC.',
-    })
-  }
-  return bound
+  return bound ?? refuse(text, 'date', `${PARTIAL_FORMS} or YYYY-MM-DDTHH:MM:SSZ; all are UTC`)
+}
+
+/**
+ * Reads a time that a reader of ours gives: whatever upstream may send as a timestamp, so that the `time` of every event
+ * can be given back, or a partial form as above.
+ * @throws BridgeError `date_invalid` naming the forms
+ */
+export function parseTimeBound(text: string): DateBound {
+  const forms = `${PARTIAL_FORMS}, or a time such as 2026-02-03T07:00:00Z or 2026-02-03T09:00:00+02:00`
+  return (
+    instantBound(text) ?? periodBound(text) ?? refuse(text, 'time', `${forms}; without an offset it is UTC`)
+  )
+}
+
+function refuse(text: string, what: string, forms: string): never {
+  throw new BridgeError('date_invalid', `"${text.slice(0, 40)}" is not a ${what}`, { hint: `Use ${forms}.` })
 }
 
 function instantBound(text: string): DateBound | null {

@@ -177,7 +177,7 @@ function sseChannel(): Channel {
 function sseQuery(): JsonSchema {
   const parameters = {
     after: text('Cursor to resume after; the header `Last-Event-ID` wins over it.'),
-    since: text('Time: start with the first event of that time or later.'),
+    since: text('Time, RFC 3339 or a partial one (UTC): start with the first event of that time or later.'),
     tail: { type: 'integer', minimum: 1, maximum: MAX_TAIL, description: 'Start with so many last ones.' },
     ...filterParameterSchemas,
     filter: text('A whole filter as JSON text; excludes the other filter fields.'),

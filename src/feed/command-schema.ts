@@ -16,7 +16,7 @@ export const fromSchema: JsonSchema = {
   oneOf: [
     oneWord(['live', 'earliest'], 'With what comes next, or with the oldest event kept.'),
     place('after', text('Behind the place of that cursor.')),
-    place('since', text('With the first event of that time or later: ISO 8601, also a partial one.')),
+    place('since', text('With the first event of that time or later: RFC 3339, or a partial one (UTC).')),
     place('tail', { type: 'integer', minimum: 1, maximum: MAX_TAIL, description: 'With so many last ones.' }),
   ],
 }

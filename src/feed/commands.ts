@@ -4,7 +4,7 @@
  * ends the connection, because coming back with it leads nowhere. Refuses to act.
  */
 import { decodeCursor } from '../core/cursor.ts'
-import { isoMillis, parseDateBound } from '../core/dates.ts'
+import { isoMillis, parseTimeBound } from '../core/dates.ts'
 import type { Filter } from '../core/filter.ts'
 import { parseFilter } from '../core/filter-parse.ts'
 import { didYouMean } from '../core/near.ts'
@@ -150,7 +150,7 @@ function readTail(tail: unknown): From {
 function readPlace(name: 'after' | 'since', value: unknown): From {
   if (typeof value !== 'string') throw new StreamRefusal(410, `"from.${name}" must be text`)
   if (name === 'since') {
-    return orRefuse(() => ({ kind: 'since', timeMs: parseDateBound(value).fromMs }))
+    return orRefuse(() => ({ kind: 'since', timeMs: parseTimeBound(value).fromMs }))
   }
   orRefuse(() => decodeCursor(value), 4010)
   return { kind: 'after', cursor: value }

@@ -33,7 +33,8 @@ export function sseRoute(context: StreamContext): Route {
     takesFilter: true,
     parameters: {
       after: 'Cursor to resume after; the header `Last-Event-ID` wins over it.',
-      since: 'Time: start at the lowest sequence whose event is at or after it; all later ones follow.',
+      since:
+        'Time, RFC 3339 or a partial one (UTC): start at the lowest sequence whose event is at or after it; all later ones follow.',
       tail: {
         meaning: `Start with the last matching events, 1–${MAX_TAIL}.`,
         schema: { type: 'integer', minimum: 1, maximum: MAX_TAIL },

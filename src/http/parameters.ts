@@ -2,10 +2,13 @@
  * Query parameters of one request, read strictly: unknown names, repeated single values and numbers out of range are
  * refused, all at once. Owns the reading. Refuses to know what a parameter is for, and the filter's own parameters.
  */
-import { parseDateBound } from '../core/dates.ts'
+import { parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, type FieldError } from '../errors.ts'
 import { HttpProblem } from './problem.ts'
+
+/** The offset of a time whose `+` was not escaped, so that it arrives as a blank. */
+const BARE_OFFSET = / (\d\d:?\d\d)$/
 
 /** Reads values; what is wrong is kept until `check`, so that a client hears of everything at once. */
 export interface Query {
@@ -15,7 +18,7 @@ export interface Query {
   text(name: string): string | null
   /** The one value as a whole number in the range, both ends included; `otherwise` where absent. */
   integer(name: string, range: { low: number; high: number; otherwise: number }): number
-  /** The one value as the first millisecond of a date or time, null where absent. */
+  /** The one value as the first millisecond of a date or time, null where absent. The `+` of an offset may be a blank. */
   timeMs(name: string): number | null
   /** Notes that the values contradict each other. */
   refuse(field: string, message: string): void
@@ -59,7 +62,7 @@ export function openQuery(url: string, known: readonly string[]): Query {
       const value = text(name)
       if (value === null) return null
       try {
-        return parseDateBound(value).fromMs
+        return parseTimeBound(value.replace(BARE_OFFSET, '+$1')).fromMs
       } catch (error) {
         if (!(error instanceof BridgeError)) throw error
         refuse(name, `is not a time. ${error.hint ?? ''}`)

@@ -4,7 +4,7 @@
  */
 import type { Reader } from '../archive/reader.ts'
 import { resumeAt } from '../archive/resume.ts'
-import { parseDateBound } from '../core/dates.ts'
+import { parseTimeBound } from '../core/dates.ts'
 import { isBridgeError } from '../errors.ts'
 import { tooOld } from '../http/cursor-too-old.ts'
 import type { Members } from '../http/members.ts'
@@ -20,13 +20,13 @@ export function readSince(members: Members, nowMs: number): Since {
   const text = members.optional('since')
   if (text === undefined) return { kind: 'now' }
   if (typeof text !== 'string' || text === '') {
-    members.refuse('since', 'must be a cursor, or a time in UTC such as 2027-01-31T12:00:00Z')
+    members.refuse('since', 'must be a cursor, or a time such as 2027-01-31T12:00:00Z')
     return { kind: 'now' }
   }
   // No cursor begins with a digit: its first byte is the number of its form.
   if (!/^\d/.test(text)) return { kind: 'cursor', text }
   try {
-    const ms = parseDateBound(text).fromMs
+    const ms = parseTimeBound(text).fromMs
     if (ms > nowMs + CLOCK_MARGIN_MS) members.refuse('since', 'is in the future; leave it out to begin now')
     return { kind: 'time', ms }
   } catch (error) {

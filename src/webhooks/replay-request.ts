@@ -2,7 +2,7 @@
  * The body of `POST /v1/webhooks/{id}/replay`, read strictly. Owns its grammar: what is replayed and how that is said.
  * Refuses to know the log: what a cursor, a time or an id means there, `replay-window.ts` says.
  */
-import { parseDateBound } from '../core/dates.ts'
+import { parseTimeBound } from '../core/dates.ts'
 import { isBridgeError } from '../errors.ts'
 import { type Members, openMembers } from '../http/members.ts'
 import type { Described } from '../http/route.ts'
@@ -121,8 +121,8 @@ function readUntil(members: Members): Place | null {
 
 function readTime(members: Members, name: string, text: unknown): { fromMs: number; toMs: number } | null {
   try {
-    if (typeof text === 'string') return parseDateBound(text)
-    members.refuse(name, 'must be a time in UTC such as 2027-01-31T12:00:00Z')
+    if (typeof text === 'string') return parseTimeBound(text)
+    members.refuse(name, 'must be a time such as 2027-01-31T12:00:00Z')
   } catch (error) {
     if (!isBridgeError(error, 'date_invalid')) throw error
     members.refuse(name, `is no time. ${error.hint ?? ''}`)

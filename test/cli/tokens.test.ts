@@ -59,7 +59,7 @@ describe('bridge tokens create', () => {
   test.each<[string[], string, RegExp]>([
     [['create'], 'usage', /^tenant is missing.*scopes is missing/],
     [['create', '--tenant', 'desk', '--scopes', 'event:read'], 'usage', /mean "events:read"/],
-    [[...CREATE, '--expires-at', 'soon'], 'usage', /time in UTC/],
+    [[...CREATE, '--expires-at', 'soon'], 'usage', /a time such as/],
     [[...CREATE, '--scope', 'admin'], 'usage', /mean "scopes"/],
     [[...CREATE, 'stray'], 'usage', /stray/],
     [['crate'], 'usage', /mean "create"/],

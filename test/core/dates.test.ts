@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isoMillis, isoSeconds, parseDateBound, parseTimestamp } from '../../src/core/dates.ts'
+import {
+  isoMillis,
+  isoSeconds,
+  parseDateBound,
+  parseTimeBound,
+  parseTimestamp,
+} from '../../src/core/dates.ts'
 import { isBridgeError } from '../../src/errors.ts'
 
 const someMs = fc.integer({ min: Date.parse('0001-01-01T00:00Z'), max: Date.parse('9999-12-31T23:59Z') })
@@ -119,6 +125,47 @@ describe('a date bound', () => {
 
   test('a huge text is refused in a short sentence', () => {
     expect(() => parseDateBound('9'.repeat(1_000_000))).toThrow(/^.{1,100}$/)
+  })
+})
+
+describe('a time that a reader gives', () => {
+  test.each([
+    ['2026-02-03T10:02:26+00:00', '2026-02-03T10:02:26.000Z'],
+    ['2026-02-03t10:02:27z', '2026-02-03T10:02:27.000Z'],
+    ['2026-02-03T12:00:00+02:00', '2026-02-03T10:00:00.000Z'],
+    ['2026-02-03T00:30:00.25-05:30', '2026-02-03T06:00:00.250Z'],
+    ['2026-02-03T10:02:26-00:00', '2026-02-03T10:02:26.000Z'],
+    ['2026-02-03T10:02:26', '2026-02-03T10:02:26.000Z'],
+  ])('%s is %s', (text, iso) => {
+    expect(parseTimeBound(text)).toEqual({ fromMs: Date.parse(iso), toMs: Date.parse(iso) })
+  })
+
+  test('is any time that upstream may send, and any bound that upstream takes', () => {
+    const hours = fc.integer({ min: -14, max: 14 })
+    fc.assert(
+      fc.property(someMs, hours, fc.constantFrom(4, 7, 10, 16, 19), (ms, offset, length) => {
+        const two = String(Math.abs(offset)).padStart(2, '0')
+        const stamp = `${isoMillis(ms).slice(0, -1)}${offset < 0 ? '-' : '+'}${two}:00`
+        expect(parseTimeBound(stamp).fromMs).toBe(parseTimestamp(stamp))
+        const bound = length === 19 ? isoSeconds(ms) : isoMillis(ms).slice(0, length)
+        expect(parseTimeBound(bound)).toEqual(parseDateBound(bound))
+      }),
+    )
+  })
+
+  test.each([
+    '',
+    '2026-13',
+    '2026-02-30T10:00:00+00:00',
+    '2026-02-03T10:00+02:00',
+    'yesterday',
+    '2026-02-03 10:02',
+  ])('%j is refused with the forms named', (text) => {
+    expect(() => parseTimeBound(text)).toThrow(
+      expect.toSatisfy(
+        (error) => isBridgeError(error, 'date_invalid') && /YYYY-MM-DDTHH:MM.*\+02:00/.test(error.hint ?? ''),
+      ),
+    )
   })
 })
 

@@ -113,6 +113,9 @@ describe('GET /v1/events', () => {
     const starts = [
       [`?after=${cursor}`, [38, 39, 40]],
       ['?since=2026-01-06T07:00:39Z', [39, 40]],
+      ['?since=2026-01-06T07:00:39%2B00:00', [39, 40]],
+      ['?since=2026-01-06T09:00:39+02:00', [39, 40]],
+      ['?since=2026-01-06t07:00:39z', [39, 40]],
       ['?since=2027', []],
       ['?since=2026', range(1, 40)],
       ['?tail=2', [39, 40]],
@@ -165,6 +168,7 @@ describe('GET /v1/events', () => {
     ['?after=x&tail=1', 'parameter_invalid'],
     ['?since=2026&tail=1', 'parameter_invalid'],
     ['?since=yesterday', 'parameter_invalid'],
+    ['?since=2026-01-06+07:00', 'parameter_invalid'],
     ['?tail=0', 'parameter_invalid'],
     ['?tail=1001', 'parameter_invalid'],
     ['?limit=5', 'parameter_invalid'],

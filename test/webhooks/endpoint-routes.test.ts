@@ -124,6 +124,7 @@ describe('deliveries begin', () => {
 
   test.each<[since: (api: ApiServer) => string, after: number]>([
     [() => eventAt(15).time, 14],
+    [() => eventAt(15).time.replace(/\.?0*Z$/, '+00:00'), 14],
     [() => '2026-01-06', 10],
     [() => '2020', 10],
     [() => '2026-05-31T12:00', 20],
