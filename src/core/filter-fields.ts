@@ -40,7 +40,7 @@ export type Fields = Readonly<Record<string, unknown>>
 export const MOST_ERRORS = 20
 /** Characters of a wrong value that an error repeats. */
 const LONGEST_ECHO = 40
-/** Shortest and longest `q`, in characters. */
+/** Shortest and longest `q`, in characters; one beyond U+FFFF, which is two of a string’s units, counts as one. */
 export const Q_LENGTHS = [2, 200] as const
 
 const identifierRules = {
@@ -234,7 +234,8 @@ function readHeadlinePart(value: unknown, at: string, reading: Reading): string 
   const text = readText(value, at, reading)
   if (text === null) return null
   const [shortest, longest] = Q_LENGTHS
-  if (text.trim() === '' || text.length < shortest || text.length > longest) {
+  const length = [...text].length
+  if (text.trim() === '' || length < shortest || length > longest) {
     refuse(reading, at, `must have ${shortest} to ${longest} characters, not all of them blank`)
     return null
   }

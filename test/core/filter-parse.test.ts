@@ -86,6 +86,10 @@ describe('what is accepted', () => {
     expect(refusals({ hasSymbol: false, symbols: ['VOD'], match: 'related' })).toBeNull()
   })
 
+  test('q of two to two hundred characters, whatever unit they are written in', () => {
+    for (const q of ['📈📉', '📈'.repeat(200), 'ab', 'a'.repeat(200)]) expect(refusals({ q })).toBeNull()
+  })
+
   test('match beside nothing to compare: it can match, so it is no fault', () => {
     expect(refusals({ match: 'related', q: 'offer' })).toBeNull()
     expect(refusals({ match: 'exact' })).toBeNull()
@@ -137,6 +141,8 @@ describe('what is refused, and how it is said', () => {
     ['a text for hasSymbol', { hasSymbol: 'true' }, 'hasSymbol', 'true or false'],
     ['q of one character', { q: 'a' }, 'q', '2 to 200 characters'],
     ['q of 201 characters', { q: 'a'.repeat(201) }, 'q', '2 to 200 characters'],
+    ['q of one emoji', { q: '📈' }, 'q', '2 to 200 characters'],
+    ['q of 201 emoji', { q: '📈'.repeat(201) }, 'q', '2 to 200 characters'],
     ['q of blanks', { q: '   ' }, 'q', 'not all of them blank'],
     ['q with half a character', { q: 'ab\ud800' }, 'q', 'plain text'],
     ['q with NUL', { q: 'ab\0' }, 'q', 'plain text'],
