@@ -7,6 +7,7 @@ import { messageOf } from '../errors.ts'
 import type { Filter } from './filter.ts'
 import { plainFieldNames } from './filter-fields.ts'
 import { filterError, parseFilter } from './filter-parse.ts'
+import { structureFault } from './json-structure.ts'
 
 /** Fields that have no query-string form; each gets a refusal that says where it belongs. */
 const jsonOnly: readonly string[] = ['exclude', 'filters']
@@ -29,7 +30,7 @@ export function parseFilterQuery(params: URLSearchParams): Filter | null {
 
 /**
  * The JSON form of the filter among query parameters, still unjudged; undefined where no parameter belongs to one.
- * @throws BridgeError `filter_invalid` where the parameters do not go together, or `filter` is not JSON
+ * @throws BridgeError `filter_invalid` where the parameters do not go together, or `filter` is not JSON or names a member twice
  */
 export function filterValue(params: URLSearchParams): unknown {
   const names = FILTER_PARAMETERS.filter((name) => params.has(name))
@@ -52,11 +53,14 @@ function single(params: URLSearchParams, name: string): string {
 }
 
 function parsedJson(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (cause) {
     return refuseAll(['filter'], `is not JSON: ${messageOf(cause).slice(0, 120)}`)
   }
+  const fault = structureFault(text)
+  return fault === null ? value : refuseAll(['filter'], fault)
 }
 
 /** The JSON form of the same filter, still unjudged. */

@@ -7,6 +7,7 @@ import { decodeCursor } from '../core/cursor.ts'
 import { isoMillis, parseTimeBound } from '../core/dates.ts'
 import type { Filter } from '../core/filter.ts'
 import { parseFilter } from '../core/filter-parse.ts'
+import { structureFault } from '../core/json-structure.ts'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, messageOf } from '../errors.ts'
 import { type Action, actions, commandMembers, LONGEST_ID } from './command-schema.ts'
@@ -25,7 +26,7 @@ export type Message = Readonly<Record<string, unknown>>
 /** Characters of a wrong word that an answer repeats. */
 const LONGEST_ECHO = 40
 
-/** @throws StreamRefusal 400 when the text is no JSON object */
+/** @throws StreamRefusal 400 when the text is no JSON object, or one that names a member twice or is nested too deep */
 export function parseMessage(text: string): Message {
   let value: unknown
   try {
@@ -33,6 +34,8 @@ export function parseMessage(text: string): Message {
   } catch (cause) {
     throw new StreamRefusal(400, `this is not JSON: ${messageOf(cause).slice(0, 120)}`)
   }
+  const fault = structureFault(text)
+  if (fault !== null) throw new StreamRefusal(400, `this message ${fault}`)
   if (isObject(value)) return value
   throw new StreamRefusal(400, 'a message is a JSON object such as {"action":"subscribe"}')
 }

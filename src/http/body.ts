@@ -3,8 +3,8 @@
  * media type and JSON. Refuses to know what the members mean: `members.ts` reads those.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { structureFault } from '../core/json-structure.ts'
 import { messageOf } from '../errors.ts'
-import { structureFault } from './json-structure.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
 import { HttpProblem } from './problem.ts'
 
@@ -41,7 +41,7 @@ export async function readJsonBody(request: IncomingMessage, maxBytes: number): 
     throw malformed(`it is not JSON: ${messageOf(error).slice(0, LONGEST_REASON)}`)
   }
   const fault = structureFault(text)
-  if (fault !== null) throw malformed(fault)
+  if (fault !== null) throw malformed(`it ${fault}`)
   return value
 }
 

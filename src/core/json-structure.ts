@@ -1,6 +1,6 @@
 /**
  * What `JSON.parse` lets pass in silence: a name that stands twice in one object, of which only the last would count, and
- * nesting that no body of ours needs. Owns these two rules. Refuses to parse: it looks at text that has been parsed.
+ * nesting that nothing we read needs. Owns these two rules. Refuses to parse: it looks at text that has been parsed.
  */
 
 /** Deepest nesting that is taken; a filter needs five levels. */
@@ -8,7 +8,7 @@ const DEEPEST = 32
 /** Characters of a name that the sentence repeats. */
 const LONGEST_ECHO = 40
 
-/** What is wrong with the structure of well-formed JSON text, as a sentence; null where nothing is. */
+/** What is wrong with the structure of well-formed JSON text, as a sentence without its subject; null where nothing is. */
 export function structureFault(text: string): string | null {
   /** The names in each object that is open; null stands for a list. */
   const open: (Set<string> | null)[] = []
@@ -17,7 +17,7 @@ export function structureFault(text: string): string | null {
     switch (text[at]) {
       case '{':
       case '[':
-        if (open.length === DEEPEST) return `it is nested deeper than ${DEEPEST} levels`
+        if (open.length === DEEPEST) return `is nested deeper than ${DEEPEST} levels`
         open.push(text[at] === '{' ? new Set() : null)
         isName = text[at] === '{'
         break
@@ -33,8 +33,7 @@ export function structureFault(text: string): string | null {
         const names = open.at(-1)
         if (isName && names instanceof Set) {
           const name = String(JSON.parse(text.slice(at, end + 1)))
-          if (names.has(name))
-            return `it has ${JSON.stringify(name.slice(0, LONGEST_ECHO))} twice in one object`
+          if (names.has(name)) return `has ${JSON.stringify(name.slice(0, LONGEST_ECHO))} twice in one object`
           names.add(name)
         }
         isName = false

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { structureFault } from '../../src/http/json-structure.ts'
+import { structureFault } from '../../src/core/json-structure.ts'
 
 test.each([
   ['{"a":1,"a":2}', 'a'],
@@ -10,7 +10,7 @@ test.each([
   ['{"":1,"":2}', ''],
   [`{"${'n'.repeat(500)}":1,"${'n'.repeat(500)}":2}`, 'n'.repeat(40)],
 ])('a name that stands twice in one object is told: %#', (text, name) => {
-  expect(structureFault(text)).toBe(`it has "${name}" twice in one object`)
+  expect(structureFault(text)).toBe(`has "${name}" twice in one object`)
 })
 
 test.each([
@@ -26,7 +26,7 @@ test.each([
 test('32 levels are taken, 33 are not, however they are mixed', () => {
   const nested = (depth: number) => `${'[{"a":'.repeat(depth / 2)}1${'}]'.repeat(depth / 2)}`
   expect(structureFault(nested(32))).toBeNull()
-  expect(structureFault(`[${nested(32)}]`)).toBe('it is nested deeper than 32 levels')
+  expect(structureFault(`[${nested(32)}]`)).toBe('is nested deeper than 32 levels')
   expect(structureFault('['.repeat(10_000) + ']'.repeat(10_000))).toMatch(/deeper/)
 })
 
