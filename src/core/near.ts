@@ -8,6 +8,11 @@ const LONGEST_NAME = 64
 /** What a wrong character costs, where one missing or too many costs 1: of two equals, fingers rather leave one out. */
 const WRONG_CHARACTER = 1.01
 
+/** What a whole word costs that is left out or too many, however long: "categories" is near "fcaCategories". */
+const WHOLE_WORD = 2
+/** Where a name of several words is parted: "_", "-", and before a capital within. */
+const BETWEEN_WORDS = /[_-]|(?<=[a-z])(?=[A-Z])/
+
 /**
  * The candidate closest to `name` within a third of its length (at least two edits), or null. Case costs nothing;
  * a candidate that shares no character in place with it is not near.
@@ -18,7 +23,7 @@ export function nearMatch(name: string, candidates: readonly string[]): string |
   let best: string | null = null
   let bestEdits = Math.max(2, Math.floor(name.length / 3)) + 1
   for (const candidate of candidates) {
-    const edits = editDistance(wanted, candidate.toLowerCase())
+    const edits = Math.min(editDistance(wanted, candidate.toLowerCase()), wordDistance(name, candidate))
     if (edits < bestEdits && edits < Math.max(name.length, candidate.length)) {
       best = candidate
       bestEdits = edits
@@ -31,6 +36,16 @@ export function nearMatch(name: string, candidates: readonly string[]): string |
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const near = nearMatch(name, candidates)
   return near === null ? '' : ` – did you mean "${near}"?`
+}
+
+/** Between names of which one is the other with words left out; infinite between all others. */
+function wordDistance(name: string, candidate: string): number {
+  const [fewer = [], more = []] = [name, candidate]
+    .map((text) => text.split(BETWEEN_WORDS).map((word) => word.toLowerCase()))
+    .sort((one, other) => one.length - other.length)
+  let found = 0
+  for (const word of more) if (word === fewer[found]) found += 1
+  return found === fewer.length ? (more.length - fewer.length) * WHOLE_WORD : Number.POSITIVE_INFINITY
 }
 
 function editDistance(from: string, to: string): number {

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { didYouMean, nearMatch } from '../../src/core/near.ts'
+import { fileNames } from '../../src/settings/environment.ts'
+import { settingNames } from '../../src/settings/schema.ts'
 
 const fields = ['isins', 'symbols', 'fcaCategories', 'q', 'hasSymbol']
 
@@ -37,6 +39,31 @@ test('of two candidates one slip away, the one whose letter is missing wins over
   expect(nearMatch('sped', ['seed', 'speed'])).toBe('speed')
   expect(nearMatch('sped', ['speed', 'seed'])).toBe('speed')
   expect(nearMatch('roless', ['rolled', 'roles'])).toBe('roles')
+})
+
+test.each([
+  ['BRIDGE_TOKEN', 'BRIDGE_ADMIN_TOKEN'],
+  ['BRIDGE_UPSTREAM_QUOTA', 'BRIDGE_UPSTREAM_WEEKLY_QUOTA'],
+  ['BRIDGE_UPSTREAM_URL_FILE', 'BRIDGE_UPSTREAM_URL'],
+  ['BRIDGE_PORT', 'BRIDGE_HTTP_PORT'],
+  ['bridge_http_bind_port', 'BRIDGE_HTTP_PORT'],
+  ['BRIDGE_KAFKA_PASSWORD', 'BRIDGE_KAFKA_SASL_PASSWORD'],
+  ['BRIDGE_LOG_LEVLE', 'BRIDGE_LOG_LEVEL'],
+  ['BRIDGE_HTTPPORT', 'BRIDGE_HTTP_PORT'],
+])('a whole word left out or too many costs little: %s is near %s', (name, meant) => {
+  expect(nearMatch(name, [...settingNames, ...fileNames.keys()])).toBe(meant)
+})
+
+test('two names that each have a word of their own are not near for what they share', () => {
+  expect(nearMatch('page_colour', ['page_size', 'size'])).toBeNull()
+  expect(nearMatch('BRIDGE_HTTP_CERTIFICATE', settingNames)).toBeNull()
+  expect(nearMatch('_', settingNames)).toBeNull()
+})
+
+test('words are parted by a capital too, and a slip of one letter is nearer than a word', () => {
+  expect(nearMatch('tradeSymbol', ['tradingSymbol', 'symbol', 'lastTradeSymbol'])).toBe('symbol')
+  expect(nearMatch('symbol', ['hasSymbol', 'symbols'])).toBe('symbols')
+  expect(nearMatch('categories', ['fcaCategories'])).toBe('fcaCategories')
 })
 
 test('one slip in a name of four characters or more always leads back to it', () => {
