@@ -71,7 +71,7 @@ function configurationPage(): string {
   return page(
     'Settings',
     'Settings come from the environment, and from a file `.env` in the working directory where there is one; the',
-    'environment wins. An empty value counts as absent. An unknown name that begins with `BRIDGE_` stops the start and',
+    'environment wins. An empty value there counts as absent, whatever `.env` says. An unknown name that begins with `BRIDGE_` stops the start and',
     'is answered with the near match; everything wrong is listed at once, with exit code 3.',
     '',
     'A secret may stand in a file: `NAME_FILE` gives its path. Give one of the two. Secrets are never shown or logged.',
