@@ -20,15 +20,18 @@ it('the demo runs on its own upstream, log and files in a shell that is set up f
     },
     ['demo'],
   )
-  expect(demo.ready).toMatchObject({ log: 'embedded', roles: ['poller', 'webhooks', 'feed', 'api'] })
-  expect(demo.stderr()).toContain(
-    'not for the demo, left out: BRIDGE_DATA_DIR, BRIDGE_ROLES, BRIDGE_KAFKA_BROKERS, BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY',
-  )
-  const status = await eventually(
-    () => getJson<{ upstream: { state: string }; log: { latest: number } }>(`${demo.ready.http}/v1/status`),
-    ({ log }) => log.latest > 0,
-  )
-  expect(status.upstream.state).toBe('ok')
-  expect(await demo.stop()).toBe(0)
+  try {
+    expect(demo.ready).toMatchObject({ log: 'embedded', roles: ['poller', 'webhooks', 'feed', 'api'] })
+    expect(demo.stderr()).toContain(
+      'not for the demo, left out: BRIDGE_DATA_DIR, BRIDGE_ROLES, BRIDGE_KAFKA_BROKERS, BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY',
+    )
+    const status = await eventually(
+      () => getJson<{ upstream: { state: string }; log: { latest: number } }>(`${demo.ready.http}/v1/status`),
+      ({ log }) => log.latest > 0,
+    )
+    expect(status.upstream.state).toBe('ok')
+  } finally {
+    expect(await demo.stop()).toBe(0)
+  }
   expect(existsSync(join(directory.path, 'bridge.db'))).toBe(false)
 })
