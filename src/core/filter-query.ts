@@ -3,11 +3,10 @@
  * difference between the two forms, nothing else; `filter-parse.ts` judges the fields.
  */
 import type { FieldError } from '../errors.ts'
-import { messageOf } from '../errors.ts'
 import type { Filter } from './filter.ts'
 import { plainFieldNames } from './filter-fields.ts'
 import { filterError, parseFilter } from './filter-parse.ts'
-import { structureFault } from './json-structure.ts'
+import { readJson } from './json-structure.ts'
 
 /** Fields that have no query-string form; each gets a refusal that says where it belongs. */
 const jsonOnly: readonly string[] = ['exclude', 'filters']
@@ -53,14 +52,8 @@ function single(params: URLSearchParams, name: string): string {
 }
 
 function parsedJson(text: string): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    return refuseAll(['filter'], `is not JSON: ${messageOf(cause).slice(0, 120)}`)
-  }
-  const fault = structureFault(text)
-  return fault === null ? value : refuseAll(['filter'], fault)
+  const read = readJson(text)
+  return read.ok ? read.value : refuseAll(['filter'], read.reason)
 }
 
 /** The JSON form of the same filter, still unjudged. */

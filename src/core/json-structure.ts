@@ -1,12 +1,29 @@
 /**
- * What `JSON.parse` lets pass in silence: a name that stands twice in one object, of which only the last would count, and
- * nesting that nothing we read needs. Owns these two rules. Refuses to parse: it looks at text that has been parsed.
+ * JSON that somebody wrote for us, read strictly: what `JSON.parse` lets pass in silence is refused too, a name that stands
+ * twice in one object, of which only the last would count, and nesting that nothing we read needs. Owns these two rules.
+ * Refuses to know what the text is for: whoever reads it says so in front of the reason.
  */
+import { messageOf } from '../errors.ts'
 
 /** Deepest nesting that is taken; a filter needs five levels. */
 const DEEPEST = 32
 /** Characters of a name that the sentence repeats. */
 const LONGEST_ECHO = 40
+
+/** Characters of the parser's message that the reason repeats. */
+const LONGEST_PARSER_MESSAGE = 120
+
+/** The value, or what is wrong with the text as a sentence without its subject: `is not JSON: …`, `has "a" twice …`. */
+export function readJson(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    return { ok: false, reason: `is not JSON: ${messageOf(cause).slice(0, LONGEST_PARSER_MESSAGE)}` }
+  }
+  const reason = structureFault(text)
+  return reason === null ? { ok: true, value } : { ok: false, reason }
+}
 
 /** What is wrong with the structure of well-formed JSON text, as a sentence without its subject; null where nothing is. */
 export function structureFault(text: string): string | null {

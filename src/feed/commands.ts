@@ -7,9 +7,9 @@ import { decodeCursor } from '../core/cursor.ts'
 import { isoMillis, parseTimeBound } from '../core/dates.ts'
 import type { Filter } from '../core/filter.ts'
 import { parseFilter } from '../core/filter-parse.ts'
-import { structureFault } from '../core/json-structure.ts'
+import { readJson } from '../core/json-structure.ts'
 import { didYouMean } from '../core/near.ts'
-import { BridgeError, messageOf } from '../errors.ts'
+import { BridgeError } from '../errors.ts'
 import { type Action, actions, commandMembers, LONGEST_ID } from './command-schema.ts'
 import { type CloseCode, type ErrorNumber, StreamRefusal } from './refusal.ts'
 import { type From, MAX_TAIL, type OnGap } from './start.ts'
@@ -28,15 +28,9 @@ const LONGEST_ECHO = 40
 
 /** @throws StreamRefusal 400 when the text is no JSON object, or one that names a member twice or is nested too deep */
 export function parseMessage(text: string): Message {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new StreamRefusal(400, `this is not JSON: ${messageOf(cause).slice(0, 120)}`)
-  }
-  const fault = structureFault(text)
-  if (fault !== null) throw new StreamRefusal(400, `this message ${fault}`)
-  if (isObject(value)) return value
+  const read = readJson(text)
+  if (!read.ok) throw new StreamRefusal(400, `this ${read.reason}`)
+  if (isObject(read.value)) return read.value
   throw new StreamRefusal(400, 'a message is a JSON object such as {"action":"subscribe"}')
 }
 

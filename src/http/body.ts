@@ -3,13 +3,9 @@
  * media type and JSON. Refuses to know what the members mean: `members.ts` reads those.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { structureFault } from '../core/json-structure.ts'
-import { messageOf } from '../errors.ts'
+import { readJson } from '../core/json-structure.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
 import { HttpProblem } from './problem.ts'
-
-/** Characters of a parser's message that an answer repeats. */
-const LONGEST_REASON = 120
 
 /**
  * Reads on to the end of a body that should not be there, at most to the limit; the rest is thrown away by the server.
@@ -34,15 +30,9 @@ export async function readJsonBody(request: IncomingMessage, maxBytes: number): 
   } catch {
     throw malformed('it is not UTF-8')
   }
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw malformed(`it is not JSON: ${messageOf(error).slice(0, LONGEST_REASON)}`)
-  }
-  const fault = structureFault(text)
-  if (fault !== null) throw malformed(`it ${fault}`)
-  return value
+  const read = readJson(text)
+  if (!read.ok) throw malformed(`it ${read.reason}`)
+  return read.value
 }
 
 /** JSON is UTF-8 and comes as it is; a parameter that says otherwise is refused before anything is read. */
