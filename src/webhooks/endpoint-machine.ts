@@ -14,7 +14,7 @@ import type { Batch, DisableReason, Loaded, MachineConfig, Matched, Start } from
 import { nextSort, type Sort } from './endpoint-turns.ts'
 import { createWaiting, MOST_WAITING } from './endpoint-waiting.ts'
 import { createIssuerOrder, type IssuerOrder, NO_ORDER } from './issuer-order.ts'
-import { type AttemptEnd, type Verdict, verdictOn } from './outcome.ts'
+import { type AttemptEnd, type Verdict, verdictOn, waitAfter } from './outcome.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
 /** How long an endpoint may fail without one success before it is disabled. */
@@ -313,10 +313,10 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     ): Verdict | null {
       const flight = flights.get(sequence)
       if (flight === undefined) return null
-      const { delivery } = flight
+      const { delivery, asked } = flight
       const tries = flight.tries + 1
       const lastStatus = end.kind === 'answered' ? end.status : null
-      const verdict = verdictOn(end, { tries, asked: flight.asked, nowMs, chance })
+      const verdict = verdictOn(end, { tries, asked, nowMs, chance })
       if (verdict.next === 'delivered') {
         breaker.succeeded()
         failedSince(null)
@@ -326,10 +326,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       breaker.failed(nowMs, chance)
       failedSince(failingSinceMs ?? nowMs)
       if (verdict.next === 'dead') die(delivery, tries, lastStatus, 'tries', nowMs)
-      else {
-        const { delayMs, asked } = verdict.next === 'retry' ? verdict : { delayMs: 0, asked: flight.asked }
-        keep(delivery, { tries, ...(asked > 0 && { asked }), dueMs: nowMs + delayMs, lastStatus }, true)
-      }
+      else keep(delivery, { tries, lastStatus, ...waitAfter(verdict, { asked, nowMs }) }, true)
       if (verdict.next === 'disable') disableReason = 'gone'
       else if (nowMs - (failingSinceMs ?? nowMs) >= FAILING_LIMIT_MS) disableReason ??= 'failing'
       return verdict

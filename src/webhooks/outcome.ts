@@ -62,6 +62,18 @@ export function verdictOn(
   return delayMs === null ? { next: 'dead' } : { next: 'retry', delayMs: Math.max(delayMs, askedMs), asked }
 }
 
+/**
+ * Of the row of a delivery that waits after such a verdict: when it is due, and how many tries a Retry-After has followed,
+ * `asked` of them before. One whose endpoint is gone is due as soon as that is active again.
+ */
+export function waitAfter(
+  verdict: Verdict,
+  { asked, nowMs }: { asked: number; nowMs: number },
+): { asked?: number; dueMs: number } {
+  const next = verdict.next === 'retry' ? verdict : { delayMs: 0, asked }
+  return { ...(next.asked > 0 && { asked: next.asked }), dueMs: nowMs + next.delayMs }
+}
+
 /** What the receiver asked for; 0 where it asked for nothing. */
 function askedDelayMs(end: AttemptEnd, nowMs: number): number {
   if (end.kind === 'failed' || (end.status !== 429 && end.status !== 503)) return 0

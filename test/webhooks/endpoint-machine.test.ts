@@ -58,6 +58,17 @@ function sent(machine: EndpointMachine, nowMs = 0): number[] {
 
 const at = (nowMs: number) => ({ nowMs, chance: 0.5 })
 
+/** One whose first eight deliveries have all failed at 0. */
+function stoppedAnswering() {
+  const { machine, offer, write } = machineOf()
+  offer(...Array.from({ length: 8 }, (_, index) => event(index + 1)))
+  for (let round = 0; round < 2; round++) {
+    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
+    write()
+  }
+  return { machine, write }
+}
+
 describe('an endpoint', () => {
   test('has no more in flight than its slots, and a slot is free only when the outcome is durable', () => {
     const { machine, offer } = machineOf({ maxConcurrency: 2 })
@@ -150,12 +161,7 @@ describe('an endpoint', () => {
   })
 
   test('that stops answering gets one probe at a time, and everything that is due when it answers again', () => {
-    const { machine, offer, write } = machineOf()
-    offer(...Array.from({ length: 8 }, (_, index) => event(index + 1)))
-    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
-    write()
-    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
-    write()
+    const { machine, write } = stoppedAnswering()
     expect(sent(machine, 4999)).toEqual([])
     expect(sent(machine, 5000)).toHaveLength(1)
     machine.ended(1, BROKEN, at(5000))
@@ -168,12 +174,7 @@ describe('an endpoint', () => {
   })
 
   test('that stopped answering gets at once what is due when its owner makes it active again', () => {
-    const { machine, offer, write } = machineOf()
-    offer(...Array.from({ length: 8 }, (_, index) => event(index + 1)))
-    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
-    write()
-    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
-    write()
+    const { machine, write } = stoppedAnswering()
     expect(sent(machine, 5000)).toHaveLength(1)
     machine.ended(1, BROKEN, at(5000))
     write()

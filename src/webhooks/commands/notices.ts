@@ -8,7 +8,7 @@ import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { type Attempted, type PostMeans, postEvent } from '../delivery.ts'
 import type { DeliveryEndpoint, DisableReason } from '../endpoint-state.ts'
 import { wantsNotices } from '../kind-wish.ts'
-import { verdictOn } from '../outcome.ts'
+import { verdictOn, waitAfter } from '../outcome.ts'
 import { disabledEvent, ownDelivery } from '../own-event.ts'
 import type { DisableCommand, KeyedCommand, NoticeCommand } from './command-rows.ts'
 import type { Commands } from './commands.ts'
@@ -105,8 +105,7 @@ export function createNotices(options: NoticesOptions): Notices {
           logger.warn('webhook.notice_dead', { endpointId, webhookId, attempts: tries })
         return commands.remove(key)
       }
-      const next = verdict.next === 'retry' ? verdict : { delayMs: 0, asked }
-      await commands.put(endpointId, id, { ...notice, tries, asked: next.asked, dueMs: nowMs + next.delayMs })
+      await commands.put(endpointId, id, { ...notice, tries, ...waitAfter(verdict, { asked, nowMs }) })
       if (verdict.next === 'disable') await disable(endpointId, 'gone')
     },
   }
