@@ -37,7 +37,8 @@ const HELP = `bridge plan: the polls of a week as they would be planned; spends 
 
 A row an hour of London, averages of the business days of the seven days from tomorrow on: polls and
 items, mean and worst delay from an item's appearance to its poll, the risk that one poll meets
-more than a page; above them the mean delay, beside that of as many polls placed evenly. What is expected comes from the shipped table; a running bridge goes on learning.
+more than a page; above them the mean delay, beside that of as many polls placed evenly. What is
+expected comes from the shipped table; a running bridge goes on learning.
 Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides, BRIDGE_CALENDAR_FILE).
   --compare   beside as many polls placed evenly in the release hours, and by the best timetable
   --json      everything as one line of JSON`
@@ -104,7 +105,7 @@ function planLines(
   return [
     `plan ${plan.name}: ${plan.weeklyQuota} units a week${shared}, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
     `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left`,
-    `mean delay ${seconds(week.meanDelayS)}; of as many polls placed evenly ${seconds(week.evenMeanDelayS)} (${(week.meanDelayS / week.evenMeanDelayS).toFixed(2)} of it is planned)`,
+    `mean delay ${seconds(week.meanDelayS)}; of as many polls placed evenly ${seconds(week.evenMeanDelayS)} (${shareOf(week, week.evenMeanDelayS)})`,
     ...unpaidFills(plan, week),
     '',
     paint('soft', `business days\n${head}`),
@@ -142,12 +143,16 @@ function closedLine(hours: readonly PlannedHour[]): string {
 
 function comparedLines(week: WeekPlan, { evenInHoursS, bestS }: Comparison): string[] {
   const line = (name: string, delayS: number): string =>
-    `  ${name.padEnd(34)} ${seconds(delayS).padStart(8)}   ${(week.meanDelayS / delayS).toFixed(2)} of it is planned`
+    `  ${name.padEnd(34)} ${seconds(delayS).padStart(8)}   ${shareOf(week, delayS)}`
   return [
     'mean delay of as many polls',
     line('evenly in the release hours', evenInHoursS),
     line('by the best timetable there is', bestS),
   ]
+}
+
+function shareOf({ meanDelayS }: WeekPlan, delayS: number): string {
+  return `${(meanDelayS / delayS).toFixed(2)} of it is planned`
 }
 
 function seconds(value: number): string {
