@@ -27,8 +27,6 @@ export interface StreamContext extends SessionParts, SinkParts {
   /** What the places of one address are counted under; null where they are not. */
   addressOf(request: IncomingMessage): string | null
   tokenEnds: TokenEnds
-  /** Aborts when this node stops: no stream begins any more. */
-  stopping: AbortSignal
   /** Those that are to be ended then. */
   open: Set<Stoppable>
   /** Drawn anew for each client that is sent away: when to come back, ms. */

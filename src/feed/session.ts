@@ -46,6 +46,8 @@ export interface SessionParts {
   audience: Audience
   wheel: Wheel
   clock: Clock
+  /** Aborts when the node stops: nothing more is read, and each stream is ended in its turn. */
+  stopping: AbortSignal
 }
 
 /** Silence after which a sign of life is sent. */
@@ -158,7 +160,7 @@ export class Session implements Waiting, Due {
 
   /** Reads on, block by block, for as long as the client takes what it is sent and there is more. */
   #read(): void {
-    while (!this.#isOver && !this.#isReading && !this.#isWaiting && !this.#client.isFull) {
+    while (this.#mayRead()) {
       if (this.#parts.reader.copy.filling !== null) return this.#wait(this.#parts.audience.ahead)
       if (!this.#followEpoch()) return
       const next = this.#parts.blocks.next(this.#channel, this.#position)
@@ -173,6 +175,12 @@ export class Session implements Waiting, Due {
       }
       this.#take(next)
     }
+  }
+
+  #mayRead(): boolean {
+    // A read of a node that stops ends where it began: going on from there would never end.
+    if (this.#parts.stopping.aborted) return false
+    return !this.#isOver && !this.#isReading && !this.#isWaiting && !this.#client.isFull
   }
 
   #onBlock(block: Block): void {

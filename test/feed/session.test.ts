@@ -54,7 +54,9 @@ function node(reader: Reader) {
   const blocks = new Blocks(reader, clock, holdings, stopping.signal)
   const audience = createAudience({ reader, clock, holdings })
   const running = audience.run(stopping.signal)
-  return { reader, clock, blocks, audience, wheel: new Wheel(clock, new Turns()), stopping, running }
+  const wheel = new Wheel(clock, new Turns())
+  const parts = { reader, clock, blocks, audience, wheel, stopping: stopping.signal }
+  return { parts, stop: () => stopping.abort(), running }
 }
 
 /** A session whose client keeps what it gets; a slow one is full after each write until it is told that there is room. */
@@ -84,7 +86,7 @@ class TestClient implements SessionClient {
 function open(
   store: Store,
   options: { after: number; cursor?: string; filter?: Filter; slow?: boolean; endsMs?: number },
-  parts = node(store.reader),
+  { parts, stop, running } = node(store.reader),
 ) {
   const client = new TestClient(options.slow === true)
   const session = new Session(parts, client, {
@@ -108,10 +110,11 @@ function open(
       client.isFull = false
       session.onRoom()
     },
+    stopNode: stop,
     async stop(): Promise<void> {
       session.stop()
-      parts.stopping.abort()
-      await parts.running
+      stop()
+      await running
     },
   }
 }
@@ -228,6 +231,25 @@ describe('a session', () => {
     const session = open({ ...store, reader }, { after: 3 })
     expect(await session.ended).toBe('fell_behind')
     expect(session.text().toString()).not.toContain('disclosure')
+  })
+
+  it('reads nothing more once its node stops, however far behind it is', async () => {
+    const store = createStore(createManualClock(), 1200)
+    let reads = 0
+    const read: Reader['read'] = (request) => {
+      reads += 1
+      if (reads > 100) throw new Error('a read that brings nothing is tried again and again')
+      return store.reader.read(request)
+    }
+    const reader = Object.create(store.reader, { read: { value: read } }) as Store['reader']
+    const session = open({ ...store, reader }, { after: 0, slow: true })
+    session.room()
+    await settle()
+    session.stopNode()
+    session.room()
+    await settle()
+    expect(reads).toBe(1)
+    await session.stop()
   })
 
   it('goes on in another epoch after a gap that says so', async () => {
