@@ -75,7 +75,7 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
     await bridge.stop('SIGKILL')
     bridge = await startBridge(env)
     await sleepMs(newEpochAtMs - performance.now())
-    await bridge.stop()
+    const faults = await stopFaults(bridge)
     const old = await logOf(env)
     // The log begins afresh; where the process works stays.
     for (const name of readdirSync(directory.path)) rmSync(join(directory.path, name), { recursive: true })
@@ -85,8 +85,7 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
     for (const reader of readers) reader.stop()
     const verdict = judgeReaders(readers, logs)
     const peak = process.platform === 'linux' ? Math.round(peakMb(bridge.pid)) : null
-    const code = await bridge.stop()
-    if (code !== 0) verdict.broken.push(`the bridge ended with ${code}: ${bridge.stderr().slice(-2000)}`)
+    verdict.broken.push(...faults, ...(await stopFaults(bridge)))
     const events = logs.map((log) => log.events.length)
     const seconds = Math.round((performance.now() - beganMs) / 1000)
     return { ...run, went: sumOf(readers), events, peakMb: peak, seconds, ...verdict }
@@ -99,6 +98,12 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
 
 function share(chance: SeededChance, { from, to }: { from: number; to: number }): number {
   return from + chance.next() * (to - from)
+}
+
+/** Asks the bridge to stop, and tells how that went wrong. */
+async function stopFaults(bridge: BridgeProcess): Promise<string[]> {
+  const code = await bridge.stop()
+  return code === 0 ? [] : [`the bridge ended with ${code}: ${bridge.stderr().slice(-2000)}`]
 }
 
 /** A place of the old epoch is worth a cursor only where there is an event. */

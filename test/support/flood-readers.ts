@@ -21,6 +21,8 @@ const SLICE_READERS = 50
 const SLICE_MS = 100
 /** For everything to be in the log, from the moment on when the flood could be over. */
 const LOG_MS = 120_000
+/** The sweep that follows a burst comes 20 s behind its last overflow, and may bring what was there before the log began. */
+const SWEEP_MS = 25_000
 /** Two heartbeats and a missed ping lie in it: whoever got nothing for so long gets nothing more. */
 const STILL_MS = 45_000
 const LOOK_MS = 500
@@ -79,9 +81,13 @@ async function orBroken<T>(asked: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The log when the flood is over: the last that the market showed is in it, no gap is open, and nothing more came. */
+/**
+ * The log when the flood is over: the last that the market showed is in it, no gap is open, and nothing more came, not even
+ * with the sweep that a burst leaves owed.
+ */
 export async function wholeLog(base: string, sandbox: Sandbox): Promise<ApiEvent[]> {
   let before = 0
+  let stillSinceMs = 0
   const look = async () => {
     await sleepMs(LOOK_MS)
     // Reading everything takes from the bridge what it serves its readers with.
@@ -90,10 +96,10 @@ export async function wholeLog(base: string, sandbox: Sandbox): Promise<ApiEvent
     const events = await orBroken(pullAll(base))
     if (status === null || events === null) return null
     const last = sandbox.truth().items.at(-1)
-    const isWhole =
-      events.length === before && status.gaps.length === 0 && events.some(({ id }) => id === last?.guid)
+    if (events.length > before || status.gaps.length > 0) stillSinceMs = performance.now()
     before = events.length
-    return isWhole ? events : null
+    const isStill = performance.now() - stillSinceMs > SWEEP_MS
+    return isStill && events.some(({ id }) => id === last?.guid) ? events : null
   }
   return (await eventually(look, (events) => events !== null, FLOOD_MS + LOG_MS)) ?? []
 }
