@@ -159,7 +159,7 @@ function owedTo(events: readonly ApiEvent[]): ApiEvent[] {
 
 /** How many lanes the group gave the process last, as it logs. */
 function lanesOf(bridge: BridgeProcess): number {
-  const said = [...bridge.stderr().matchAll(/"count":(\d+).*"event":"lanes.assigned"/g)]
+  const said = [...bridge.stderr().matchAll(/"count":(\d+).*"event":"lanes\.(?:assigned|lost)"/g)]
   return Number(said.at(-1)?.[1] ?? 0)
 }
 

@@ -18,6 +18,7 @@ import { beginOwning, type Owner, putRow, puts, type Row } from '../log/owning.t
 import { eventually } from '../support/api-client.ts'
 import { sharedBrokers } from '../support/kafka/for-tests.ts'
 import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
 
 const brokers = await sharedBrokers()
 const lost = expect.objectContaining({ code: 'lane_lost' })
@@ -48,9 +49,10 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
   /** Lanes of a process that is told by hand which are its own; at first both. */
   function lanesByHand() {
     let told: Pick<LaneShare, 'assigned' | 'expelled'> | null = null
+    const kept = keepingLogger()
     const lanes = createKafkaLanes<Row>(
       {
-        ...{ openSession, clock: systemClock, logger, closed: closing.signal },
+        ...{ openSession, clock: systemClock, logger: kept.logger, closed: closing.signal },
         open: () => undefined,
         ready: async () => undefined,
         async share(share, signal) {
@@ -63,6 +65,7 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     )
     return {
       lanes,
+      lines: kept.lines,
       give: (...given: number[]) => told?.assigned(given),
       expel: (heardMs: number) => told?.expelled('by hand', heardMs),
     }
@@ -160,7 +163,7 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
   })
 
   it('count as not loaded while the group does not hear their owner, from when it last did', async () => {
-    const { lanes, give, expel } = lanesByHand()
+    const { lanes, lines, give, expel } = lanesByHand()
     const owner = beginOwning({ lanes: () => lanes } as unknown as Log, 'by hand', 2)
     owners.push(owner)
     await owner.holds(2)
@@ -168,6 +171,8 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     expect(lanes.loadingSinceMs).toBeNull()
     expel(123)
     expect([lanes.loadingSinceMs, one?.lost.aborted, other?.lost.aborted]).toEqual([123, true, true])
+    const said = { level: 'warn', event: 'lanes.lost', fields: { changed: 2, reason: 'by hand' } }
+    expect(lines.at(-1)).toMatchObject(said)
     give(0, 1)
     await eventually(
       () => owner.came.length,

@@ -148,7 +148,9 @@ async function ownUntil<V>(
     const gone = [...given]
     loseAll(reason)
     for (const [lane, tending] of gone) letGo(lane, tending)
-    say(gone.length)
+    // Whoever has them next repeats what is under way now: an operator who sees repeats finds the reason here.
+    if (gone.length > 0)
+      parts.logger.warn('lanes.lost', { name: place.groupId, count: 0, changed: gone.length, reason })
   }
   const closing = (): void => loseAll('the log is closed')
   const failing = (): void => loseAll('the work for another lane has failed')
