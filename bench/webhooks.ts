@@ -79,14 +79,21 @@ export async function webhookLines(runs: number = RUNS): Promise<string[]> {
   return [...burstFigures(all).map(formatFigure), ...bullmq, ...rest]
 }
 
+/** A burst through the product. */
+interface BurstOfBridge extends Burst {
+  /** How often it lost its lanes, and with them what was under way, which comes again. */
+  lanesLost: number
+}
+
 /** A burst whose commits are known. */
-interface BurstOnKafka extends Burst {
+interface BurstOnKafka extends BurstOfBridge {
   /** Of the endpoint that waited longest for its first event: from that event's commit, ms. */
   slowestFirstCommittedMs: number
 }
 
 /** All that was measured, run by run. */
-interface Runs extends Record<'bridge' | 'plain' | 'few' | 'healthy' | 'mixed', Burst[]> {
+interface Runs extends Record<'plain' | 'few' | 'healthy' | 'mixed', Burst[]> {
+  bridge: BurstOfBridge[]
   kafka: BurstOnKafka[]
   /** None where there is no Redis. */
   bullmq: BurstOverRedis[]
@@ -104,7 +111,7 @@ function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
   const beside = (values: number[], ofBullmq: { name: string; values: number[] }[]): Partial<Figure> => ({
     baselines: [{ name: 'a plain loop', values }, ...(bullmq.length > 0 ? ofBullmq : [])],
   })
-  const burst = (name: string, bursts: readonly Burst[], longestSeconds: number): Figure[] => [
+  const burst = (name: string, bursts: readonly BurstOfBridge[], longestSeconds: number): Figure[] => [
     {
       ...outcome(name, bursts),
       goal: { atMost: longestSeconds },
@@ -122,9 +129,14 @@ function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
     },
     ...firsts(name, bursts),
     {
-      name: `${name}: deliveries beyond one each`,
+      name: `${name}: deliveries that came again`,
       unit: '',
-      values: bursts.map(({ received }) => received - FULL.events * FULL.endpoints),
+      values: bursts.map(({ repeats }) => repeats),
+    },
+    {
+      name: `${name}: times that the lanes were lost`,
+      unit: '',
+      values: bursts.map(({ lanesLost }) => lanesLost),
     },
     { name: `${name}: peak memory`, unit: 'MB', values: bursts.map(({ peakMb }) => peakMb) },
   ]
@@ -211,15 +223,16 @@ async function guardMicros(): Promise<number> {
 }
 
 /** All events at once, to endpoints that all answer; through a bridge with such settings besides. */
-async function burstThroughBridge(seed: number, extra: Record<string, string> = {}): Promise<Burst> {
+async function burstThroughBridge(seed: number, extra: Record<string, string> = {}): Promise<BurstOfBridge> {
   await using stack = new AsyncDisposableStack()
   const sink = stack.use(await startSink())
   const { bridge, sandbox } = await startSender(stack, seed, extra)
   await register(bridge, sink, many('ok', FULL.endpoints))
-  return await measure(bridge.pid, sink, async () => {
+  const burst = await measure(bridge.pid, sink, async () => {
     sandbox.publish(items(seed, FULL.events))
     await came(sink, FULL.events * FULL.endpoints)
   })
+  return { ...burst, lanesLost: bridge.stderr().split('"event":"lanes.lost"').length - 1 }
 }
 
 async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<BurstOnKafka> {

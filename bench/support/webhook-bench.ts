@@ -118,7 +118,7 @@ async function heard<T>(child: ChildProcess): Promise<T> {
   return message
 }
 
-/** Resolves when so many deliveries came since the last report. */
+/** Resolves when so many deliveries came since the last report, repeats not counted. */
 export async function came(sink: Sink, count: number): Promise<void> {
   const deadline = performance.now() + LONGEST_MS
   for (let received = 0; received < count; received = await sink.count()) {

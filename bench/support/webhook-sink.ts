@@ -1,7 +1,8 @@
 /**
- * The receiving end of `npm run bench -- webhooks`, a process of its own: counts what comes and how late it is, as cheaply as
- * that can be done. The first part of a path says how it answers: `ok` at once, `fail` with 500, `hang` never, `drip` a
- * byte each second; `retry` at once, and is counted from when the retry was due. Owns the counting; the parent asks for it with `report`, which begins a new count.
+ * The receiving end of `npm run bench -- webhooks`, a process of its own: counts what comes, what comes again and how late it
+ * is, as cheaply as that can be done. The first part of a path says how it answers: `ok` at once, `fail` with 500, `hang`
+ * never, `drip` a byte each second; `retry` at once, and is counted from when the retry was due. Owns the counting; the
+ * parent asks for it with `report`, which begins a new count.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +12,10 @@ import { retryDueMs } from './retry-schedule.ts'
 
 /** What came to `ok` since the last report, times in ms; since 1970 where they are moments. */
 export interface SinkReport {
+  /** Each event once for each path. */
   received: number
+  /** What came again. */
+  repeats: number
   /** Of the event that was held first. */
   firstHeldMs: number
   lastMs: number
@@ -30,6 +34,9 @@ const SEQUENCE = /"sequence":"0*([1-9]\d*)"/
 const DRIP_MS = 1000
 
 let delays: number[] = []
+let repeats = 0
+/** By path, the sequences that came. */
+let seen = new Map<string, Set<number>>()
 let firsts = new Map<string, SinkReport['firsts'][number]>()
 let firstHeldMs = Number.POSITIVE_INFINITY
 let lastMs = 0
@@ -55,6 +62,12 @@ function answer(path: string, body: string, response: ServerResponse): void {
 }
 
 function count(path: string, sequence: number, heldMs: number): void {
+  const known = seen.get(path) ?? new Set<number>()
+  if (known.has(sequence)) {
+    repeats += 1
+    return
+  }
+  seen.set(path, known.add(sequence))
   lastMs = systemClock.now()
   delays.push(lastMs - heldMs)
   firstHeldMs = Math.min(firstHeldMs, heldMs)
@@ -73,8 +86,10 @@ function report(): SinkReport {
   const [p50 = 0, p99 = 0, most = 0] = shares
   const first = [...firsts.values()]
   const slowestFirstMs = Math.max(0, ...first.map(({ heldMs, receivedMs }) => receivedMs - heldMs))
-  const said = { received, firstHeldMs, lastMs, firsts: first, slowestFirstMs, p50, p99, most }
+  const said = { received, repeats, firstHeldMs, lastMs, firsts: first, slowestFirstMs, p50, p99, most }
   delays = []
+  repeats = 0
+  seen = new Map()
   firsts = new Map()
   firstHeldMs = Number.POSITIVE_INFINITY
   return said
