@@ -25,6 +25,7 @@ import { createFollower } from './archive/follower.ts'
 import { archiveItems } from './archive/items.ts'
 import { runPruner } from './archive/pruner.ts'
 import { createReader, type Reader } from './archive/reader.ts'
+import { createSearchTurns } from './archive/search-turns.ts'
 import { createTail } from './archive/tail.ts'
 import { productChannels } from './channels.ts'
 import { mostConnections, openFilesLimit } from './feed/capacity.ts'
@@ -123,7 +124,8 @@ async function buildApp(
     shared,
     silentSinceMs: opened.silentSinceMs,
   })
-  const reader = createReader(archive, tail, clock, follower.copy)
+  const searchTurns = createSearchTurns(clock)
+  const reader = createReader(archive, tail, clock, follower.copy, searchTurns)
   const roles: Role[] = [{ name: 'follower', run: (signal) => follower.run(signal) }]
   if (!shared) {
     const parts = { log, archive, copy: follower.copy, clock, logger }
@@ -222,7 +224,7 @@ async function buildApp(
     const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()
     mirrored.push(
       ...copiedItemRoutes({
-        items: archiveItems(archive, clock),
+        items: archiveItems(archive, clock, searchTurns),
         copy: follower.copy,
         now: upstreamNow,
         nativeWord: settings.native.word,

@@ -17,6 +17,7 @@ import {
   itemWindow,
   placesBetween,
 } from './item-windows.ts'
+import { createSearchTurns, type SearchTurns } from './search-turns.ts'
 
 /** One item: its place and its JSON text as upstream sent it. */
 export interface Item extends ItemPlace {
@@ -56,8 +57,20 @@ export interface ArchiveItems {
   byRnsDateId(rnsDateId: string): string | null
 }
 
-/** The items of an archive. */
-export function archiveItems(archive: Archive, clock: Clock): ArchiveItems {
+/** Where items are looked for. */
+interface ItemsParts {
+  archive: Archive
+  clock: Clock
+  turns: SearchTurns
+}
+
+/** The items of an archive. `turns`: shared with whoever else searches it. */
+export function archiveItems(
+  archive: Archive,
+  clock: Clock,
+  turns: SearchTurns = createSearchTurns(clock),
+): ArchiveItems {
+  const parts = { archive, clock, turns }
   return {
     get epoch() {
       return archive.epoch
@@ -72,23 +85,22 @@ export function archiveItems(archive: Archive, clock: Clock): ArchiveItems {
       const first = 'SELECT time_ms AS timeMs FROM items ORDER BY sequence LIMIT 1'
       return archive.db.prepare<ItemPlace>(first).get()?.timeMs ?? null
     },
-    newest: (selection, range, limit, gone) => newest(archive, clock, selection, { range, limit, gone }),
-    numbered: (selection, offset, limit, gone) =>
-      numbered(archive, clock, selection, { offset, limit, gone }),
+    newest: (selection, range, limit, gone) => newest(parts, selection, { range, limit, gone }),
+    numbered: (selection, offset, limit, gone) => numbered(parts, selection, { offset, limit, gone }),
     byGuid: (guid) => latestText(archive, 'guid', guid),
     byRnsDateId: (rnsDateId) => latestText(archive, 'date_id', rnsDateId),
   }
 }
 
 async function newest(
-  archive: Archive,
-  clock: Clock,
+  parts: ItemsParts,
   selection: Selection,
   { range, limit, gone }: { range: ItemRange; limit: number; gone: AbortSignal },
 ): Promise<{ items: Item[]; more: boolean }> {
+  const { archive, clock } = parts
   const search = itemSearch(archive, selection)
   const places: ItemPlace[] = []
-  await goThrough(archive, search, range, gone, (rest) => {
+  await goThrough(parts, search, range, gone, (rest) => {
     // One more than wanted, to know whether there are more.
     const window = itemWindow(archive, clock, search, rest, limit + 1 - places.length)
     places.push(...window.places)
@@ -98,16 +110,16 @@ async function newest(
 }
 
 async function numbered(
-  archive: Archive,
-  clock: Clock,
+  parts: ItemsParts,
   selection: Selection,
   { offset, limit, gone }: { offset: number; limit: number; gone: AbortSignal },
 ): Promise<{ items: Item[]; total: number }> {
+  const { archive, clock } = parts
   const search = itemSearch(archive, selection)
   const range = { after: 0, through: archive.latest, asOf: archive.latest }
   const places: ItemPlace[] = []
   let total = 0
-  await goThrough(archive, search, range, gone, (rest) => {
+  await goThrough(parts, search, range, gone, (rest) => {
     /** Which of this window's items the page begins and ends with. */
     const first = Math.max(0, offset - total)
     const end = Math.max(0, offset + limit - total)
@@ -133,7 +145,7 @@ async function numbered(
  * position it has decided.
  */
 async function goThrough(
-  archive: Archive,
+  { archive, turns }: ItemsParts,
   search: ItemSearch,
   range: ItemRange,
   gone: AbortSignal,
@@ -143,7 +155,8 @@ async function goThrough(
   const after = Math.max(range.after, archive.sequenceSince(search.fromMs))
   let through = Math.min(range.through, archive.latest)
   while (through > after && !gone.aborted) {
-    through = look({ ...range, after, through })
+    const rest = { ...range, after, through }
+    through = await turns.take(() => look(rest))
     // The last window gives way too: its caller may well ask again at once.
     await yieldTurn()
     if (archive.epoch !== epoch) {

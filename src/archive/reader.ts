@@ -2,20 +2,25 @@
  * The one read path of every consumer: pull, SSE, webhooks. Owns the choice between the tail and the archive and that
  * the event loop gets its turn. Refuses to know who reads and what a reader may still see (a cursor too old).
  */
-import type { Filter } from '../core/filter.ts'
+import type { Filter, PlainFilter } from '../core/filter.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { yieldTurn } from '../lifecycle/clock.ts'
 import type { Archive } from './archive.ts'
 import { type CopyState, WHOLE } from './copy-progress.ts'
 import type { Search, Window } from './query.ts'
 import { countBack, readWindow, searchFor } from './query.ts'
+import { createSearchTurns, type SearchTurns } from './search-turns.ts'
 import type { StoredEvent } from './stored.ts'
 import type { Tail } from './tail.ts'
 
 /** Most JSON that one read hands out, give or take one event; the rest comes with the next. */
 const READ_BYTES = 8 * 1024 * 1024
-/** Filters whose search is kept; thousands of streams that seldom get anything would hold two kilobytes each. */
+/**
+ * Filters whose search is kept, and the identifiers in them together: thousands of streams that seldom get anything would
+ * hold two kilobytes each, and a filter may have ten thousand identifiers.
+ */
 const SEARCHES_KEPT = 1000
+const IDENTIFIERS_KEPT = 100_000
 /** Events of the tail looked at between two turns of the event loop. */
 const TAIL_SLICE = 2000
 
@@ -69,17 +74,42 @@ export interface Reader {
   waitBeyond(sequence: number, signal: AbortSignal): Promise<void>
 }
 
-/** The reader over what the follower has brought. `copy`: of a store that is filled from elsewhere. */
-export function createReader(archive: Archive, tail: Tail, clock: Clock, copy: CopyState = WHOLE): Reader {
+/** What reading needs. */
+interface ReaderParts {
+  archive: Archive
+  tail: Tail
+  clock: Clock
+  turns: SearchTurns
+}
+
+/**
+ * The reader over what the follower has brought. `copy`: of a store that is filled from elsewhere. `turns`: shared with
+ * whoever else searches the archive.
+ */
+export function createReader(
+  archive: Archive,
+  tail: Tail,
+  clock: Clock,
+  copy: CopyState = WHOLE,
+  turns: SearchTurns = createSearchTurns(clock),
+): Reader {
+  const parts = { archive, tail, clock, turns }
   const searches = new Map<Filter, Search>()
+  let identifiers = 0
+  const forget = (filter: Filter): void => {
+    if (searches.delete(filter)) identifiers -= identifiersIn(filter)
+  }
   /** A consumer reads with one filter object: what was learnt of it is kept while it reads often. */
   const searchOf = (filter: Filter | null): Search => {
     if (filter === null) return searchFor(null)
     const search = searches.get(filter) ?? searchFor(filter)
-    searches.delete(filter)
+    forget(filter)
     searches.set(filter, search)
-    const [oldest] = searches.keys()
-    if (searches.size > SEARCHES_KEPT && oldest !== undefined) searches.delete(oldest)
+    identifiers += identifiersIn(filter)
+    for (const oldest of searches.keys()) {
+      if (searches.size <= SEARCHES_KEPT && identifiers <= IDENTIFIERS_KEPT) break
+      forget(oldest)
+    }
     return search
   }
   return {
@@ -93,34 +123,35 @@ export function createReader(archive: Archive, tail: Tail, clock: Clock, copy: C
     get latest() {
       return tail.latest
     },
-    read: (request) => read(archive, tail, clock, searchOf(request.filter), request),
+    read: (request) => read(parts, searchOf(request.filter), request),
     cursorAt: (sequence) => archive.cursorAt(sequence),
     sequenceSince: (timeMs) => Math.min(archive.sequenceSince(timeMs), tail.latest),
-    beforeLast: (filter, count, signal) =>
-      beforeLast(archive, tail, clock, searchOf(filter), { count, signal }),
+    beforeLast: (filter, count, signal) => beforeLast(parts, searchOf(filter), { count, signal }),
     waitBeyond: (sequence, signal) => tail.waitBeyond(sequence, signal),
   }
 }
 
-async function read(
-  archive: Archive,
-  tail: Tail,
-  clock: Clock,
-  search: Search,
-  request: ReadRequest,
-): Promise<ReadResult> {
+/** How many identifiers a filter names. */
+function identifiersIn({ exclude, filters = [], ...own }: Filter): number {
+  const plain = [own, ...filters, ...(exclude === undefined ? [] : [exclude])]
+  const count = ({ isins = [], symbols = [], leis = [] }: PlainFilter): number =>
+    isins.length + symbols.length + leis.length
+  return plain.reduce((sum, one) => sum + count(one), 0)
+}
+
+async function read(parts: ReaderParts, search: Search, request: ReadRequest): Promise<ReadResult> {
+  const { archive, tail, clock, turns } = parts
   const untilMs = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + request.budgetMs
   const maxBytes = request.maxBytes ?? READ_BYTES
   const events: StoredEvent[] = []
   let bytes = 0
   let position = request.after
   while (position < tail.latest && !request.signal.aborted) {
+    const range = { after: position, limit: request.limit - events.length, maxBytes: maxBytes - bytes }
     const fromTail = position >= tail.first - 1
-    const window = readStep(archive, tail, clock, search, {
-      after: position,
-      limit: request.limit - events.length,
-      maxBytes: maxBytes - bytes,
-    })
+    const window = fromTail
+      ? readTail(tail, search, range)
+      : await turns.take(() => readBoth(parts, search, range))
     for (const event of window.events) {
       events.push(event)
       bytes += event.json.length
@@ -133,25 +164,26 @@ async function read(
   }
   const last = events.at(-1)
   const cursor = last?.sequence === position ? last.cursor : archive.cursorAt(position)
-  return { events, position, cursor, more: position < tail.latest }
+  const result = { events, position, cursor, more: position < tail.latest }
+  // Nothing was read, and there may be a caller that reads on until there is more: whoever brings it gets a turn.
+  if (position === request.after) await yieldTurn()
+  return result
 }
 
-function readStep(
-  archive: Archive,
-  tail: Tail,
-  clock: Clock,
-  search: Search,
-  range: { after: number; limit: number; maxBytes: number },
-): Window {
+interface StepRange {
+  after: number
+  limit: number
+  maxBytes: number
+}
+
+/** A window of the archive, or of the tail where that has come to begin before the range; none where all was forgotten. */
+function readBoth({ archive, tail, clock }: ReaderParts, search: Search, range: StepRange): Window {
+  if (range.after >= tail.latest) return { events: [], position: range.after }
   if (range.after >= tail.first - 1) return readTail(tail, search, range)
   return readWindow(archive, clock, search, { ...range, through: Math.min(tail.first - 1, tail.latest) })
 }
 
-function readTail(
-  tail: Tail,
-  search: Search,
-  range: { after: number; limit: number; maxBytes: number },
-): Window {
+function readTail(tail: Tail, search: Search, range: StepRange): Window {
   const end = Math.min(tail.latest, range.after + TAIL_SLICE)
   const events: StoredEvent[] = []
   let bytes = 0
@@ -169,9 +201,7 @@ function readTail(
 }
 
 async function beforeLast(
-  archive: Archive,
-  tail: Tail,
-  clock: Clock,
+  { archive, tail, clock, turns }: ReaderParts,
   search: Search,
   wanted: { count: number; signal: AbortSignal },
 ): Promise<number> {
@@ -180,7 +210,8 @@ async function beforeLast(
   let position = tail.latest
   let missing = wanted.count
   while (missing > 0 && position > floor && !wanted.signal.aborted) {
-    const window = countBack(archive, clock, search, { from: position, floor, count: missing })
+    const range = { from: position, floor, count: missing }
+    const window = await turns.take(() => countBack(archive, clock, search, range))
     missing -= window.found
     position = window.position
     if (missing > 0) await yieldTurn()

@@ -209,6 +209,16 @@ describe('a read', () => {
     expect(result).toMatchObject({ events: [], position: 1, more: true })
   })
 
+  it('gives way where there is nothing to read: its caller may ask again at once', async () => {
+    const { reader } = readerOver(archiveOf(inPlace(items(3))))
+    let hasTurned = false
+    setImmediate(() => {
+      hasTurned = true
+    })
+    await reader.read({ after: 3, filter: null, limit: 5, signal: never })
+    expect(hasTurned).toBe(true)
+  })
+
   it('gives way within its budget and is gone on with from there', async () => {
     const archive = archiveOf(inPlace(items(100)))
     let nowMs = 0
