@@ -29,6 +29,8 @@ export interface ListenOptions {
   /** Time for the headers and for the whole request; shorter in tests. */
   headersTimeoutMs?: number
   requestTimeoutMs?: number
+  /** Time in which a client must take some byte of its answer; shorter in tests. Streams have their own. */
+  stallMs?: number
   /** Most connections at a time; one more is closed at once. Absent or null: no bound. */
   maxConnections?: number | null
   /** Who takes connections over that leave HTTP; without it every upgrade is answered as an ordinary request. */
@@ -50,6 +52,8 @@ const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
+/** A client that takes nothing of its answer for so long is gone; nothing that is waited for here takes half of it. */
+const STALL_MS = 60_000
 /** Connections above the bound are told of at most this often. */
 const TELL_AGAIN_MS = 60_000
 
@@ -116,6 +120,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       handler(request, response)
     },
   )
+  server.timeout = options.stallMs ?? STALL_MS
   server.on('clientError', answerClientError)
   // An expectation that nobody here knows may be passed over (RFC 9110 §10.1.1); Node would answer a 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))

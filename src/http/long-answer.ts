@@ -40,7 +40,9 @@ export async function beginLongAnswer(
   response.writeHead(200, headers)
   response.flushHeaders()
   const isAlone = socket !== null && socket[use] === undefined && socket.writableLength === 0
-  if (!isAlone || !response.shouldKeepAlive || !response.chunkedEncoding) return response
+  // A client that is gone already: there will be no `close` any more.
+  if (response.destroyed || !isAlone || !response.shouldKeepAlive || !response.chunkedEncoding)
+    return response
   socket[use] = 'long'
   // Ends the answer without a last chunk.
   response.chunkedEncoding = false
@@ -82,9 +84,10 @@ export class LongAnswer {
     return hasRoom
   }
 
-  /** Sends the last chunk and ends the connection. */
+  /** Sends the last chunk and ends the connection, also where the client keeps its own side open. */
   end(): void {
     this.#socket.end(LAST_CHUNK)
+    this.#socket.destroySoon()
   }
 
   destroy(): void {

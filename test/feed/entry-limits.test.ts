@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Reader } from '../../src/archive/reader.ts'
+import { aborted } from '../../src/lifecycle/aborted.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
 import { knows } from '../support/callers.ts'
 import { metric } from '../support/metric.ts'
@@ -69,6 +71,33 @@ describe('one address', () => {
     await enters(api, '5.6.7.8')
     expect(await metric(api, 'stream_closes_total{transport="ws",code="4100"}')).toBe(1)
     expect(await metric(api, 'stream_closes_total{transport="sse",code="4100"}')).toBe(1)
+  })
+
+  test('has its places back when a client leaves before its stream has begun', async () => {
+    let searches = 0
+    /** One whose search for the last events ends when its client is gone. */
+    const endless = ({ reader }: { reader: Reader }): Reader =>
+      Object.create(reader, {
+        beforeLast: {
+          value: async (_filter: unknown, _count: number, gone: AbortSignal) => {
+            searches += 1
+            await aborted(gone)
+            return 0
+          },
+        },
+      })
+    await using api = await start({ maxClients: 4, reader: endless })
+    for (let left = 1; left <= 4; left++) {
+      const leave = new AbortController()
+      const headers = { ...api.auth, 'x-from': '5.6.7.8' }
+      const asked = fetch(`${api.url}/v1/events?tail=5`, { headers, signal: leave.signal })
+      await until(async () => searches === left)
+      leave.abort()
+      await expect(asked).rejects.toThrow('aborted')
+      await until(async () => (await openSse(api, '5.6.7.8')).response.status === 200)
+      for (const stream of streams.splice(0)) stream.abort()
+      await until(async () => (await openCount(api, 'sse')) === 0)
+    }
   })
 
   test('is all of an IPv6 /64', async () => {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createApp } from '../../src/http/app.ts'
 import { adminAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
@@ -92,6 +93,35 @@ describe('a JSON body', () => {
     const answer = await post(`${listener.url}/v1/echo`, body)
     expect([answer.status, answer.body.code]).toEqual([400, 'body_malformed'])
     expect(answer.body.detail).toContain(words)
+  })
+
+  test('whose client is gone before its end reaches no route, also where what came is JSON', async () => {
+    const bodies: unknown[] = []
+    const keep: Route = { ...echo, handle: async ({ body }) => void bodies.push(body) }
+    const gone = Promise.withResolvers<void>()
+    const { logger } = keepingLogger()
+    const app = createApp({
+      ...{ routes: [keep], authenticate: adminAuthenticate(TOKEN), corsOrigins: [], logger },
+      mounts: [
+        {
+          prefix: '/v1',
+          handler: (request, _response, next) => {
+            request.on('close', () => setImmediate(gone.resolve))
+            next()
+          },
+        },
+      ],
+    })
+    const parts = { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger }
+    const listener = await listen(app, parts)
+    onTestFinished(() => listener.close(0))
+    const socket = connect(listener.port, '127.0.0.1')
+    const head = `POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 3\r\n\r\n{}`, () =>
+      socket.destroy(),
+    )
+    await gone.promise
+    expect(bodies).toEqual([])
   })
 
   test('above the limit of its route is refused with 413 that names the limit, declared or not', async () => {
