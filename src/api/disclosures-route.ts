@@ -9,6 +9,7 @@ import { FILTER_PARAMETERS, parseFilterQuery } from '../core/filter-query.ts'
 import { refuseWhileFilling } from '../http/copy-filling.ts'
 import { tooOld } from '../http/cursor-too-old.ts'
 import { openQuery } from '../http/parameters.ts'
+import { retryLater } from '../http/problem.ts'
 import { type Route, sendJson } from '../http/route.ts'
 import { flag, list, object, ranged, ref, text } from '../http/schemas/json-schema.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
@@ -38,6 +39,8 @@ interface Wanted {
   after: number
   cursor: string
   filter: Filter | null
+  /** It goes on from a cursor: what comes next must not be dropped by age unnoticed. */
+  isResumed: boolean
   limit: number
   waitMs: number
   signal: AbortSignal
@@ -82,7 +85,7 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
       refuseWhileFilling(reader.copy)
       const start = startOf(reader, after, clock.now())
       const signal = AbortSignal.any([gone, stopping, caller.ended])
-      const wanted = { ...start, filter, limit, waitMs: wait * 1000, signal }
+      const wanted = { ...start, isResumed: after !== null, filter, limit, waitMs: wait * 1000, signal }
       const page =
         start.notice === null
           ? await readPage(reader, clock, wanted)
@@ -112,12 +115,21 @@ async function readBehind(notice: Notice, reader: Reader, clock: Clock, wanted: 
   return { ...page, events: [notice.json, ...page.events] }
 }
 
+/**
+ * While a poll waits or reads, the copy may be filled anew, or lose what comes next by age: its place says nothing then, and
+ * the client's own cursor is judged when it comes back.
+ * @throws HttpProblem `unavailable` or `cursor_too_old`
+ */
 async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
   const deadlineMs = clock.now() + wanted.waitMs
+  const { epoch } = reader
   let { after, cursor } = wanted
   for (;;) {
     const { filter, limit, signal } = wanted
     const read = await reader.read({ after, filter, limit, signal, budgetMs: READ_BUDGET_MS })
+    refuseWhileFilling(reader.copy)
+    if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has begun afresh')
+    if (wanted.isResumed && reader.oldest - 1 > after) throw tooOld(reader.cursorAt(reader.oldest - 1))
     if (read.position <= reader.latest) ({ position: after, cursor } = read)
     const waited = clock.now() >= deadlineMs || signal.aborted
     if (read.events.length > 0 || read.more || waited) {

@@ -111,6 +111,7 @@ async function tryFilter(
     matched += matches.length
     shown = newestOf([...shown, ...matches], limit)
     position = read.position
+    refuseWhileFilling(reader.copy)
   }
   return {
     tested: end - start - gaps,

@@ -40,8 +40,10 @@ export function resumeAt(
   readCursor: (text: string) => Cursor = decodeCursor,
 ): Resume {
   const cursor = readCursor(text)
-  if (cursor.epoch === reader.epoch || cursor.epoch === NO_EPOCH) {
-    const { sequence } = cursor
+  const { sequence } = cursor
+  // One of no epoch is before the first event, or was made while the copy was emptied: it is no place among these then.
+  const isBefore = cursor.epoch === NO_EPOCH && sequence < reader.oldest
+  if (cursor.epoch === reader.epoch || isBefore) {
     if (sequence >= reader.oldest - 1) return { kind: 'from', after: sequence, cursor: text, notice: null }
     return { kind: 'too_old', oldest: reader.cursorAt(reader.oldest - 1) }
   }
@@ -72,7 +74,8 @@ export function resumeAtOldest(
 
 function epochNotice(reader: Reader, cursor: Cursor, after: number, nowMs: number): Notice {
   const id = `epoch-${cursor.epoch}-${reader.epoch ?? NO_EPOCH}`
-  return noticeOf(reader, after, nowMs, { id, fromMs: cursor.timeMs - EPOCH_MARGIN_MS, cause: 'epoch' })
+  const fromMs = Math.max(0, cursor.timeMs - EPOCH_MARGIN_MS)
+  return noticeOf(reader, after, nowMs, { id, fromMs, cause: 'epoch' })
 }
 
 function noticeOf(

@@ -157,6 +157,8 @@ export function createAudience({ reader, clock, holdings }: AudienceParts): Audi
       while (!signal.aborted) {
         const isAnother = reader.copy.filling !== null || reader.epoch !== epoch || reader.latest < decided
         if (isAnother) {
+          // Places of the copy before say nothing about this one.
+          decided = 0
           await reader.copy.whole(signal)
           await wakeAll()
         }

@@ -297,6 +297,9 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
 
   async #subscribe(command: Command & { action: 'subscribe' }): Promise<void> {
     const { context, framing } = this.#options
+    // A copy that is filled anew has no places yet.
+    await this.#during((signal) => context.reader.copy.whole(signal))
+    if (this.#isOver) return
     const found = await this.#during((signal) => startAt(context, command, signal))
     if (found.kind === 'too_old') {
       const detail = `what follows this cursor is no longer kept; oldest=${found.oldest}`

@@ -14,6 +14,8 @@ import type { Due, Wheel } from './wheel.ts'
 
 /** Where a session begins. */
 export interface SessionStart {
+  /** Of which `after` is a place; null before the log has one. */
+  epoch: string | null
   after: number
   /** The resume point at `after`: the reader's own where it is ahead of this copy. */
   cursor: string
@@ -86,7 +88,7 @@ export class Session implements Waiting, Due {
     this.#client = client
     this.#channel = parts.audience.join(filter, client.framing.shared)
     this.#endsMs = endsMs
-    this.#epoch = parts.reader.epoch
+    this.#epoch = start.epoch
     this.#position = start.after
     this.#cursor = start.cursor
     this.#writtenMs = parts.clock.now()
@@ -141,6 +143,7 @@ export class Session implements Waiting, Due {
     const nowMs = clock.now()
     if (nowMs >= this.#endsMs && this.#isWaiting) return this.#end('over')
     if (this.#isWaiting && reader.epoch !== this.#epoch) this.#readAnew()
+    if (this.#isOver) return
     this.#cursor = this.cursor
     const leftMs = Math.min(HEARTBEAT_MS, this.#writtenMs + HEARTBEAT_MS - nowMs)
     if (leftMs <= 0 && !this.#client.isFull) this.#send(this.#client.framing.heartbeat(this.cursor))

@@ -32,18 +32,23 @@ export type Start = { kind: 'from'; start: SessionStart } | { kind: 'too_old'; o
  * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
  */
 export async function startAt(
-  { reader, clock }: { reader: Reader; clock: Clock },
-  { from, filter, onGap }: { from: From; filter: Filter | null; onGap: OnGap },
+  parts: { reader: Reader; clock: Clock },
+  wanted: { from: From; filter: Filter | null; onGap: OnGap },
   gone: AbortSignal,
 ): Promise<Start> {
+  const { reader, clock } = parts
+  const { from, filter, onGap } = wanted
+  const { epoch } = reader
   if (from.kind !== 'after') {
-    const position = await positionOf(reader, from, filter, gone)
-    return { kind: 'from', start: { after: position, cursor: reader.cursorAt(position), notice: null } }
+    const after = await positionOf(reader, from, filter, gone)
+    // What was found is no place of the log that there is now.
+    if (reader.epoch !== epoch) return await startAt(parts, wanted, gone)
+    return { kind: 'from', start: { epoch, after, cursor: reader.cursorAt(after), notice: null } }
   }
   const resume = resumeAt(reader, from.cursor, clock.now())
-  if (resume.kind === 'from') return { kind: 'from', start: resume }
+  if (resume.kind === 'from') return { kind: 'from', start: { epoch, ...resume } }
   if (onGap === 'refuse') return resume
-  return { kind: 'from', start: resumeAtOldest(reader, from.cursor, clock.now()) }
+  return { kind: 'from', start: { epoch, ...resumeAtOldest(reader, from.cursor, clock.now()) } }
 }
 
 async function positionOf(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NO_EPOCH } from '../../src/archive/archive.ts'
 import { resumeAt } from '../../src/archive/resume.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { createManualClock } from '../support/manual-clock.ts'
@@ -43,6 +44,18 @@ describe('resuming by cursor', () => {
       to: new Date(eventAt(9000).timeMs).toISOString(),
     })
     expect(resumeAt(reader, notice.cursor, 0)).toMatchObject({ after: resume.after, notice: null })
+  })
+
+  it('starts at the oldest, behind a gap, after a cursor that was made while the copy was empty', () => {
+    const { reader } = createStore(clock, 10)
+    const between = encodeCursor({ epoch: NO_EPOCH, sequence: 7, timeMs: 0 })
+    const resume = resumeAt(reader, between, 0)
+    expect(resume).toMatchObject({ kind: 'from', after: 0 })
+    expect(resume.kind === 'from' && String(resume.notice?.json)).toContain('"cause":"epoch"')
+    expect(resumeAt(reader, encodeCursor({ epoch: NO_EPOCH, sequence: 0, timeMs: 0 }), 0)).toMatchObject({
+      after: 0,
+      notice: null,
+    })
   })
 
   it('refuses what is no cursor', () => {

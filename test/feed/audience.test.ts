@@ -99,6 +99,17 @@ describe('the audience', () => {
     }
   })
 
+  test('tells nobody of places of the log before, when another has begun', async () => {
+    const { audience, state, grow, stop } = await node()
+    expect(audience.decided).toBe(9)
+    const told: number[] = []
+    audience.ahead.add({ onMore: (decided) => told.push(decided) })
+    state.epoch = 'Epoch002'
+    await grow(1)
+    expect(told).toEqual([0])
+    await stop()
+  })
+
   test('wakes a reader whose place is ahead of the copy, whatever comes', async () => {
     const { audience, grow, stop } = await node()
     let woken = 0

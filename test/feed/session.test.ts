@@ -92,6 +92,7 @@ function open(
   const session = new Session(parts, client, {
     filter: options.filter ?? null,
     start: {
+      epoch: store.reader.epoch,
       after: options.after,
       cursor: options.cursor ?? store.reader.cursorAt(options.after),
       notice: null,

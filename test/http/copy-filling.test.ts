@@ -1,7 +1,7 @@
 /** What every reader of a node is told while its copy of the log is filled. */
 import { expect, test } from 'vitest'
 import { createCopyProgress } from '../../src/archive/copy-progress.ts'
-import { createReader } from '../../src/archive/reader.ts'
+import { createReader, type ReadRequest } from '../../src/archive/reader.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { openCopy } from '../api/copy-server.ts'
 import { type ApiServer, startApi, until } from '../support/api-server.ts'
@@ -52,6 +52,56 @@ test('reads are answered as soon as the copy is whole', async () => {
   copy.advanced()
   const response = await fetch(`${api.url}/v1/disclosures`, { headers: api.auth })
   expect([response.status, ((await response.json()) as { data: unknown[] }).data.length]).toEqual([200, 4])
+})
+
+/** A node with a whole copy of four events, read one by one; it is filled anew when `begins` says so of a call. */
+function startWhole(begins: (call: 'read' | 'wait', times: number) => boolean) {
+  const here = { oldest: 1, latest: 4 }
+  const copy = createCopyProgress(() => here)
+  copy.compared(4)
+  const times = { read: 0, wait: 0 }
+  return startApi({
+    count: 4,
+    reader({ archive, tail }) {
+      const reader = createReader(archive, tail, systemClock, copy)
+      const called = (call: 'read' | 'wait'): void => {
+        times[call] += 1
+        if (!begins(call, times[call])) return
+        copy.emptied(10)
+        tail.reset(0)
+      }
+      return Object.create(reader, {
+        read: {
+          async value(request: ReadRequest) {
+            const result = await reader.read({ ...request, limit: 1 })
+            called('read')
+            return result
+          },
+        },
+        waitBeyond: {
+          async value(sequence: number, signal: AbortSignal) {
+            const waiting = reader.waitBeyond(sequence, signal)
+            called('wait')
+            await waiting
+          },
+        },
+      })
+    },
+  })
+}
+
+test('a long poll that waits when the copy is filled anew answers 503, and no place of the log before', async () => {
+  // The streams' own wait is the first.
+  await using api = await startWhole((call, times) => call === 'wait' && times === 2)
+  const wait = '/v1/disclosures?fcaCategories=XX&wait=20'
+  expect((await fetch(`${api.url}${wait}`, { headers: api.auth })).status).toBe(503)
+})
+
+test('a filter that is tried when the copy is filled anew answers 503', async () => {
+  await using api = await startWhole((call, times) => call === 'read' && times === 2)
+  const headers = { ...api.auth, 'content-type': 'application/json' }
+  const trial = { method: 'POST', headers, body: '{"filter":{}}' }
+  expect((await fetch(`${api.url}/v1/filters/test`, trial)).status).toBe(503)
 })
 
 test('a WebSocket is let in and told nothing of the log before the copy is whole', async () => {
