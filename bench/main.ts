@@ -17,7 +17,7 @@ import { benchMirror } from './mirror.ts'
 import { pollingTable } from './polling.ts'
 import { demoFigures, startFigures } from './process.ts'
 import { rebuildFigures } from './rebuild.ts'
-import { machineLine, withBlock } from './support/benchmarks-page.ts'
+import { machineLine, watchHost, withBlock } from './support/benchmarks-page.ts'
 import { tailFigures } from './tail.ts'
 import { webhookLines } from './webhooks.ts'
 
@@ -79,7 +79,9 @@ for (const name of chosen) {
   }
   // Before the work, which takes minutes: a page without a place for it is told now.
   if (flags.write) withBlock(readFileSync(page, 'utf8'), name, [])
-  const printed = [machineLine(), ...(await part(runs))]
+  const [machine, hostTook] = [machineLine(), watchHost()]
+  const figures = await part(runs)
+  const printed = [machine, ...hostTook(), ...figures]
   process.stdout.write(`${printed.join('\n')}\n\n`)
   if (flags.write) writeFileSync(page, withBlock(readFileSync(page, 'utf8'), name, printed))
 }

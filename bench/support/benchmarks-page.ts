@@ -1,7 +1,8 @@
 /**
  * The figures on `docs/benchmarks.md`: one block a part, between marks, as the bench has printed it. Owns marks and the
- * line about the machine. Refuses to touch what people have written around the blocks.
+ * lines about the machine. Refuses to touch what people have written around the blocks.
  */
+import { existsSync, readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { isoSeconds } from '../../src/core/dates.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
@@ -16,6 +17,28 @@ export function machineLine(): string {
   const machine = `${all.length} × ${all[0]?.model.trim() ?? 'unknown CPU'}`
   const busy = `${load > BUSY_LOAD ? 'BUSY' : 'quiet'} machine (load ${load.toFixed(1)} before)`
   return `${isoSeconds(systemClock.now())}, ${machine}, Node ${process.versions.node}, ${busy}`
+}
+
+/** Of all processors since the start, in the kernel's ticks (proc(5)): everything, and the eighth column, `steal`. */
+const KERNEL_TIMES = '/proc/stat'
+
+/** To be called before the bench begins; what it gives says behind it how much of the processors the host took meanwhile. */
+export function watchHost(): () => string[] {
+  const before = kernelTimes()
+  return () => {
+    const after = kernelTimes()
+    if (before === null || after === null || after.all === before.all) return []
+    const share = (after.stolen - before.stolen) / (after.all - before.all)
+    return [`the machine's host took ${(100 * share).toFixed(0)} % of its processor time meanwhile`]
+  }
+}
+
+function kernelTimes(): { all: number; stolen: number } | null {
+  if (!existsSync(KERNEL_TIMES)) return null
+  const [line = ''] = readFileSync(KERNEL_TIMES, 'utf8').split('\n')
+  // Guests' time is in the first column already.
+  const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number)
+  return { all: ticks.reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? 0 }
 }
 
 /**
