@@ -199,7 +199,7 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
   setRate()
 
   return {
-    /** Why it wants to be disabled; nothing is sent from then on, until `configure` has said once that it is not active. */
+    /** Why it wants to be disabled; nothing is sent from then on, until `configure` has said that it is not active, or is again. */
     get disableReason() {
       return disableReason
     },
@@ -215,10 +215,10 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
       config = next
       if (next.order !== before.order) setOrder()
       if (next.rateLimit !== before.rateLimit) setRate()
-      if (next.isActive) return
+      if (next.isActive && before.isActive) return
+      // Whoever makes it active again says that it is well: what is due leaves at once, and what ended meanwhile is forgotten.
       disableReason = null
       failedSince(null)
-      // Whoever makes it active again says that it is well: what is due leaves at once.
       breaker.succeeded()
     },
     /** How many new events it takes now. */

@@ -144,6 +144,7 @@ export class WebhookWorld {
       starts: createStartQueue(this.clock),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {
+        if (this.endpoints.get(id)?.status === 'disabled') return
         this.disabled.push({ id, reason })
         this.change(id, { status: 'disabled' })
       },

@@ -196,6 +196,24 @@ describe('an endpoint', () => {
     expect(sent(machine, 1e9)).toEqual([1, 2])
   })
 
+  test('is judged anew when it is active again: what ended after it was disabled counts for nothing', () => {
+    const { machine, offer, write } = machineOf({ maxConcurrency: 8 })
+    offer(...Array.from({ length: 9 }, (_, index) => event(index + 1)))
+    expect(sent(machine)).toHaveLength(8)
+    machine.ended(1, GONE, at(0))
+    write()
+    machine.configure({ ...PLAIN, isActive: false })
+    machine.ended(2, GONE, at(1))
+    for (let sequence = 3; sequence <= 8; sequence++) machine.ended(sequence, BROKEN, at(1))
+    write()
+    machine.configure({ ...PLAIN, isActive: true })
+    expect([machine.disableReason, machine.failingSinceMs]).toEqual([null, null])
+    const laterMs = 2 * FAILING_LIMIT_MS
+    expect(sent(machine, laterMs)).toHaveLength(4)
+    machine.ended(9, BROKEN, at(laterMs))
+    expect(machine.disableReason).toBeNull()
+  })
+
   test('that has failed for five days without one success is disabled; one success begins them anew', () => {
     const { machine, offer, write } = machineOf({}, { failingSinceMs: 0, base: 0 })
     offer(event(1), event(2), event(3))

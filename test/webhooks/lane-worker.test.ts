@@ -171,6 +171,21 @@ describe('a lane', () => {
     await world.stop()
   })
 
+  test('sends an endpoint that is active again what waits, though attempts ended after it was disabled', async () => {
+    let isBack = false
+    const world = worldOf([['gone', { maxConcurrency: 2 }]], {
+      gone: ({ eventId }) => ({ end: answer(isBack ? 204 : 410), afterMs: eventId === 'e1' ? 5 : 50 }),
+    })
+    for (let count = 0; count < 2; count++) world.log.add({})
+    await world.run(1000)
+    isBack = true
+    world.change('gone', { status: 'active' })
+    await world.run(1000)
+    expect(world.disabled).toEqual([{ id: 'gone', reason: 'gone' }])
+    expect(taken(world, 'gone').sort()).toEqual([1, 2])
+    await world.stop()
+  })
+
   test('takes changes while it runs: paused, active again, another filter, deleted', async () => {
     const world = worldOf([['one']])
     await world.run(100)
