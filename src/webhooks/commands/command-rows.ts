@@ -39,6 +39,8 @@ export interface DisableCommand {
   reason: DisableReason
   /** Of the endpoint when this was decided: whoever changed it since knows better. */
   version: string
+  /** That was done, and is only to be told; absent = it may not have been. */
+  isDone?: true
   atMs: number
 }
 
@@ -96,9 +98,9 @@ function commandIn(fields: Fields): Command | null {
   return isOnly(only) ? { kind, epoch, after, until, only, atMs } : null
 }
 
-function disableIn({ reason, version }: Fields, atMs: number): DisableCommand | null {
+function disableIn({ reason, version, isDone }: Fields, atMs: number): DisableCommand | null {
   if ((reason !== 'gone' && reason !== 'failing') || typeof version !== 'string') return null
-  return { kind: 'disable', reason, version, atMs }
+  return { kind: 'disable', reason, version, ...(isDone === true && { isDone }), atMs }
 }
 
 function noticeIn({ eventId, json, tries, asked = 0, dueMs }: Fields, atMs: number): NoticeCommand | null {

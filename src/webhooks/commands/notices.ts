@@ -60,7 +60,11 @@ export function createNotices(options: NoticesOptions): Notices {
     const endpoint = endpoints.get(endpointId)
     if (endpoint === null || endpoint.status === 'disabled') return
     const { version } = endpoint
-    if (!commands.of(endpointId).some(({ command }) => command.kind === 'disable')) {
+    // One that is done is of an earlier time: the endpoint was made active since.
+    const isAsked = commands
+      .of(endpointId)
+      .some(({ command }) => command.kind === 'disable' && command.isDone !== true)
+    if (!isAsked) {
       await commands.put(endpointId, DISABLE_ID, { kind: 'disable', reason, version, atMs: clock.now() })
     }
     await endpoints.disable(endpointId, reason)
@@ -68,10 +72,14 @@ export function createNotices(options: NoticesOptions): Notices {
 
   return {
     disable,
-    async tell({ key, endpointId }, { reason, version, atMs }) {
-      if (endpoints.get(endpointId)?.version === version) await endpoints.disable(endpointId, reason)
+    async tell({ key, endpointId, id: commandId }, command) {
+      const { reason, version, isDone = false, atMs } = command
+      if (!isDone && endpoints.get(endpointId)?.version === version)
+        await endpoints.disable(endpointId, reason)
       const disabled = endpoints.get(endpointId)
       if (disabled?.status === 'disabled') {
+        // Active again it has the version of before: only this says that it is not to be disabled once more.
+        if (!isDone) await commands.put(endpointId, commandId, { ...command, isDone: true })
         const told = whoIsTold(disabled, endpoints.all())
         if (told.length > 0 && !hasRoom(disabled.tenant, told.length)) return
         const { id: eventId, json } = disabledEvent(disabled, reason, atMs)

@@ -74,7 +74,8 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
     void recovery.runner(() => worker).run(life.signal)
     return { endpoints, recovery, kill: () => life.abort() }
   }
-  return { clock, lines, seen, run, start, left: () => log.table<Command>('webhook-commands').load() }
+  const commands = log.table<Command>('webhook-commands')
+  return { clock, lines, seen, run, start, commands, left: () => commands.load() }
 }
 
 type Process = ReturnType<ReturnType<typeof noticeWorld>['start']>
@@ -157,6 +158,26 @@ describe('webhook.disabled.v1', () => {
     await world.run(1000)
     expect([process.endpoints.get('ep_bad')?.status, world.seen]).toEqual(['active', []])
     expect((await world.left()).size).toBe(0)
+    process.kill()
+  })
+
+  test('is not repeated, and disables nobody again, where the owner makes the endpoint active before all are told', async () => {
+    const world = noticeWorld()
+    const atMs = world.clock.now()
+    const notice = { kind: 'notice', eventId: 'e', json: '{}', tries: 1, dueMs: 9e12, atMs } as const
+    for (let count = 0; count < 10_000; count++) await world.commands.put(`ep_told/n${count}`, notice)
+    const process = world.start()
+    const { commands } = process.recovery
+    await make(world, process, { id: 'ep_bad' })
+    await make(world, process, { id: 'ep_told', ...NAMES })
+    void process.recovery.disable('ep_bad', 'gone')
+    await world.run(100)
+    expect(process.endpoints.get('ep_bad')?.status).toBe('disabled')
+    expect(commands.of('ep_bad')).toHaveLength(1)
+    void process.endpoints.update('ep_bad', () => ({ status: 'active', disabledReason: null }))
+    await world.run(2000)
+    expect(process.endpoints.get('ep_bad')?.status).toBe('active')
+    expect([commands.of('ep_bad'), world.seen]).toEqual([[], []])
     process.kill()
   })
 
