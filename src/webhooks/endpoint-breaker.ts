@@ -18,6 +18,11 @@ export interface Breaker {
   readonly isOpen: boolean
   /** When the next probe may leave, ms since 1970; 0 while closed. */
   readonly probeAtMs: number
+  /**
+   * Whether anything may leave now; while open, a probe. After a clock was set back the next probe is no further ahead than
+   * the longest gap.
+   */
+  mayLeave(nowMs: number): boolean
   /** An attempt was delivered: closes. */
   succeeded(): void
   /** An attempt failed. `chance` is a number in [0, 1). */
@@ -36,6 +41,10 @@ export function createBreaker(isFailing: boolean): Breaker {
     },
     get probeAtMs() {
       return probeAtMs
+    },
+    mayLeave(nowMs) {
+      probeAtMs = Math.min(probeAtMs, nowMs + LONGEST_PROBE_GAP_MS)
+      return nowMs >= probeAtMs
     },
     succeeded() {
       failures = 0

@@ -264,7 +264,9 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     /** What is to be sent now, which takes its slot; null: nothing, before `wakeAtMs` or the end of something sent. */
     next(nowMs: number): Start | null {
       if (!config.isActive || disableReason !== null) return null
-      if (flights.size >= slots() || nowMs < breaker.probeAtMs) return null
+      // Of before the clock was set back: nobody waits for that.
+      if (tokenAtMs !== null && tokenAtMs - nowMs > (bucket?.spacingMs ?? 0)) tokenAtMs = null
+      if (flights.size >= slots() || !breaker.mayLeave(nowMs)) return null
       holdBlocked(nowMs)
       const due = waiting.first()
       const [first] = queue

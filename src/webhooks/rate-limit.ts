@@ -4,6 +4,8 @@
  */
 
 export interface RateLimit {
+  /** Longest wait for a token, ms. */
+  readonly spacingMs: number
   /**
    * Takes the next token: the moment from which it may be used, ms since 1970, never before `nowMs`. Whoever takes waits for
    * that moment before taking another.
@@ -18,6 +20,7 @@ export function createRateLimit(perSecond: number): RateLimit {
   /** When the bucket is full again. */
   let fullAtMs = Number.NEGATIVE_INFINITY
   return {
+    spacingMs,
     take(nowMs) {
       // A clock that was set back owes a bucket's worth at most.
       fullAtMs = Math.min(Math.max(fullAtMs, nowMs), nowMs + roomMs + spacingMs)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
+import { LONGEST_PROBE_GAP_MS } from '../../src/webhooks/endpoint-breaker.ts'
 import {
   createEndpointMachine,
   type EndpointMachine,
@@ -243,6 +244,29 @@ describe('an endpoint', () => {
     }
     expect(count).toBeGreaterThan(20)
     expect(count).toBeLessThanOrEqual(30)
+  })
+
+  test('whose clock is set back is sent the next no later than its rate allows', () => {
+    const setBackMs = 2 * 3_600_000
+    const { machine, offer } = machineOf({ rateLimit: 1 })
+    offer(event(1), event(2))
+    expect(sent(machine, setBackMs)).toEqual([1])
+    expect(machine.wakeAtMs()).toBe(setBackMs + 1000)
+    expect(sent(machine, 0)).toEqual([])
+    expect(machine.wakeAtMs()).toBeLessThanOrEqual(1000)
+    expect(sent(machine, 1000)).toEqual([2])
+  })
+
+  test('whose clock is set back is probed no later than in the longest gap between two probes', () => {
+    const { machine, offer, write } = machineOf({}, { failingSinceMs: 0 })
+    const setBackMs = 2 * 3_600_000
+    offer(event(1), event(2))
+    expect(sent(machine, setBackMs)).toHaveLength(1)
+    machine.ended(1, BROKEN, at(setBackMs))
+    write()
+    expect(sent(machine, 0)).toEqual([])
+    expect(machine.wakeAtMs()).toBe(LONGEST_PROBE_GAP_MS)
+    expect(sent(machine, LONGEST_PROBE_GAP_MS)).toEqual([2])
   })
 })
 
