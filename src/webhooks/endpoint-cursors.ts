@@ -129,7 +129,9 @@ export function createCursors<D extends Replayed>(
     /** It is delivered or dead: the rows of the cursors that are behind it have to say so. */
     done(sequence: number): void {
       for (const one of [live, ...replays]) {
-        if (sequence <= one.writtenBase || sequence > one.progress.readTo) continue
+        // A row that was left may end before the cursor has come by; what a replay has not come by it sends all the same.
+        const isUnread = one !== live && sequence > one.progress.readTo
+        if (sequence <= one.writtenBase || isUnread) continue
         one.progress.done(sequence)
         one.mustWrite = true
       }

@@ -19,7 +19,7 @@ import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
 /** How long an endpoint may fail without one success before it is disabled. */
 export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000
-/** Most matching events behind the position; then the cursor waits for what keeps it. Bounds the position's row. */
+/** Most matching events read behind the position; then the cursor waits for what keeps it. Bounds the position's row. */
 const MOST_BEHIND = 256
 /** Events read and not yet sent: for each slot one that is sent and one that is next. */
 const QUEUED_PER_SLOT = 2
@@ -162,7 +162,9 @@ export function createEndpointMachine(endpointId: string, loaded: Loaded, settin
     order = createIssuerOrder()
     const { readTo } = cursors.live.progress
     const unfinished = new Map([...waiting.entries()].map(([sequence, { subject }]) => [sequence, subject]))
-    unread = [...unfinished.keys()].filter((sequence) => sequence > readTo).sort((one, other) => one - other)
+    unread = [...unfinished.keys()]
+      .filter((sequence) => sequence > readTo && !isSent(sequence))
+      .sort((one, other) => one - other)
     for (const sequence of unread) unfinished.delete(sequence)
     for (const { delivery } of flights.values()) unfinished.set(delivery.sequence, delivery.subject)
     for (const { sequence, subject } of [...queue, ...cursors.replayed()]) unfinished.set(sequence, subject)

@@ -9,15 +9,18 @@ export interface Progress {
   readonly base: number
   /** Everything up to here has been read. */
   readonly readTo: number
-  /** Matching events behind `base` that are in the book. */
+  /** Matching events behind `base` that were read. */
   readonly size: number
-  /** A matching event is read. False where it was decided before this book was opened, so nothing is to be done. */
+  /** A matching event is read. False where it is done already, so nothing is to be done. */
   seen(sequence: number): boolean
   /** Everything up to here is read; what was not `seen` does not match. */
   passedTo(sequence: number): void
   /** A row of its own keeps it: the position may pass it. */
   kept(sequence: number): void
-  /** It is over: delivered or dead. The position row itself says so, until the position has passed it. */
+  /**
+   * It is over: delivered or dead. The position row itself says so, until the position has passed it. One that was not read
+   * yet is not to be done again when it is.
+   */
   done(sequence: number): void
   /** What is `done` behind `base`, rising. */
   ahead(): number[]
@@ -29,7 +32,7 @@ type Mark = 'open' | 'kept' | 'done'
 export function createProgress(base: number, ahead: readonly number[]): Progress {
   /** In the order of reading, which is that of the sequences. */
   const marks = new Map<number, Mark>()
-  /** Done before, and not read again yet. */
+  /** Done before it was read, or read again. */
   const before = new Set(ahead.filter((sequence) => sequence > base))
   let position = base
   let readTo = base
@@ -56,7 +59,8 @@ export function createProgress(base: number, ahead: readonly number[]): Progress
       return readTo
     },
     get size() {
-      return marks.size + before.size
+      // What was done before it is read must never keep anybody from reading: only that takes it out of the book.
+      return marks.size
     },
     seen(sequence) {
       const isNew = !before.delete(sequence)
@@ -72,7 +76,10 @@ export function createProgress(base: number, ahead: readonly number[]): Progress
       advance()
     },
     kept: (sequence) => mark(sequence, 'kept'),
-    done: (sequence) => mark(sequence, 'done'),
+    done(sequence) {
+      if (sequence > readTo) before.add(sequence)
+      else mark(sequence, 'done')
+    },
     ahead() {
       const done = [...marks].filter(([, as]) => as === 'done').map(([sequence]) => sequence)
       return [...done, ...[...before].sort((one, other) => one - other)]

@@ -1,63 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { encodeCursor } from '../../src/core/cursor.ts'
-import type { DeliveryRow } from '../../src/webhooks/delivery-rows.ts'
 import { LONGEST_PROBE_GAP_MS } from '../../src/webhooks/endpoint-breaker.ts'
-import {
-  createEndpointMachine,
-  type EndpointMachine,
-  FAILING_LIMIT_MS,
-} from '../../src/webhooks/endpoint-machine.ts'
-import type { Loaded, MachineConfig, Matched } from '../../src/webhooks/endpoint-state.ts'
+import { FAILING_LIMIT_MS } from '../../src/webhooks/endpoint-machine.ts'
 import { MOST_WAITING } from '../../src/webhooks/endpoint-waiting.ts'
-import type { AttemptEnd } from '../../src/webhooks/outcome.ts'
-
-const OK: AttemptEnd = { kind: 'answered', status: 204, retryAfter: null }
-const BROKEN: AttemptEnd = { kind: 'answered', status: 500, retryAfter: null }
-const GONE: AttemptEnd = { kind: 'answered', status: 410, retryAfter: null }
-const NEW: Loaded = {
-  base: 0,
-  isWritten: true,
-  ahead: [],
-  failingSinceMs: null,
-  retries: new Map(),
-  dead: [],
-  replays: [],
-}
-const PLAIN: MachineConfig = { maxConcurrency: 4, rateLimit: null, order: 'none', isActive: true }
-
-const cursorAt = (sequence: number) => encodeCursor({ epoch: 'Epoch001', sequence, timeMs: 0 })
-const event = (sequence: number, subject = 'alpha'): Matched => ({
-  sequence,
-  subject,
-  eventId: `e${sequence}`,
-  cursor: cursorAt(sequence),
-  recordedMs: sequence,
-})
-
-/** A machine with short words for what its worker does. */
-function machineOf(config: Partial<MachineConfig> = {}, loaded: Partial<Loaded> = {}) {
-  const machine = createEndpointMachine('ep_1', { ...NEW, ...loaded }, { ...PLAIN, ...config })
-  const offer = (...events: Matched[]): void => {
-    for (const one of events) machine.offer(one, 0)
-  }
-  const write = (): ReadonlyMap<string, DeliveryRow | null> => {
-    const batch = machine.take(cursorAt, false)
-    batch?.settled()
-    return new Map(batch?.changes.map(({ key, value }) => [key, value]))
-  }
-  return { machine, offer, write }
-}
-
-/** The sequences that are sent now. */
-function sent(machine: EndpointMachine, nowMs = 0): number[] {
-  const starts: number[] = []
-  for (let start = machine.next(nowMs); start !== null; start = machine.next(nowMs)) {
-    starts.push(start.delivery.sequence)
-  }
-  return starts
-}
-
-const at = (nowMs: number) => ({ nowMs, chance: 0.5 })
+import {
+  at,
+  BROKEN,
+  cursorAt,
+  event,
+  GONE,
+  machineOf,
+  OK,
+  PLAIN,
+  sent,
+} from '../support/endpoint-machines.ts'
 
 /** One whose first eight deliveries have all failed at 0. */
 function stoppedAnswering() {
