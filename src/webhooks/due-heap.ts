@@ -11,6 +11,8 @@ export interface DueHeap {
   /** The first one; undefined where there is none. */
   peek(): Due | undefined
   push(due: Due): void
+  /** Holds these and nothing else. */
+  refill(all: Iterable<Due>): void
   /** Takes the first one out. */
   pop(): Due | undefined
 }
@@ -39,19 +41,24 @@ export function createDueHeap(): DueHeap {
       at = child
     }
   }
+  const push = (due: Due): void => {
+    heap.push(due)
+    for (let at = heap.length - 1; at > 0; ) {
+      const parent = (at - 1) >> 1
+      if (!isBefore(at, parent)) return
+      swap(at, parent)
+      at = parent
+    }
+  }
   return {
     get size() {
       return heap.length
     },
     peek: () => heap[0],
-    push(due) {
-      heap.push(due)
-      for (let at = heap.length - 1; at > 0; ) {
-        const parent = (at - 1) >> 1
-        if (!isBefore(at, parent)) return
-        swap(at, parent)
-        at = parent
-      }
+    push,
+    refill(all) {
+      heap.length = 0
+      for (const due of all) push(due)
     },
     pop() {
       const first = heap[0]

@@ -4,7 +4,7 @@
  * kilobyte), to write rows, and to know who may be sent.
  */
 import type { RetryRow } from './delivery-rows.ts'
-import { createDueHeap } from './due-heap.ts'
+import { createDueHeap, type DueHeap } from './due-heap.ts'
 
 /** Most that wait for an endpoint, those behind an earlier one of their issuer too; then its cursors wait. */
 export const MOST_WAITING = 1000
@@ -26,12 +26,11 @@ export interface Waiting {
   entries(): IterableIterator<[sequence: number, row: RetryRow]>
 }
 
-/** Nothing waits. */
-export function createWaiting(): Waiting {
+/** Nothing waits. `heap`: an empty one. */
+export function createWaiting(heap: DueHeap = createDueHeap()): Waiting {
   const rows = new Map<number, RetryRow>()
   /** When the armed ones are due: an entry of the heap that says otherwise is an old one. */
   const armed = new Map<number, number>()
-  const heap = createDueHeap()
   /** Of the oldest, as far as it is known: looked for again only when that one has left. */
   let oldestMs: number | null = null
   let isOldestKnown = true
@@ -60,6 +59,9 @@ export function createWaiting(): Waiting {
       const dueMs = Math.max(row.dueMs, notBeforeMs)
       armed.set(sequence, dueMs)
       heap.push({ dueMs, sequence })
+      // Old entries leave at the top, which may be days ahead: they never outnumber the rows.
+      if (heap.size > 2 * rows.size)
+        heap.refill([...armed].map(([of, atMs]) => ({ sequence: of, dueMs: atMs })))
     },
     disarm: (sequence) => void armed.delete(sequence),
     remove(sequence) {

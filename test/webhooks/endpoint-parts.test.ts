@@ -4,6 +4,7 @@ import { createDueHeap } from '../../src/webhooks/due-heap.ts'
 import { createBreaker, FAILURES_TO_OPEN, LONGEST_PROBE_GAP_MS } from '../../src/webhooks/endpoint-breaker.ts'
 import { createProgress } from '../../src/webhooks/endpoint-progress.ts'
 import { nextSort, type Standing } from '../../src/webhooks/endpoint-turns.ts'
+import { createWaiting } from '../../src/webhooks/endpoint-waiting.ts'
 import { createIssuerOrder } from '../../src/webhooks/issuer-order.ts'
 import { createRateLimit } from '../../src/webhooks/rate-limit.ts'
 
@@ -67,6 +68,28 @@ describe('the heap of what is due', () => {
         expect(out).toEqual([...entries].sort((a, b) => a[0] - b[0] || a[1] - b[1]))
       }),
     )
+  })
+})
+
+describe('what waits', () => {
+  test('takes no more room for being armed and disarmed again and again, and is due as before', () => {
+    const heap = createDueHeap()
+    const waiting = createWaiting(heap)
+    const sequences = Array.from({ length: 100 }, (_, index) => index + 1)
+    const row = { kind: 'retry', eventId: 'e', subject: 's', cursor: 'c', recordedMs: 0, tries: 1 } as const
+    for (const sequence of sequences)
+      waiting.put(sequence, { ...row, dueMs: 1000 - sequence, lastStatus: null })
+    for (let round = 0; round < 100; round++) {
+      for (const sequence of sequences) waiting.disarm(sequence)
+      for (const sequence of sequences) waiting.arm(sequence)
+    }
+    expect(heap.size).toBeLessThanOrEqual(200)
+    const out: number[] = []
+    for (let due = waiting.first(); due !== null; due = waiting.first()) {
+      out.push(due.sequence)
+      waiting.disarm(due.sequence)
+    }
+    expect(out).toEqual(sequences.reverse())
   })
 })
 
