@@ -153,8 +153,11 @@ export function createEndpoints({
       if (parts === null) return known.endpoint
       const { id: _, version, ...now } = known.endpoint
       const row: EndpointRow = { kind: 'endpoint', ...now, ...parts }
-      const { version: next, bytes } = measureRow(row)
+      const { version: next } = measureRow(row)
       if (next === version) return known.endpoint
+      // A status has always room: one that is gone is disabled also where no byte is left.
+      const { status, disabledReason } = now
+      const { bytes } = measureRow({ ...row, status, disabledReason })
       const grown = { tenant: row.tenant, count: 0, bytes: bytes - known.bytes } as const
       return room.refusal(grown) ?? (await write(id, row))
     })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMemoryLog } from '../../src/log/memory/log.ts'
 import { MAX_ENDPOINT_BYTES_PER_TENANT, MAX_ENDPOINTS_PER_TENANT } from '../../src/registry/endpoint-room.ts'
-import { ENDPOINTS_TABLE, type EndpointRow } from '../../src/registry/endpoint-rows.ts'
+import { ENDPOINTS_TABLE, type EndpointRow, measureRow } from '../../src/registry/endpoint-rows.ts'
 import { createEndpoints, type Endpoint, type Endpoints } from '../../src/registry/endpoints.ts'
 import { newId } from '../../src/registry/ids.ts'
 import { until } from '../support/api-server.ts'
@@ -166,6 +166,23 @@ test('a tenant has its limit of bytes too: what would exceed it is refused, what
     description: null,
   })
   expect(await endpoints.update(small.id, () => ({ description }))).toMatchObject({ description })
+})
+
+test('an endpoint is disabled and made active also where its tenant has no room for another byte', async () => {
+  const log = createMemoryLog()
+  const { endpoints } = await node(log)
+  const { id } = await made(endpoints)
+  const { id: other } = await made(endpoints, { description: '' })
+  const rows = await log.table<EndpointRow>(ENDPOINTS_TABLE).load()
+  const used = [...rows.values()].reduce((sum, row) => sum + measureRow(row).bytes, 0)
+  await endpoints.update(other, () => ({ description: 'x'.repeat(MAX_ENDPOINT_BYTES_PER_TENANT - used) }))
+  expect(await endpoints.update(id, () => ({ headers: { a: '1' } }))).toBe('tenant_full')
+  await endpoints.disable(id, 'gone')
+  expect(endpoints.get(id)).toMatchObject({ status: 'disabled', disabledReason: 'gone' })
+  const more = { status: 'paused', disabledReason: null, headers: { a: '1' } } as const
+  expect(await endpoints.update(id, () => more)).toBe('tenant_full')
+  await endpoints.update(id, () => ({ status: 'active', disabledReason: null }))
+  expect(endpoints.get(id)).toMatchObject({ status: 'active', disabledReason: null })
 })
 
 test('a row that is no endpoint is told and left out, alone or in the place of one that was', async () => {
