@@ -362,7 +362,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     },
     async replay(endpointId, wanted) {
       const one = kept.get(endpointId)
-      if (one === undefined || isDraining) return false
+      if (one === undefined || one.over.aborted || isDraining) return false
       if (one.machine.cursors.replayIds().includes(wanted.id)) return true
       const key = replayKey(endpointId, wanted.id)
       const written = Promise.withResolvers<boolean>()

@@ -249,6 +249,22 @@ describe('a lane', () => {
     await world.stop()
   })
 
+  test('begins no replay in the instant in which it is lost, and says so', async () => {
+    const world = worldOf([['one']])
+    world.log.add({})
+    await world.run(1000)
+    const { worker } = world
+    const crashed = world.crash()
+    let isBegun: boolean | undefined | null = null
+    void worker
+      ?.replay('one', { id: 'rp_1', base: 0, until: 1, only: null, createdAtMs: 0 })
+      .then((answered) => {
+        isBegun = answered
+      })
+    await crashed
+    expect(isBegun).toBe(false)
+  })
+
   test('lets a replay of two thousand events delay no new one', async () => {
     const start = encodeCursor({ epoch: EPOCH, sequence: 2000, timeMs: 0 })
     const world = worldOf([['one', { maxConcurrency: 2, start }]])
