@@ -6,8 +6,8 @@
 /** Writes that are waited for. */
 export interface AwaitedChanges {
   /**
-   * Resolves when a change of that key has been seen here after the write, or this node stops. Two writes of one key at
-   * a time would share what they wait for. Throws what the write throws.
+   * Resolves when a change of that key has been seen here after the call, or this node stops. Of two writes of one key at a
+   * time the change of either counts for both, the failure of one not for the other. Throws what the write throws.
    */
   write(key: string, write: () => Promise<void>): Promise<void>
   /** A change of that key has been seen and taken. */
@@ -16,25 +16,30 @@ export interface AwaitedChanges {
 
 /** Nothing is waited for yet; nothing is any more once `stopped` aborts. */
 export function createAwaitedChanges(stopped: AbortSignal): AwaitedChanges {
-  const awaited = new Map<string, PromiseWithResolvers<void>>()
+  const awaited = new Map<string, Set<() => void>>()
+  const seen: AwaitedChanges['seen'] = (key) => {
+    for (const resolve of awaited.get(key) ?? []) resolve()
+  }
   stopped.addEventListener(
     'abort',
     () => {
-      for (const { resolve } of awaited.values()) resolve()
+      for (const key of awaited.keys()) seen(key)
     },
     { once: true },
   )
   return {
     async write(key, write) {
-      const change = awaited.get(key) ?? Promise.withResolvers<void>()
-      awaited.set(key, change)
+      const change = Promise.withResolvers<void>()
+      const own = awaited.get(key) ?? new Set()
+      awaited.set(key, own.add(change.resolve))
       try {
         await write()
         if (!stopped.aborted) await change.promise
       } finally {
-        awaited.delete(key)
+        own.delete(change.resolve)
+        if (own.size === 0) awaited.delete(key)
       }
     },
-    seen: (key) => awaited.get(key)?.resolve(),
+    seen,
   }
 }
