@@ -58,6 +58,14 @@ describe('resuming by cursor', () => {
     })
   })
 
+  it('takes a cursor of another epoch from any time that a cursor may have', () => {
+    const { reader } = createStore(clock, 10)
+    for (const timeMs of [-8.64e15, 8.64e15]) {
+      const other = encodeCursor({ epoch: 'Another1', sequence: 1, timeMs })
+      expect(resumeAt(reader, other, 0)).toMatchObject({ kind: 'from' })
+    }
+  })
+
   it('refuses what is no cursor', () => {
     const { reader } = createStore(clock, 1)
     expect(() => resumeAt(reader, 'rubbish', 0)).toThrow('not a cursor of this bridge')
