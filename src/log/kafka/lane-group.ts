@@ -30,25 +30,41 @@ export const shareInGroup: ShareLanes = async (parts, signal) => {
   let formerId: string | null = null
   let heardMs = clock.now()
   let cancelLease = (): void => undefined
+  /** What the last join gave; null where it counts no longer. */
+  let given: readonly number[] | null = null
+  /** They were lost since, and only in silence. */
+  let isSilent = false
 
   const heard = (): void => {
     heardMs = clock.now()
     cancelLease()
-    const silent = (): void => expelled('the group has not answered for a session', heardMs)
+    const silent = (): void => {
+      isSilent = true
+      expelled('the group has not answered for a session', heardMs)
+    }
     cancelLease = clock.after(SESSION_MS, silent)
+    // The answer proves the member and its last join: there will be no other join to give them again.
+    if (isSilent && given !== null) assigned(given)
+    isSilent = false
   }
   const membership: StandingMembership = {
     assigner: laneAssigner(parts.count, parts.held),
     formerId: () => formerId,
     joined(memberId, lanes) {
       formerId = memberId
+      given = lanes
+      isSilent = false
       heard()
       assigned(lanes)
     },
     heard,
     // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.
-    rebalancing: () => cancelLease(),
+    rebalancing() {
+      given = null
+      cancelLease()
+    },
     ended(reason) {
+      given = null
       cancelLease()
       expelled(reason, heardMs)
     },

@@ -44,6 +44,8 @@ export function groupElections(parts: ElectionParts): Elections {
   let sinceMs = 0
   let tenure: Tenure | null = null
   let heardMs = 0
+  /** This process as the member that got the partition in the last join; null where it did not, or that counts no longer. */
+  let givenTo: string | null = null
   let formerId: string | null = null
   let cancelLease = (): void => undefined
   let won = Promise.withResolvers<Tenure>()
@@ -60,23 +62,23 @@ export function groupElections(parts: ElectionParts): Elections {
     logger.info('leader.lost', { reason })
     lost.abort()
   }
+  /** An answer proves the member and its last join: a term that only ended in silence is followed by another. */
   const heard = (): void => {
     heardMs = clock.now()
     cancelLease()
-    if (tenure !== null)
-      cancelLease = clock.after(SESSION_MS, () => lose('the group has not answered for a session'))
+    if (givenTo === null) return
+    cancelLease = clock.after(SESSION_MS, () => lose('the group has not answered for a session'))
+    if (tenure !== null) return
+    tenure = { lost: new AbortController(), memberId: givenTo }
+    logger.info('leader.won', { name: givenTo })
+    won.resolve(tenure)
   }
   const joined = (memberId: string, partitions: readonly number[]): void => {
-    const holds = partitions.includes(0)
     formerId = memberId
+    givenTo = partitions.includes(0) ? memberId : null
     if (tenure !== null && tenure.memberId !== memberId) lose('the group has forgotten this process')
-    if (!holds) lose('the group has given the partition to another process')
-    const begins = holds && tenure === null
-    if (begins) tenure = { lost: new AbortController(), memberId }
+    if (givenTo === null) lose('the group has given the partition to another process')
     heard()
-    if (!begins || tenure === null) return
-    logger.info('leader.won', { name: memberId })
-    won.resolve(tenure)
   }
   const membership: StandingMembership = {
     assigner: leaderAssigner(() => {
@@ -89,9 +91,13 @@ export function groupElections(parts: ElectionParts): Elections {
     // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.
     rebalancing() {
       logger.debug('leader.rebalancing')
+      givenTo = null
       cancelLease()
     },
-    ended: lose,
+    ended(reason) {
+      givenTo = null
+      lose(reason)
+    },
   }
   const place = {
     ...parts,
@@ -101,6 +107,7 @@ export function groupElections(parts: ElectionParts): Elections {
   const leave = async (): Promise<void> => {
     if (candidacy === null) return
     const { leaving, left } = candidacy
+    givenTo = null
     lose('this process steps down')
     leaving.abort()
     await left

@@ -1,35 +1,8 @@
 /** A member of a group over a client that goes silent, as kafkajs may. On real brokers: test/integration. */
-import type { Consumer, Kafka } from 'kafkajs'
 import { expect, test } from 'vitest'
-import type { KafkaSession } from '../../../src/log/kafka/client.ts'
 import { beMember, type Membership } from '../../../src/log/kafka/group-member.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
-
-const TOPIC = 't'
-
-/** A client whose consumer joins at once and then says what the test lets it say. */
-function silentClient() {
-  const listeners = new Map<string, (event: unknown) => void>()
-  const say = (event: string, payload: unknown): void => listeners.get(event)?.({ payload })
-  const consumer = {
-    events: { CRASH: 'crash', GROUP_JOIN: 'join', HEARTBEAT: 'beat', REBALANCING: 'rebalancing' },
-    on: (event: string, listener: (event: unknown) => void) => listeners.set(event, listener),
-    connect: async () => undefined,
-    subscribe: async () => undefined,
-    run: async () => say('join', { memberId: 'me', memberAssignment: { [TOPIC]: [0] } }),
-    pause: () => undefined,
-    stop: async () => void stops++,
-  } as unknown as Consumer
-  let ended = 0
-  let stops = 0
-  const session = {
-    kafka: { consumer: () => consumer } as unknown as Kafka,
-    end() {
-      ended += 1
-    },
-  } as KafkaSession
-  return { session, say, ended: () => ended, stops: () => stops }
-}
+import { silentClient, TOPIC } from './silent-client.ts'
 
 function member() {
   const clock = createManualClock()
@@ -62,7 +35,7 @@ test('a member that hears nothing any more ends, so that it can begin anew', asy
   const { clock, client, heard, being, settled, failure } = member()
   await settled()
   expect(heard).toEqual(['me holds 0'])
-  for (const word of ['beat', 'rebalancing', 'join', 'beat']) {
+  for (const word of ['beat', 'rebalancing', 'join', 'beat'] as const) {
     clock.advance(14_999)
     client.say(word, { memberId: 'me', memberAssignment: {} })
   }
