@@ -107,6 +107,24 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
     expect(rejected).toMatchObject({ value: raw, headers: { reason, recordedtime } })
   })
 
+  it('of a new code whose topic somebody has made with several partitions share a topic', async () => {
+    const options = kafkaLogOptions(brokers)
+    const { prefix } = options.topics
+    const writer = await claimed(logs.open(options))
+    const kafka = kafkaClient(brokers)
+    const admin = kafka.admin()
+    await admin.connect()
+    const topics = [{ topic: `${prefix}.fca.ADM`, numPartitions: 3 }]
+    await admin.createTopics({ topics, waitForLeaders: false })
+    await admin.disconnect()
+    const events = [itemWith(1, { fca: ['ADM', 'NEW'] }), itemWith(2, { fca: ['ADM'] })]
+    await writer.commit({ events })
+    const seen = async (topic: string, count: number) =>
+      (await readTopic(kafka, `${prefix}.${topic}`, count)).map(({ headers }) => headers.ce_id)
+    expect(await seen('fca.NEW', 1)).toEqual(['urn:newsml:example:1'])
+    expect(await seen('fca._other', 2)).toEqual(['urn:newsml:example:1', 'urn:newsml:example:2'])
+  })
+
   it('of codes beyond ten new ones an hour share a topic, and go on doing so', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)

@@ -3,8 +3,9 @@
  * where, and the writer's end: what it threw once it throws for ever. Refuses to retry: after any error only a new claim
  * can tell what is stored.
  */
-import { BridgeError } from '../../errors.ts'
+import { BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
 import { fencedError } from '../local-writer.ts'
 import type { Commit, RejectedItem, Writer } from '../log.ts'
 import { COMMIT_LIMIT } from '../log.ts'
@@ -27,10 +28,11 @@ export interface WriterParts {
   /** The kind upstream writes for its own categories, e.g. `Native`. */
   nativeKind: string
   clock: Clock
+  logger: Logger
   transactions: Transactions
   /** Topics of codes that exist since the start. */
   known: ReadonlySet<string>
-  /** Makes topics that are missing, by the part of their names after the prefix. */
+  /** Makes topics that are missing, by the part of their names after the prefix. Throws `kafka` where one is unusable. */
   createTopics(topics: readonly string[]): Promise<void>
   /** This claim's own mark; written again where an operation changes nothing else. */
   nonce: string
@@ -120,19 +122,35 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
   }
 }
 
-/** The choices with their topics made; where brokers refuse that, the codes share a topic: no event waits for one. */
+/** The choices with their topics made; where one cannot be had, its code shares a topic: no event waits for one. */
 async function withTopics(
-  { createTopics }: WriterParts,
+  parts: WriterParts,
   choices: Map<string, TopicChoice>,
 ): Promise<Map<string, TopicChoice>> {
   const wanted = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
-  if (wanted.length === 0) return choices
+  const refused = new Set(wanted.length === 0 ? [] : await refusedOf(parts, wanted))
+  return new Map(
+    [...choices].map(([topic, choice]) => [topic, refused.has(topic) ? { ...choice, own: false } : choice]),
+  )
+}
+
+/** Makes the topics; those that brokers refuse, or that are there with several partitions, which is so tomorrow too. */
+async function refusedOf(parts: WriterParts, topics: readonly string[]): Promise<string[]> {
+  const { createTopics, logger, prefix } = parts
   try {
-    await createTopics(wanted)
-    return choices
+    await createTopics(topics)
+    return []
   } catch (error) {
-    if (!isRefusedTopic(error)) throw error
-    return new Map([...choices].map(([topic, choice]) => [topic, { ...choice, own: false }]))
+    if (!isRefusedTopic(error) && !isBridgeError(error, 'kafka')) throw error
+    const [topic = ''] = topics
+    if (topics.length === 1) {
+      logger.warn('topic.refused', { topic: topicName(prefix, topic), error })
+      return [topic]
+    }
+    // The fault of one is not to keep the others from theirs.
+    const refused: string[] = []
+    for (const one of topics) refused.push(...(await refusedOf(parts, [one])))
+    return refused
   }
 }
 

@@ -4,6 +4,7 @@ import type { Books } from '../../../src/log/kafka/books.ts'
 import { createKafkaWriter } from '../../../src/log/kafka/writer.ts'
 import type { Writer } from '../../../src/log/log.ts'
 import { unusedState } from '../../../src/log/state.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 import { sampleEvent } from '../samples.ts'
 
@@ -11,8 +12,9 @@ const HOUR_MS = 3_600_000
 const UNUSED: Books = { state: unusedState('AAAAAAAA'), counts: new Map(), choices: new Map() }
 
 /** A writer whose transactions are only noted, and which fails when told to. */
-function writerOver(createTopics: () => Promise<void> = async () => undefined) {
+function writerOver(createTopics: (topics: readonly string[]) => Promise<void> = async () => undefined) {
   const clock = createManualClock()
+  const { logger, lines } = keepingLogger()
   const closing = new AbortController()
   const written: Map<string, readonly { key: string | null }[]>[] = []
   const said = { fault: null as Error | null, ends: 0 }
@@ -26,7 +28,7 @@ function writerOver(createTopics: () => Promise<void> = async () => undefined) {
       said.ends += 1
     },
   }
-  const parts = { prefix: 'p', nativeKind: 'Native', clock, transactions, known: new Set<string>() }
+  const parts = { prefix: 'p', nativeKind: 'Native', clock, logger, transactions, known: new Set<string>() }
   const writer: Writer = createKafkaWriter(
     { ...parts, createTopics, nonce: 'n', closed: closing.signal },
     UNUSED,
@@ -34,15 +36,19 @@ function writerOver(createTopics: () => Promise<void> = async () => undefined) {
   return {
     writer,
     clock,
+    lines,
     written,
     said,
   }
 }
 
-const fca = (code: string) => ({
-  ...sampleEvent(1),
-  data: JSON.stringify({ guid: 'g', timestamp: '2026-01-06T07:00:00Z', category: [{ kind: 'FCA', code }] }),
-})
+const fca = (...codes: string[]) => {
+  const category = codes.map((code) => ({ kind: 'FCA', code }))
+  return {
+    ...sampleEvent(1),
+    data: JSON.stringify({ guid: 'g', timestamp: '2026-01-06T07:00:00Z', category }),
+  }
+}
 
 describe('a writer on Kafka', () => {
   it('writes something at least hourly, and nothing more after its end', async () => {
@@ -89,5 +95,20 @@ describe('a writer on Kafka', () => {
       await refused.writer.commit({ events: [fca('NEW')] })
       expect([...(refused.written[0]?.keys() ?? [])]).toContain('p.fca._other')
     }
+  })
+
+  it('uses the shared topic for a new code whose topic has several partitions, says so, and makes the others', async () => {
+    const cause = new BridgeError('kafka', 'the topic p.fca.ADM has 3 partitions')
+    const { writer, written, lines } = writerOver(async (topics) => {
+      if (topics.includes('fca.ADM')) throw cause
+    })
+    await writer.commit({ events: [fca('NEW', 'ADM')] })
+    const topics = [...(written[0]?.keys() ?? [])]
+    expect(topics).toEqual(['p.all', 'p.fca.NEW', 'p.fca._other', 'p.internal.state'])
+    const said = { level: 'warn', event: 'topic.refused', fields: { topic: 'p.fca.ADM', error: cause } }
+    expect(lines).toEqual([said])
+    await writer.commit({ events: [fca('ADM')] })
+    expect([...(written[1]?.keys() ?? [])]).toContain('p.fca._other')
+    expect(lines).toHaveLength(1)
   })
 })
