@@ -18,8 +18,11 @@ export function createLocalQuestions(open: () => void, closed: AbortSignal): Que
   const wakeup = createWakeup()
   let serving: Server | null = null
 
-  /** The answer; null when the signal aborted or the server failed before. */
-  const answerOf = async (server: Server, question: string, signal: AbortSignal): Promise<string | null> => {
+  /** The answer; null when `either` aborted or the server failed before. */
+  const answerOf = async (server: Server, question: string, either: AbortSignal): Promise<string | null> => {
+    // Else whoever listens stays, with the answer, for as long as the server serves.
+    const over = new AbortController()
+    const signal = AbortSignal.any([either, server.ended, over.signal])
     try {
       const found = await Promise.race([server.answer(question, signal), aborted(signal)])
       if (signal.aborted || found === undefined) return null
@@ -28,6 +31,8 @@ export function createLocalQuestions(open: () => void, closed: AbortSignal): Que
     } catch (error) {
       if (!signal.aborted) server.fail(error)
       return null
+    } finally {
+      over.abort()
     }
   }
   return {
@@ -38,7 +43,7 @@ export function createLocalQuestions(open: () => void, closed: AbortSignal): Que
       while (!either.aborted) {
         if (serving === null) await wakeup.wait(either)
         else {
-          const found = await answerOf(serving, question, AbortSignal.any([either, serving.ended]))
+          const found = await answerOf(serving, question, either)
           if (found !== null) return found
         }
       }

@@ -113,7 +113,7 @@ export function createLaneReader(parts: ReaderParts, topic: string): LaneReader 
             )
           }
           try {
-            await Promise.race([tailing(), aborted(ended)])
+            await Promise.race([tailing(), aborted(stop)])
           } finally {
             over.abort()
           }
