@@ -5,7 +5,7 @@
 import { EXCHANGES_TABLE, type ExchangeRecord, type ExchangeTexts, WALK_KEY } from '../archive/exchanges.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { retryAfterMs } from '../core/retry-after.ts'
-import { type Chance, type Clock, sleep } from '../lifecycle/clock.ts'
+import { type Chance, type Clock, sleep, yieldTurn } from '../lifecycle/clock.ts'
 import type { Log, Table } from '../log/log.ts'
 import type { Throttle } from '../upstream/client.ts'
 import type { ListedExchange } from '../upstream/exchange.ts'
@@ -61,7 +61,8 @@ export async function walkReferences(parts: ReferenceWalkParts, signal: AbortSig
   const listed = await readList(parts, walk, signal)
   if (listed === null) return ended(walk, 'failed', signal)
   walk.count = listed.size
-  const kept = await keepList(table, listed, walk)
+  const kept = await keepList(table, listed, walk, signal)
+  if (kept === null) return ended(walk, 'failed', signal)
   const told = await readDetails(parts, table, kept, walk, signal)
   if (!told) return ended(walk, 'failed', signal)
   if (walk.reason !== null) return ended(walk, 'partial', signal)
@@ -104,24 +105,34 @@ function giveUp(walk: ReferenceWalk, reason: string): null {
   return null
 }
 
-/** Writes what is new in a whole list and takes out what it lacks. Returns the records as they are now. */
+/**
+ * Writes what is new in a whole list and takes out what it lacks. Returns the records as they are now; null where the
+ * signal aborted before: the mark of the walk comes last, and the next one does what is left. A turn a row: the embedded
+ * log writes each through to the disk at once.
+ */
 async function keepList(
   table: Table<ExchangeRecord>,
   listed: ReadonlyMap<string, ListedExchange>,
   walk: ReferenceWalk,
-): Promise<Map<string, ExchangeTexts>> {
+  signal: AbortSignal,
+): Promise<Map<string, ExchangeTexts> | null> {
   const held = await table.load()
   const kept = new Map<string, ExchangeTexts>()
   for (const [mic, { text }] of listed) {
     const before = held.get(mic)
     const { kind: _, ...texts } = before?.kind === 'exchange' ? before : { kind: 'exchange', listed: '' }
     kept.set(mic, { ...texts, listed: text })
-    if (texts.listed !== text) await keep(table, mic, { ...texts, listed: text }, walk)
+    if (texts.listed === text) continue
+    await keep(table, mic, { ...texts, listed: text }, walk)
+    await yieldTurn()
+    if (signal.aborted) return null
   }
   for (const key of held.keys()) {
     if (key === WALK_KEY || listed.has(key)) continue
     await table.delete(key)
     walk.removed += 1
+    await yieldTurn()
+    if (signal.aborted) return null
   }
   if (!held.has(WALK_KEY)) await table.put(WALK_KEY, { kind: 'walk', completedMs: null })
   return kept

@@ -156,3 +156,28 @@ test('a walk that is stopped says so and keeps what it has', async () => {
   expect(await walk(stop.signal)).toMatchObject({ result: 'stopped', reason: null })
   expect(await kept()).toMatchObject({ XAMS: ['listed XAMS', 'detail XAMS'], [WALK_KEY]: false })
 })
+
+test('a list is kept a row a turn of the event loop, ends with a stop, and counts as whole when all of it is', async () => {
+  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR')
+  const stop = new AbortController()
+  const { exchanges } = upstream
+  upstream.exchanges = async (query, gate, signal) => {
+    const outcome = await exchanges(query, gate, signal)
+    const isLast = outcome.kind === 'ok' && outcome.value.nextCursor === null
+    if (isLast) setImmediate(() => stop.abort())
+    return outcome
+  }
+  expect(await walk(stop.signal)).toMatchObject({ result: 'stopped', count: 4, changed: 1 })
+  expect(await kept()).toEqual({ XAMS: ['listed XAMS', undefined] })
+  expect(await walk()).toMatchObject({ result: 'complete', changed: 7 })
+  expect(await kept()).toMatchObject({ XPAR: ['listed XPAR', 'detail XPAR'], [WALK_KEY]: true })
+  upstream.held.clear()
+  upstream.held.set('XLON', { listed: 'listed XLON', detail: 'detail XLON' })
+  const again = new AbortController()
+  upstream.exchanges = async (query, gate, signal) => {
+    setImmediate(() => again.abort())
+    return exchanges(query, gate, signal)
+  }
+  expect(await walk(again.signal)).toMatchObject({ result: 'stopped', removed: 1 })
+  expect(await walk()).toMatchObject({ result: 'complete', removed: 2 })
+})
