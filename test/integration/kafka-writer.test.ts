@@ -215,6 +215,20 @@ describe.skipIf(brokers.length === 0)('two processes', () => {
     expect(await successor.rejected(9)).toEqual([])
   })
 
+  it('of which one leads and commits while the other claims: that one is fenced, and nothing is damaged', async () => {
+    const seam: Seam = {}
+    const options = kafkaLogOptions(brokers)
+    const [slow, quick] = [logs.open({ ...options, seam }), logs.open(options)]
+    for (const n of [1, 2]) {
+      seam.afterNonce = async () => {
+        await (await claimed(quick)).commit({ events: [sampleEvent(n)] })
+      }
+      await expect(claimed(slow)).rejects.toMatchObject({ code: 'log_fenced' })
+    }
+    delete seam.afterNonce
+    expect((await claimed(slow)).state.head.sequence).toBe(2)
+  })
+
   it('see each other’s values in tables, and what was there before', async () => {
     const options = kafkaLogOptions(brokers)
     const [one, other] = [logs.open(options), logs.open(options)]

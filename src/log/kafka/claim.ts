@@ -80,13 +80,19 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
     if (await decideState(deciding)) return null
     const nonce = randomUUID()
     const reached = parts.tail.reached(nonce)
-    await writeState(transactions, prefix, new Map([[NONCE_KEY, nonce]]))
+    const writeNonce = (): Promise<void> => writeState(transactions, prefix, new Map([[NONCE_KEY, nonce]]))
+    await writeNonce()
     await seam.afterNonce?.()
     const books = booksOf(await within(clock, NONCE_DEADLINE_MS, stopped, reached))
     if (books !== null && (await decideTopics(deciding, topicsOf(parts.known, books), books))) return null
     const all = topicName(prefix, ALL)
     const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))
-    const standing = standingBooks(books, last) ?? (await begin(transactions, prefix))
+    if (!agree(books, last)) {
+      // Whoever has claimed since may have committed between the two reads: then this is fenced.
+      await writeNonce()
+      throw contradiction(books, last)
+    }
+    const standing = books ?? (await begin(transactions, prefix))
     stopped.throwIfAborted()
     writer = createKafkaWriter({ ...parts, transactions, nonce }, standing)
     return writer
@@ -101,17 +107,18 @@ function topicsOf(known: ReadonlySet<string>, { choices }: Books): string[] {
   return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known, ...made]
 }
 
-/** The books, if they agree with the last event that is kept (null: all were dropped); null for an unused log. */
-function standingBooks(books: Books | null, last: number | null): Books | null {
-  if (books === null && last === 0) return null
-  if (books === null || (last !== null && books.state.head.sequence !== last)) {
-    const known = books === null ? 'nothing' : `event ${books.state.head.sequence}`
-    const kept = last === null ? 'was written before' : `ends with ${last}`
-    throw new BridgeError('log_damaged', `the state knows ${known}, the topic of all events ${kept}`, {
-      hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
-    })
-  }
-  return books
+/** Whether the books agree with the last event that is kept (null: all were dropped). An unused log has neither. */
+function agree(books: Books | null, last: number | null): boolean {
+  if (books === null) return last === 0
+  return last === null || books.state.head.sequence === last
+}
+
+function contradiction(books: Books | null, last: number | null): BridgeError {
+  const known = books === null ? 'nothing' : `event ${books.state.head.sequence}`
+  const kept = last === null ? 'was written before' : `ends with ${last}`
+  return new BridgeError('log_damaged', `the state knows ${known}, the topic of all events ${kept}`, {
+    hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
+  })
 }
 
 async function begin(transactions: Transactions, prefix: string): Promise<Books> {
