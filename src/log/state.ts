@@ -4,10 +4,11 @@
  */
 import type { Committed } from '../core/event.ts'
 import type { Commit, Head, Ledger, Purpose, Refund, WriterState } from './log.ts'
-import { countUnits, spellOf } from './spells.ts'
+import { countUnits, SPELL_MS, spellOf } from './spells.ts'
 
-/** So long a spell is kept. */
+/** So long a spell is kept, and so many are: one reading of a clock that is far ahead is not to wipe the ledger. */
 const KEPT_MS = 15 * 24 * 3_600_000
+const KEPT_SPELLS = KEPT_MS / SPELL_MS
 
 /** The state of a log that was never written. */
 export function unusedState(epoch: string): WriterState {
@@ -29,12 +30,16 @@ export function unusedState(epoch: string): WriterState {
   return { head, ledger: new Map() }
 }
 
-/** The state after units were spent at `atMs`; spells more than 15 days before it are gone. */
+/** The state after units were spent at `atMs`; of more spells than 15 days have, the oldest are gone that lie so far before it. */
 export function afterSpend(state: WriterState, units: number, purpose: Purpose, atMs: number): WriterState {
   const oldestMs = spellOf(atMs) - KEPT_MS
   const ledger = new Map(state.ledger)
-  for (const keptMs of ledger.keys()) if (keptMs < oldestMs) ledger.delete(keptMs)
   countUnits(ledger, units, purpose, atMs)
+  const surplus = ledger.size - KEPT_SPELLS
+  if (surplus > 0) {
+    const oldest = [...ledger.keys()].sort((one, other) => one - other).slice(0, surplus)
+    for (const spellMs of oldest) if (spellMs <= oldestMs) ledger.delete(spellMs)
+  }
   return { head: { ...state.head, lastSpendMs: atMs }, ledger }
 }
 
