@@ -109,9 +109,14 @@ export function wakeWalk(turn: Turn, walk: Walk): void {
   if (walk.firstHead !== null && turn.nowMs >= walk.startedMs + HOLD_MS)
     publishUnfinished(turn, walk, turn.nowMs)
   const current = turn.state.walk ?? walk
-  if (turn.state.request !== null) return
-  if (turn.nowMs < turn.state.blockedUntilMs) wakeForWalk(turn, current)
-  else askPage(turn, current)
+  if (turn.state.request === null) {
+    if (turn.nowMs < turn.state.blockedUntilMs) return wakeForWalk(turn, current)
+    askPage(turn, current)
+  }
+  // There is one clock: it rang for the page, or early, as timers may, and the hold's end is still to come.
+  const held = turn.state.walk
+  if (held !== null && held.firstHead !== null)
+    turn.actions.push({ type: 'wake', atMs: held.startedMs + HOLD_MS })
 }
 
 /** What a walk does with the answer to its request. */

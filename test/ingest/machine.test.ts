@@ -9,6 +9,16 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 
+/** The first request of a walk fails. */
+function firstWalkFails(): NonNullable<WorldOptions['fails']> {
+  let walks = 0
+  return ({ fromMs }) => {
+    if (fromMs === undefined) return undefined
+    walks += 1
+    return walks === 1 ? { kind: 'server_error', status: 500 } : undefined
+  }
+}
+
 /** 265 items at 07:00:01–09 and 495 at 07:10:01–10, one of them stamped early and inserted late. */
 function morning(): WorldItem[] {
   const items = [
@@ -84,6 +94,19 @@ describe('the poller', () => {
       gapStates(world).filter((type) => type === 'bridge.gap.opened.v1').length,
     )
     expect(world.openGaps).toEqual([])
+  })
+
+  it.each<[string, Partial<WorldOptions>]>([
+    ['when a timer rings early', { timersEarly: true }],
+    ['when a page had to be asked for again', { fails: firstWalkFails() }],
+  ])('holds a fill for two seconds and no longer, also %s', (_title, strange) => {
+    const items = burst('flood', SEVEN + SECOND, 20 * SECOND, 1500)
+    const slow = { ...plan, pageSize: 10, latencyMs: [600, 600] as const }
+    const world = new World({ ...slow, ...strange, seed: 3, startMs: SEVEN - 10 * SECOND, items })
+    world.run(SEVEN + MINUTE)
+    const beganMs = world.requests.find(({ purpose }) => purpose === 'fill')?.atMs
+    const [gap] = world.store.events.filter((event) => isGap(event.type))
+    expect(Date.parse(String(gap?.recordedtime)) - Number(beganMs)).toBe(2 * SECOND)
   })
 
   it('publishes a fill of more than 1,000 items as a chain behind an announced gap', () => {

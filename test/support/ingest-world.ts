@@ -52,6 +52,8 @@ export interface WorldOptions {
   dateOffMs?: number | null
   /** Our clock minus the true time, ms. May be changed while the world runs. */
   clockOffMs?: number
+  /** Timers ring a millisecond early, as the machine's may. */
+  timersEarly?: boolean
   /** Poll cursors are the same whenever they are given; else each is new. */
   stableCursors?: boolean
   /** Every poll cursor is refused, new ones too. */
@@ -235,7 +237,9 @@ export class World {
       this.during(1, () => this.feed({ type: 'copied', nowMs: this.nowMs }))
     else if (action.type === 'wake') {
       const number = ++this.wakeNumber
-      this.during(action.atMs - this.ourMs, () => {
+      const delayMs = action.atMs - this.ourMs
+      const earlyMs = this.options.timersEarly === true && delayMs > 1 ? 1 : 0
+      this.during(delayMs - earlyMs, () => {
         if (number === this.wakeNumber) this.feed({ type: 'woke', nowMs: this.nowMs })
       })
     } else if (action.type === 'abandon') this.requestNumber++
