@@ -170,14 +170,20 @@ export function createPoller(parts: PollerParts): Poller {
     if (current === null) throw new Error('a claim without a term')
     during(signal, async () => {
       for (let attempt = 1; ; attempt++) {
+        let mine: Writer | null = null
         try {
-          writer = await log.claim(current, signal)
+          mine = await log.claim(current, signal)
+          writer = mine
           for (const hash of await log.rejectedHashes(REJECTED_KEPT)) rememberRejected(hash)
-          claimed = writer.state.head
+          signal.throwIfAborted()
+          claimed = mine.state.head
           bucket.drain(clock.now())
           if (attempt > 1) logger.info('log.available', { attempts: attempt })
-          return { type: 'claimed', writer: writer.state, nowMs: clock.now() }
+          return { type: 'claimed', writer: mine.state, nowMs: clock.now() }
         } catch (error) {
+          // The next try has a writer of its own; a later stretch may have one already.
+          if (writer === mine) writer = null
+          await mine?.release()
           if (signal.aborted) return null
           if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs: clock.now() }
           if (!isPassing(error)) throw error
