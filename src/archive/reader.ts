@@ -149,9 +149,8 @@ async function read(parts: ReaderParts, search: Search, request: ReadRequest): P
   while (position < tail.latest && !request.signal.aborted) {
     const range = { after: position, limit: request.limit - events.length, maxBytes: maxBytes - bytes }
     const fromTail = position >= tail.first - 1
-    const window = fromTail
-      ? readTail(tail, search, range)
-      : await turns.take(() => readBoth(parts, search, range))
+    const step = (): Window => readStep(parts, search, range)
+    const window = fromTail ? step() : await turns.take(step)
     for (const event of window.events) {
       events.push(event)
       bytes += event.json.length
@@ -176,8 +175,8 @@ interface StepRange {
   maxBytes: number
 }
 
-/** A window of the archive, or of the tail where that has come to begin before the range; none where all was forgotten. */
-function readBoth({ archive, tail, clock }: ReaderParts, search: Search, range: StepRange): Window {
+/** A window of the tail or the archive, as they are when its turn has come; none where all was forgotten meanwhile. */
+function readStep({ archive, tail, clock }: ReaderParts, search: Search, range: StepRange): Window {
   if (range.after >= tail.latest) return { events: [], position: range.after }
   if (range.after >= tail.first - 1) return readTail(tail, search, range)
   return readWindow(archive, clock, search, { ...range, through: Math.min(tail.first - 1, tail.latest) })

@@ -89,7 +89,10 @@ export interface Head {
   countedFromMs: number | null
 }
 
-/** Units spent, by the spell of `spells.ts` (ms since 1970 of its start) and purpose. Spells older than 15 days are dropped where there are more than those of 15 days. */
+/**
+ * Units spent, by the spell of `spells.ts` (ms since 1970 of its start) and purpose. Spells older than 15 days are dropped
+ * where there are more spells than 15 days have.
+ */
 export type Ledger = ReadonlyMap<number, Readonly<Partial<Record<Purpose, number>>>>
 
 /** Everything that a writer knows of what is durable. */

@@ -30,7 +30,7 @@ export function unusedState(epoch: string): WriterState {
   return { head, ledger: new Map() }
 }
 
-/** The state after units were spent at `atMs`; of more spells than 15 days have, the oldest are gone that lie so far before it. */
+/** The state after units were spent at `atMs`; of more spells than 15 days have, the oldest that lie so far before it are gone. */
 export function afterSpend(state: WriterState, units: number, purpose: Purpose, atMs: number): WriterState {
   const oldestMs = spellOf(atMs) - KEPT_MS
   const ledger = new Map(state.ledger)

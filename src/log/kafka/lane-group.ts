@@ -32,20 +32,21 @@ export const shareInGroup: ShareLanes = async (parts, signal) => {
   let cancelLease = (): void => undefined
   /** What the last join gave; null where it counts no longer. */
   let given: readonly number[] | null = null
-  /** They were lost since, and only in silence. */
-  let isSilent = false
+  /** `assigned` was told of it, and silence has not taken it back. */
+  let isTold = false
 
   const heard = (): void => {
     heardMs = clock.now()
     cancelLease()
     const silent = (): void => {
-      isSilent = true
+      isTold = false
       expelled('the group has not answered for a session', heardMs)
     }
     cancelLease = clock.after(SESSION_MS, silent)
-    // The answer proves the member and its last join: there will be no other join to give them again.
-    if (isSilent && given !== null) assigned(given)
-    isSilent = false
+    // The answer proves the member and its last join: what was lost in silence is given again by no other join.
+    if (isTold || given === null) return
+    isTold = true
+    assigned(given)
   }
   const membership: StandingMembership = {
     assigner: laneAssigner(parts.count, parts.held),
@@ -53,9 +54,8 @@ export const shareInGroup: ShareLanes = async (parts, signal) => {
     joined(memberId, lanes) {
       formerId = memberId
       given = lanes
-      isSilent = false
+      isTold = false
       heard()
-      assigned(lanes)
     },
     heard,
     // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.

@@ -123,9 +123,6 @@ async function ownUntil<V>(
       if (ending.get(lane) === tending) ending.delete(lane)
     })
   }
-  const say = (changed: number): void => {
-    if (changed > 0) parts.logger.info('lanes.assigned', { name: place.groupId, count: given.size, changed })
-  }
   const assigned = (lanes: readonly number[]): void => {
     if (stopping.aborted) return
     loading.delete(outside)
@@ -137,7 +134,8 @@ async function ownUntil<V>(
     }
     const fresh = lanes.filter((lane) => lane < place.count && !given.has(lane))
     for (const lane of fresh) give(lane)
-    say(gone.length + fresh.length)
+    const changed = gone.length + fresh.length
+    if (changed > 0) parts.logger.info('lanes.assigned', { name: place.groupId, count: given.size, changed })
   }
   const loseAll = (reason: string): void => {
     for (const { lose } of [...given.values(), ...ending.values()]) lose(reason)
