@@ -23,8 +23,8 @@ export default defineConfig({
         test: {
           name: 'integration',
           // Starts nothing by itself: the Kafka broker of the run comes up when the first test asks for it.
-          globalSetup: 'test/support/kafka/keeper.ts',
-          include: ['test/integration/*.test.ts'],
+          globalSetup: 'test/support/kafka/runtime/keeper.ts',
+          include: ['test/integration/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },
@@ -34,7 +34,7 @@ export default defineConfig({
         // Whole processes against bursts and time limits: they wait most of the time, so more run at once than cores.
         test: {
           name: 'e2e',
-          include: ['test/e2e/*.test.ts'],
+          include: ['test/e2e/**/*.test.ts'],
           exclude: [MORNINGS],
           testTimeout: 120_000,
           hookTimeout: 60_000,

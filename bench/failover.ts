@@ -5,10 +5,10 @@
  */
 import { resolve } from 'node:path'
 import { systemClock } from '../src/lifecycle/clock.ts'
-import { kafkaSessions } from '../src/log/kafka/client.ts'
+import { kafkaSessions } from '../src/log-kafka/client/client.ts'
 import type { BridgeProcess } from '../test/support/bridge-process.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
-import { findRuntime } from '../test/support/kafka/find-runtime.ts'
+import { findRuntime } from '../test/support/kafka/runtime/find-runtime.ts'
 import { quantile } from './figures.ts'
 import { type Pair, startPair } from './support/leader-and-standby.ts'
 

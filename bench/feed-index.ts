@@ -1,8 +1,8 @@
 /** The inverted index of subscriptions at the size of a large node: what a match and an update take. Owns both figures. */
 import { seededChance } from '../src/core/chance.ts'
 import { readDisclosure } from '../src/core/disclosure.ts'
-import { disclosureFacts, type Facts } from '../src/core/facts.ts'
-import { createFilterIndex } from '../src/core/filter-index.ts'
+import { disclosureFacts, type Facts } from '../src/core/filter/facts.ts'
+import { createFilterIndex } from '../src/core/filter/filter-index.ts'
 import { type Figure, quantile } from './figures.ts'
 import { syntheticEvents, syntheticIsin } from './support/synthetic-events.ts'
 

@@ -13,7 +13,7 @@ import {
   temporaryDirectory,
 } from '../test/support/bridge-process.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
-import { findRuntime } from '../test/support/kafka/find-runtime.ts'
+import { findRuntime } from '../test/support/kafka/runtime/find-runtime.ts'
 import type { Figure } from './figures.ts'
 import { cpuSeconds } from './support/process-usage.ts'
 

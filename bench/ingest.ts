@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { bridgeEnv } from '../test/support/bridge-process.ts'
 import { createTopic, kafkaClient, uniqueName } from '../test/support/kafka/clients.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
-import { findRuntime } from '../test/support/kafka/find-runtime.ts'
+import { findRuntime } from '../test/support/kafka/runtime/find-runtime.ts'
 import { quantile } from './figures.ts'
 import { type Morning, runMorning, type Subject, WEEKLY_QUOTA } from './support/morning.ts'
 
@@ -88,7 +88,7 @@ async function plainPoller(
     brokers,
     topic,
     start: ({ url, key }) =>
-      child('bench/plain-poller.ts', [], folder, {
+      child('bench/baselines/plain-poller.ts', [], folder, {
         UPSTREAM_URL: url,
         UPSTREAM_KEY: key,
         PAGE_SIZE: String(PAGE_SIZE),

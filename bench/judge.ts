@@ -1,11 +1,11 @@
 /**
  * How well throttle and quota are told apart: ten thousand random episodes of 429s with a known cause, by cause, by
  * header and by plan; and what 429s cost a week on a shared key. Owns the tables. The simulations are in
- * `test/support/episodes.ts` and `test/support/shared-key.ts`.
+ * `test/support/worlds/episodes.ts` and `test/support/worlds/shared-key.ts`.
  */
 import { planNames } from '../src/core/plans.ts'
-import { causes, type Episode, headers, playEpisode } from '../test/support/episodes.ts'
-import { mostLost, playSharedWeeks, type SharedWeek } from '../test/support/shared-key.ts'
+import { causes, type Episode, headers, playEpisode } from '../test/support/worlds/episodes.ts'
+import { mostLost, playSharedWeeks, type SharedWeek } from '../test/support/worlds/shared-key.ts'
 import { quantile } from './figures.ts'
 
 const EPISODES = 10_000

@@ -2,10 +2,11 @@
  * What lists of the upstream API (`/v2`) cost over a large store: time, and the longest hold of the event loop. Owns the
  * choice of lists. Refuses HTTP: what is measured is the archive under it.
  */
-import { archiveItemStore } from '../src/api/archive-items.ts'
+
 import type { ItemStore } from '../src/api/mirror/item-store.ts'
-import { archiveItems } from '../src/archive/items.ts'
-import { EVERYTHING, type Selection } from '../src/core/selection.ts'
+import { archiveItemStore } from '../src/api/routes/archive-items.ts'
+import { archiveItems } from '../src/archive/items/items.ts'
+import { EVERYTHING, type Selection } from '../src/core/filter/selection.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import type { BenchStore } from './archive.ts'
 import type { Figure } from './figures.ts'

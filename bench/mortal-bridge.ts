@@ -4,7 +4,7 @@
  * brings, and the one before it is that poll's unit.
  */
 import { readFileSync } from 'node:fs'
-import { startApp } from '../src/app.ts'
+import { startApp } from '../src/app/app.ts'
 import { systemChance, systemClock } from '../src/lifecycle/clock.ts'
 import { withStopSignal } from '../src/lifecycle/signals.ts'
 import { loadSettings } from '../src/settings/settings.ts'

@@ -4,10 +4,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { createCalendar } from '../src/core/calendar.ts'
+import { createCalendar } from '../src/core/calendar/calendar.ts'
 import { plans } from '../src/core/plans.ts'
-import type { Arrivals } from '../src/governor/optimum.ts'
-import { type Pacing, plannedPacing } from '../src/governor/pacing.ts'
+import type { Arrivals } from '../src/governor/schedule/optimum.ts'
+import { type Pacing, plannedPacing } from '../src/governor/schedule/pacing.ts'
 import { placeOf, type Simulated, simulate } from './support/polling-simulation.ts'
 import { fileTrace, modelTrace, sandboxTrace, shifted, type Trace } from './support/polling-traces.ts'
 import {

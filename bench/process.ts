@@ -3,9 +3,9 @@
  * processes of their own, started as an operator would.
  */
 import { systemClock } from '../src/lifecycle/clock.ts'
-import { openSqliteLog } from '../src/log/sqlite/log.ts'
-import { eventually, getJson } from '../test/support/api-client.ts'
+import { openSqliteLog } from '../src/log-embedded/log.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../test/support/bridge-process.ts'
+import { eventually, getJson } from '../test/support/http/api-client.ts'
 import { eventAt } from '../test/support/store.ts'
 import type { Figure } from './figures.ts'
 import { residentMb } from './support/process-usage.ts'

@@ -4,11 +4,11 @@
  */
 import { Kafka, logLevel } from 'kafkajs'
 import { systemClock } from '../src/lifecycle/clock.ts'
-import { openKafkaLog } from '../src/log/kafka/log.ts'
+import { openKafkaLog } from '../src/log-kafka/log.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../test/support/bridge-process.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
-import { findRuntime } from '../test/support/kafka/find-runtime.ts'
 import { kafkaLogOptions } from '../test/support/kafka/kafka-logs.ts'
+import { findRuntime } from '../test/support/kafka/runtime/find-runtime.ts'
 import type { Figure } from './figures.ts'
 import { peakMb } from './support/process-usage.ts'
 import { syntheticEvents } from './support/synthetic-events.ts'

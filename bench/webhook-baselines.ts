@@ -52,13 +52,15 @@ export function hasRedis(): boolean {
 
 /** Through the plain loop. */
 export async function burstThroughLoop(seed: number, size: BurstSize): Promise<Burst> {
-  return await burstThrough('plain-webhooks.ts', seed, size)
+  return await burstThrough('baselines/plain-webhooks.ts', seed, size)
 }
 
 /** Through BullMQ on a Redis of its own, which runs on whichever core is free, as a broker does. */
 export async function burstThroughBullmq(seed: number, size: BurstSize): Promise<BurstOverRedis> {
   await using redis = await startRedis()
-  const burst = await burstThrough('bullmq-webhooks.ts', seed, size, { REDIS_PORT: String(redis.port) })
+  const burst = await burstThrough('baselines/bullmq-webhooks.ts', seed, size, {
+    REDIS_PORT: String(redis.port),
+  })
   return { ...burst, redisCpuMicros: cpuSeconds(redis.pid) * 1e6, redisPeakMb: peakMb(redis.pid) }
 }
 

@@ -5,13 +5,13 @@
  * goals.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { ALL, topicName } from '../src/log/kafka/topics.ts'
+import { ALL, topicName } from '../src/log-kafka/topics/topics.ts'
 import { checkAddresses } from '../src/webhooks/address/guard.ts'
 import { judgeUrl } from '../src/webhooks/address/judge-url.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
-import { findRuntime } from '../test/support/kafka/find-runtime.ts'
-import type { KafkaRuntime } from '../test/support/kafka/runtime.ts'
+import { findRuntime } from '../test/support/kafka/runtime/find-runtime.ts'
+import type { KafkaRuntime } from '../test/support/kafka/runtime/runtime.ts'
 import { type Figure, formatFigure, median } from './figures.ts'
 import { commitTimes } from './support/commit-times.ts'
 import {

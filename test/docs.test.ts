@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { generatedPages } from '../docs/generate.ts'
+import { VERSION } from '../src/core/version.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
-import { VERSION } from '../src/version.ts'
 import {
   brokenLinks,
   namesInTable,
@@ -16,8 +16,8 @@ import {
   testsMissing,
   unknownScripts,
   unprovenRules,
-} from './support/page-rules.ts'
-import { root, textFiles } from './support/repository.ts'
+} from './support/house/page-rules.ts'
+import { root, textFiles } from './support/house/repository.ts'
 
 const files = textFiles()
 const pages = pagesOf(files)

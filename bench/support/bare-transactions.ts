@@ -5,8 +5,8 @@
  */
 import { Kafka, logLevel } from 'kafkajs'
 import type { NewEvent } from '../../src/core/event.ts'
-import { nameTopics, placeEvents } from '../../src/log/kafka/books.ts'
-import { topicName } from '../../src/log/kafka/topics.ts'
+import { topicName } from '../../src/log-kafka/topics/topics.ts'
+import { nameTopics, placeEvents } from '../../src/log-kafka/writer/writer-state.ts'
 
 /** A connected producer. Disposing of it disconnects it. */
 export interface BareProducer extends AsyncDisposable {

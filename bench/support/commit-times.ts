@@ -5,8 +5,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RecordBatch, readBatch } from '../../src/log/kafka/record-batch.ts'
-import { sequenceOf } from '../../src/log/kafka/records.ts'
+import { type RecordBatch, readBatch } from '../../src/log-kafka/client/record-batch.ts'
+import { sequenceOf } from '../../src/log-kafka/client/records.ts'
 
 const SEGMENT = '.log'
 /** Of a transaction's end, the second half of its key; an abort has 0. */

@@ -8,13 +8,13 @@ import type { Consumer, Kafka } from 'kafkajs'
 import { isoSeconds } from '../../src/core/dates.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually, getJson } from '../../test/support/api-client.ts'
 import {
   type BridgeProcess,
   bridgeEnv,
   startBridge,
   temporaryDirectory,
 } from '../../test/support/bridge-process.ts'
+import { eventually, getJson } from '../../test/support/http/api-client.ts'
 import { kafkaClient, uniqueName } from '../../test/support/kafka/clients.ts'
 
 /** How the bridges are made. */

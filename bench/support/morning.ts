@@ -8,8 +8,8 @@ import type { Consumer } from 'kafkajs'
 import { contentHash } from '../../src/core/disclosure.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { heldClock } from '../../test/support/held-clock.ts'
 import { kafkaClient, uniqueName } from '../../test/support/kafka/clients.ts'
+import { heldClock } from '../../test/support/time/held-clock.ts'
 import { residentMb } from './process-usage.ts'
 
 /** Pays for a poll every five seconds in both programs. */

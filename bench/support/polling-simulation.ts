@@ -3,15 +3,15 @@
  * sweeps and rounds cost, and the ledger. Refuses to decide anything. Close to the real state machine, which the tests
  * run in simulated weeks; here only times and counts are kept.
  */
-import type { Calendar } from '../../src/core/calendar.ts'
+import type { Calendar } from '../../src/core/calendar/calendar.ts'
 import type { PlanLimits } from '../../src/core/plans.ts'
-import { learn } from '../../src/governor/learning.ts'
-import { type QuotaReset, quotaAt } from '../../src/governor/ledger.ts'
-import type { Pacing } from '../../src/governor/pacing.ts'
-import { firstProfile, type Profile } from '../../src/governor/profile.ts'
-import { roundsOf } from '../../src/governor/rounds.ts'
+import { learn } from '../../src/governor/arrivals/learning.ts'
+import { firstProfile, type Profile } from '../../src/governor/arrivals/profile.ts'
+import { type QuotaReset, quotaAt } from '../../src/governor/quota/ledger.ts'
+import type { Pacing } from '../../src/governor/schedule/pacing.ts'
+import { roundsOf } from '../../src/governor/schedule/rescans.ts'
 import type { Purpose } from '../../src/log/log.ts'
-import { countUnits, type OpenLedger } from '../../src/log/spells.ts'
+import { countUnits, type OpenLedger } from '../../src/log/time-buckets.ts'
 import type { Trace } from './polling-traces.ts'
 
 const FILL_MARGIN_MS = 15 * 60_000

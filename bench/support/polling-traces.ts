@@ -2,11 +2,11 @@
  * When items became visible, for the simulator of polling: weeks by the model of the facts, weeks of the sandbox's market,
  * either moved by an hour, and traces from a file. Owns the traces. Refuses to poll.
  */
-import { createCalendar } from '../../src/core/calendar.ts'
+import { createCalendar } from '../../src/core/calendar/calendar.ts'
+import { intensity } from '../../src/core/calendar/intensity.ts'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
-import { intensity } from '../../src/core/intensity.ts'
-import { createIssuers } from '../../src/sandbox/issuers.ts'
-import { normalDay } from '../../src/sandbox/scenarios/scenario.ts'
+import { createIssuers } from '../../src/sandbox/market/issuers.ts'
+import { normalDay } from '../../src/sandbox/market/scenario.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000

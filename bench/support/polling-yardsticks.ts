@@ -2,10 +2,10 @@
  * What the planner is compared with: even polling, the plain √ rule, and the best timetable that knows the expected arrivals.
  * Owns these and how delays are counted. Refuses to judge.
  */
-import type { Calendar } from '../../src/core/calendar.ts'
-import { type Arrivals, bestPlacing } from '../../src/governor/optimum.ts'
-import { outlooks, rootsUntil, stretchesOf } from '../../src/governor/outlook.ts'
-import { firstProfile } from '../../src/governor/profile.ts'
+import type { Calendar } from '../../src/core/calendar/calendar.ts'
+import { outlooks, rootsUntil, stretchesOf } from '../../src/governor/arrivals/forecast.ts'
+import { firstProfile } from '../../src/governor/arrivals/profile.ts'
+import { type Arrivals, bestPlacing } from '../../src/governor/schedule/optimum.ts'
 import { placeOf } from './polling-simulation.ts'
 import type { Trace } from './polling-traces.ts'
 

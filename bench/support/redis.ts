@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { temporaryDirectory } from '../../test/support/bridge-process.ts'
-import { freePorts } from '../../test/support/kafka/ports.ts'
+import { freePorts } from '../../test/support/kafka/runtime/ports.ts'
 
 /** What it writes when it takes connections. */
 const READY = 'Ready to accept connections'

@@ -4,11 +4,11 @@
  * sequence. Writes `ready` on stdout when it has reached the log, and the times as JSON when it has the last event.
  */
 import { Kafka, logLevel } from 'kafkajs'
-import { openCopy } from '../../src/archive/copy.ts'
-import { createFollower } from '../../src/archive/follower.ts'
-import { createTail } from '../../src/archive/tail.ts'
+import { createTail } from '../../src/archive/reading/recent-events.ts'
+import { openCopy } from '../../src/archive/replica/replica.ts'
+import { createFollower } from '../../src/archive/replica/replicator.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { openKafkaLog } from '../../src/log/kafka/log.ts'
+import { openKafkaLog } from '../../src/log-kafka/log.ts'
 import { createLogger } from '../../src/obs/logger.ts'
 import { kafkaLogOptions } from '../../test/support/kafka/kafka-logs.ts'
 

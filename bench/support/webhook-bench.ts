@@ -7,9 +7,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { draftDay } from '../../src/sandbox/draft.ts'
-import { createIssuers } from '../../src/sandbox/issuers.ts'
-import { itemJson } from '../../src/sandbox/item-json.ts'
+import { createIssuers } from '../../src/sandbox/market/issuers.ts'
+import { itemJson } from '../../src/sandbox/market/item-json.ts'
+import { draftDay } from '../../src/sandbox/market/item-template.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import {
   type BridgeProcess,
@@ -17,7 +17,7 @@ import {
   startBridge,
   temporaryDirectory,
 } from '../../test/support/bridge-process.ts'
-import { askEndpoints, LOCAL_RECEIVERS } from '../../test/support/endpoint-api.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../../test/support/webhooks/endpoint-api.ts'
 import { cpuSeconds, peakMb } from './process-usage.ts'
 import type { SinkReport } from './webhook-sink.ts'
 

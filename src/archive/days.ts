@@ -1,8 +1,8 @@
 /**
  * This node's copy of the days' reports that the leader keeps in the log's table `days`. Owns the shape of that table's rows
- * and their order. Refuses to count and to judge: the leader does (`ingest/day-report.ts`).
+ * and their order. Refuses to count and to judge: the leader does (`ingest/reconciliation/day-report.ts`).
  */
-import type { DayCounts } from '../core/day-record.ts'
+import type { DayCounts } from '../core/calendar/day-record.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Purpose, Table } from '../log/log.ts'
 
@@ -12,7 +12,7 @@ export const DAYS_TABLE = 'days'
 /**
  * What is known of the walk over the day. `not_due`: its time has not come. `none`: it has none of its own, because nothing
  * is released on that day, or the stream began after its release window. `missed`: nobody led for too long. The others:
- * `core/day-record.ts`.
+ * `core/calendar/day-record.ts`.
  */
 export type WalkReport = 'not_due' | 'none' | 'owed' | 'whole' | 'unpaid' | 'failed' | 'missed'
 

@@ -4,12 +4,12 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { didYouMean } from '../core/near.ts'
+import { VERSION } from '../core/version.ts'
 import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
 import { systemChance, systemClock } from '../lifecycle/clock.ts'
 import { withStopSignal } from '../lifecycle/signals.ts'
-import { VERSION } from '../version.ts'
-import type { CommandContext } from './context.ts'
-import { wantsColour } from './terminal.ts'
+import type { CommandContext } from './terminal/context.ts'
+import { wantsColour } from './terminal/text.ts'
 
 interface Command {
   /** One line for the help. */
@@ -20,46 +20,46 @@ interface Command {
 const commands: Record<string, Command> = {
   run: {
     does: 'run the roles named in BRIDGE_ROLES against the configured upstream',
-    load: async () => (await import('./run.ts')).runCommand,
+    load: async () => (await import('./commands/run.ts')).runCommand,
   },
   demo: {
     does: 'sandbox upstream and all roles on the embedded log; needs no settings',
     load: async () => {
       keepHeapSmall()
-      return (await import('./demo.ts')).demoCommand
+      return (await import('./commands/demo.ts')).demoCommand
     },
   },
   sandbox: {
     does: 'the synthetic upstream alone; --list shows its scenarios',
-    load: async () => (await import('./sandbox.ts')).runSandboxCommand,
+    load: async () => (await import('./commands/sandbox.ts')).runSandboxCommand,
   },
   doctor: {
     does: 'check settings, machine, upstream, key and a running bridge; says what to do',
-    load: async () => (await import('./doctor.ts')).doctorCommand,
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
   plan: {
     does: "the week's polls as they would be planned, with delays and risks; spends nothing",
-    load: async () => (await import('./plan.ts')).planCommand,
+    load: async () => (await import('./commands/plan.ts')).planCommand,
   },
   report: {
     does: 'what each of the last days brought, and whether anything of it is missing',
-    load: async () => (await import('./report.ts')).reportCommand,
+    load: async () => (await import('./commands/report.ts')).reportCommand,
   },
   tail: {
     does: "follow a running bridge's stream in the terminal",
-    load: async () => (await import('./tail.ts')).tailCommand,
+    load: async () => (await import('./commands/tail.ts')).tailCommand,
   },
   listen: {
     does: 're-post its events to a local URL as signed webhooks',
-    load: async () => (await import('./listen.ts')).listenCommand,
+    load: async () => (await import('./commands/listen.ts')).listenCommand,
   },
   tokens: {
     does: 'make, list and delete tokens of a running bridge',
-    load: async () => (await import('./tokens.ts')).tokensCommand,
+    load: async () => (await import('./commands/tokens.ts')).tokensCommand,
   },
   webhooks: {
     does: 'make, list, test, rotate, replay and delete webhook endpoints of a running bridge',
-    load: async () => (await import('./webhooks.ts')).webhooksCommand,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksCommand,
   },
 }
 

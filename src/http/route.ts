@@ -1,6 +1,6 @@
 /**
  * What a role gives to the HTTP app: routes as data. Owns the shape, so that methods, near matches, scopes and docs all
- * come from one list. Refuses to dispatch: `app.ts` does.
+ * come from one list. Refuses to dispatch: `app/app.ts` does.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller, Scope } from './auth.ts'

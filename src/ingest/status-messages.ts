@@ -1,8 +1,8 @@
 /**
  * What the status topic says (contract §4), as messages of a channel. Owns their description. Refuses to say them:
- * `announcer.ts` and `day-keeper.ts` do.
+ * `heartbeat.ts` and `day-keeper.ts` do.
  */
-import { phases } from '../core/calendar.ts'
+import { phases } from '../core/calendar/calendar.ts'
 import type { Bindings, ChannelMessage } from '../http/channel.ts'
 import { daySchema } from '../http/schemas/day-schema.ts'
 import { type JsonSchema, object, oneWord, orNull, text, time, whole } from '../http/schemas/json-schema.ts'

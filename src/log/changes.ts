@@ -1,8 +1,9 @@
 /**
  * The changes of one table, as they happen in this process. Owns each subscriber's queue. Refuses to store values.
  */
+
+import { createWakeup } from '../lifecycle/wakeup.ts'
 import type { Change } from './log.ts'
-import { createWakeup } from './wakeup.ts'
 
 export interface ChangeFeed<V> {
   publish(change: Change<V>): void

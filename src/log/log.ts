@@ -1,12 +1,12 @@
 /**
  * The log port: the only truth of this program. One ordered log, one writer, many readers that pull.
  * Owns the words of the contract between the product and its log (Kafka, embedded SQLite, memory).
- * Refuses to know which adapter runs: `open.ts` chooses. Every sentence here is proven for every adapter by
+ * Refuses to know which adapter runs: `open-log.ts` chooses. Every sentence here is proven for every adapter by
  * `test/log/conformance.ts`; a behaviour that an adapter needs and the suite lacks is added to the suite first.
  */
-import type { DayRecord } from '../core/day-record.ts'
+import type { DayRecord } from '../core/calendar/day-record.ts'
 import type { Committed, Gap, NewEvent } from '../core/event.ts'
-import type { Profile } from '../governor/profile.ts'
+import type { Profile } from '../governor/arrivals/profile.ts'
 
 /** Why a unit of the upstream quota was spent; the label set of `bridge_poll_requests_total{purpose}`. */
 export const purposes = ['poll', 'fill', 'sweep', 'backfill', 'probe', 'gateway'] as const
@@ -90,7 +90,7 @@ export interface Head {
 }
 
 /**
- * Units spent, by the spell of `spells.ts` (ms since 1970 of its start) and purpose. Spells older than 15 days are dropped
+ * Units spent, by the spell of `time-buckets.ts` (ms since 1970 of its start) and purpose. Spells older than 15 days are dropped
  * where there are more spells than 15 days have.
  */
 export type Ledger = ReadonlyMap<number, Readonly<Partial<Record<Purpose, number>>>>

@@ -3,9 +3,9 @@
  * secrets, and to judge URLs and headers again: whoever wrote the row did.
  */
 import { createHash } from 'node:crypto'
-import type { Filter } from '../core/filter.ts'
-import { webhookKinds } from '../core/filter.ts'
-import { parseFilter } from '../core/filter-parse.ts'
+import type { Filter } from '../core/filter/filter.ts'
+import { webhookKinds } from '../core/filter/filter.ts'
+import { parseFilter } from '../core/filter/filter-parse.ts'
 import { isBridgeError } from '../errors.ts'
 
 /** The table of the log that holds them. */
@@ -27,7 +27,7 @@ export type EndpointOrder = (typeof endpointOrders)[number]
 /** Most deliveries to one endpoint at a time. */
 export const MAX_CONCURRENCY = 64
 
-/** A secret of an endpoint, wrapped (`webhooks/secrets.ts`). */
+/** A secret of an endpoint, wrapped (`webhooks/endpoints/secrets.ts`). */
 export interface EndpointSecret {
   wrapped: string
   /** Until when it signs beside the one that took its place, ms since 1970; null = no end is set. */

@@ -5,8 +5,8 @@
  */
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
+import { createWakeup } from '../lifecycle/wakeup.ts'
 import type { Table } from '../log/log.ts'
-import { createWakeup } from '../log/wakeup.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type Row, useKey } from './token-rows.ts'
 

@@ -5,8 +5,8 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { z } from 'zod'
 import { BridgeError, messageOf } from '../errors.ts'
-import { type Faults, readFault } from './faults.ts'
-import type { Market } from './market.ts'
+import { type Faults, readFault } from './faults/faults.ts'
+import type { Market } from './market/market.ts'
 import type { Usage } from './usage.ts'
 
 export interface AdminOptions {

@@ -7,7 +7,7 @@ import express, { type ErrorRequestHandler, type Response, type Router } from 'e
 import { type Announcement, announcementOf } from './documents/announcement.ts'
 import { htmlPage, semanticHtml } from './documents/html.ts'
 import { pdf } from './documents/pdf.ts'
-import type { Market } from './market.ts'
+import type { Market } from './market/market.ts'
 
 export interface DocumentsOptions {
   market: Pick<Market, 'advance' | 'listed' | 'nowMs'>

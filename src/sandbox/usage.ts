@@ -2,7 +2,7 @@
  * The sandbox's own count of what a client did: the oracle for quota and protocol tests. Owns only the counters.
  */
 import { type Violation, violations } from '../api/mirror/refusal.ts'
-import { type FaultKind, faultKinds } from './faults.ts'
+import { type FaultKind, faultKinds } from './faults/faults.ts'
 
 /** Refusals that no correct client causes; a missing item or a refused old cursor is no violation. */
 const protocolViolations = [

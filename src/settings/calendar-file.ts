@@ -1,10 +1,10 @@
 /**
  * The London calendar with the operator's corrections from `BRIDGE_CALENDAR_FILE`. Owns the reading of the file. Refuses
- * to know what may stand in it: `core/calendar-overrides.ts` does.
+ * to know what may stand in it: `core/calendar/calendar-overrides.ts` does.
  */
 import { readFileSync } from 'node:fs'
-import { type Calendar, createCalendar } from '../core/calendar.ts'
-import { parseCalendarOverrides } from '../core/calendar-overrides.ts'
+import { type Calendar, createCalendar } from '../core/calendar/calendar.ts'
+import { parseCalendarOverrides } from '../core/calendar/calendar-overrides.ts'
 import { BridgeError, messageOf } from '../errors.ts'
 
 /**

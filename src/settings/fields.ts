@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseDuration } from '../core/durations.ts'
 import { didYouMean } from '../core/near.ts'
-import type { QuotaReset } from '../governor/ledger.ts'
+import type { QuotaReset } from '../governor/quota/ledger.ts'
 
 /** What a parser says of a text: the value, or the sentence that tells how to write it. */
 type Reading<T> = { value: T } | { wrong: string }

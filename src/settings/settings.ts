@@ -6,7 +6,7 @@
 import { didYouMean } from '../core/near.ts'
 import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
 import { BridgeError, type FieldError } from '../errors.ts'
-import type { QuotaReset } from '../governor/ledger.ts'
+import type { QuotaReset } from '../governor/quota/ledger.ts'
 import { collectTexts, type Found, type ReadFile } from './environment.ts'
 import { splitList } from './fields.ts'
 import { type ExaminedKafka, examineKafka, type KafkaSettings } from './kafka.ts'

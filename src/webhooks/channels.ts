@@ -5,8 +5,8 @@
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureEventSchema, eventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
 import { type JsonSchema, object, oneWord, orNull, text, time } from '../http/schemas/json-schema.ts'
-import { CONTENT_TYPE } from './delivery-headers.ts'
-import { DISABLED_TYPE, TEST_TYPE } from './own-event.ts'
+import { CONTENT_TYPE } from './send/delivery-headers.ts'
+import { DISABLED_TYPE, TEST_TYPE } from './send/system-event.ts'
 
 const HTTP_BINDING = '0.3.0'
 

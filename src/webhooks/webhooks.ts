@@ -3,7 +3,7 @@
  * Owns that workers know the endpoints as the registry has them, and what tells how the role stands. Refuses to deliver
  * (the workers do), to keep endpoints (the registry does), and to know who keeps a record of attempts.
  */
-import type { Reader } from '../archive/reader.ts'
+import type { Reader } from '../archive/reading/reader.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep, yieldTurn } from '../lifecycle/clock.ts'
@@ -12,16 +12,16 @@ import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import { endpointStatuses } from '../registry/endpoint-rows.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
-import { createCursorMemory } from './cursor-memory.ts'
-import type { Attempt, Attempted } from './delivery.ts'
-import { prepareEndpoint } from './delivery-endpoint.ts'
-import { createDeliveryEvents } from './delivery-events.ts'
-import type { DeliveryRow } from './delivery-rows.ts'
-import type { DeliveryEndpoint, DisableReason } from './endpoint-state.ts'
-import { LANE_COUNT, LANES, laneOf } from './lane-of.ts'
-import { createLaneWorker, type LaneFigures, type LaneWorker } from './lane-worker.ts'
-import type { SecretBox } from './secrets.ts'
-import { createStartQueue } from './start-queue.ts'
+import { createCursorMemory } from './delivery-state/cursor-cache.ts'
+import type { DeliveryRow } from './delivery-state/delivery-rows.ts'
+import type { DeliveryEndpoint, DisableReason } from './delivery-state/endpoint-state.ts'
+import type { SecretBox } from './endpoints/secrets.ts'
+import type { Attempt, Attempted } from './send/delivery.ts'
+import { createDeliveryEvents } from './send/delivery-events.ts'
+import { prepareEndpoint } from './worker/delivery-endpoint.ts'
+import { LANE_COUNT, LANES, laneOf } from './worker/shard-of.ts'
+import { createLaneWorker, type LaneFigures, type LaneWorker } from './worker/shard-worker.ts'
+import { createStartQueue } from './worker/start-queue.ts'
 
 /** A lane that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. With the look, told in five seconds. */
 const STUCK_MS = 4000

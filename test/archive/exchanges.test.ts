@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createExchangeCopy, type ExchangeRecord, WALK_KEY } from '../../src/archive/exchanges.ts'
-import { createMemoryLog } from '../../src/log/memory/log.ts'
-import { until } from '../support/api-server.ts'
+import { createMemoryLog } from '../../src/log-memory/log.ts'
+import { until } from '../support/http/api-server.ts'
 
 test('the copy has what the table held and what comes after, in order, once a whole list was read', async () => {
   const table = createMemoryLog().table<ExchangeRecord>('exchanges')

@@ -1,18 +1,19 @@
 /**
  * Committed events from facts, and stores that hold them, for the suites of the archive. Owns their make-up only.
  */
-import type { Archive } from '../../src/archive/archive.ts'
-import { openArchive } from '../../src/archive/archive.ts'
-import { eventsBetween } from '../../src/archive/query.ts'
-import type { Reader } from '../../src/archive/reader.ts'
-import { createReader } from '../../src/archive/reader.ts'
-import type { Tail } from '../../src/archive/tail.ts'
-import { createTail } from '../../src/archive/tail.ts'
+
+import { eventsBetween } from '../../src/archive/reading/query.ts'
+import type { Reader } from '../../src/archive/reading/reader.ts'
+import { createReader } from '../../src/archive/reading/reader.ts'
+import type { Tail } from '../../src/archive/reading/recent-events.ts'
+import { createTail } from '../../src/archive/reading/recent-events.ts'
+import type { Archive } from '../../src/archive/store/archive.ts'
+import { openArchive } from '../../src/archive/store/archive.ts'
 import { readDisclosure } from '../../src/core/disclosure.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { disclosureEvent, GAP_OPENED, gapEvent, isGap } from '../../src/core/event.ts'
-import type { Facts, Identifiers } from '../../src/core/facts.ts'
-import { disclosureFacts, GAP_FACTS } from '../../src/core/facts.ts'
+import type { Facts, Identifiers } from '../../src/core/filter/facts.ts'
+import { disclosureFacts, GAP_FACTS } from '../../src/core/filter/facts.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 
 export const EPOCH = 'Epoch001'

@@ -9,9 +9,10 @@ import { peakMb } from '../../bench/support/process-usage.ts'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type ApiEvent, eventually } from '../support/api-client.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import type { CutReader, ReaderCounts } from '../support/cut-reader.ts'
+import { type ApiEvent, eventually } from '../support/http/api-client.ts'
+import { freePorts } from '../support/kafka/runtime/ports.ts'
+import type { CutReader, ReaderCounts } from '../support/streams/cut-reader.ts'
 import {
   comeToRest,
   createReaders,
@@ -21,9 +22,8 @@ import {
   startReaders,
   sumOf,
   wholeLog,
-} from '../support/flood-readers.ts'
-import { freePorts } from '../support/kafka/ports.ts'
-import { epochLog, judgeReaders, type ReaderVerdict } from '../support/reader-verdict.ts'
+} from '../support/streams/flood-readers.ts'
+import { epochLog, judgeReaders, type ReaderVerdict } from '../support/streams/reader-verdict.ts'
 
 /** When it happens, in shares of the flood. */
 const KILL = { from: 0.15, to: 0.35 }

@@ -7,8 +7,8 @@ import { seededChance } from '../../src/core/chance.ts'
 import { messageOf } from '../../src/errors.ts'
 import { type ChaosCase, type PlayedChaos, playChaos } from '../support/kafka/chaos/play.ts'
 import { oneNodeScripts, threeNodeScripts } from '../support/kafka/chaos/scripts.ts'
-import { findRuntime } from '../support/kafka/find-runtime.ts'
-import type { KafkaRuntime } from '../support/kafka/runtime.ts'
+import { findRuntime } from '../support/kafka/runtime/find-runtime.ts'
+import type { KafkaRuntime } from '../support/kafka/runtime/runtime.ts'
 
 /** Sums over worlds. */
 interface ScriptTally {

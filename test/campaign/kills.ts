@@ -5,10 +5,10 @@
 import { seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import type { ApiEvent } from '../support/api-client.ts'
-import { eventually, getJson, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { compare } from '../support/completeness.ts'
+import type { ApiEvent } from '../support/http/api-client.ts'
+import { eventually, getJson, pullAll } from '../support/http/api-client.ts'
+import { compare } from '../support/worlds/completeness.ts'
 
 /** Longest life between two kills, ms: the sum over twenty covers the flood's minute. */
 const LONGEST_LIFE_MS = 2500

@@ -6,18 +6,18 @@
 import { seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type ApiEvent, eventually, pullAll } from '../support/api-client.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { askEndpoints, LOCAL_RECEIVERS } from '../support/endpoint-api.ts'
+import { type ApiEvent, eventually, pullAll } from '../support/http/api-client.ts'
 import { uniqueName } from '../support/kafka/clients.ts'
 import { startCluster } from '../support/kafka/cluster.ts'
-import { receiverMoods, startMoodyReceiver } from '../support/moody-receiver.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../support/webhooks/endpoint-api.ts'
+import { receiverMoods, startMoodyReceiver } from '../support/webhooks/moody-receiver.ts'
 import {
   allTaken,
   judgeWebhooks,
   type OwedEndpoint,
   type WebhookVerdict,
-} from '../support/webhook-verdict.ts'
+} from '../support/webhooks/webhook-verdict.ts'
 import { kafkaOf } from './kafka.ts'
 
 /** Longest life between two kills, ms. On Kafka a lane of the dead comes after the group's session, 6 s: half of them deliver. */

@@ -1,8 +1,8 @@
 /**
  * Many weeks of spending under faults: `npm run campaign -- --weeks 10000`. Owns the runs and their sums. The world is
- * `test/support/governed-weeks.ts`; each run comes from its number as seed, five weeks each, a fourth of them calm.
+ * `test/support/worlds/governed-weeks.ts`; each run comes from its number as seed, five weeks each, a fourth of them calm.
  */
-import { type GovernedWeeks, playWeeks } from '../support/governed-weeks.ts'
+import { type GovernedWeeks, playWeeks } from '../support/worlds/governed-weeks.ts'
 
 const WEEKS_A_RUN = 5
 

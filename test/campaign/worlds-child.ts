@@ -3,8 +3,8 @@
  * nothing but the conversation.
  */
 import { createMetrics } from '../../src/obs/metrics.ts'
-import { playWorld } from '../support/play-world.ts'
-import type { WorldCase } from '../support/world-cases.ts'
+import { playWorld } from '../support/worlds/play-world.ts'
+import type { WorldCase } from '../support/worlds/world-cases.ts'
 
 const metrics = createMetrics({ version: 'campaign' })
 

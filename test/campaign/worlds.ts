@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { resolve } from 'node:path'
-import type { PlayedWorld } from '../support/play-world.ts'
-import type { WorldCase } from '../support/world-cases.ts'
-import { BY_DESIGN, type Excuse, type WorldCounts } from '../support/world-verdict.ts'
+import type { PlayedWorld } from '../support/worlds/play-world.ts'
+import type { WorldCase } from '../support/worlds/world-cases.ts'
+import { BY_DESIGN, type Excuse, type WorldCounts } from '../support/worlds/world-verdict.ts'
 
 const CHILD = resolve(import.meta.dirname, 'worlds-child.ts')
 

@@ -1,5 +1,5 @@
 /** The process around a command under test: what it wrote, and the way to stop it. */
-import type { CommandContext } from '../../src/cli/context.ts'
+import type { CommandContext } from '../../src/cli/terminal/context.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 
 export interface TestContext {

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { withSnippets } from '../../docs/snippets.ts'
 import { decodeCursor } from '../../src/core/cursor.ts'
 import { eventSchema } from '../../src/http/schemas/event-schema.ts'
-import { sharedSchemas } from '../../src/http/schemas/shared.ts'
-import { misfits } from '../support/openapi-answers.ts'
-import type { OpenApi } from '../support/openapi-shape.ts'
-import { root, textFiles } from '../support/repository.ts'
+import { sharedSchemas } from '../../src/http/shared-schemas.ts'
+import { misfits } from '../support/house/openapi-answers.ts'
+import type { OpenApi } from '../support/house/openapi-shape.ts'
+import { root, textFiles } from '../support/house/repository.ts'
 
 const page = readFileSync(join(root, 'docs/webhooks-receivers.md'), 'utf8')
 

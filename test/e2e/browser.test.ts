@@ -6,11 +6,11 @@ import { expect, it } from 'vitest'
 import { strippedClient } from '../../clients/typescript/strip.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { bearer, eventually, pullAll } from '../support/api-client.ts'
 import { ADMIN_TOKEN, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { openInChromium } from '../support/chromium.ts'
-import { expectComplete } from '../support/completeness.ts'
+import { bearer, eventually, pullAll } from '../support/http/api-client.ts'
 import { hasTool } from '../support/tools.ts'
+import { expectComplete } from '../support/worlds/completeness.ts'
 
 /** Follows with a token or, without one, with tickets; `ids` and `types` hold what came, in order. */
 const PAGE = `<!doctype html><meta charset="utf-8"><title>reader</title><script type="module">

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { eventually, getJson } from '../support/api-client.ts'
 import { ADMIN_TOKEN, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { eventually, getJson } from '../support/http/api-client.ts'
 
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:9'

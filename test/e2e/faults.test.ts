@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually, getJson, pullAll } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { compare, expectComplete } from '../support/completeness.ts'
+import { eventually, getJson, pullAll } from '../support/http/api-client.ts'
+import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 /**
  * Every fault of the issue, each for a few requests, one after the other while the flood comes in. A second 429 in a row

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type ApiEvent, eventually, getJson, pullAll, readSse } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { compare, expectComplete } from '../support/completeness.ts'
+import { type ApiEvent, eventually, getJson, pullAll, readSse } from '../support/http/api-client.ts'
+import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 it('a fill that cannot finish is an open gap for status, metrics and every reader, and closes when it is filled', async () => {
   using directory = temporaryDirectory()

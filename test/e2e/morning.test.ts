@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { PlanName } from '../../src/core/plans.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type ApiEvent, bearer, eventually, getJson, pullAll, readSse } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { compare, expectComplete } from '../support/completeness.ts'
-import { openStream } from '../support/ws-client.ts'
+import { type ApiEvent, bearer, eventually, getJson, pullAll, readSse } from '../support/http/api-client.ts'
+import { openStream } from '../support/streams/ws-client.ts'
+import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 const QUOTA = 1_000_000
 

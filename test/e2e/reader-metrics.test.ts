@@ -1,10 +1,10 @@
 /** What a node without the poller says of the log in its metrics. */
 import { test } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { openSqliteLog } from '../../src/log/sqlite/log.ts'
+import { openSqliteLog } from '../../src/log-embedded/log.ts'
 import { claimed } from '../log/samples.ts'
-import { eventually } from '../support/api-client.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
+import { eventually } from '../support/http/api-client.ts'
 import { eventAt } from '../support/store.ts'
 
 test('a node that does not poll knows the last sequence all the same', async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { startApp } from '../../src/app.ts'
+import { startApp } from '../../src/app/app.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
-import { eventually, getJson } from '../support/api-client.ts'
 import { bridgeEnv, temporaryDirectory } from '../support/bridge-process.ts'
-import { createFastClock } from '../support/fast-clock.ts'
+import { eventually, getJson } from '../support/http/api-client.ts'
+import { createFastClock } from '../support/time/fast-clock.ts'
 
 /** At this speed a walk of 46 exchanges, four a second, takes three seconds. */
 const SPEED = 4

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { bearer, eventually, getJson, pullAll } from '../support/api-client.ts'
 import {
   ADMIN_TOKEN,
   type BridgeProcess,
@@ -11,6 +10,7 @@ import {
   startBridge,
   temporaryDirectory,
 } from '../support/bridge-process.ts'
+import { bearer, eventually, getJson, pullAll } from '../support/http/api-client.ts'
 
 describe('bridge run', () => {
   const directory = temporaryDirectory()

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually, getJson } from '../support/api-client.ts'
 import {
   ADMIN_TOKEN,
   type BridgeProcess,
@@ -15,7 +14,8 @@ import {
   startCommand,
   temporaryDirectory,
 } from '../support/bridge-process.ts'
-import { startReceiver } from '../support/webhook-receiver.ts'
+import { eventually, getJson } from '../support/http/api-client.ts'
+import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 interface Check {
   level: string

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually } from '../support/api-client.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { askEndpoints, LOCAL_RECEIVERS } from '../support/endpoint-api.ts'
-import { type Attempt, type Delivery, wholeList } from '../support/webhook-lists.ts'
-import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+import { eventually } from '../support/http/api-client.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../support/webhooks/endpoint-api.ts'
+import { type Attempt, type Delivery, wholeList } from '../support/webhooks/webhook-lists.ts'
+import { startReceiver, type WebhookReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 /** As a receiver is slow here. */
 const SLOW_MS = 300

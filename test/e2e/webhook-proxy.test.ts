@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webhookId } from '../../src/core/signature.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { bearer, eventually, pullAll } from '../support/api-client.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { type ConnectProxy, startConnectProxy } from '../support/connect-proxy.ts'
-import { askEndpoints } from '../support/endpoint-api.ts'
-import { type Attempt, wholeList } from '../support/webhook-lists.ts'
-import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts'
+import { bearer, eventually, pullAll } from '../support/http/api-client.ts'
+import { type ConnectProxy, startConnectProxy } from '../support/webhooks/connect-proxy.ts'
+import { askEndpoints } from '../support/webhooks/endpoint-api.ts'
+import { type Attempt, wholeList } from '../support/webhooks/webhook-lists.ts'
+import { startReceiver, type WebhookReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 /** So that few deliveries wait for a proxy that hangs, and no breaker opens for them. */
 const MAX_CONCURRENCY = 2

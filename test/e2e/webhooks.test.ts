@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { eventually, getJson, pullAll } from '../support/api-client.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/endpoint-api.ts'
-import { startReceiver } from '../support/webhook-receiver.ts'
+import { eventually, getJson, pullAll } from '../support/http/api-client.ts'
+import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/webhooks/endpoint-api.ts'
+import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 const ENOUGH = 60
 

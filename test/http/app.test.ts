@@ -7,7 +7,7 @@ import { HttpProblem, problemCodes } from '../../src/http/problem.ts'
 import { type Route, sendJson } from '../../src/http/route.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
-import { knows } from '../support/callers.ts'
+import { knows } from '../support/http/callers.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { raw } from './raw.ts'
 

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/http/listener.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 
 /** More than the kernels of both ends take. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x')

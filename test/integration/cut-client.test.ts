@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Filter } from '../../clients/typescript/src/messages.ts'
 import { connect } from '../../clients/typescript/src/stream.ts'
-import { startApi, TOKEN } from '../support/api-server.ts'
-import { startCuttingProxy } from '../support/cutting-proxy.ts'
+import { startApi, TOKEN } from '../support/http/api-server.ts'
+import { startCuttingProxy } from '../support/streams/cutting-proxy.ts'
 
 const EVENTS = 150
 /** Less would not let the greeting and one event through. */

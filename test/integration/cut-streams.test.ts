@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import type { Filter } from '../../src/core/filter.ts'
-import { readSse } from '../support/api-client.ts'
-import { type ApiServer, startApi, until } from '../support/api-server.ts'
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts'
+import type { Filter } from '../../src/core/filter/filter.ts'
+import { readSse } from '../support/http/api-client.ts'
+import { type ApiServer, startApi, until } from '../support/http/api-server.ts'
+import { type CuttingProxy, startCuttingProxy } from '../support/streams/cutting-proxy.ts'
 
 /** What one life of a reader has seen so far; grows while it lives. */
 interface Life {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createMetrics } from '../../src/obs/metrics.ts'
-import { runWorld, type WorldPlan, type WorldRun } from '../support/sandbox-world.ts'
-import { judgeWorld } from '../support/world-verdict.ts'
+import { runWorld, type WorldPlan, type WorldRun } from '../support/worlds/sandbox-world.ts'
+import { judgeWorld } from '../support/worlds/world-verdict.ts'
 
 const MINUTE_MS = 60_000
 

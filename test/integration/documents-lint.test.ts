@@ -5,12 +5,12 @@ import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { documentedRoutes } from '../../docs/generate.ts'
-import { fundsOff } from '../../src/api/funds-off.ts'
 import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
 import { referenceRoutes } from '../../src/api/mirror/reference-routes.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
-import { productDocument } from '../support/asyncapi-document.ts'
-import { explanations, lintFindings } from '../support/redocly.ts'
+import { fundsOff } from '../../src/api/routes/funds-off.ts'
+import { productDocument } from '../support/house/asyncapi-document.ts'
+import { explanations, lintFindings } from '../support/house/redocly.ts'
 
 const asyncApi = productDocument()
 const openApi = openApiDocument({

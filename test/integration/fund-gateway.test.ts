@@ -1,11 +1,11 @@
 /** The fund paths of a whole bridge over the real sandbox, on the embedded log: what is answered, and what it costs. */
 import { afterEach, expect, test } from 'vitest'
-import { type App, startApp } from '../../src/app.ts'
+import { type App, startApp } from '../../src/app/app.ts'
 import { systemChance, systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
-import { eventually } from '../support/api-client.ts'
 import { ADMIN_TOKEN, bridgeEnv, temporaryDirectory } from '../support/bridge-process.ts'
+import { eventually } from '../support/http/api-client.ts'
 
 const open: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -4,7 +4,7 @@
  */
 import { BridgeError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { openSqliteLog } from '../../src/log/sqlite/log.ts'
+import { openSqliteLog } from '../../src/log-embedded/log.ts'
 import { claimed, START_MS, sampleEvents } from '../log/samples.ts'
 
 function say(what: object): void {

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it } from 'vitest'
 import { seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { openSqliteLog } from '../../src/log/sqlite/log.ts'
+import { openSqliteLog } from '../../src/log-embedded/log.ts'
 import { claimed, followed, idsOf, START_MS, sampleEvents, sequencesOf } from '../log/samples.ts'
 
 const CHILD = join(import.meta.dirname, 'log-child.ts')

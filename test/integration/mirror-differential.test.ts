@@ -4,14 +4,14 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type App, startApp } from '../../src/app.ts'
+import { type App, startApp } from '../../src/app/app.ts'
 import { type Clock, systemChance, systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 import { type ListBody, UNLIMITED } from '../sandbox/sandbox-client.ts'
-import { until } from '../support/api-server.ts'
 import { ADMIN_TOKEN, bridgeEnv, temporaryDirectory } from '../support/bridge-process.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { until } from '../support/http/api-server.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 import {
   FCA_CODES,
   ISINS,
@@ -20,7 +20,7 @@ import {
   WORLD_DAYS,
   worldIsin,
   worldItems,
-} from '../support/mirror-world.ts'
+} from '../support/worlds/mirror-world.ts'
 
 const ITEMS = '/disclosures/sources/rns/items'
 /** The word of the live service in this world. */

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../support/api-client.ts'
 import { type CommandProcess, startCommand } from '../support/bridge-process.ts'
-import { root } from '../support/repository.ts'
+import { root } from '../support/house/repository.ts'
+import { eventually } from '../support/http/api-client.ts'
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
 const EVENT = {

@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it, test } from 'vitest'
 import { isGenuine } from '../../clients/receivers/node/verify.ts'
 import { temporaryDirectory } from '../support/bridge-process.ts'
+import { root } from '../support/house/repository.ts'
 import {
   lineOf,
   messageCases,
@@ -20,7 +21,6 @@ import {
   type Verdict,
   vectorCases,
 } from '../support/receivers/cases.ts'
-import { root } from '../support/repository.ts'
 import { compileJava, hasTool, runTool } from '../support/tools.ts'
 
 /** Go builds its own library first on a machine that never has: 66 s were seen beside other work. */

@@ -5,11 +5,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { eventually } from '../support/api-client.ts'
-import { startApi, TOKEN } from '../support/api-server.ts'
 import { temporaryDirectory } from '../support/bridge-process.ts'
-import { startCuttingProxy } from '../support/cutting-proxy.ts'
-import { root } from '../support/repository.ts'
+import { root } from '../support/house/repository.ts'
+import { eventually } from '../support/http/api-client.ts'
+import { startApi, TOKEN } from '../support/http/api-server.ts'
+import { startCuttingProxy } from '../support/streams/cutting-proxy.ts'
 import { compileJava, hasTool, runTool } from '../support/tools.ts'
 
 const recipes = join(root, 'clients/streams')

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { isGap } from '../../src/core/event.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { temporaryDirectory } from '../support/bridge-process.ts'
-import { runWorld } from '../support/sandbox-world.ts'
+import { runWorld } from '../support/worlds/sandbox-world.ts'
 
 const metrics = createMetrics({ version: 'test' })
 

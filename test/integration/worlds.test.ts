@@ -4,9 +4,9 @@
  */
 import { expect, it } from 'vitest'
 import { createMetrics } from '../../src/obs/metrics.ts'
-import { faultKinds } from '../../src/sandbox/faults.ts'
-import { scenarios } from '../../src/sandbox/scenarios.ts'
-import { playWorld } from '../support/play-world.ts'
+import { faultKinds } from '../../src/sandbox/faults/faults.ts'
+import { scenarios } from '../../src/sandbox/scenario-list.ts'
+import { playWorld } from '../support/worlds/play-world.ts'
 
 const metrics = createMetrics({ version: 'test' })
 /** Small, and above a page of the smaller plans at most poll intervals. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Role, superviseRoles } from '../../src/lifecycle/supervisor.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 
 /** A role that runs until it is told to stop, and tells when it was. */
 function obedient(name: string, stopped: string[]): Role {

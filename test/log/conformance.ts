@@ -4,14 +4,14 @@
  * stands between two writers is `takeovers.ts`.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { emptyDay } from '../../src/core/day-record.ts'
+import { emptyDay } from '../../src/core/calendar/day-record.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { isBridgeError } from '../../src/errors.ts'
+import type { Seam } from '../../src/log/fault-hook.ts'
 import type { Log, Writer } from '../../src/log/log.ts'
 import { COMMIT_LIMIT } from '../../src/log/log.ts'
 import { rejectedHash } from '../../src/log/rejected-window.ts'
-import type { Seam } from '../../src/log/seam.ts'
-import { describeQuestions } from './questions.ts'
+import { describeQuestions } from './requests.ts'
 import {
   claimed,
   followed,

@@ -2,8 +2,8 @@
  * An owner of lanes for the suites of the log: it holds what it gets until it is told to stop. Owns its bookkeeping only.
  */
 import { aborted } from '../../src/lifecycle/aborted.ts'
+import { createWakeup } from '../../src/lifecycle/wakeup.ts'
 import type { Change, Lane, Log } from '../../src/log/log.ts'
-import { createWakeup } from '../../src/log/wakeup.ts'
 
 /** Values of the suites' lanes. */
 export type Row = unknown

@@ -1,7 +1,7 @@
 /** How the journals of the logs without another process forget, over a clock that the test moves. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/log/log.ts'
-import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
+import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts'
 import { journalled } from './journals.ts'
 
 const HOUR_MS = 3_600_000

@@ -5,8 +5,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { NewEvent } from '../../src/core/event.ts'
+import type { Seam } from '../../src/log/fault-hook.ts'
 import type { Log, Writer } from '../../src/log/log.ts'
-import type { Seam } from '../../src/log/seam.ts'
 import { claimed, followed, idsOf, START_MS, sampleEvent } from './samples.ts'
 
 /** Opens an unused log that breaks where its seam says. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createTickets, TICKET_LIFE_MS } from '../../src/registry/tickets.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 
 const KEY = 'the key of this test, 32 characters or more'
 const NEXT_KEY = 'the key that comes after, 32 characters or more'

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { scopes } from '../../src/http/auth.ts'
 import type { Log, Table } from '../../src/log/log.ts'
-import { createMemoryLog } from '../../src/log/memory/log.ts'
+import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { type Row, TOKENS_TABLE } from '../../src/registry/token-rows.ts'
 import { createTokens, MAX_TOKENS_PER_TENANT, type NewToken } from '../../src/registry/tokens.ts'
-import { until } from '../support/api-server.ts'
+import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
 const reading: NewToken = { tenant: 'desk', scopes: ['events:read'], name: null, expiresAtMs: null }

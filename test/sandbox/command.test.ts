@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { runSandboxCommand } from '../../src/cli/sandbox.ts'
+import { runSandboxCommand } from '../../src/cli/commands/sandbox.ts'
 import { isBridgeError } from '../../src/errors.ts'
-import { scenarios } from '../../src/sandbox/scenarios.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { scenarios } from '../../src/sandbox/scenario-list.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 
 /** Runs the command; resolves with its first line, its end and the way to stop it. */
 function run(args: string[]) {

@@ -1,7 +1,7 @@
 /** A sandbox on a clock that stands still, and a plain HTTP client of it. Owns no promises of its own. */
 import { onTestFinished } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
+import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts'
 
 export interface Item {
   guid: string

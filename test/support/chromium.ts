@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WebSocket } from 'ws'
-import { eventually } from './api-client.ts'
+import { eventually } from './http/api-client.ts'
 
 /** One page. */
 export interface BrowserPage {

@@ -1,8 +1,9 @@
 /** A store of events in memory with the one read path over it, for tests of readers. */
-import { type Archive, openArchive } from '../../src/archive/archive.ts'
-import { eventsBetween } from '../../src/archive/query.ts'
-import { createReader, type Reader } from '../../src/archive/reader.ts'
-import { createTail, type Tail } from '../../src/archive/tail.ts'
+
+import { eventsBetween } from '../../src/archive/reading/query.ts'
+import { createReader, type Reader } from '../../src/archive/reading/reader.ts'
+import { createTail, type Tail } from '../../src/archive/reading/recent-events.ts'
+import { type Archive, openArchive } from '../../src/archive/store/archive.ts'
 import type { Committed } from '../../src/core/event.ts'
 import { PUBLISHED } from '../../src/core/event.ts'
 import type { Clock } from '../../src/lifecycle/clock.ts'

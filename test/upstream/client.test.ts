@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest'
 import type { Purpose } from '../../src/log/log.ts'
 import { createUpstreamClient, type Gate, type UpstreamClient } from '../../src/upstream/client.ts'
 import { createTransport } from '../../src/upstream/transport.ts'
-import { createManualClock } from '../support/manual-clock.ts'
-import { answers, raw, type Script, startScriptedUpstream } from '../support/scripted-upstream.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
+import { answers, raw, type Script, startScriptedUpstream } from '../support/worlds/scripted-upstream.ts'
 
 const never = new AbortController().signal
 const clock = createManualClock()

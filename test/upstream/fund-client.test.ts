@@ -8,8 +8,8 @@ import {
 } from '../../src/upstream/fund-client.ts'
 import { createTransport } from '../../src/upstream/transport.ts'
 import { openSandbox, type TestSandbox } from '../sandbox/sandbox-client.ts'
-import { createManualClock } from '../support/manual-clock.ts'
-import { answers, type Script, startScriptedUpstream } from '../support/scripted-upstream.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
+import { answers, type Script, startScriptedUpstream } from '../support/worlds/scripted-upstream.ts'
 
 const clock = createManualClock()
 const ISIN = 'US0378331005'

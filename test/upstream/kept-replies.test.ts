@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { decodeReply, encodeReply, type FundReply } from '../../src/upstream/fund-reply.ts'
 import { createKeptReplies } from '../../src/upstream/kept-replies.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 
 const good = (text: string): FundReply => ({
   status: 200,

@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createReferenceClient, type ReferenceClient } from '../../src/upstream/reference-client.ts'
 import { createTransport } from '../../src/upstream/transport.ts'
 import { openSandbox } from '../sandbox/sandbox-client.ts'
-import { createManualClock } from '../support/manual-clock.ts'
-import { answers, type Script, startScriptedUpstream } from '../support/scripted-upstream.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
+import { answers, type Script, startScriptedUpstream } from '../support/worlds/scripted-upstream.ts'
 
 const gate = { throttle: async () => {} }
 const never = new AbortController().signal

@@ -3,14 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { createTransport, type Transport } from '../../src/upstream/transport.ts'
-import { createManualClock } from '../support/manual-clock.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
 import {
   answers,
   raw,
   type Script,
   type ScriptedUpstream,
   startScriptedUpstream,
-} from '../support/scripted-upstream.ts'
+} from '../support/worlds/scripted-upstream.ts'
 
 const TIMEOUT_MS = 30_000
 const KEY = 'key-of-the-test'

@@ -3,10 +3,11 @@
  * server-sent events. Owns its frame: servers, access, shared schemas, and where channels, messages and operations stand.
  * Refuses to describe a message of its own accord: each channel does.
  */
+
+import { VERSION } from '../../core/version.ts'
 import type { Channel, ChannelMessage } from '../../http/channel.ts'
 import type { SharedName } from '../../http/schemas/json-schema.ts'
-import { sharedSchemas } from '../../http/schemas/shared.ts'
-import { VERSION } from '../../version.ts'
+import { sharedSchemas } from '../../http/shared-schemas.ts'
 import { operationsOf } from './operations.ts'
 import { securitySchemes, servers } from './servers.ts'
 

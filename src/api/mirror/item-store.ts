@@ -4,7 +4,7 @@
  * guid, the archive by sequence) together with cursor texts that nobody else reads.
  */
 
-import type { Selection } from '../../core/selection.ts'
+import type { Selection } from '../../core/filter/selection.ts'
 
 /** One item as it leaves: its JSON text untouched, and its place in the store's order. */
 export interface StoredItem {

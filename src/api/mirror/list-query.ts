@@ -3,8 +3,8 @@
  * Owns every rule about parameters. Refuses to read items, and to look inside a cursor.
  */
 import { crc32 } from 'node:zlib'
+import { channels, matches, type Selection } from '../../core/filter/selection.ts'
 import type { PlanName } from '../../core/plans.ts'
-import { channels, matches, type Selection } from '../../core/selection.ts'
 import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
 import { type Read, read, readDate, readEnum, readList, readText, unreadable } from './parameters.ts'
 import { type EntitledFilter, missingPlan } from './plans.ts'

@@ -2,7 +2,7 @@
  * What the upstream API says of its parameters and pages (specification §4), for its document and for warnings about
  * unknown names. Owns names, meanings and forms. Refuses to read a request: `list-query.ts` and `paging.ts` do.
  */
-import { channels, matches } from '../../core/selection.ts'
+import { channels, matches } from '../../core/filter/selection.ts'
 import type { Described } from '../../http/route.ts'
 import { type JsonSchema, list, object, ranged, text } from '../../http/schemas/json-schema.ts'
 import { PAGE_SIZE } from './paging.ts'

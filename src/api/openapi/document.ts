@@ -2,9 +2,10 @@
  * The OpenAPI 3.1 document of what a node serves. Owns its frame: address, access, paths in their order, shared parts.
  * Refuses to describe a path of its own accord: each route does.
  */
+
+import { VERSION } from '../../core/version.ts'
 import type { AnyRoute } from '../../http/route.ts'
-import { sharedSchemas } from '../../http/schemas/shared.ts'
-import { VERSION } from '../../version.ts'
+import { sharedSchemas } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { mirroredOperation, mirroredPath } from './mirrored.ts'
 import { type Operation, operationOf, type Part, sharedResponses } from './operation.ts'

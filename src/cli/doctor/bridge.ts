@@ -2,13 +2,13 @@
  * Whether a bridge with these settings runs, and how it is: its readiness and its status. Owns which of its figures are
  * worth a warning, and what they say of key and quota, so that no unit is spent to learn it. Refuses to start or stop.
  */
-import type { Status, UpstreamState } from '../../api/status.ts'
+import type { Status, UpstreamState } from '../../api/routes/status.ts'
 import { messageOf } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { classifyThrown } from '../../upstream/outcome.ts'
-import { networkWords } from '../network-words.ts'
-import { addressOf } from '../target.ts'
+import { networkWords } from '../client/network-words.ts'
+import { addressOf } from '../client/target.ts'
 import { type Finding, fine } from './finding.ts'
 
 const ANSWER_TIMEOUT_MS = 3000

@@ -2,7 +2,7 @@
  * What a check found, and how the findings are shown. Owns levels, lines and which exit code follows. Refuses to check.
  */
 import { BridgeError, type ErrorCode } from '../../errors.ts'
-import { harmless, type Paint, type Tone } from '../terminal.ts'
+import { harmless, type Paint, type Tone } from '../terminal/text.ts'
 
 /** `fail`: the bridge cannot work so. `warn`: it can, and somebody should know. */
 export type Level = 'ok' | 'warn' | 'fail'

@@ -1,13 +1,13 @@
 /**
  * What the doctor says of Kafka. Owns the advice. Refuses to make or change a topic.
  */
-import { knownFcaCodes, knownNativeCodes } from '../../core/categories.ts'
+import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { kafkaSessions } from '../../log/kafka/client.ts'
-import { inspectKafka, type KafkaReport, type OtherSetting } from '../../log/kafka/inspect.ts'
-import { SAFE_REPLICAS } from '../../log/kafka/topic-setup.ts'
-import { codeTopics } from '../../log/kafka/topics.ts'
+import { kafkaSessions } from '../../log-kafka/client/client.ts'
+import { inspectKafka, type KafkaReport, type OtherSetting } from '../../log-kafka/inspect.ts'
+import { SAFE_REPLICAS } from '../../log-kafka/topics/topic-setup.ts'
+import { codeTopics } from '../../log-kafka/topics/topics.ts'
 import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import { type Finding, fine } from './finding.ts'

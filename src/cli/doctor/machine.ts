@@ -5,7 +5,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../errors.ts'
-import { capacityFor } from '../../feed/capacity.ts'
+import { capacityFor } from '../../streams/limits/connection-slots.ts'
 import { type Finding, fine } from './finding.ts'
 
 const LEAST_NODE = 24

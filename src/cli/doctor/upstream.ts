@@ -5,7 +5,7 @@
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Failure, Timing } from '../../upstream/outcome.ts'
 import { createTransport } from '../../upstream/transport.ts'
-import { networkWords } from '../network-words.ts'
+import { networkWords } from '../client/network-words.ts'
 import { type Finding, fine } from './finding.ts'
 
 /** Open to everybody; any other answer of a server tells as much. */

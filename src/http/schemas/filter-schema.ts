@@ -1,11 +1,17 @@
 /**
  * The filter (contract §5) as JSON Schema, and its query-string form as parameters. Owns their description, a field
- * each, so that a new field of the grammar cannot be left out. Refuses to judge filters: `core/filter-parse.ts` does.
+ * each, so that a new field of the grammar cannot be left out. Refuses to judge filters: `core/filter/filter-parse.ts` does.
  */
-import { eventKinds, importances, matchModes, type PlainFilter, webhookKinds } from '../../core/filter.ts'
-import { Q_LENGTHS } from '../../core/filter-fields.ts'
-import { CODE_LIMIT, IDENTIFIER_LIMIT, MEMBER_LIMIT } from '../../core/filter-parse.ts'
-import { presetNames } from '../../core/presets.ts'
+import {
+  eventKinds,
+  importances,
+  matchModes,
+  type PlainFilter,
+  webhookKinds,
+} from '../../core/filter/filter.ts'
+import { Q_LENGTHS } from '../../core/filter/filter-fields.ts'
+import { CODE_LIMIT, IDENTIFIER_LIMIT, MEMBER_LIMIT } from '../../core/filter/filter-parse.ts'
+import { presetNames } from '../../core/filter/presets.ts'
 import { flag, type JsonSchema, list, oneWord, ref, text } from './json-schema.ts'
 
 const [SHORTEST_Q, LONGEST_Q] = Q_LENGTHS

@@ -30,7 +30,7 @@ export interface JsonSchema {
 
 type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'null'
 
-/** Schemas that several routes share; `shared.ts` has each of them. */
+/** Schemas that several routes share; `shared-schemas.ts` has each of them. */
 export const sharedNames = [
   'Event',
   'Disclosure',

@@ -1,7 +1,7 @@
 /**
  * The headline categories that the market publishes in: share of a day, groups, and headlines written for the sandbox.
  * Shares are a modelling choice over public counts; importance follows the class of the FCA's list; the native group
- * of a code is editorial. Refuses to be the list of all codes: `core/categories.ts` is.
+ * of a code is editorial. Refuses to be the list of all codes: `core/filter/categories.ts` is.
  */
 
 /** One category. Headlines may hold {name}, {other}, {month}, {year}, {n} and {place}; they are cut at 50 characters. */

@@ -2,7 +2,7 @@
  * Repurchases of own shares: which trusts have a programme, what they bought on which day, and what that did for the value
  * of the shares left. Owns these records. Refuses paging and HTTP.
  */
-import { secondOfDay } from '../london.ts'
+import { secondOfDay } from '../market/london.ts'
 import { type Amount, amount, percent } from './amounts.ts'
 import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import { addDays, type MarketDays } from './dates.ts'

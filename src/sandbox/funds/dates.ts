@@ -2,7 +2,7 @@
  * Days as `YYYY-MM-DD` and the business days between them. Owns the arithmetic of the funds' calendars. Refuses the
  * weekends and the zone: `london.ts` owns those of the sandbox's market.
  */
-import { londonMidnightMs, nextBusinessDay } from '../london.ts'
+import { londonMidnightMs, nextBusinessDay } from '../market/london.ts'
 
 const DAY_MS = 86_400_000
 

@@ -2,7 +2,7 @@
  * Dividends: who pays how often, what was declared when, and when the next are likely. Owns these records. Refuses paging
  * and HTTP.
  */
-import { secondOfDay } from '../london.ts'
+import { secondOfDay } from '../market/london.ts'
 import { type Amount, amount } from './amounts.ts'
 import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import { addDays, londonMs, onBusinessDay, onThursday } from './dates.ts'

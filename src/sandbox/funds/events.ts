@@ -2,7 +2,7 @@
  * The calendar of a company: results, annual general meeting and the days of its dividends, over all of its share classes.
  * Owns these records and their order. Refuses dividends themselves: `dividends.ts` knows them.
  */
-import type { Issuer } from '../issuers.ts'
+import type { Issuer } from '../market/issuers.ts'
 import { type InstrumentJson, instrumentJson } from './announcement.ts'
 import { addDays, monthEnd, onBusinessDay } from './dates.ts'
 import type { DividendDates, Dividends } from './dividends.ts'

@@ -2,7 +2,7 @@
  * The fiscal calendar of an issuer: where its years end, which periods they fall into, when it reports on them. Owns these
  * choices, by company, so that every share class has the same. Refuses to know what is reported.
  */
-import type { Issuer } from '../issuers.ts'
+import type { Issuer } from '../market/issuers.ts'
 import { addDays, monthEnd, onBusinessDay } from './dates.ts'
 import type { ShareClasses } from './share-classes.ts'
 

@@ -5,7 +5,7 @@
 import { type Answer, listPage, refusedAnswer } from '../../api/mirror/answer.ts'
 import type { FundSource, HistoryQuery, SingleQuery } from '../../api/mirror/fund-source.ts'
 import { classicPaging } from '../../api/mirror/paging.ts'
-import type { Issuers } from '../issuers.ts'
+import type { Issuers } from '../market/issuers.ts'
 import { createBuybacks } from './buybacks.ts'
 import { createMarketDays } from './dates.ts'
 import { createDividends } from './dividends.ts'

@@ -7,7 +7,7 @@ import type { NavsQuery } from '../../api/mirror/fund-source.ts'
 import { classicPaging, pollingPaging } from '../../api/mirror/paging.ts'
 import { isIsin } from '../../core/check-digits.ts'
 import { isBridgeError } from '../../errors.ts'
-import { type Place, placeCursor, readPlaceCursor } from '../place-cursor.ts'
+import { type Place, placeCursor, readPlaceCursor } from '../store/place-cursor.ts'
 import type { Navs, PlacedNav } from './navs.ts'
 import type { ShareClass } from './share-classes.ts'
 

@@ -3,8 +3,8 @@
  * Owns the series and their records. Refuses paging and HTTP.
  */
 import type { SeededChance } from '../../core/chance.ts'
-import { fundBurst } from '../day-shape.ts'
-import { comparePlaces, type Place } from '../place-cursor.ts'
+import { fundBurst } from '../market/day-shape.ts'
+import { comparePlaces, type Place } from '../store/place-cursor.ts'
 import { type Amount, amount } from './amounts.ts'
 import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import type { MarketDays } from './dates.ts'

@@ -3,7 +3,7 @@
  * prices: the figures are the issuer's own, here drawn from the seed.
  */
 import type { SeededChance } from '../../core/chance.ts'
-import { fundBurst } from '../day-shape.ts'
+import { fundBurst } from '../market/day-shape.ts'
 import { percent } from './amounts.ts'
 import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import { addDays, londonMs, monthEnd, onBusinessDay } from './dates.ts'

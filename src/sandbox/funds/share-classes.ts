@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib'
 import type { InstrumentIdentifier } from '../../api/mirror/instrument-identifier.ts'
 import { type SeededChance, seededChance } from '../../core/chance.ts'
-import type { Issuer, Issuers } from '../issuers.ts'
+import type { Issuer, Issuers } from '../market/issuers.ts'
 import type { Unit } from './amounts.ts'
 
 /** `fund` an exchange-traded fund; `trust` a closed-end investment company; `company` any other. */

@@ -3,11 +3,11 @@
  * Owns data only.
  */
 import { endOfDayCategory } from '../data/categories.ts'
-import { burst, even, fundBurst, openBurst } from '../day-shape.ts'
-import { type Draft, draftDay } from '../draft.ts'
-import { publications } from '../happenings.ts'
-import { nextBusinessDay, secondOfDay } from '../london.ts'
-import { chanceOf, evenDrafts, type MarketSeed, plain, type Scenario } from './scenario.ts'
+import { burst, even, fundBurst, openBurst } from '../market/day-shape.ts'
+import { type Draft, draftDay } from '../market/item-template.ts'
+import { nextBusinessDay, secondOfDay } from '../market/london.ts'
+import { publications } from '../market/market-events.ts'
+import { chanceOf, evenDrafts, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
 import { quietBetweenBursts } from './usual.ts'
 
 /** Special days, by name. */

@@ -3,11 +3,11 @@
  * Owns data only.
  */
 import { seededChance } from '../../core/chance.ts'
-import { publications, recategorised } from '../happenings.ts'
-import { type FreshNames, freshNames, reissued, renamed } from '../issuer-history.ts'
-import type { Issuer, Issuers } from '../issuers.ts'
-import { londonMomentMs } from '../london.ts'
-import { evenDrafts, plain, type Scenario } from './scenario.ts'
+import { type FreshNames, freshNames, reissued, renamed } from '../market/issuer-history.ts'
+import type { Issuer, Issuers } from '../market/issuers.ts'
+import { londonMomentMs } from '../market/london.ts'
+import { publications, recategorised } from '../market/market-events.ts'
+import { evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
 /** Company announcements, and forms about other companies. */
 const codes = ['UPD', 'TST', 'BOA', 'ACQ', 'HOL', 'RET', 'FER']

@@ -1,8 +1,8 @@
 /**
  * Scenarios of the documents that items point to. Owns data only.
  */
-import { publications } from '../happenings.ts'
-import { evenDrafts, plain, type Scenario } from './scenario.ts'
+import { publications } from '../market/market-events.ts'
+import { evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
 /** Documents, by name. */
 export const documentScenarios = {

@@ -2,10 +2,10 @@
  * Scenarios of items that break the published schema or what one would expect of it, as live ones do. Owns data only.
  */
 import { seededChance } from '../../core/chance.ts'
-import { type Draft, renumber } from '../draft.ts'
-import { type Happening, publications, unreadables } from '../happenings.ts'
-import type { ItemVariant } from '../item-variants.ts'
-import { evenDrafts, type MarketSeed, plain, type Scenario } from './scenario.ts'
+import { type Draft, renumber } from '../market/item-template.ts'
+import type { ItemVariant } from '../market/item-variants.ts'
+import { type Happening, publications, unreadables } from '../market/market-events.ts'
+import { evenDrafts, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
 
 const minute = { from: '10:00:02', to: '10:01:00' }
 /** Two codes that live data has and the official list has not, and one that nobody has. */

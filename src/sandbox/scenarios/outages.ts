@@ -2,13 +2,14 @@
  * Scenarios in which the service fails: refuses, breaks off, forgets what it was asked, is away for a night. Owns data
  * only. Faults follow the market's clock, so that they fall between the same items at any speed.
  */
-import { burst, even, openBurst, scattered } from '../day-shape.ts'
-import { draftDay } from '../draft.ts'
-import type { ScheduledFault } from '../fault-schedule.ts'
-import type { FaultSetting } from '../faults.ts'
-import { publications } from '../happenings.ts'
-import { nextBusinessDay, secondOfDay } from '../london.ts'
-import { chanceOf, evenDrafts, plain, type Scenario } from './scenario.ts'
+
+import type { ScheduledFault } from '../faults/fault-schedule.ts'
+import type { FaultSetting } from '../faults/faults.ts'
+import { burst, even, openBurst, scattered } from '../market/day-shape.ts'
+import { draftDay } from '../market/item-template.ts'
+import { nextBusinessDay, secondOfDay } from '../market/london.ts'
+import { publications } from '../market/market-events.ts'
+import { chanceOf, evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
 /** An item a second for a minute, while something is wrong. */
 const minute: Pick<Scenario, 'firstDay'> = {

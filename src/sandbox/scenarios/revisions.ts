@@ -2,7 +2,7 @@
  * Scenarios of announcements that are not what they were, or come when nobody looks any more: amended, late, replaced,
  * corrected. Owns data only.
  */
-import { neverSeenGuid } from '../draft.ts'
+import { neverSeenGuid } from '../market/item-template.ts'
 import {
   amendments,
   correctFirst,
@@ -10,8 +10,8 @@ import {
   disappearances,
   type Happening,
   publications,
-} from '../happenings.ts'
-import { evenDrafts, type MarketSeed, plain, type Scenario } from './scenario.ts'
+} from '../market/market-events.ts'
+import { evenDrafts, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
 
 const minute = { from: '10:00:02', to: '10:01:00' }
 /** Corrections of what was never seen, in `corrections`. */

@@ -2,11 +2,11 @@
  * Scenarios of hours in which much comes at once, or not when it is expected: bursts that slip or come in out of order,
  * and the rushes of one kind of announcement. Owns data only.
  */
-import { burst, type Stretch } from '../day-shape.ts'
-import { draftDay } from '../draft.ts'
-import { delayed, publications, recategorised } from '../happenings.ts'
-import { secondOfDay } from '../london.ts'
-import { chanceOf, evenDrafts, plain, type Scenario } from './scenario.ts'
+import { burst, type Stretch } from '../market/day-shape.ts'
+import { draftDay } from '../market/item-template.ts'
+import { secondOfDay } from '../market/london.ts'
+import { delayed, publications, recategorised } from '../market/market-events.ts'
+import { chanceOf, evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
 /** Forms that the rules on takeovers ask for by 15:30. */
 const panelForms = ['RET', 'FER', 'FEO', 'DCC', 'FEE']

@@ -2,11 +2,11 @@
  * Scenarios of usual days, their bursts and a flood: what the market does when nothing is wrong with it. Owns data only.
  */
 import type { SeededChance } from '../../core/chance.ts'
-import { burst, even, fundBurst, openBurst, USUAL_DAY_ITEMS, usualDay } from '../day-shape.ts'
-import { draftDay } from '../draft.ts'
-import { delayed, type Happening, publications } from '../happenings.ts'
-import { secondOfDay } from '../london.ts'
-import { chanceOf, evenDrafts, type MarketSeed, normalDay, plain, type Scenario } from './scenario.ts'
+import { burst, even, fundBurst, openBurst, USUAL_DAY_ITEMS, usualDay } from '../market/day-shape.ts'
+import { draftDay } from '../market/item-template.ts'
+import { secondOfDay } from '../market/london.ts'
+import { delayed, type Happening, publications } from '../market/market-events.ts'
+import { chanceOf, evenDrafts, type MarketSeed, normalDay, plain, type Scenario } from '../market/scenario.ts'
 
 /** The late item of the mornings: stamped at this second of the burst, visible this long after it. */
 const SKIPPED_SECOND = 3

@@ -2,7 +2,7 @@
  * What is asked of the process that works on an endpoint, as rows of the log's table `webhook-commands`. Owns their forms and
  * reading them back. Refuses to know who carries them out.
  */
-import type { DisableReason } from '../endpoint-state.ts'
+import type { DisableReason } from '../delivery-state/endpoint-state.ts'
 
 /** The table of the log that holds them. */
 export const COMMANDS_TABLE = 'webhook-commands'

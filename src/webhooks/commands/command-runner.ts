@@ -3,15 +3,15 @@
  * asks for is durable, so that a process that dies leaves it to the next, and that it is tried again while the log is away.
  * Refuses to know lanes: whoever works on an endpoint is given to it.
  */
-import type { Reader } from '../../archive/reader.ts'
+import type { Reader } from '../../archive/reading/reader.ts'
 import { isBridgeError } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
-import type { LaneWorker } from '../lane-worker.ts'
+import type { LaneWorker } from '../worker/shard-worker.ts'
 import type { CountCommand, KeyedCommand, ReplayCommand } from './command-rows.ts'
 import { ANSWER_MS, type Commands } from './commands.ts'
-import type { Notices } from './notices.ts'
+import type { Notices } from './notifications.ts'
 
 /** Between two looks at commands that could not be carried out: nobody works on the endpoint yet, or others come first. */
 const LOOK_MS = 500

@@ -5,9 +5,9 @@
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
+import { createWakeup } from '../../lifecycle/wakeup.ts'
 import { followTable } from '../../log/follow-table.ts'
 import type { Change, Log } from '../../log/log.ts'
-import { createWakeup } from '../../log/wakeup.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { createAwaitedChanges } from '../../registry/awaited-changes.ts'
 import {

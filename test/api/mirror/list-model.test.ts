@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { guids, type Item, item, walk } from '../../sandbox/sandbox-client.ts'
-import { openCopy } from '../copy-server.ts'
+import { openCopy } from '../routes/replica-server.ts'
 import { NOW_MS, openMirror } from './mirror-server.ts'
 
 interface Company {

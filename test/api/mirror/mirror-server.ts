@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest'
 import { type ItemRoutesOptions, itemRoutes } from '../../../src/api/mirror/item-routes.ts'
 import { type MirrorOptions, mirrorRouter } from '../../../src/api/mirror/router.ts'
 import { readDisclosure } from '../../../src/core/disclosure.ts'
-import { createShelf } from '../../../src/sandbox/shelf.ts'
-import { shelfFacts } from '../../../src/sandbox/shelf-facts.ts'
+import { shelfFacts } from '../../../src/sandbox/store/item-facts.ts'
+import { createShelf } from '../../../src/sandbox/store/item-store.ts'
 import type { Item, Reply } from '../../sandbox/sandbox-client.ts'
 
 export interface MirrorServer {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import type { Status } from '../../../src/api/status.ts'
+import type { Status } from '../../../src/api/routes/status.ts'
 import { checkBridge, quotaFinding } from '../../../src/cli/doctor/bridge.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 

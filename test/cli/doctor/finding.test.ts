@@ -7,7 +7,7 @@ import {
   throwIfFailed,
   withoutSecrets,
 } from '../../../src/cli/doctor/finding.ts'
-import { painter } from '../../../src/cli/terminal.ts'
+import { painter } from '../../../src/cli/terminal/text.ts'
 
 const SECRET = 'a-secret-of-the-tests'
 const clean = withoutSecrets([SECRET])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkKafka, kafkaFindings } from '../../../src/cli/doctor/kafka.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import type { KafkaReport } from '../../../src/log/kafka/inspect.ts'
+import type { KafkaReport } from '../../../src/log-kafka/inspect.ts'
 import type { KafkaSettings } from '../../../src/settings/kafka.ts'
 
 const never = new AbortController().signal

@@ -3,8 +3,8 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { checkUpstream, judgeClock } from '../../../src/cli/doctor/upstream.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import { until } from '../../support/api-server.ts'
-import { createManualClock } from '../../support/manual-clock.ts'
+import { until } from '../../support/http/api-server.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const { signal: never } = new AbortController()
 

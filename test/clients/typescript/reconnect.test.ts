@@ -4,10 +4,10 @@ import { WebSocket as PackageSocket } from 'ws'
 import type { SocketConstructor } from '../../../clients/typescript/src/connection.ts'
 import { type ConnectOptions, connect } from '../../../clients/typescript/src/stream.ts'
 import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'
-import { until } from '../../support/api-server.ts'
-import { followed } from '../../support/followed.ts'
-import { createManualClock } from '../../support/manual-clock.ts'
-import { type ScriptedStream, startScriptedStream } from '../../support/scripted-stream.ts'
+import { until } from '../../support/http/api-server.ts'
+import { followed } from '../../support/streams/followed.ts'
+import { type ScriptedStream, startScriptedStream } from '../../support/streams/scripted-stream.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
 
 function eventOf(number: number, type = 'disclosure'): object {
   const event = { id: `urn:${number}`, cursor: `c${number}`, sequence: String(number).padStart(20, '0') }

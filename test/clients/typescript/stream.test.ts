@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ConnectOptions, connect } from '../../../clients/typescript/src/stream.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
-import { type ApiServer, startApi, TOKEN, until } from '../../support/api-server.ts'
-import { type Followed, followed } from '../../support/followed.ts'
+import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
 import { EPOCH } from '../../support/store.ts'
+import { type Followed, followed } from '../../support/streams/followed.ts'
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 const cursorAt = (sequence: number, epoch = EPOCH) => encodeCursor({ epoch, sequence, timeMs: 0 })

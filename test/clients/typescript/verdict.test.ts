@@ -6,7 +6,7 @@ import {
   failureOf,
   StreamFailure,
 } from '../../../clients/typescript/src/verdict.ts'
-import { closeCodes } from '../../../src/feed/refusal.ts'
+import { closeCodes } from '../../../src/streams/transport/refusal.ts'
 
 function endOf(closeCode: number | null, extra: Partial<ConnectionEnd> = {}): ConnectionEnd {
   return { closeCode, why: `closed with ${closeCode}`, error: null, reconnectInMs: null, ...extra }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createIssuers, type Instrument, type Issuer } from '../../../src/sandbox/issuers.ts'
+import { createIssuers, type Instrument, type Issuer } from '../../../src/sandbox/market/issuers.ts'
 import { type FundReader, type FundRecord, isinOf, openFunds } from './fund-reader.ts'
 
 const DAY_MS = 86_400_000

@@ -3,10 +3,10 @@
  * log's seam. Owns carrying out the order and a line on stdout for each place it reaches; the product is as it is.
  */
 import { readFileSync, writeSync } from 'node:fs'
-import { startApp } from '../../../src/app.ts'
+import { startApp } from '../../../src/app/app.ts'
 import { systemChance, systemClock } from '../../../src/lifecycle/clock.ts'
 import { withStopSignal } from '../../../src/lifecycle/signals.ts'
-import type { Seam } from '../../../src/log/seam.ts'
+import type { Seam } from '../../../src/log/fault-hook.ts'
 import { loadSettings } from '../../../src/settings/settings.ts'
 
 /** What the process is to do to itself. A later order replaces an earlier one. */

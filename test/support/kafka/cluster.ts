@@ -5,11 +5,11 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { clearLeftovers, makeBrokerFolder } from './leftovers.ts'
 import { untilNamed } from './metadata.ts'
-import { freePorts } from './ports.ts'
-import type { FaultSignal, JavaProcess, KafkaRuntime } from './runtime.ts'
-import { type Listener, type ListenerSpec, PLAIN, serverProperties } from './server-properties.ts'
+import { clearLeftovers, makeBrokerFolder } from './runtime/leftovers.ts'
+import { freePorts } from './runtime/ports.ts'
+import type { FaultSignal, JavaProcess, KafkaRuntime } from './runtime/runtime.ts'
+import { type Listener, type ListenerSpec, PLAIN, serverProperties } from './runtime/server-properties.ts'
 
 /** A user whose SCRAM credentials are in the cluster from its first moment. */
 export interface ScramUser {

@@ -4,9 +4,9 @@
  * names its own (`uniqueName` of `clients.ts`).
  */
 import { inject } from 'vitest'
-import { findRuntime } from './find-runtime.ts'
-import type { KeeperAnswer } from './keeper.ts'
-import type { KafkaRuntime } from './runtime.ts'
+import { findRuntime } from './runtime/find-runtime.ts'
+import type { KeeperAnswer } from './runtime/keeper.ts'
+import type { KafkaRuntime } from './runtime/runtime.ts'
 
 /**
  * The addresses (`host:port`, without encryption) of the run's broker, which is started by the first who asks; null

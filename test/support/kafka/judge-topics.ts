@@ -3,7 +3,7 @@
  * reading of every topic to its end and the comparison. Refuses to ask the product anything.
  */
 import { contentHash } from '../../../src/core/disclosure.ts'
-import type { TruthItem } from '../completeness.ts'
+import type { TruthItem } from '../worlds/completeness.ts'
 import { kafkaClient, uniqueName } from './clients.ts'
 
 /** What is wrong with the topics of one prefix; every list is empty where all is right. */

@@ -2,8 +2,8 @@
  * Logs of the product on a test's brokers. Owns their cheap settings and their closing. Refuses to start brokers.
  */
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import type { OpenElections } from '../../../src/log/kafka/leader.ts'
-import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../src/log/kafka/log.ts'
+import type { OpenElections } from '../../../src/log-kafka/group/leader.ts'
+import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { keepingLogger } from '../keeping-logger.ts'
 import { uniqueName } from './clients.ts'
 

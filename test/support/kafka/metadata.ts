@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { apiKeys, createFrameSplitter, requestFrame } from './frames.ts'
+import { apiKeys, createFrameSplitter, requestFrame } from './proxy/frames.ts'
 
 /** A broker as a Metadata answer names it. */
 export interface NamedBroker {

@@ -5,9 +5,9 @@
 import { rmSync } from 'node:fs'
 import { type Authority, createAuthority, type KeyPair } from './certificates.ts'
 import { type KafkaCluster, startCluster } from './cluster.ts'
-import { makeBrokerFolder } from './leftovers.ts'
-import type { KafkaRuntime } from './runtime.ts'
-import type { ListenerSpec } from './server-properties.ts'
+import { makeBrokerFolder } from './runtime/leftovers.ts'
+import type { KafkaRuntime } from './runtime/runtime.ts'
+import type { ListenerSpec } from './runtime/server-properties.ts'
 
 /** The listeners besides the plain one: encrypted; with a client's certificate too; with a password; with both. */
 export type SecureListener = 'TLS' | 'MTLS' | 'SASL' | 'SASL_TLS'

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { createResolver, holdAnswers } from '../../../src/webhooks/address/resolver.ts'
-import { createManualClock } from '../../support/manual-clock.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const open: Socket[] = []
 const A = 1

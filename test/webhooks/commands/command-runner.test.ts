@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMemoryLog } from '../../../src/log/memory/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import type { Command, ReplayCommand } from '../../../src/webhooks/commands/command-rows.ts'
 import { createCommandRunner } from '../../../src/webhooks/commands/command-runner.ts'
 import { createCommands } from '../../../src/webhooks/commands/commands.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
-import { mortalLog } from '../../support/mortal-log.ts'
-import { EPOCH } from '../../support/scripted-reader.ts'
-import { endpointOf, WebhookWorld } from '../../support/webhook-world.ts'
+import { EPOCH } from '../../support/streams/scripted-reader.ts'
+import { mortalLog } from '../../support/webhooks/mortal-log.ts'
+import { endpointOf, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
 
 const HOUR_MS = 3_600_000
 const EVENTS = 40

@@ -1,6 +1,6 @@
 /** Brokers that die in the middle of a commit: restarted, away for long, or with the coordinator moving to another. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { eventually } from '../../api-client.ts'
+import { eventually } from '../../http/api-client.ts'
 import { kafkaClient, leaderOf } from '../clients.ts'
 import { type FaultScript, heldCommit, must } from './script.ts'
 import type { ChaosWorld } from './world.ts'

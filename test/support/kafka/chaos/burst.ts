@@ -4,9 +4,9 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { seededChance } from '../../../../src/core/chance.ts'
-import { draftDay } from '../../../../src/sandbox/draft.ts'
-import { createIssuers } from '../../../../src/sandbox/issuers.ts'
-import { itemJson } from '../../../../src/sandbox/item-json.ts'
+import { createIssuers } from '../../../../src/sandbox/market/issuers.ts'
+import { itemJson } from '../../../../src/sandbox/market/item-json.ts'
+import { draftDay } from '../../../../src/sandbox/market/item-template.ts'
 import type { Sandbox } from '../../../../src/sandbox/sandbox.ts'
 
 /** Not the market's own day nor the one before: what it publishes by itself would amend items of the burst unseen. */

@@ -4,9 +4,9 @@
  */
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { eventually } from '../../api-client.ts'
 import { type BridgeProcess, startBridge } from '../../bridge-process.ts'
-import type { CountingFront } from '../../counting-front.ts'
+import { eventually } from '../../http/api-client.ts'
+import type { CountingFront } from '../../worlds/counting-front.ts'
 import type { Order, Reached } from '../bridge-child.ts'
 import type { Way } from './way.ts'
 

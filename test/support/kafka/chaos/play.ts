@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib'
 import { seededChance } from '../../../../src/core/chance.ts'
 import { messageOf } from '../../../../src/errors.ts'
-import type { KafkaRuntime } from '../runtime.ts'
+import type { KafkaRuntime } from '../runtime/runtime.ts'
 import { findScript, threeNodeScripts } from './scripts.ts'
 import { type ChaosVerdict, judgeChaos } from './verdict.ts'
 import { type ChaosWorld, startChaosWorld } from './world.ts'

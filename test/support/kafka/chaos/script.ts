@@ -3,9 +3,9 @@
  */
 import type { SeededChance } from '../../../../src/core/chance.ts'
 import { systemClock } from '../../../../src/lifecycle/clock.ts'
-import { eventually } from '../../api-client.ts'
-import { apiKeys } from '../frames.ts'
-import type { Hold } from '../proxy-rules.ts'
+import { eventually } from '../../http/api-client.ts'
+import { apiKeys } from '../proxy/frames.ts'
+import type { Hold } from '../proxy/proxy-rules.ts'
 import type { Place } from './place.ts'
 import type { ChaosWorld } from './world.ts'
 

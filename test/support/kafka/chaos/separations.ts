@@ -1,7 +1,7 @@
 /** A leader that is frozen, cut off, forgotten or unanswered while it believes that it leads; a standby that reads late. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Order } from '../bridge-child.ts'
-import { apiKeys } from '../frames.ts'
+import { apiKeys } from '../proxy/frames.ts'
 import { asksAgain, type FaultScript, heldCommit, must, nowMs, steppedDown } from './script.ts'
 
 /** More than one batch of 512 KiB: items of some 1.5 KB. */

@@ -3,7 +3,7 @@
  * and the units are counted. Owns the sentences that say what is broken.
  */
 import { claimed } from '../../../log/samples.ts'
-import type { TruthItem } from '../../completeness.ts'
+import type { TruthItem } from '../../worlds/completeness.ts'
 import { judgeTopics } from '../judge-topics.ts'
 import { createLogKeeper, kafkaLogOptions } from '../kafka-logs.ts'
 import type { Place } from './place.ts'

@@ -2,8 +2,8 @@
  * One process's own way to every broker: a proxy before each. Owns applying a fault to all of them as if they were one.
  * Refuses to know who uses it.
  */
-import type { KafkaProxy } from '../proxy.ts'
-import type { Hold, Rule, Touching } from '../proxy-rules.ts'
+import type { KafkaProxy } from '../proxy/proxy.ts'
+import type { Hold, Rule, Touching } from '../proxy/proxy-rules.ts'
 
 /** The faults that one process can be given; as those of a proxy, caught where any proxy has caught. */
 export interface Way {

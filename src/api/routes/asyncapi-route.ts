@@ -1,0 +1,18 @@
+/**
+ * `GET /asyncapi.json`: the document of Kafka topics, webhooks and streams. Owns its address. Refuses to write it:
+ * `asyncapi/document.ts` does.
+ */
+import type { Channel } from '../../http/channel.ts'
+import type { OpenRoute } from '../../http/route.ts'
+import { asyncApiDocument } from '../asyncapi/document.ts'
+import { documentRoute } from './document-route.ts'
+
+/** The route over these channels. */
+export function asyncApiRoute(channels: readonly Channel[]): OpenRoute {
+  return documentRoute({
+    path: '/asyncapi.json',
+    summary:
+      'Kafka topics, webhooks, WebSocket and server-sent events as an AsyncAPI 3.0 document, see [asyncapi.md](asyncapi.md).',
+    write: () => asyncApiDocument(channels),
+  })
+}

@@ -1,0 +1,150 @@
+/**
+ * `GET /v1/disclosures`: pull and long-poll (contract §6). Owns the parameters and the shape of a page. Refuses to
+ * encode events again: their JSON goes out as it is stored.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { type Notice, resumeAt } from '../../archive/reading/resume.ts'
+import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import type { Filter } from '../../core/filter/filter.ts'
+import { FILTER_PARAMETERS, parseFilterQuery } from '../../core/filter/filter-query.ts'
+import { tooOld } from '../../http/cursor-too-old.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { retryLater } from '../../http/problem.ts'
+import { type Route, sendJson } from '../../http/route.ts'
+import { flag, list, object, ranged, ref, text } from '../../http/schemas/json-schema.ts'
+import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import { eventList } from './event-list.ts'
+
+const LIMIT = { low: 1, high: 1000, otherwise: 100 }
+const WAIT_SECONDS = { low: 0, high: 30, otherwise: 0 }
+/** Longest reading for one answer: a filter that matches little gets a page early, with `more`. */
+const READ_BUDGET_MS = 2000
+
+export interface DisclosuresOptions {
+  reader: Reader
+  clock: Clock
+  /** Aborts when this node stops: a long poll answers with what it has. */
+  stopping: AbortSignal
+}
+
+/** One page of the log. */
+interface Page {
+  /** JSON of each event. */
+  events: readonly Buffer[]
+  cursor: string
+  more: boolean
+}
+
+interface Wanted {
+  after: number
+  cursor: string
+  filter: Filter | null
+  /** It goes on from a cursor: what comes next must not be dropped by age unnoticed. */
+  isResumed: boolean
+  limit: number
+  waitMs: number
+  signal: AbortSignal
+}
+
+const pageSchema = object({
+  data: list(ref('Event'), {
+    description: 'In the order of the log; gaps are among them whatever the filter.',
+  }),
+  cursor: text('Where reading stopped, also when nothing matched: the next `after`.'),
+  more: flag('Whether the log goes on past it.'),
+})
+
+/** The route. */
+export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions): Route {
+  return {
+    method: 'GET',
+    path: '/v1/disclosures',
+    scope: 'events:read',
+    summary: 'Pull: `{data: [event], cursor, more}`, from the earliest event kept or after a cursor.',
+    takesFilter: true,
+    parameters: {
+      after: 'Cursor of an event or answer; without it from the earliest.',
+      limit: {
+        meaning: `Most events, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+        schema: ranged(LIMIT),
+      },
+      wait: {
+        meaning: `Seconds to wait for a matching event where there is none yet, ${WAIT_SECONDS.low}–${WAIT_SECONDS.high}, default ${WAIT_SECONDS.otherwise}.`,
+        schema: ranged(WAIT_SECONDS),
+      },
+    },
+    answers: { 200: { meaning: 'A page of the log.', schema: pageSchema } },
+    problems: ['cursor_invalid', 'cursor_too_old'],
+    async handle({ url, response, caller, gone }) {
+      const query = openQuery(url, ['after', 'limit', 'wait', ...FILTER_PARAMETERS])
+      const filter = parseFilterQuery(query.params)
+      const after = query.text('after')
+      const limit = query.integer('limit', LIMIT)
+      const wait = query.integer('wait', WAIT_SECONDS)
+      query.check()
+      refuseWhileFilling(reader.copy)
+      const start = startOf(reader, after, clock.now())
+      const signal = AbortSignal.any([gone, stopping, caller.ended])
+      const wanted = { ...start, isResumed: after !== null, filter, limit, waitMs: wait * 1000, signal }
+      const page =
+        start.notice === null
+          ? await readPage(reader, clock, wanted)
+          : await readBehind(start.notice, reader, clock, wanted)
+      sendJson(response, 200, encodePage(page))
+    },
+  }
+}
+
+function startOf(reader: Reader, text: string | null, nowMs: number) {
+  if (text === null) {
+    const after = reader.oldest - 1
+    return { after, cursor: reader.cursorAt(after), notice: null }
+  }
+  const resume = resumeAt(reader, text, nowMs)
+  if (resume.kind === 'too_old') throw tooOld(resume.oldest)
+  return resume
+}
+
+/** A page whose first event is the notice; it counts, and it is something to answer with, so nothing is waited for. */
+async function readBehind(notice: Notice, reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
+  const limit = wanted.limit - 1
+  if (limit === 0) {
+    return { events: [notice.json], cursor: notice.cursor, more: reader.latest > wanted.after }
+  }
+  const page = await readPage(reader, clock, { ...wanted, limit, waitMs: 0 })
+  return { ...page, events: [notice.json, ...page.events] }
+}
+
+/**
+ * While a poll waits or reads, the copy may be filled anew, or lose what comes next by age: its place says nothing then, and
+ * the client's own cursor is judged when it comes back.
+ * @throws HttpProblem `unavailable` or `cursor_too_old`
+ */
+async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
+  const deadlineMs = clock.now() + wanted.waitMs
+  const { epoch } = reader
+  let { after, cursor } = wanted
+  for (;;) {
+    const { filter, limit, signal } = wanted
+    const read = await reader.read({ after, filter, limit, signal, budgetMs: READ_BUDGET_MS })
+    refuseWhileFilling(reader.copy)
+    if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has begun afresh')
+    if (wanted.isResumed && reader.oldest - 1 > after) throw tooOld(reader.cursorAt(reader.oldest - 1))
+    if (read.position <= reader.latest) ({ position: after, cursor } = read)
+    const waited = clock.now() >= deadlineMs || signal.aborted
+    if (read.events.length > 0 || read.more || waited) {
+      return { events: read.events.map(({ json }) => json), cursor, more: read.more }
+    }
+    const enough = new AbortController()
+    const either = AbortSignal.any([signal, enough.signal])
+    await Promise.race([reader.waitBeyond(after, either), sleep(clock, deadlineMs - clock.now(), either)])
+    enough.abort()
+  }
+}
+
+const BEGIN = Buffer.from('{"data":')
+
+function encodePage({ events, cursor, more }: Page): Buffer {
+  const end = Buffer.from(`,"cursor":${JSON.stringify(cursor)},"more":${more}}`)
+  return Buffer.concat([BEGIN, ...eventList(events), end])
+}

@@ -1,0 +1,142 @@
+/**
+ * `POST /v1/filters/test`: which of the last events a filter would have matched (contract §6). Owns the body, the
+ * counting and the shape of the answer. Refuses a reading of its own: `Reader` gives what any stream would get.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import type { StoredEvent } from '../../archive/store/stored.ts'
+import { isGap } from '../../core/event.ts'
+import type { Filter } from '../../core/filter/filter.ts'
+import { parseFilter } from '../../core/filter/filter-parse.ts'
+import { openMembers } from '../../http/members.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { type Route, sendJson } from '../../http/route.ts'
+import { list, object, ranged, ref, text, whole } from '../../http/schemas/json-schema.ts'
+import { eventList } from './event-list.ts'
+
+const LAST = { low: 1, high: 100_000, otherwise: 1000 }
+const LIMIT = { low: 1, high: 1000, otherwise: 20 }
+/** Ten thousand ISINs with their quotes and commas are 150 KB; LEIs are 230 KB. */
+const MAX_BODY_BYTES = 256 * 1024
+/** Events of one read; the reader gives the event loop its turn inside and between reads. */
+const WINDOW = 1000
+/** Most JSON of events in one answer; of larger ones fewer are shown. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+
+const trialSchema = object({
+  tested: whole('Disclosures looked at.'),
+  matched: whole('Of these, those that the filter matched.'),
+  gaps: whole('Gap events among the last events; they reach every stream reader, so they are no match.'),
+  filter: ref('Filter'),
+  from: text('Cursor before the first event looked at.'),
+  to: text('Cursor of the last one.'),
+  data: list(ref('Event'), { description: 'The newest that match, oldest first.' }),
+})
+
+/** The route. */
+export function filterTestRoute(reader: Reader): Route {
+  return {
+    method: 'POST',
+    path: '/v1/filters/test',
+    scope: 'events:read',
+    summary:
+      'Which of the last events a filter would have matched: `{tested, matched, gaps, filter, from, to, data: [event]}`.',
+    parameters: {},
+    body: {
+      maxBytes: MAX_BODY_BYTES,
+      members: {
+        filter: {
+          meaning: 'The filter in its JSON form, see [filters.md](filters.md).',
+          schema: ref('Filter'),
+          required: true,
+        },
+        last: {
+          meaning: `How many of the last events to look at, ${LAST.low}–${LAST.high}, default ${LAST.otherwise}.`,
+          schema: ranged(LAST),
+        },
+        limit: {
+          meaning: `Most events in \`data\`, the newest that match, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+          schema: ranged(LIMIT),
+        },
+      },
+    },
+    answers: { 200: { meaning: 'What the filter did to the last events.', schema: trialSchema } },
+    problems: ['filter_invalid'],
+    async handle({ url, body, response, gone }) {
+      openQuery(url, []).check()
+      const members = openMembers(body, ['filter', 'last', 'limit'])
+      const wanted = members.required('filter')
+      const last = members.integer('last', LAST)
+      const limit = members.integer('limit', LIMIT)
+      members.check()
+      const filter = parseFilter(wanted, 'filter')
+      refuseWhileFilling(reader.copy)
+      const trial = await tryFilter(reader, filter, { last, limit, signal: gone })
+      if (!gone.aborted) sendJson(response, 200, encodeTrial(trial))
+    },
+  }
+}
+
+/** What a filter did to a stretch of the log. */
+interface Trial {
+  /** Disclosures looked at; of these the filter matched `matched`. */
+  tested: number
+  matched: number
+  /** Gap events in the stretch: they reach every stream reader, so they are no match of the filter. */
+  gaps: number
+  filter: Filter
+  /** The resume points before the first and after the last event looked at. */
+  from: string
+  to: string
+  /** The newest matches, oldest first. */
+  shown: readonly StoredEvent[]
+}
+
+async function tryFilter(
+  reader: Reader,
+  filter: Filter,
+  { last, limit, signal }: { last: number; limit: number; signal: AbortSignal },
+): Promise<Trial> {
+  const end = reader.latest
+  const start = Math.min(end, Math.max(reader.oldest - 1, end - last))
+  let position = start
+  let gaps = 0
+  let matched = 0
+  let shown: StoredEvent[] = []
+  while (position < end && !signal.aborted) {
+    const read = await reader.read({ after: position, filter, limit: WINDOW, signal })
+    const seen = read.events.filter(({ sequence }) => sequence <= end)
+    const matches = seen.filter(({ type }) => !isGap(type))
+    gaps += seen.length - matches.length
+    matched += matches.length
+    shown = newestOf([...shown, ...matches], limit)
+    position = read.position
+    refuseWhileFilling(reader.copy)
+  }
+  return {
+    tested: end - start - gaps,
+    matched,
+    gaps,
+    filter,
+    from: reader.cursorAt(start),
+    to: reader.cursorAt(end),
+    shown,
+  }
+}
+
+/** The last `limit` events, fewer where their JSON is too much for one answer, but at least one. */
+function newestOf(events: readonly StoredEvent[], limit: number): StoredEvent[] {
+  const newest: StoredEvent[] = []
+  let bytes = 0
+  for (const event of events.toReversed()) {
+    bytes += event.json.length
+    if (newest.length === limit || (newest.length > 0 && bytes > MAX_ANSWER_BYTES)) break
+    newest.push(event)
+  }
+  return newest.reverse()
+}
+
+function encodeTrial({ shown, ...counts }: Trial): Buffer {
+  const head = Buffer.from(`${JSON.stringify(counts).slice(0, -1)},"data":`)
+  return Buffer.concat([head, ...eventList(shown.map(({ json }) => json)), Buffer.from('}')])
+}

@@ -1,0 +1,93 @@
+/**
+ * The fund paths of `/v2`, passed through: the leader asks upstream, and this node keeps what it said while that is valid.
+ * Owns that equal requests of this node are one question, and how long it waits. Refuses to spend: the leader does.
+ */
+import { isBridgeError } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Questions } from '../../log/log.ts'
+import { decodeReply, type FundReply } from '../../upstream/fund-reply.ts'
+import { fundTarget } from '../../upstream/fund-target.ts'
+import { createKeptReplies } from '../../upstream/kept-replies.ts'
+import type { Answer } from '../mirror/answer.ts'
+import type { FundSource } from '../mirror/fund-source.ts'
+import { errorBody } from '../mirror/refusal.ts'
+
+/** What the gateway of a node is made of. */
+export interface FundGatewayParts {
+  questions: Pick<Questions, 'ask'>
+  clock: Clock
+}
+
+/** Longest wait for the leader (contract §6). */
+const PATIENCE_MS = 10_000
+/** Most questions of this node at a time. */
+const MOST_ASKED = 100
+/** When to come back where nobody knows better. */
+const AGAIN_MS = 5_000
+
+/** What the leader may say besides (`ingest/funds/fund-replies.ts`). */
+const refusals = {
+  429: 'The share of fund requests, or the whole upstream quota, is used up; `Retry-After` says when units come back.',
+  502: "Upstream failed, could not be read, or refuses the bridge's own key; `Retry-After` says when to ask again, where that is of use.",
+  504: 'Upstream did not answer in time; `Retry-After` says when to ask again.',
+}
+
+/** A source that asks the leader. */
+export function createFundGateway({ questions, clock }: FundGatewayParts): FundSource {
+  const replies = createKeptReplies(clock)
+  const asked = new Map<string, Promise<FundReply>>()
+
+  const ask = async (target: string): Promise<FundReply> => {
+    const askedMs = clock.now()
+    const late = new AbortController()
+    const cancel = clock.after(PATIENCE_MS, () => late.abort())
+    try {
+      const reply = decodeReply(await questions.ask(target, late.signal))
+      if (reply === null) return notNow('the leader runs another version of the bridge', 'Update every node.')
+      replies.keep(target, reply, askedMs)
+      return reply
+    } catch (error) {
+      if (late.signal.aborted) {
+        return notNow(
+          'no answer of the leading bridge within 10 s',
+          'None leads at the moment, or its polls and earlier requests come first. Come back after Retry-After.',
+        )
+      }
+      if (!isBridgeError(error, 'log_unavailable')) throw error
+      return notNow('the leading bridge cannot be asked: Kafka does not answer', null)
+    } finally {
+      cancel()
+      asked.delete(target)
+    }
+  }
+  const replyTo = (target: string): Promise<FundReply> | FundReply => {
+    const known = replies.get(target) ?? asked.get(target)
+    if (known !== undefined) return known
+    if (asked.size >= MOST_ASKED) return notNow(`${MOST_ASKED} fund requests wait already`, null)
+    const asking = ask(target)
+    asked.set(target, asking)
+    return asking
+  }
+  return {
+    refusals,
+    async answer(_query, sent) {
+      const target = fundTarget(sent)
+      if (target === null) throw new Error(`${sent} was taken for a fund request`)
+      return answerOf(await replyTo(target))
+    },
+  }
+}
+
+function notNow(message: string, hint: string | null): FundReply {
+  return { status: 503, text: '', refusal: { message, hint }, retryAfterMs: AGAIN_MS, validMs: 0 }
+}
+
+function answerOf({ status, text, refusal, retryAfterMs }: FundReply): Answer {
+  if (refusal === null) return { status, body: text, violation: null }
+  return {
+    status,
+    body: errorBody(refusal.message, refusal.hint),
+    violation: 'unavailable',
+    ...(retryAfterMs === null ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)) }),
+  }
+}

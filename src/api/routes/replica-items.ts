@@ -1,0 +1,53 @@
+/**
+ * The item routes of the bridge's own `/v2` (contract §6). Owns what differs from upstream's: `channel` is
+ * warned about, a poll reads everything behind its cursor, and a list that asks for more than the copy can
+ * hold says so. Refuses to answer: `api/mirror` does.
+ */
+
+import type { ArchiveItems } from '../../archive/items/items.ts'
+import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import type { CopyState } from '../../archive/store/replica-progress.ts'
+import { isoSeconds } from '../../core/dates.ts'
+import { itemRoutes } from '../mirror/item-routes.ts'
+import type { ListQuery } from '../mirror/list-query.ts'
+import type { MirrorRoute } from '../mirror/route.ts'
+import { archiveItemStore, isBeforeCopy } from './archive-items.ts'
+
+/** The list and the single item over the copy. */
+export function copiedItemRoutes(parts: {
+  items: ArchiveItems
+  /** Whether they are all there. */
+  copy: CopyState
+  /** Upstream's present moment, from which the default range counts back; ms since 1970. */
+  now: () => number
+  /** What stands for `native` in parameter names. */
+  nativeWord: string
+}): MirrorRoute[] {
+  const { items, copy, now, nativeWord } = parts
+  return itemRoutes({
+    store: archiveItemStore(items),
+    check: () => refuseWhileFilling(copy),
+    now,
+    nativeWord,
+    channel: 'ignore',
+    pollRange: 'whole',
+    caveats: (query) => copyCaveats(query, items),
+  })
+}
+
+/**
+ * What is said to a list whose range begins before the copy does, at the time of its first item. A poll asks for what came
+ * after its cursor: this copy has all of that, unless events behind the cursor have been pruned.
+ */
+function copyCaveats({ selection, paging }: ListQuery, items: ArchiveItems): string[] {
+  if (paging.mode === 'since' && !isBeforeCopy(items, paging.sinceCursor)) return []
+  const beginsMs = items.beginsMs()
+  if (beginsMs === null) return ['This copy holds no items yet.']
+  if (selection.fromMs !== null && selection.fromMs >= beginsMs) return []
+  const begins = `This copy begins at ${isoSeconds(beginsMs)}`
+  return [
+    paging.mode === 'since'
+      ? `${begins}, later than sinceCursor: what came between them is missing here.`
+      : `${begins}: what the asked range has before that is missing here; send dateFrom to ask for less.`,
+  ]
+}

@@ -1,0 +1,39 @@
+/**
+ * `GET /v1/report`: what each of the last days brought, and whether anything of it is missing. Owns the route. Refuses to
+ * judge: the leader has.
+ */
+import type { DayCopy } from '../../archive/days.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { retryLater } from '../../http/problem.ts'
+import { type Route, sendJson } from '../../http/route.ts'
+import { daySchema } from '../../http/schemas/day-schema.ts'
+import { list, object, ranged } from '../../http/schemas/json-schema.ts'
+
+/** The most are as many as are kept. */
+const DAYS = { low: 1, high: 400, otherwise: 14 }
+
+/** The route over this node's copy of the reports. */
+export function reportRoute(days: Pick<DayCopy, 'last'>): Route {
+  return {
+    method: 'GET',
+    path: '/v1/report',
+    scope: null,
+    summary:
+      'The last London days, oldest first, as the leader last wrote them (today at most a minute ago): `{data: [{date, polled, filled, swept, backfilled, amended, rejected, gapsLeft, eodSeen, walk, walkedAt, since, units}]}`. What each figure counts: [operating.md](operating.md#was-anything-missing-yesterday).',
+    parameters: {
+      days: {
+        meaning: `How many, ${DAYS.low}–${DAYS.high}, default ${DAYS.otherwise}.`,
+        schema: ranged(DAYS),
+      },
+    },
+    answers: { 200: { meaning: 'The days.', schema: object({ data: list(daySchema) }) } },
+    async handle({ url, response }) {
+      const query = openQuery(url, ['days'])
+      const count = query.integer('days', DAYS)
+      query.check()
+      const data = days.last(count)
+      if (data === null) throw retryLater('unavailable', 'this node has not read the reports yet')
+      sendJson(response, 200, Buffer.from(JSON.stringify({ data })))
+    },
+  }
+}

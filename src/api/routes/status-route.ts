@@ -1,0 +1,23 @@
+/**
+ * `GET /v1/status`. Owns the route. Refuses to know where the state comes from.
+ */
+import { openQuery } from '../../http/parameters.ts'
+import { type Route, sendJson } from '../../http/route.ts'
+import type { Status } from './status.ts'
+import { statusSchema } from './status-schema.ts'
+
+/** The route; `status` is asked at each call. */
+export function statusRoute(status: () => Status): Route {
+  return {
+    method: 'GET',
+    path: '/v1/status',
+    scope: null,
+    summary: 'What this node knows of leader, upstream, quota, log, copy, completeness and open gaps.',
+    parameters: {},
+    answers: { 200: { meaning: 'The state of this node.', schema: statusSchema } },
+    async handle({ url, response }) {
+      openQuery(url, []).check()
+      sendJson(response, 200, Buffer.from(JSON.stringify(status())))
+    },
+  }
+}

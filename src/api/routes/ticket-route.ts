@@ -1,0 +1,35 @@
+/**
+ * `POST /v1/tickets`: a ticket that opens one WebSocket in the place of a bearer header (contract §6). Owns the answer.
+ * Refuses to check tickets: the feed does, on any node.
+ */
+import { isoMillis } from '../../core/dates.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { type Route, sendJson } from '../../http/route.ts'
+import { object, text, time } from '../../http/schemas/json-schema.ts'
+import type { Tickets } from '../../registry/tickets.ts'
+
+/** The route. */
+export function ticketRoute(tickets: Pick<Tickets, 'give'>): Route {
+  return {
+    method: 'POST',
+    path: '/v1/tickets',
+    scope: 'events:read',
+    summary:
+      'Gives a ticket of the token that asks: 201 with `{ticket, expiresAt}`. It opens one WebSocket on each node within 30 s, as `/v1/stream?ticket=…`. See [tokens.md](tokens.md#tickets).',
+    parameters: {},
+    answers: {
+      201: {
+        meaning: 'The ticket. It is never to be cached.',
+        schema: object({
+          ticket: text('Goes into the address of a WebSocket as it is.', { pattern: '^[A-Za-z0-9._-]+$' }),
+          expiresAt: time('From when on it opens nothing.'),
+        }),
+      },
+    },
+    async handle({ url, caller, response }) {
+      openQuery(url, []).check()
+      const { ticket, expiresAtMs } = tickets.give(caller)
+      sendJson(response, 201, Buffer.from(JSON.stringify({ ticket, expiresAt: isoMillis(expiresAtMs) })))
+    },
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * `/v1/tokens`: making, listing and deleting tokens (contract §6). Owns who may do what to whose: a tenant's administrators
+ * see their own tenant, and what is of another answers as what does not exist; only the token of the settings sees all.
+ * Refuses to keep tokens: the registry does.
+ */
+import { isoMillis } from '../../core/dates.ts'
+import { type Caller, tokensLoading } from '../../http/auth.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { HttpProblem } from '../../http/problem.ts'
+import { type Call, type Route, sendJson } from '../../http/route.ts'
+import { ranged } from '../../http/schemas/json-schema.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { isId } from '../../registry/ids.ts'
+import { MAX_TOKENS_PER_TENANT, type NewToken, type Token, type Tokens } from '../../registry/tokens.ts'
+import { MAX_TOKEN_BODY_BYTES, readTokenRequest, tokenMembers } from './token-request.ts'
+import { madeTokenSchema, tokenPageSchema } from './token-schema.ts'
+
+const PATH = '/v1/tokens'
+const LIMIT = { low: 1, high: 1000, otherwise: 100 }
+
+/** What the routes work with. */
+export interface TokenRoutesOptions {
+  tokens: Tokens
+  clock: Clock
+  logger: Logger
+}
+
+/** The routes. */
+export function tokenRoutes(options: TokenRoutesOptions): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: PATH,
+      scope: 'admin',
+      summary:
+        'Makes a token: 201 with `{id, token, tenant, scopes, name, expiresAt, createdAt}`; `token` is shown here only. ' +
+        `At most ${MAX_TOKENS_PER_TENANT} a tenant. See [tokens.md](tokens.md).`,
+      parameters: {},
+      body: { maxBytes: MAX_TOKEN_BODY_BYTES, members: tokenMembers },
+      answers: { 201: { meaning: 'The token, with its text.', schema: madeTokenSchema } },
+      problems: ['limit_reached'],
+      handle: (call) => create(call, options),
+    },
+    {
+      method: 'GET',
+      path: PATH,
+      scope: 'admin',
+      summary:
+        'The tokens of the tenant, in the order of their creation: `{data: [{id, tenant, scopes, name, expiresAt, createdAt, lastUsed}], next}`.',
+      parameters: {
+        after: 'The `next` of the page before.',
+        limit: {
+          meaning: `Most tokens, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+          schema: ranged(LIMIT),
+        },
+      },
+      answers: { 200: { meaning: 'A page of tokens.', schema: tokenPageSchema } },
+      handle: (call) => list(call, options.tokens),
+    },
+    {
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      scope: 'admin',
+      summary: 'Deletes a token: 204. Within a second it is good on no node, and streams opened with it end.',
+      parameters: {},
+      answers: { 204: { meaning: 'It is deleted.' } },
+      handle: (call) => remove(call, options),
+    },
+  ]
+}
+
+async function create({ url, body, caller, response }: Call, options: TokenRoutesOptions): Promise<void> {
+  const { tokens, clock, logger } = options
+  openQuery(url, []).check()
+  const wanted = readTokenRequest(body, clock.now())
+  checkGrant(wanted, caller)
+  if (!tokens.isLoaded) throw tokensLoading()
+  const made = await tokens.create(wanted)
+  if (made === 'tenant_full') {
+    throw new HttpProblem('limit_reached', `the tenant has ${MAX_TOKENS_PER_TENANT} tokens already`)
+  }
+  if (made === 'full') throw new HttpProblem('limit_reached', 'this bridge has as many tokens as it keeps')
+  const { token, text } = made
+  const { id, tenant, scopes } = token
+  logger.info('token.created', { tokenId: id, tenant, scopes, by: caller.tokenId })
+  sendJson(response, 201, Buffer.from(JSON.stringify({ id, token: text, ...factsOf(token) })))
+}
+
+/** @throws HttpProblem `forbidden` where the caller asks for more than it has itself */
+function checkGrant({ tenant, scopes, expiresAtMs }: NewToken, caller: Caller): void {
+  if (!caller.seesAllTenants && tenant !== caller.tenant) {
+    throw new HttpProblem('forbidden', `this token makes tokens of its own tenant only, ${caller.tenant}`)
+  }
+  const more = scopes.filter((scope) => !caller.scopes.includes(scope))
+  if (more.length > 0) {
+    throw new HttpProblem('forbidden', `this token cannot give what it does not have: ${more.join(', ')}`)
+  }
+  const end = caller.expiresAtMs
+  if (end !== null && (expiresAtMs ?? Number.POSITIVE_INFINITY) > end) {
+    throw new HttpProblem(
+      'forbidden',
+      `this token ends at ${isoMillis(end)}, and so must those that it makes: give expiresAt`,
+    )
+  }
+}
+
+async function list({ url, caller, response }: Call, tokens: Tokens): Promise<void> {
+  const query = openQuery(url, ['after', 'limit'])
+  const after = query.text('after')
+  const limit = query.integer('limit', LIMIT)
+  if (after !== null && !isId('tok', after)) query.refuse('after', 'is no `next` of this list')
+  query.check()
+  if (!tokens.isLoaded) throw tokensLoading()
+  const tenant = caller.seesAllTenants ? null : caller.tenant
+  const page = tokens.list({ tenant, after: after ?? '', limit: limit + 1 })
+  const shown = page.slice(0, limit)
+  const next = page.length > limit ? (shown.at(-1)?.id ?? null) : null
+  sendJson(response, 200, Buffer.from(JSON.stringify({ data: shown.map(listed), next })))
+}
+
+async function remove(call: Call, { tokens, logger }: TokenRoutesOptions): Promise<void> {
+  const { url, caller, response } = call
+  openQuery(url, []).check()
+  if (!tokens.isLoaded) throw tokensLoading()
+  const token = tokens.get(call.segment('id'))
+  if (token === null || !(caller.seesAllTenants || token.tenant === caller.tenant)) {
+    throw new HttpProblem('not_found', 'there is no token of this id; GET /v1/tokens lists them')
+  }
+  const { id, tenant } = token
+  await tokens.delete(id)
+  logger.info('token.deleted', { tokenId: id, tenant, by: caller.tokenId })
+  response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
+}
+
+function listed(token: Token) {
+  return { id: token.id, ...factsOf(token), lastUsed: isoOrNull(token.lastUsedMs) }
+}
+
+function factsOf({ tenant, scopes, name, expiresAtMs, createdAtMs }: Token) {
+  return { tenant, scopes, name, expiresAt: isoOrNull(expiresAtMs), createdAt: isoMillis(createdAtMs) }
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoMillis(ms)
+}

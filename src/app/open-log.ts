@@ -1,0 +1,130 @@
+/**
+ * Chooses the log. Owns that choice, and what this node keeps beside each: what runs behind the port is known only here.
+ */
+import { hostname } from 'node:os'
+import { openCopy } from '../archive/replica/replica.ts'
+import type { Archive } from '../archive/store/archive.ts'
+import type { UpgradeProgress } from '../archive/store/upgrade.ts'
+import { knownFcaCodes, knownNativeCodes } from '../core/filter/categories.ts'
+import { BridgeError } from '../errors.ts'
+import { aborted } from '../lifecycle/aborted.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import type { Seam } from '../log/fault-hook.ts'
+import type { Log } from '../log/log.ts'
+import { lockDirectory } from '../log-embedded/lock.ts'
+import { openSqliteLog } from '../log-embedded/log.ts'
+import { groupElections } from '../log-kafka/group/leader.ts'
+import { type KafkaLogOptions, openKafkaLog } from '../log-kafka/log.ts'
+import type { Logger } from '../obs/logger.ts'
+import type { KafkaSettings } from '../settings/kafka.ts'
+
+/** A log with this node's archive. */
+export interface OpenedLog {
+  log: Log
+  archive: Archive
+  /** The archive is the log's own store: nothing has to be copied into it. */
+  shared: boolean
+  /** What keeps the log from being used, in words; null while nothing does. */
+  waitingFor(): string | null
+  /** Since when the log has not answered, ms since 1970, where that is too long; null while it answers. */
+  silentSinceMs(): number | null
+  /**
+   * Resolves when the signal aborts. Rejects with BridgeError `log_damaged` when this node's copy turns out to be damaged:
+   * the process ends, and its next start fills a new one.
+   */
+  watchCopy(signal: AbortSignal): Promise<void>
+  /** Lets go of log, archive and data directory. Callable twice. */
+  close(): Promise<void>
+}
+
+/** What a log is opened with. */
+export interface OpenLogOptions {
+  /** null: the embedded log in `dataDir`. */
+  kafka: KafkaSettings | null
+  /** Of the embedded log or of the copy; made where it is missing, and this process has it alone. */
+  dataDir: string
+  /** The kind upstream writes for its own categories, e.g. `Native`. */
+  nativeKind: string
+  clock: Clock
+  logger: Logger
+  /** Told how far the upgrade of a store that an older version wrote has come. */
+  onUpgrade?: (progress: UpgradeProgress) => void
+  /** Of the log on Kafka; only tests give one. */
+  seam?: Seam
+}
+
+/**
+ * Opens the log of these settings with this node's archive. Kafka may be away: then everything asked of the log waits.
+ * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
+ */
+export function openLog(options: OpenLogOptions): OpenedLog {
+  const { kafka } = options
+  if (kafka !== null) return openOnKafka(kafka, options)
+  const { log, archive } = openSqliteLog(options)
+  return {
+    log,
+    archive,
+    shared: true,
+    waitingFor: () => null,
+    silentSinceMs: () => null,
+    watchCopy: aborted,
+    close: () => log.close(),
+  }
+}
+
+function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
+  const { dataDir, nativeKind, clock, logger, onUpgrade, seam } = options
+  const unlock = lockDirectory(dataDir, clock)
+  try {
+    const damaged = Promise.withResolvers<never>()
+    damaged.promise.catch(() => undefined)
+    let isOpen = false
+    const archive = openCopy({
+      dataDir,
+      nativeKind,
+      onDamage(error) {
+        logger.warn('copy.damaged', { error })
+        if (isOpen) damaged.reject(damagedCopy(error))
+      },
+      ...(onUpgrade && { onUpgrade }),
+    })
+    isOpen = true
+    const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(seam && { seam }) }))
+    return {
+      log,
+      archive,
+      shared: false,
+      waitingFor: () => log.waitingFor,
+      silentSinceMs: () => log.silentSinceMs,
+      watchCopy: (signal) => Promise.race([damaged.promise, aborted(signal)]),
+      async close() {
+        await log.close()
+        archive.close()
+        unlock()
+      },
+    }
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+function damagedCopy(cause: BridgeError): BridgeError {
+  return new BridgeError('log_damaged', `this node's copy of the log is damaged: ${cause.message}`, {
+    hint: 'Start again: the copy was thrown away, and a new one is filled from Kafka. Look at the disk.',
+    cause,
+  })
+}
+
+function kafkaLogOptions(
+  { topics, ...access }: KafkaSettings,
+  parts: Pick<KafkaLogOptions, 'nativeKind' | 'clock' | 'logger' | 'seam'>,
+): KafkaLogOptions {
+  return {
+    ...parts,
+    topics,
+    openElections: groupElections,
+    connection: { ...access, clientId: `${topics.prefix}@${hostname()}` },
+    knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
+  }
+}

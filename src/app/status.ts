@@ -1,0 +1,98 @@
+/**
+ * The status page's content, gathered from the parts that this process runs. Owns the gathering. Refuses to measure:
+ * each part says what it knows.
+ */
+import { hostname } from 'node:os'
+import type { Status } from '../api/routes/status.ts'
+import type { Reader } from '../archive/reading/reader.ts'
+import type { Follower } from '../archive/replica/replicator.ts'
+import type { Calendar } from '../core/calendar/calendar.ts'
+import { isoMillis } from '../core/dates.ts'
+import { quotaAt } from '../governor/quota/ledger.ts'
+import type { Ingest } from '../ingest/ingest.ts'
+import { gapOf } from '../ingest/machine/publish.ts'
+import { nextPollAtMs } from '../ingest/machine/state.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import type { Log } from '../log/log.ts'
+import type { RoleName } from '../settings/settings.ts'
+
+export interface StatusParts {
+  roles: readonly RoleName[]
+  log: Log
+  reader: Reader
+  follower: Follower
+  /** null on a node without the role `poller`. */
+  ingest: Ingest | null
+  calendar: Calendar
+  clock: Clock
+}
+
+const NO_QUOTA = { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null }
+
+/** What `GET /v1/status` answers at the moment it is called. */
+export function createStatus(parts: StatusParts): () => Status {
+  const { reader, follower, ingest, clock } = parts
+  const upstream = createUpstreamStatus(parts)
+  const self = `${hostname()}:${process.pid}`
+  return () => {
+    const nowMs = clock.now()
+    const poller = ingest?.poller ?? null
+    const state = poller?.state ?? null
+    const sinceMs = poller?.leaderSinceMs ?? null
+    return {
+      leader: { id: sinceMs === null ? null : self, since: timeOrNull(sinceMs), self: sinceMs !== null },
+      upstream: upstream(),
+      quota: ingest === null ? NO_QUOTA : quotaOf(ingest, nowMs),
+      log: {
+        kind: parts.log.kind,
+        epoch: reader.epoch,
+        oldest: reader.oldest,
+        latest: reader.latest,
+      },
+      copy: {
+        sequence: reader.latest,
+        lagEvents: follower.lag.events,
+        lagSeconds: follower.lag.sinceMs === null ? 0 : (nowMs - follower.lag.sinceMs) / 1000,
+        filled: follower.copy.filling?.share ?? 1,
+      },
+      completeness: ingest?.completeness ?? 'polls+fills',
+      gaps: (state?.head.openGaps ?? []).map(gapOf),
+      roles: parts.roles,
+    }
+  }
+}
+
+/** The part that says how the upstream is, alone: heartbeats of streams ask for nothing more. */
+export function createUpstreamStatus({
+  ingest,
+  calendar,
+  clock,
+}: Pick<StatusParts, 'ingest' | 'calendar' | 'clock'>): () => Status['upstream'] {
+  return () => {
+    const state = ingest?.poller.state ?? null
+    return {
+      state: state?.upstream ?? 'waiting',
+      lastGoodPoll: timeOrNull(state?.lastGoodPollMs ?? null),
+      nextPoll: timeOrNull(state === null ? null : nextPollAtMs(state)),
+      phase: calendar.phase(clock.now()),
+    }
+  }
+}
+
+function quotaOf(ingest: Ingest, nowMs: number) {
+  const { config, poller } = ingest
+  const quota = quotaAt(poller.state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+  const { limit, used, remaining, resetMs } = quota
+  return {
+    limit,
+    used,
+    remaining,
+    reset: isoMillis(resetMs),
+    forecast: ingest.forecast(quota, poller.state),
+    drift: poller.state.quotaDrift,
+  }
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoMillis(ms)
+}

@@ -1,0 +1,181 @@
+/**
+ * One committed event as rows, and rows as the committed event. Owns what is derived from an item when it is stored.
+ * Refuses to know what is already there: `archive.ts` keeps the order.
+ */
+import { parseTimestamp } from '../../core/dates.ts'
+import { contentHash, readDisclosure, rnsDateIdOf } from '../../core/disclosure.ts'
+import type { Committed, EventType } from '../../core/event.ts'
+import { encodeAttributes, isGap, PUBLISHED, revisionOf } from '../../core/event.ts'
+import type { Company, Facts } from '../../core/filter/facts.ts'
+import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../../core/filter/facts.ts'
+import type { InstrumentField } from '../../core/filter/selection.ts'
+import { BridgeError } from '../../errors.ts'
+import type { Database } from '../../storage/database.ts'
+import { termsOf } from './index-terms.ts'
+
+interface Derived {
+  facts: Facts
+  /** null for a gap, whose time, kind and sequence are all there is. */
+  item: { guid: string; revision: number; hash: string; rnsDateId: string | null } | null
+}
+
+function derive(event: Committed, nativeKind: string): Derived {
+  if (isGap(event.type)) return { facts: GAP_FACTS, item: null }
+  const item: unknown = JSON.parse(event.data)
+  const read = readDisclosure(item)
+  if (!read.ok) {
+    throw new BridgeError('log_damaged', `event ${event.sequence} holds no disclosure: ${read.reason}`, {
+      hint: 'Report this as a fault of the program, with the event.',
+    })
+  }
+  const { guid } = read.disclosure
+  const kind = event.type === PUBLISHED ? 'published' : 'amended'
+  return {
+    facts: disclosureFacts(read.disclosure, kind, nativeKind),
+    item: {
+      guid,
+      revision: revisionOf(event.id, guid),
+      hash: contentHash(item),
+      rnsDateId: rnsDateIdOf(item),
+    },
+  }
+}
+
+/**
+ * Writes one event and everything it is found by. `highMs`: latest time of the events before it. Inside a transaction.
+ * @throws BridgeError `log_damaged` when its data is no disclosure
+ */
+export function insertEvent(db: Database, event: Committed, highMs: number, nativeKind: string): void {
+  db.prepare('INSERT INTO events(sequence, attributes, data) VALUES (?, ?, ?)').run(
+    event.sequence,
+    encodeAttributes(event),
+    event.data,
+  )
+  insertDerived(db, event, highMs, nativeKind)
+}
+
+/** Writes what one event, which is there already, is found by. As `insertEvent`. */
+export function insertDerived(db: Database, event: Committed, highMs: number, nativeKind: string): void {
+  const { facts, item } = derive(event, nativeKind)
+  const { sequence, timeMs } = event
+  db.prepare(
+    `INSERT INTO facts(sequence, time_ms, recorded_ms, type, guid, revision, hash, date_id, facts)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
+    sequence,
+    timeMs,
+    parseTimestamp(event.recordedtime) ?? timeMs,
+    event.type,
+    item?.guid ?? null,
+    item?.revision ?? null,
+    item?.hash ?? null,
+    item?.rnsDateId ?? null,
+    item === null ? null : JSON.stringify(facts),
+  )
+  db.prepare('INSERT INTO terms(rowid, words) VALUES (?, ?)').run(sequence, termsOf(facts))
+  if (facts.headline !== '') {
+    db.prepare('INSERT INTO headlines(rowid, headline) VALUES (?, ?)').run(sequence, facts.headline)
+  }
+  if (timeMs > highMs) {
+    db.prepare('INSERT INTO highs(time_ms, sequence) VALUES (?, ?)').run(timeMs, sequence)
+  }
+  if (item === null) return
+  if (item.revision > 1) supersede(db, item, sequence)
+  db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, timeMs)
+  learnIssuer(db, facts.issuer, sequence)
+}
+
+function supersede(db: Database, item: { guid: string; revision: number }, sequence: number): void {
+  db.prepare(
+    `UPDATE items SET superseded_by = ? WHERE sequence = (
+       SELECT sequence FROM facts WHERE guid = ? AND revision < ? ORDER BY revision DESC LIMIT 1)`,
+  ).run(sequence, item.guid, item.revision)
+}
+
+function learnIssuer(db: Database, issuer: Company, sequence: number): void {
+  const company = companyKey(issuer)
+  if (company === null) return
+  const learn = db.prepare(
+    `INSERT INTO issuers(identifier, company, sequence) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET sequence = excluded.sequence`,
+  )
+  for (const field of ['isin', 'symbol'] as const) {
+    const identifier = spelling(issuer, field)
+    if (identifier !== undefined) learn.run(`${field} ${identifier}`, company, sequence)
+  }
+}
+
+/** The `companyKey` of every issuer that has published under an identifier, as far as events are held. */
+export function publishersUnder(db: Database, field: InstrumentField, identifier: string): string[] {
+  return db
+    .prepare<{ company: string }>('SELECT company FROM issuers WHERE identifier = ?')
+    .all(`${field} ${identifier}`)
+    .map((row) => row.company)
+}
+
+interface CommittedRow {
+  sequence: number
+  attributes: string
+  data: string
+}
+
+/** The attributes of contract §3 as `encodeAttributes` wrote them. */
+interface Attributes {
+  id: string
+  source: string
+  type: EventType
+  time: string
+  subject: string
+  recordedtime: string
+  late?: string
+  replacesid?: string
+}
+
+/** Events of `epoch` with a sequence greater than `after`, at most `limit`, as they were committed. */
+export function readCommitted(db: Database, after: number, limit: number, epoch: string): Committed[] {
+  return db
+    .prepare<CommittedRow & { time_ms: number }>(
+      `SELECT e.sequence, f.time_ms, e.attributes, e.data
+       FROM events e CROSS JOIN facts f USING (sequence)
+       WHERE e.sequence > ? ORDER BY e.sequence LIMIT ?`,
+    )
+    .all(after, limit)
+    .map((row) => ({ ...committedOf(row, epoch), timeMs: row.time_ms }))
+}
+
+/**
+ * As `readCommitted`, from the events alone, for a store whose facts are not there.
+ * @throws BridgeError `log_damaged` for an event without a readable time
+ */
+export function readUnderived(db: Database, after: number, limit: number, epoch: string): Committed[] {
+  return db
+    .prepare<CommittedRow>(
+      'SELECT sequence, attributes, data FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
+    )
+    .all(after, limit)
+    .map((row) => {
+      const event = committedOf(row, epoch)
+      const timeMs = parseTimestamp(event.time)
+      if (timeMs !== null) return { ...event, timeMs }
+      throw new BridgeError('log_damaged', `event ${row.sequence} has no readable time`, {
+        hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+      })
+    })
+}
+
+function committedOf(row: CommittedRow, epoch: string): Omit<Committed, 'timeMs'> {
+  const attributes = JSON.parse(`${row.attributes}}`) as Attributes
+  return {
+    id: attributes.id,
+    source: attributes.source,
+    type: attributes.type,
+    time: attributes.time,
+    subject: attributes.subject,
+    recordedtime: attributes.recordedtime,
+    late: attributes.late === 'true',
+    replacesid: attributes.replacesid ?? null,
+    data: row.data,
+    sequence: row.sequence,
+    epoch,
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Events posted to one address as the webhooks they would be (contract §7), by a client on its own machine. Owns the
+ * tries, how many run at once, and the report of each. Refuses the promises of a real endpoint: what fails a few times is
+ * given up, and nothing is remembered.
+ */
+import type { KeyObject } from 'node:crypto'
+import { type Backoff, backoffMs } from '../../core/backoff.ts'
+import { isoMillis } from '../../core/dates.ts'
+import { retryAfterMs } from '../../core/retry-after.ts'
+import { webhookId } from '../../core/signature.ts'
+import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
+import type { AttemptOutcome } from '../../obs/metrics.ts'
+import { classifyThrown } from '../../upstream/outcome.ts'
+import { type AttemptEnd, outcomeOf } from '../../webhooks/delivery-state/outcome.ts'
+import { attemptLimits } from '../../webhooks/send/attempt.ts'
+import { deliveryHeaders } from '../../webhooks/send/delivery-headers.ts'
+import { networkWords } from './network-words.ts'
+
+/** What is forwarded. */
+export interface ForwardedEvent {
+  id: string
+  sequence: string
+  /** The whole event, as the bridge wrote it. */
+  json: string
+}
+
+/** How one try ended. */
+export interface ForwardAttempt {
+  event: ForwardedEvent
+  webhookId: string
+  /** From 1. */
+  attempt: number
+  /** When it began, ISO 8601. */
+  at: string
+  /** null where there was no answer. */
+  status: number | null
+  outcome: AttemptOutcome
+  durationMs: number
+  /** Why there was no answer; null where there was one. */
+  reason: string | null
+  /** When it is tried again; null: not any more. */
+  nextInMs: number | null
+}
+
+/** Where events go, and who is told. */
+export interface ForwardOptions {
+  url: string
+  endpointId: string
+  /** Of the secret. */
+  key: KeyObject
+  clock: Clock
+  chance: Chance
+  /** Ends every try and every wait. */
+  signal: AbortSignal
+  onAttempt: (attempt: ForwardAttempt) => void
+}
+
+/** Posts events, several at once. */
+export interface Forwarder {
+  /** Takes an event; resolves when there is room for another. Never rejects. */
+  take(event: ForwardedEvent): Promise<void>
+  /** Resolves when nothing is on its way any more. */
+  drained(): Promise<void>
+}
+
+/** As many as an endpoint has where it does not say otherwise. */
+const MOST_AT_A_TIME = 8
+const MOST_TRIES = 4
+/** Between tries: about 1, 4 and 16 s, spread from nothing to twice that. */
+const BACKOFF: Backoff = { baseMs: 1000, factor: 4, maxMs: 16_000, jitter: 1 }
+/** Longest that a receiver's Retry-After is waited for here. */
+const LONGEST_RETRY_AFTER_MS = 60_000
+
+/** A forwarder. */
+export function createForwarder(options: ForwardOptions): Forwarder {
+  const running = new Set<Promise<void>>()
+  return {
+    async take(event) {
+      const delivery = deliver(event, options).finally(() => running.delete(delivery))
+      running.add(delivery)
+      if (running.size >= MOST_AT_A_TIME) await Promise.race(running)
+    },
+    async drained() {
+      await Promise.all(running)
+    },
+  }
+}
+
+/** Tries until it is taken, given up, or the signal aborts. */
+async function deliver(event: ForwardedEvent, options: ForwardOptions): Promise<void> {
+  const { endpointId, clock, signal, onAttempt } = options
+  const id = webhookId(endpointId, event.id)
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    const startedMs = clock.now()
+    const { end, reason } = await post(event, id, options)
+    if (signal.aborted) return
+    const nextInMs = waitAfter(end, attempt, options)
+    onAttempt({
+      event,
+      webhookId: id,
+      attempt,
+      at: isoMillis(startedMs),
+      status: end.kind === 'answered' ? end.status : null,
+      outcome: outcomeOf(end),
+      durationMs: clock.now() - startedMs,
+      reason,
+      nextInMs,
+    })
+    if (nextInMs === null) return
+    await sleep(clock, nextInMs, signal)
+  }
+}
+
+/** Delay before the next try; null where there is none. */
+function waitAfter(end: AttemptEnd, attempt: number, { clock, chance }: ForwardOptions): number | null {
+  const outcome = outcomeOf(end)
+  if (outcome === 'ok' || outcome === 'gone' || attempt >= MOST_TRIES) return null
+  const mayAsk = end.kind === 'answered' && (end.status === 429 || end.status === 503)
+  const askedMs = mayAsk ? (retryAfterMs(end.retryAfter, clock.now()) ?? 0) : 0
+  return Math.max(backoffMs(attempt, BACKOFF, chance), Math.min(askedMs, LONGEST_RETRY_AFTER_MS))
+}
+
+/** One try. Never rejects. `reason`: why there was no answer. */
+async function post(
+  { json }: ForwardedEvent,
+  id: string,
+  { url, key, clock, chance, signal }: ForwardOptions,
+): Promise<{ end: AttemptEnd; reason: string | null }> {
+  const body = Buffer.from(json)
+  const late = new AbortController()
+  const cancel = clock.after(attemptLimits.wholeMs, () => late.abort())
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: deliveryHeaders({ webhookId: id, body, keys: [key], own: {}, nowMs: clock.now(), chance }),
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, late.signal]),
+    })
+    const { status, headers } = response
+    // The status counts; what else comes, or breaks, is of no interest.
+    await response.body?.cancel().catch(() => {})
+    return { end: { kind: 'answered', status, retryAfter: headers.get('retry-after') }, reason: null }
+  } catch (error) {
+    if (late.signal.aborted) {
+      return { end: { kind: 'failed', fault: 'timeout' }, reason: 'no answer in 15 s' }
+    }
+    const { failure, sent } = classifyThrown(error)
+    const reason = failure.kind === 'network' ? networkWords(failure.message).what : failure.kind
+    return { end: { kind: 'failed', fault: sent ? 'broken' : 'connect' }, reason }
+  } finally {
+    cancel()
+  }
+}

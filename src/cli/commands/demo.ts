@@ -1,0 +1,159 @@
+/**
+ * `bridge demo`: the sandbox's morning and every role in one process, with nothing to set up. Owns the texts that a
+ * newcomer sees and the live line. Refuses to take short cuts: it is the product as `bridge run` starts it.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { App } from '../../app/app.ts'
+import { startApp } from '../../app/app.ts'
+import { sleep, systemChance } from '../../lifecycle/clock.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { startSandbox } from '../../sandbox/sandbox.ts'
+import { ENV_FILE } from '../../settings/environment.ts'
+import { loadSettings } from '../../settings/settings.ts'
+import { asksForHelp, takeNoArguments } from '../terminal/arguments.ts'
+import type { CommandContext } from '../terminal/context.ts'
+
+const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/sandbox.md)
+
+It takes no flags and needs no settings. BRIDGE_* in the environment still count, but for those that would
+lead it elsewhere: upstream, Kafka, roles and data directory are its own. A .env file does not count.
+It prints addresses, a token and commands to try. Ctrl-C ends it and leaves nothing behind.`
+
+/** A shell that is set up for a real bridge must not lead the demo to its upstream, topics or files. */
+const ITS_OWN =
+  /^BRIDGE_(UPSTREAM_|KAFKA_|TOPIC_|ALL_RETENTION$|ROLES$|DATA_DIR$|BACKFILL$|GATEWAY_|CALENDAR_FILE$)/
+
+/** Enough for a poll every second, fills and sweeps included. */
+const DEMO_WEEKLY_QUOTA = 1_000_000
+const LIVE_LINE_MS = 1000
+/** Without a terminal a line every so many looks. */
+const LOOKS_A_LINE = 5
+
+/** Runs the demo until the signal aborts. */
+export async function demoCommand(args: string[], context: CommandContext): Promise<void> {
+  if (asksForHelp(args)) {
+    context.stdout(HELP)
+    return
+  }
+  takeNoArguments('demo', args)
+  const { clock, signal } = context
+  const { taken, left } = bridgeNames(context.env)
+  if (left.length > 0) context.stderr(`not for the demo, left out: ${left.join(', ')}`)
+  const dataDir = mkdtempSync(join(tmpdir(), 'bridge-demo-'))
+  const sandbox = await startSandbox(
+    { scenario: 'demo', plan: 'advanced', weeklyQuota: DEMO_WEEKLY_QUOTA },
+    { clock },
+  )
+  try {
+    const settings = loadSettings(over(demoEnvironment(sandbox, dataDir), taken), noEnvFile)
+    const app = await startApp(settings, { clock, chance: systemChance })
+    context.stdout(JSON.stringify(app.ready))
+    for (const line of welcome(app, sandbox, settings.adminToken ?? '')) context.stderr(line)
+    await Promise.all([app.runUntil(signal), showLive(app, sandbox, context)])
+  } finally {
+    await sandbox.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+function demoEnvironment(sandbox: Sandbox, dataDir: string): Record<string, string> {
+  return {
+    BRIDGE_DATA_DIR: dataDir,
+    BRIDGE_UPSTREAM_URL: sandbox.url,
+    BRIDGE_UPSTREAM_KEY: sandbox.key,
+    BRIDGE_UPSTREAM_PLAN: 'advanced',
+    BRIDGE_UPSTREAM_WEEKLY_QUOTA: String(DEMO_WEEKLY_QUOTA),
+    BRIDGE_BACKFILL: 'PT1H',
+    BRIDGE_HTTP_PORT: '0',
+    BRIDGE_OPS_PORT: '0',
+    BRIDGE_ADMIN_TOKEN: `demo-${randomBytes(12).toString('hex')}`,
+    BRIDGE_SECRET_KEY: randomBytes(32).toString('hex'),
+    // A receiver of one's own, on this machine, shall do to try webhooks.
+    BRIDGE_WEBHOOK_ALLOW_NETS: '127.0.0.0/8',
+    BRIDGE_WEBHOOK_ALLOW_HTTP: 'true',
+    BRIDGE_LOG_LEVEL: 'warn',
+  }
+}
+
+/** The demo takes no `.env` file: it shall run the same everywhere. */
+function noEnvFile(path: string): string {
+  if (path !== ENV_FILE) return readFileSync(path, 'utf8')
+  throw Object.assign(new Error(`${path} is not read by the demo`), { code: 'ENOENT' })
+}
+
+/** The settings of the environment that the demo takes, and the names of those that it leaves out. */
+function bridgeNames(env: Readonly<Record<string, string | undefined>>): {
+  taken: Record<string, string | undefined>
+  left: string[]
+} {
+  const given = Object.entries(env).filter(([name]) => name.startsWith('BRIDGE_'))
+  return {
+    taken: Object.fromEntries(given.filter(([name]) => !ITS_OWN.test(name))),
+    left: given.flatMap(([name]) => (ITS_OWN.test(name) ? [name] : [])),
+  }
+}
+
+/** Both, where a secret's `NAME_FILE` takes the place of the demo's own `NAME`. */
+function over(
+  own: Record<string, string>,
+  taken: Record<string, string | undefined>,
+): Record<string, string | undefined> {
+  const kept = Object.entries(own).filter(([name]) => taken[`${name}_FILE`] === undefined)
+  return { ...Object.fromEntries(kept), ...taken }
+}
+
+function welcome(app: App, sandbox: Sandbox, token: string): string[] {
+  const { http, ops } = app.ready
+  const header = `-H 'Authorization: Bearer ${token}'`
+  return [
+    '',
+    'disclosure-bridge demo: a synthetic market opens in a few seconds; its morning bursts are more than one page holds.',
+    '',
+    `  API and streams   ${http}`,
+    `  metrics, health   ${ops}/metrics  ${ops}/readyz`,
+    `  sandbox upstream  ${sandbox.url}  (key ${sandbox.key}; its own truth: ${sandbox.adminUrl}/truth)`,
+    `  token             ${token}`,
+    '',
+    'Try, in another terminal:',
+    '',
+    `  npx --no-install bridge tail --url ${http} --token ${token} --tail 10 --importance high+`,
+    `  curl -s ${header} '${http}/v1/disclosures?limit=3'`,
+    `  npx --no-install bridge webhooks add http://127.0.0.1:9000/hook --url ${http} --token ${token}`,
+    '',
+    'Ctrl-C stops it. What flows:',
+    '',
+  ]
+}
+
+async function showLive(
+  app: App,
+  sandbox: Sandbox,
+  { clock, signal, stderr }: CommandContext,
+): Promise<void> {
+  const terminal = process.stderr.isTTY === true
+  let before = 0
+  for (let look = 0; !signal.aborted; look++) {
+    await sleep(clock, LIVE_LINE_MS, signal)
+    const { latest } = app.reader
+    const line = liveLine(app, sandbox, latest - before)
+    before = latest
+    if (terminal) process.stderr.write(`\r${line}\u001b[K`)
+    else if (look % LOOKS_A_LINE === 0) stderr(line)
+  }
+  if (terminal) process.stderr.write('\n')
+}
+
+function liveLine(app: App, sandbox: Sandbox, added: number): string {
+  const market = new Date(sandbox.marketNow()).toISOString().slice(11, 19)
+  const { gaps, quota } = app.status()
+  return [
+    `market ${market}Z`,
+    `upstream has shown ${sandbox.truth().items.length}`,
+    `held and published ${app.reader.latest} (+${added})`,
+    `open gaps ${gaps.length}`,
+    `requests ${quota.used}`,
+  ].join(' · ')
+}

@@ -1,0 +1,144 @@
+/**
+ * `bridge listen`: a running bridge's events posted to an address of one's own as signed webhooks, for building a
+ * receiver. Owns its flags, the endpoint and secret that it makes up, and what goes to stdout and stderr. Refuses to
+ * register anything: when it ends, nothing of it is left.
+ */
+import type { KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { parseFilterQuery } from '../../core/filter/filter-query.ts'
+import { signingKey } from '../../core/signature.ts'
+import { BridgeError } from '../../errors.ts'
+import { newId } from '../../registry/ids.ts'
+import { newSecret } from '../../webhooks/endpoints/endpoint-secrets.ts'
+import { wantsGaps } from '../../webhooks/endpoints/event-type-opt-in.ts'
+import { filterParameters } from '../client/filter-flags.ts'
+import { followStream } from '../client/follow.ts'
+import { createForwarder, type ForwardAttempt, type ForwardedEvent } from '../client/forward.ts'
+import type { SseMessage } from '../client/sse-parser.ts'
+import { STREAM_HELP, startParameters, streamFlags, textOf } from '../client/stream-flags.ts'
+import { targetOf } from '../client/target.ts'
+import { asksForHelp, readFlags } from '../terminal/arguments.ts'
+import type { CommandContext } from '../terminal/context.ts'
+import { eventLine } from '../terminal/event-line.ts'
+import { harmless, type Paint, painter } from '../terminal/text.ts'
+
+const flags = {
+  forward: { type: 'string' },
+  secret: { type: 'string' },
+  json: { type: 'boolean' },
+  url: { type: 'string' },
+  token: { type: 'string' },
+} as const
+
+const HELP = `bridge listen: re-posts a running bridge's events to your receiver as signed webhooks
+(docs/webhooks-receivers.md). A failed one is tried four times in all, then given up; nothing stops it.
+
+  --forward URL         your receiver, e.g. http://localhost:9000/hook; required
+  --secret whsec_…      what signs; default: a new one, shown at the start
+
+${STREAM_HELP}
+  gaps come where --types names gap, as with a real endpoint
+
+How:
+  --json                one try a line as JSON on stdout
+  --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
+  --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
+
+  bridge listen --forward http://localhost:9000/hook --tail 5 --preset no-routine`
+
+/** Forwards until the signal aborts or nobody reads the output. Rejects with what trying again does not help. */
+export async function listenCommand(args: string[], context: CommandContext): Promise<void> {
+  if (asksForHelp(args)) {
+    context.stdout(HELP)
+    return
+  }
+  const values = readFlags('listen', args, { ...streamFlags, ...flags })
+  const { stdout, stderr, clock, chance, env } = context
+  const url = receiverUrl(textOf(values.forward))
+  const secret = textOf(values.secret) ?? newSecret()
+  const key = keyOf(secret)
+  const endpointId = newId('ep', clock.now())
+  const filter = filterParameters(values)
+  const readFile = (path: string): string => readFileSync(path, 'utf8')
+  const target = targetOf({ url: textOf(values.url), token: textOf(values.token) }, env, readFile)
+  const paint = painter(context.colour)
+  const signal = AbortSignal.any([context.signal, context.outputGone])
+  const counts = { delivered: 0, givenUp: 0 }
+  const onAttempt = (attempt: ForwardAttempt): void => {
+    if (attempt.outcome === 'ok') counts.delivered += 1
+    else if (attempt.nextInMs === null) counts.givenUp += 1
+    stdout(values.json === true ? JSON.stringify(record(attempt)) : attemptLine(attempt, paint))
+  }
+  const forwarder = createForwarder({ url, endpointId, key, clock, chance, signal, onAttempt })
+  stderr(`forwarding to ${url} as endpoint ${endpointId}`)
+  stderr(`secret ${secret}`)
+  await followStream({
+    target,
+    filter,
+    start: startParameters(values),
+    clock,
+    chance,
+    signal,
+    onMessage(message) {
+      if (message.event !== 'disclosure' && message.event !== 'gap') return
+      const event = forwardedOf(message)
+      if (event === null) return stderr('what came is no event; it is left out')
+      // The bridge has taken the filter, or there would be no message.
+      if (message.event === 'gap' && !wantsGaps(parseFilterQuery(filter) ?? {})) return
+      return forwarder.take(event)
+    },
+    say: stderr,
+  })
+  await forwarder.drained()
+  if (!context.outputGone.aborted) {
+    stderr(`stopped; ${counts.delivered} delivered, ${counts.givenUp} given up`)
+  }
+}
+
+/** @throws BridgeError `usage` for what is no address of a receiver */
+function receiverUrl(text: string | undefined): string {
+  const url = URL.parse(text ?? '')
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
+    return url.href
+  }
+  const what = text === undefined ? 'is missing' : 'must be an http or https address without credentials'
+  throw new BridgeError('usage', `--forward ${what}`, {
+    hint: 'Give the address of your receiver, for example --forward http://localhost:9000/hook',
+  })
+}
+
+/** @throws BridgeError `usage` for what is no secret */
+function keyOf(secret: string): KeyObject {
+  const key = signingKey(secret)
+  if (key !== null) return key
+  throw new BridgeError('usage', '--secret is no secret of Standard Webhooks', {
+    hint: 'It is whsec_ and the base64 of 24 to 64 bytes; leave it out to get a new one.',
+  })
+}
+
+/** The event of a message; null where it is none. */
+function forwardedOf({ data }: SseMessage): ForwardedEvent | null {
+  try {
+    const { id, sequence } = JSON.parse(data) as { id: unknown; sequence: unknown }
+    return typeof id === 'string' && typeof sequence === 'string' ? { id, sequence, json: data } : null
+  } catch {
+    return null
+  }
+}
+
+function record({ event, reason: _, ...attempt }: ForwardAttempt) {
+  return { eventId: event.id, sequence: event.sequence, ...attempt }
+}
+
+function attemptLine(attempt: ForwardAttempt, paint: Paint): string {
+  const { status, reason, durationMs, nextInMs, outcome, event } = attempt
+  const what = `${harmless(String(status ?? reason))}  ${durationMs} ms`
+  const shown = eventLine(event.json, paint)
+  if (outcome === 'ok') return `${what}  ${shown}`
+  return `${paint('alarm', `${what}  ${nextWords(nextInMs, outcome)}`)}  ${shown}`
+}
+
+function nextWords(nextInMs: number | null, outcome: string): string {
+  if (nextInMs !== null) return `again in ${(nextInMs / 1000).toFixed(1)} s`
+  return outcome === 'gone' ? 'given up: a real endpoint would be disabled now' : 'given up'
+}

@@ -1,0 +1,161 @@
+/**
+ * `bridge plan`: the week's polls as they would be planned, before any is made. Owns the words and the chart. Refuses to send
+ * anything: it spends no unit and needs neither address nor key.
+ */
+import { readFileSync } from 'node:fs'
+import { isoSeconds } from '../../core/dates.ts'
+import { BridgeError } from '../../errors.ts'
+import { firstProfile } from '../../governor/arrivals/profile.ts'
+import { MOST_FILL_SHARE } from '../../governor/schedule/fills.ts'
+import { withoutGateway } from '../../governor/schedule/pacing.ts'
+import {
+  type Comparison,
+  comparison,
+  type PlannedHour,
+  plannedPolls,
+  type WeekPlan,
+  weekPlan,
+} from '../../governor/schedule/week-plan.ts'
+import { loadCalendar } from '../../settings/calendar-file.ts'
+import { examineSettings, type Settings, type UpstreamPlan } from '../../settings/settings.ts'
+import { asksForHelp, readFlags } from '../terminal/arguments.ts'
+import type { CommandContext } from '../terminal/context.ts'
+import { type Paint, painter } from '../terminal/text.ts'
+
+const DAY_MS = 86_400_000
+/** Units a week that pay for a poll every five seconds: there is nothing to plan, and a week of them is no table. */
+const EVERY_POLL = 604_800 / 5
+/** Characters of the longest bar. */
+const BAR = 32
+/** Only what the plan is made of must be right. */
+const NEEDED =
+  /^BRIDGE_(GATEWAY_WEEKLY_UNITS|UPSTREAM_(PLAN|RATE|BURST|WEEKLY_QUOTA|PAGE_SIZE|QUOTA_RESET)|CALENDAR_FILE)(_FILE)?$/
+
+const flags = { json: { type: 'boolean' }, compare: { type: 'boolean' } } as const
+
+const HELP = `bridge plan: the polls of a week as they would be planned; spends nothing, asks nobody
+
+A row an hour of London, averages of the business days of the seven days from tomorrow on: polls and
+items, mean and worst delay from an item's appearance to its poll, the risk that one poll meets
+more than a page; above them the mean delay, beside that of as many polls placed evenly. What is
+expected comes from the shipped table; a running bridge goes on learning.
+Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides, BRIDGE_CALENDAR_FILE).
+  --compare   beside as many polls placed evenly in the release hours, and by the best timetable
+  --json      everything as one line of JSON`
+
+/** Prints the plan. */
+export async function planCommand(args: string[], context: CommandContext): Promise<void> {
+  const { stdout, clock, colour, env } = context
+  if (asksForHelp(args)) {
+    stdout(HELP)
+    return
+  }
+  const values = readFlags('plan', args, flags)
+  const { settings, errors } = examineSettings(env, (path) => readFileSync(path, 'utf8'))
+  const wrong = errors.filter(({ field }) => NEEDED.test(field))
+  if (wrong.length > 0) {
+    throw new BridgeError('settings', 'settings of the plan are wrong', {
+      errors: wrong,
+      hint: 'Every setting, its default and its meaning: docs/configuration.md',
+    })
+  }
+  const { gatewayUnits } = settings
+  const plan = withoutGateway({ ...settings.plan, gatewayUnits })
+  if (plan.weeklyQuota >= EVERY_POLL) {
+    const note = `a weekly quota of ${plan.weeklyQuota} pays for a poll every few seconds: nothing needs planning`
+    stdout(
+      values.json === true ? JSON.stringify({ plan: plan.name, weeklyQuota: plan.weeklyQuota, note }) : note,
+    )
+    return
+  }
+  const calendar = loadCalendar(settings.calendarFile)
+  const fromMs = calendar.momentMs(calendar.londonDate(clock.now() + DAY_MS), 0)
+  const profile = firstProfile()
+  const pollsMs = plannedPolls(plan, profile, calendar, fromMs)
+  const week = weekPlan(plan, profile, calendar, pollsMs)
+  const compared = values.compare === true ? comparison(profile, calendar, pollsMs) : null
+  if (values.json === true) {
+    const { fromMs: _fromMs, ...rest } = week
+    stdout(
+      JSON.stringify({
+        plan: plan.name,
+        weeklyQuota: settings.plan.weeklyQuota,
+        gatewayUnits,
+        from: isoSeconds(fromMs),
+        ...rest,
+        ...(compared !== null && { compared }),
+      }),
+    )
+    return
+  }
+  for (const line of planLines(settings, week, compared, painter(colour))) stdout(line)
+}
+
+function planLines(
+  { plan, gatewayUnits }: Pick<Settings, 'plan' | 'gatewayUnits'>,
+  week: WeekPlan,
+  compared: Comparison | null,
+  paint: Paint,
+): string[] {
+  const shared = gatewayUnits === 0 ? '' : ` (${gatewayUnits} of them kept for the fund gateway)`
+  const most = Math.max(...week.hours.map(({ polls }) => polls))
+  const open = week.hours.filter(({ isOpen }) => isOpen)
+  const closed = week.hours.filter(({ isOpen }) => !isOpen)
+  const head = '  hour  polls  items  mean delay  worst  overflow'
+  return [
+    `plan ${plan.name}: ${plan.weeklyQuota} units a week${shared}, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
+    `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left`,
+    `mean delay ${seconds(week.meanDelayS)}; of as many polls placed evenly ${seconds(week.evenMeanDelayS)} (${shareOf(week, week.evenMeanDelayS)})`,
+    ...unpaidFills(plan, week),
+    '',
+    paint('soft', `business days\n${head}`),
+    ...open.map((hour) => hourLine(hour, most, paint)),
+    ...(closed.length === 0 ? [] : ['', paint('soft', 'closed days'), closedLine(closed)]),
+    ...(compared === null ? [] : ['', ...comparedLines(week, compared)]),
+  ]
+}
+
+/** Where the quota does not pay for the fills of its bursts. */
+function unpaidFills({ weeklyQuota }: UpstreamPlan, { fills }: WeekPlan): string[] {
+  const most = Math.floor(weeklyQuota * MOST_FILL_SHARE)
+  if (fills <= most) return []
+  return [`fills would take ${fills} units and may take ${most}: what is not filled stays in open gaps`]
+}
+
+function hourLine(hour: PlannedHour, most: number, paint: Paint): string {
+  const risk = hour.overflowRisk < 0.0005 ? '–' : `${(hour.overflowRisk * 100).toFixed(1)} %`
+  const cells = [
+    `  ${String(hour.hour).padStart(2, '0')}:00`.padEnd(6),
+    hour.polls.toFixed(1).padStart(6),
+    hour.items.toFixed(hour.items < 10 ? 1 : 0).padStart(6),
+    seconds(hour.meanDelayS).padStart(11),
+    seconds(hour.worstDelayS).padStart(7),
+    risk.padStart(9),
+  ]
+  return `${cells.join(' ')}  ${paint('strong', '█'.repeat(Math.round((hour.polls / most) * BAR)))}`
+}
+
+function closedLine(hours: readonly PlannedHour[]): string {
+  const polls = hours.reduce((sum, hour) => sum + hour.polls, 0)
+  const worst = Math.max(...hours.map(({ worstDelayS }) => worstDelayS))
+  return `  ${polls.toFixed(1)} polls a day, worst delay ${seconds(worst)}`
+}
+
+function comparedLines(week: WeekPlan, { evenInHoursS, bestS }: Comparison): string[] {
+  const line = (name: string, delayS: number): string =>
+    `  ${name.padEnd(34)} ${seconds(delayS).padStart(8)}   ${shareOf(week, delayS)}`
+  return [
+    'mean delay of as many polls',
+    line('evenly in the release hours', evenInHoursS),
+    line('by the best timetable there is', bestS),
+  ]
+}
+
+function shareOf({ meanDelayS }: WeekPlan, delayS: number): string {
+  return `${(meanDelayS / delayS).toFixed(2)} of it is planned`
+}
+
+function seconds(value: number): string {
+  if (value >= 5400) return `${(value / 3600).toFixed(1)} h`
+  return value >= 90 ? `${(value / 60).toFixed(1)} min` : `${value.toFixed(1)} s`
+}

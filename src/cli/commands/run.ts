@@ -1,0 +1,28 @@
+/**
+ * `bridge run`: the roles named in the settings, until the process is asked to stop. Owns the ready line.
+ */
+import { readFileSync } from 'node:fs'
+import { startApp } from '../../app/app.ts'
+import { systemChance } from '../../lifecycle/clock.ts'
+import { loadSettings } from '../../settings/settings.ts'
+import { asksForHelp, takeNoArguments } from '../terminal/arguments.ts'
+import type { CommandContext } from '../terminal/context.ts'
+
+const HELP = `bridge run: runs the roles of BRIDGE_ROLES against the configured upstream (docs/operating.md)
+
+It takes no flags: settings come from the environment (BRIDGE_*) and a .env file (docs/configuration.md).
+Needed at least: BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY, BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY.
+The ready line goes to stdout, the log to stderr. bridge doctor looks at all of it before the first start.`
+
+/** Runs until the signal aborts. Rejects with what stopped it, wrong settings included. */
+export async function runCommand(args: string[], context: CommandContext): Promise<void> {
+  if (asksForHelp(args)) {
+    context.stdout(HELP)
+    return
+  }
+  takeNoArguments('run', args)
+  const settings = loadSettings(context.env, (path) => readFileSync(path, 'utf8'))
+  const app = await startApp(settings, { clock: context.clock, chance: systemChance })
+  context.stdout(JSON.stringify(app.ready))
+  await app.runUntil(context.signal)
+}

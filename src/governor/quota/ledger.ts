@@ -1,0 +1,93 @@
+/**
+ * What the weekly quota has left, from the units that the log has counted. Owns the two readings of "weekly": rolling
+ * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
+ */
+import { type Ledger, type Purpose, purposes } from '../../log/log.ts'
+import { SPELL_MS } from '../../log/time-buckets.ts'
+
+const DAY_MS = 24 * 3_600_000
+const WEEK_MS = 7 * DAY_MS
+/**
+ * A unit is written down before its request leaves, and upstream counts it when it arrives, by another clock: so much
+ * later at most (a request is given up after 10 s).
+ */
+const ARRIVAL_MS = 60_000
+/** A unit is counted for a week and at most so much longer, from the start of its spell. */
+export const COUNTED_MS = SPELL_MS + ARRIVAL_MS
+/** A fixed week begins so much later here: upstream's clock may be behind ours, and then its old week goes on. */
+const BEHIND_MS = 2_000
+
+/** `rolling`: the units of any seven days; else a weekly moment, as minutes after Monday 00:00 UTC. */
+export type QuotaReset = 'rolling' | { minutesAfterMonday: number }
+
+export interface Quota {
+  limit: number
+  used: number
+  /** Never negative. */
+  remaining: number
+  /** When units come free again, ms since 1970: just after the fixed reset, or when the oldest spell leaves the week. */
+  resetMs: number
+}
+
+/**
+ * The quota at `nowMs`. A spell that is only partly inside the week, or ended within a minute before it, counts in full,
+ * so the count is never too low. `counted`: for a share of the quota, the purposes that draw on it.
+ */
+export function quotaAt(
+  ledger: Ledger,
+  limit: number,
+  reset: QuotaReset,
+  nowMs: number,
+  counted: readonly Purpose[] = purposes,
+): Quota {
+  const startMs = weekStartMs(reset, nowMs)
+  let used = 0
+  let oldestMs = nowMs
+  for (const [spellMs, units] of ledger) {
+    if (spellMs + COUNTED_MS <= startMs) continue
+    const spent = unitsOf(units, counted)
+    if (spent === 0) continue
+    used += spent
+    oldestMs = Math.min(oldestMs, spellMs)
+  }
+  const resetMs = reset === 'rolling' ? oldestMs + COUNTED_MS + WEEK_MS : startMs + WEEK_MS + BEHIND_MS
+  return { limit, used, remaining: Math.max(0, limit - used), resetMs }
+}
+
+/** Units spent in the last seven days on any of these purposes, as `quotaAt` counts a rolling week. */
+export function spentOn(ledger: Ledger, purposes: readonly Purpose[], nowMs: number): number {
+  return spentSince(ledger, purposes, nowMs - WEEK_MS - ARRIVAL_MS)
+}
+
+/** Units spent on any of these purposes since the spell in which `sinceMs` lies began. */
+export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs: number): number {
+  let spent = 0
+  for (const [spellMs, units] of ledger) {
+    if (spellMs + SPELL_MS <= sinceMs) continue
+    for (const purpose of purposes) spent += units[purpose] ?? 0
+  }
+  return spent
+}
+
+/** The ledger as if nothing had been spent on that purpose. */
+export function ledgerWithout(ledger: Ledger, purpose: Purpose): Ledger {
+  return new Map([...ledger].map(([spellMs, { [purpose]: _, ...others }]) => [spellMs, others] as const))
+}
+
+function weekStartMs(reset: QuotaReset, nowMs: number): number {
+  if (reset === 'rolling') return nowMs - WEEK_MS
+  /** 1970-01-05 was a Monday. */
+  const anchorMs = 4 * DAY_MS + reset.minutesAfterMonday * 60_000
+  const sinceAnchorMs = nowMs - BEHIND_MS - anchorMs
+  return anchorMs + Math.floor(sinceAnchorMs / WEEK_MS) * WEEK_MS
+}
+
+/** Units of a spell of the ledger, of all purposes. */
+export function unitsOf(
+  units: Partial<Record<Purpose, number>>,
+  counted: readonly Purpose[] = purposes,
+): number {
+  let sum = 0
+  for (const purpose of counted) sum += units[purpose] ?? 0
+  return sum
+}

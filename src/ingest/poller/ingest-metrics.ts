@@ -1,0 +1,99 @@
+/**
+ * What the poller tells the metrics. Owns which event becomes which figure, and how far upstream's clock is from ours.
+ * Refuses to decide anything.
+ */
+import type { Committed } from '../../core/event.ts'
+import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
+import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
+import type { Cause } from '../../governor/quota/throttle-classifier.ts'
+import type { Purpose } from '../../log/log.ts'
+import type { Metrics, PollResult } from '../../obs/metrics.ts'
+import { skewOf } from '../machine/poll.ts'
+import type { Answer, IngestConfig, IngestState, QueuedCommit } from '../machine/state.ts'
+
+/** Told by the poller as things happen; never throws. */
+export interface Observer {
+  /** A request ended and was judged; `cause` is the verdict on a 429, absent after everything else. */
+  requestDone(purpose: Purpose, result: PollResult, cause?: Cause): void
+  /** An answer came, before it was judged. */
+  answered(answer: Answer): void
+  /** A commit became durable. */
+  committed(
+    queued: QueuedCommit,
+    events: readonly Committed[],
+    timing: { startMs: number; nowMs: number },
+  ): void
+  /** A commit ended without being known to be durable. */
+  commitBroke(code: 'unknown' | 'fenced', durationMs: number): void
+  /** This process leads from now on, or no longer. */
+  leads(isLeader: boolean): void
+  /** Upstream's clock minus ours, by its last answer; 0 where they agree. Milliseconds. */
+  readonly skewMs: number
+  /** The state after a step. */
+  stateChanged(state: IngestState, nowMs: number): void
+}
+
+/** An observer that writes into the metrics. */
+export function createObserver(metrics: Metrics, config: IngestConfig): Observer {
+  let isLeader = false
+  let skewMs = 0
+
+  const observeEvent = (event: Committed, purpose: Purpose, nowMs: number): void => {
+    if (isGap(event.type)) {
+      const state = event.type === GAP_OPENED ? 'opened' : event.type === GAP_FILLED ? 'filled' : 'given_up'
+      return metrics.gaps.add({ state })
+    }
+    metrics.items.add({ disposition: event.type === AMENDED ? 'amended' : 'new' })
+    if (event.late) metrics.items.add({ disposition: 'late' })
+    const heldMs = Date.parse(event.recordedtime)
+    metrics.publishLatency.observe({}, (nowMs - heldMs) / 1000)
+    if (purpose !== 'backfill') {
+      metrics.detectionLatency.observe({}, Math.max(0, heldMs + skewMs - event.timeMs) / 1000)
+    }
+  }
+
+  return {
+    get skewMs() {
+      return skewMs
+    },
+    requestDone(purpose, result, cause) {
+      metrics.pollRequests.add({ purpose, result })
+      if (cause !== undefined) metrics.upstream429.add({ kind: cause })
+    },
+    answered(answer) {
+      skewMs = skewOf(answer) ?? skewMs
+      if (answer.kind === 'ok') metrics.items.add({ disposition: 'duplicate' }, answer.value.duplicates)
+    },
+    committed({ purpose, commit }, events, { startMs, nowMs }) {
+      metrics.commits.add({ outcome: 'committed' })
+      metrics.commitDuration.observe({}, (nowMs - startMs) / 1000)
+      metrics.items.add({ disposition: 'rejected' }, commit.rejected?.length ?? 0)
+      for (const event of events) observeEvent(event, purpose, nowMs)
+    },
+    commitBroke(code, durationMs) {
+      metrics.commits.add({ outcome: code })
+      metrics.commitDuration.observe({}, durationMs / 1000)
+    },
+    leads(leading) {
+      if (leading !== isLeader) metrics.leaderTransitions.add({})
+      isLeader = leading
+      metrics.leader.set({}, leading ? 1 : 0)
+    },
+    stateChanged(state, nowMs) {
+      metrics.gapsOpen.set({}, state.head.openGaps.length)
+      metrics.pollInterval.set({}, state.plan.intervalMs / 1000)
+      metrics.pollLastSuccess.set({}, (state.lastGoodPollMs ?? 0) / 1000)
+      const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+      metrics.quotaLimit.set({}, quota.limit)
+      metrics.quotaUsed.set({}, quota.used)
+      metrics.quotaRemaining.set({}, quota.remaining)
+      metrics.quotaReset.set({}, quota.resetMs / 1000)
+      metrics.quotaForecast.set({}, forecast(quota, state))
+    },
+  }
+}
+
+/** Polls planned until units come back, over the units left; 0 where none are planned. */
+export function forecast(quota: Quota, { plan }: Pick<IngestState, 'plan'>): number {
+  return quota.remaining === 0 ? plan.pollsUntilReset : plan.pollsUntilReset / quota.remaining
+}

@@ -1,0 +1,79 @@
+/**
+ * From a page's raw items to what is new in it. Owns the comparison with what is published and the rejection of items
+ * that cannot be read. Refuses to publish.
+ */
+
+import { isoMillis } from '../../core/dates.ts'
+import { contentHash, readDisclosure } from '../../core/disclosure.ts'
+import type { RejectedItem } from '../../log/log.ts'
+import type { Page, RawItem } from '../../upstream/page.ts'
+import type { HeldItem, ReadPage } from '../machine/state.ts'
+
+/** A broker refuses batches above 1 MiB; an item is at most half of that. */
+const LARGEST_ITEM_BYTES = 512 * 1024
+
+/** Such a guid could not be told from the event id of another guid's revision. */
+const LIKE_A_REVISION = /#\d+$/
+
+/** The latest published revision of a guid. */
+export interface Standing {
+  revision: number
+  hash: string
+}
+
+/**
+ * Reads a page, which upstream sends newest first: of two contents of one guid the upper one is the later revision.
+ * `standings` gives the latest published revision of each guid it is asked for; `isRejected` whether
+ * this unreadable text is already kept; `isForgotten` whether an unknown item of that upstream time counts as published.
+ */
+export function readItems(
+  page: Page,
+  standings: (guids: string[]) => ReadonlyMap<string, Standing>,
+  isRejected: (text: string) => boolean,
+  isForgotten: (timeMs: number) => boolean,
+  nowMs: number,
+): ReadPage {
+  const held: HeldItem[] = []
+  const rejected: RejectedItem[] = []
+  for (const item of page.items) {
+    const read = holdItem(item, nowMs)
+    if ('disclosure' in read) held.push(read)
+    else if (!isRejected(read.raw) && !rejected.some((other) => other.raw === read.raw)) rejected.push(read)
+  }
+  const guids = held.map((item) => item.disclosure.guid)
+  const latest = new Map(standings(guids))
+  const fresh: HeldItem[] = []
+  for (const item of held.toReversed()) {
+    const { guid, timeMs } = item.disclosure
+    const standing = latest.get(guid)
+    if (standing?.hash === item.hash) continue
+    if (standing === undefined && isForgotten(timeMs)) continue
+    const revision = (standing?.revision ?? 0) + 1
+    latest.set(guid, { revision, hash: item.hash })
+    fresh.push({ ...item, revision })
+  }
+  const { nextCursor, latestCursor, hasMore, warnings } = page
+  const duplicates = held.length - fresh.length
+  const times = held.map((item) => item.disclosure.timeMs)
+  const count = page.items.length
+  return { fresh, guids, times, count, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
+}
+
+function holdItem({ text, value }: RawItem, nowMs: number): HeldItem | RejectedItem {
+  const recordedtime = isoMillis(nowMs)
+  const read = readDisclosure(value)
+  if (!read.ok) return { raw: text, reason: read.reason, guid: read.guid, recordedtime }
+  const { disclosure } = read
+  if (LIKE_A_REVISION.test(disclosure.guid)) {
+    return { raw: text, reason: 'the guid ends like a revision', guid: disclosure.guid, recordedtime }
+  }
+  if (Buffer.byteLength(text) > LARGEST_ITEM_BYTES) {
+    return {
+      raw: text,
+      reason: `larger than ${LARGEST_ITEM_BYTES} bytes`,
+      guid: disclosure.guid,
+      recordedtime,
+    }
+  }
+  return { disclosure, text, hash: contentHash(value), revision: 1, heldMs: nowMs }
+}

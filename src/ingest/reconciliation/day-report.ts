@@ -1,0 +1,87 @@
+/**
+ * What is reported of each day, from the poller's state: its record, the gaps over it, the units spent on it and what became
+ * of its walk. Owns that reading; pure. Refuses to keep reports: `day-keeper.ts` does.
+ */
+import type { DayReport, WalkReport } from '../../archive/days.ts'
+import type { Calendar } from '../../core/calendar/calendar.ts'
+import { DAYS_KEPT, type DayRecord, emptyDay } from '../../core/calendar/day-record.ts'
+import { isoMillis, parseTimestamp } from '../../core/dates.ts'
+import { type LondonDay, londonDayOf } from '../../governor/arrivals/day-kind.ts'
+import type { Ledger } from '../../log/log.ts'
+import { SPELL_MS } from '../../log/time-buckets.ts'
+import { isWalkDue, isWalkTooOld } from '../machine/daily-reconciliation.ts'
+import type { IngestConfig, IngestState } from '../machine/state.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const NOON = 12 * 60
+
+/** The days from the first one counted to today, oldest first; none before the first good poll. */
+export function reportsOf(
+  state: Pick<IngestState, 'head' | 'ledger' | 'skewMs' | 'lastGoodPollMs'>,
+  config: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
+  nowMs: number,
+): DayReport[] {
+  const { head, ledger, skewMs, lastGoodPollMs } = state
+  const { countedFromMs } = head
+  const { calendar } = config
+  // Before it nobody knows what upstream's clock says.
+  if (countedFromMs === null || lastGoodPollMs === null) return []
+  const presentMs = nowMs + skewMs
+  return datesUpTo(calendar, countedFromMs, presentMs).map((date) => {
+    const day = londonDayOf(calendar, calendar.momentMs(date, NOON))
+    const record = head.days.find((known) => known.date === date) ?? emptyDay(date)
+    const { walk, ...counts } = record
+    return {
+      ...counts,
+      gapsLeft: head.openGaps.filter(({ from, to }) => isOver(day, from, to)).length,
+      walk: walkOf(record, config, countedFromMs, presentMs),
+      walkedAt: walk?.state === 'whole' ? isoMillis(walk.atMs) : null,
+      since: countedFromMs > day.startMs ? isoMillis(countedFromMs) : null,
+      units: unitsOf(ledger, day, skewMs),
+    }
+  })
+}
+
+/** As many dates as the state keeps records of, and no more than were counted; oldest first. */
+function datesUpTo(calendar: Calendar, countedFromMs: number, presentMs: number): string[] {
+  const first = calendar.londonDate(countedFromMs)
+  const dates: string[] = []
+  let date = calendar.londonDate(presentMs)
+  while (date >= first && dates.length < DAYS_KEPT - 1) {
+    dates.unshift(date)
+    date = calendar.londonDate(calendar.momentMs(date, NOON) - DAY_MS)
+  }
+  return dates
+}
+
+function walkOf(
+  { date, walk }: DayRecord,
+  { calendar, dayWalks }: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
+  countedFromMs: number,
+  presentMs: number,
+): WalkReport {
+  const window = calendar.releaseWindow(date)
+  if (window === null || countedFromMs >= window.toMs) return 'none'
+  if (walk !== null && walk.state !== 'owed') return walk.state
+  if (dayWalks === null) return 'unpaid'
+  if (isWalkTooOld(calendar, date, presentMs)) return 'missed'
+  return isWalkDue(calendar, date, presentMs) ? 'owed' : 'not_due'
+}
+
+function isOver({ startMs, endMs }: LondonDay, from: string, to: string): boolean {
+  return (parseTimestamp(from) ?? 0) < endMs && (parseTimestamp(to) ?? 0) >= startMs
+}
+
+/** The ledger goes by our clock and in spells, the day by upstream's: where they are apart, by the nearest spell. */
+function unitsOf(ledger: Ledger, { startMs, endMs }: LondonDay, skewMs: number): DayReport['units'] {
+  const apartMs = Math.round(skewMs / SPELL_MS) * SPELL_MS
+  const sum: DayReport['units'] = {}
+  for (const [spellMs, units] of ledger) {
+    if (spellMs + apartMs < startMs || spellMs + apartMs >= endMs) continue
+    for (const [purpose, spent] of Object.entries(units) as [keyof typeof units, number][]) {
+      if (spent > 0) sum[purpose] = (sum[purpose] ?? 0) + spent
+    }
+  }
+  return sum
+}

@@ -1,0 +1,88 @@
+/**
+ * One process a data directory. Owns the lock, which the operating system gives back however the holder ends, and the
+ * note that says who holds it. Refuses to break a lock.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { isoMillis } from '../core/dates.ts'
+import { BridgeError, messageOf } from '../errors.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import { takeFile } from '../storage/database.ts'
+
+const LOCK = 'lock.db'
+const NOTE = 'owner.json'
+
+/** Holds the directory until called. Callable twice. */
+export type Unlock = () => void
+
+/**
+ * Takes the data directory, making it where it is missing.
+ * @throws BridgeError `log_locked` naming the process that has it, `settings` when it cannot be made, `log_unavailable`
+ *   when it cannot be written
+ */
+export function lockDirectory(dataDir: string, clock: Clock): Unlock {
+  makeDirectory(dataDir)
+  const release = takeFile(join(dataDir, LOCK))
+  const note = join(dataDir, NOTE)
+  if (release === null) {
+    throw new BridgeError('log_locked', `${dataDir} is in use by ${ownerOf(note)}`, {
+      hint: 'Stop that process, or give this one another BRIDGE_DATA_DIR.',
+    })
+  }
+  let held = true
+  writeFileSync(note, JSON.stringify({ pid: process.pid, host: hostname(), since: isoMillis(clock.now()) }))
+  return () => {
+    if (held) rmSync(note, { force: true })
+    held = false
+    release()
+  }
+}
+
+/**
+ * Who holds the data directory, in words; null where nobody does. Makes nothing, and holds nothing afterwards.
+ * @throws BridgeError `log_unavailable` when the lock cannot be looked at
+ */
+export function holderOf(dataDir: string): string | null {
+  const lock = join(dataDir, LOCK)
+  if (!existsSync(lock)) return null
+  const release = takeFile(lock)
+  if (release === null) return ownerOf(join(dataDir, NOTE))
+  release()
+  return null
+}
+
+function makeDirectory(dataDir: string): void {
+  try {
+    makeMissing(dataDir)
+  } catch (error) {
+    throw new BridgeError('settings', `${dataDir} cannot be made: ${messageOf(error)}`, {
+      hint: 'Point BRIDGE_DATA_DIR to a directory that this user can write.',
+    })
+  }
+}
+
+/** Level by level: below a parent that denies its children exist, such as /proc, Node's own recursion never ends. */
+function makeMissing(path: string): void {
+  if (isDirectory(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeMissing(parent)
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    if (!isDirectory(path)) throw error
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function ownerOf(note: string): string {
+  try {
+    const { pid, host, since } = JSON.parse(readFileSync(note, 'utf8')) as Record<string, unknown>
+    return `process ${pid} on ${host} since ${since}`
+  } catch {
+    return 'another process that has not said which'
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * The embedded log: the events table of the archive is the log, its state lies beside it in the same file.
+ * Owns claim and commit as one database transaction each. Refuses a second process on the same directory (`lock.ts`).
+ */
+import { join } from 'node:path'
+import type { Archive } from '../archive/store/archive.ts'
+import { openArchive } from '../archive/store/archive.ts'
+import type { UpgradeProgress } from '../archive/store/upgrade.ts'
+import { BridgeError } from '../errors.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import type { Wakeup } from '../lifecycle/wakeup.ts'
+import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
+import type { Seam } from '../log/fault-hook.ts'
+import type { Journal, Lanes, Log, Table, Writer, WriterState } from '../log/log.ts'
+import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
+import { unusedState } from '../log/writer-state.ts'
+import { newEpoch } from '../log-shared/epoch.ts'
+import { createLocalJournal } from '../log-shared/local-journal.ts'
+import { createLocalQuestions } from '../log-shared/local-requests.ts'
+import { createLocalLanes } from '../log-shared/local-shards.ts'
+import { createLocalWriter, fencedError } from '../log-shared/local-writer.ts'
+import { createGroupCommit } from './group-commit.ts'
+import type { Unlock } from './lock.ts'
+import { lockDirectory } from './lock.ts'
+import { createSqliteJournalStore, createSqliteLaneStore, ensureLaneTables } from './shard-rows.ts'
+import { createSqliteTable } from './table.ts'
+import {
+  currentFence,
+  ensureLogTables,
+  raiseFence,
+  readRejected,
+  readState,
+  rejectedTexts,
+  writeRejected,
+  writeState,
+} from './writer-tables.ts'
+
+export interface SqliteLogOptions {
+  /** Made where it is missing; this process has it alone. */
+  dataDir: string
+  /** The kind upstream writes for its own categories, e.g. `Native`. */
+  nativeKind: string
+  clock: Clock
+  seam?: Seam
+  onUpgrade?: (progress: UpgradeProgress) => void
+}
+
+/**
+ * Opens the log in `dataDir` and the archive that it shares its file with. Closing the log closes both.
+ * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
+ */
+export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: Archive } {
+  const unlock = lockDirectory(options.dataDir, options.clock)
+  let archive: Archive | null = null
+  try {
+    const path = join(options.dataDir, 'bridge.db')
+    const { nativeKind, onUpgrade } = options
+    archive = openArchive({ path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) })
+    ensureLogTables(archive.db)
+    ensureLaneTables(archive.db)
+    return { log: logOver(archive, unlock, options), archive }
+  } catch (error) {
+    archive?.close()
+    unlock()
+    throw error
+  }
+}
+
+function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOptions): Log {
+  const { db } = archive
+  const commits = createGroupCommit(db, clock)
+  const wakeup = createWakeup()
+  const closing = new AbortController()
+  const tables = new Map<string, Table<unknown>>()
+  const lanes = new Map<string, Lanes<unknown>>()
+  const journals = new Map<string, Journal<unknown>>()
+  const open = (): void => {
+    if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
+  }
+  const life = { open, closed: closing.signal }
+  return {
+    kind: 'embedded',
+    async campaign(signal) {
+      open()
+      signal.throwIfAborted()
+      return { lost: closing.signal, end: async () => undefined }
+    },
+    async claim(term, signal) {
+      open()
+      signal.throwIfAborted()
+      if (term.lost.aborted) throw fencedError()
+      return claimWriter(archive, wakeup, seam, closing.signal)
+    },
+    follow(after, signal) {
+      open()
+      return followStore(archive.committed, wakeup, after, AbortSignal.any([signal, closing.signal]))
+    },
+    async end(signal) {
+      open()
+      signal.throwIfAborted()
+      return { epoch: archive.epoch, sequence: archive.latest }
+    },
+    async oldest(signal) {
+      open()
+      signal.throwIfAborted()
+      return archive.latest === 0 ? null : archive.oldest
+    },
+    async rejected(limit) {
+      open()
+      return readRejected(db, limit)
+    },
+    async rejectedHashes(limit) {
+      open()
+      return hashesWithin(rejectedTexts(db), { limit, mostBytes: REJECTED_WINDOW_BYTES })
+    },
+    table<V>(name: string): Table<V> {
+      open()
+      const table = tables.get(name) ?? createSqliteTable<unknown>(db, name, open, closing.signal)
+      tables.set(name, table)
+      return table as Table<V>
+    },
+    lanes<V>(name: string, count: number): Lanes<V> {
+      open()
+      const found = lanes.get(name) ?? createLocalLanes(createSqliteLaneStore(db, commits, name), count, life)
+      lanes.set(name, found)
+      return found as Lanes<V>
+    },
+    journal<V>(name: string, retentionMs: number): Journal<V> {
+      open()
+      const store = createSqliteJournalStore({ db, commits, clock }, name, retentionMs)
+      const found = journals.get(name) ?? createLocalJournal(store, life)
+      journals.set(name, found)
+      return found as Journal<V>
+    },
+    questions: createLocalQuestions(open, closing.signal),
+    async close() {
+      closing.abort()
+      commits.flush()
+      archive.close()
+      unlock()
+    },
+  }
+}
+
+function claimWriter(archive: Archive, wakeup: Wakeup, seam: Seam | undefined, closed: AbortSignal): Writer {
+  const { db } = archive
+  const { mine, state } = archive.transaction(() => {
+    const fence = raiseFence(db)
+    return { mine: fence, state: standingState(archive) }
+  })
+  return createLocalWriter(state, (write) => {
+    if (closed.aborted) throw fencedError()
+    archive.transaction(() => {
+      if (currentFence(db) !== mine) throw fencedError()
+      archive.write(write.events)
+      writeRejected(db, write.rejected)
+      writeState(db, write.before, write.after)
+      seam?.beforeCommit?.()
+    })
+    if (write.events.length > 0) wakeup.wake()
+    seam?.afterCommit?.()
+  })
+}
+
+/** The state as stored, checked against the events; a log that was never used gets its epoch. */
+function standingState(archive: Archive): WriterState {
+  const state = readState(archive.db)
+  const { epoch, latest } = archive
+  if (state === null && epoch === null && latest === 0) {
+    const fresh = unusedState(newEpoch())
+    archive.begin(fresh.head.epoch)
+    writeState(archive.db, null, fresh)
+    return fresh
+  }
+  if (state === null || state.head.sequence !== latest || state.head.epoch !== epoch) {
+    const said = state === null ? 'nothing' : `event ${state.head.sequence} of epoch ${state.head.epoch}`
+    throw new BridgeError('log_damaged', `the state knows ${said}, the log ends with ${latest} of ${epoch}`, {
+      hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+    })
+  }
+  return state
+}

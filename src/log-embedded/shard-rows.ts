@@ -1,0 +1,99 @@
+/**
+ * Rows of lanes and records of journals in the embedded log's file. Owns their SQL, and that a journal forgets in small
+ * steps. Refuses to know when a transaction is run: `group-commit.ts` does.
+ */
+
+import type { Clock } from '../lifecycle/clock.ts'
+import type { JournalRow, JournalStore } from '../log-shared/local-journal.ts'
+import type { LaneStore } from '../log-shared/local-shards.ts'
+import type { Database } from '../storage/database.ts'
+import type { GroupCommit } from './group-commit.ts'
+
+/** The next number of a journal has a row of its own, so that none comes again when all records were forgotten. */
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS lanes(
+    name TEXT NOT NULL, lane INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, lane, key)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journal_ends(name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journals(
+    name TEXT NOT NULL, id INTEGER NOT NULL, at_ms INTEGER NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, id)
+  ) WITHOUT ROWID;
+`
+
+/** Old records forgotten beside each new one, so that a journal shrinks faster than it grows. */
+const FORGOTTEN_PER_RECORD = 4
+
+/** Makes the tables of lanes and journals where they are missing. */
+export function ensureLaneTables(db: Database): void {
+  db.transaction(() => db.exec(TABLES))
+}
+
+/** The rows of the lanes of that name. */
+export function createSqliteLaneStore(db: Database, commits: GroupCommit, name: string): LaneStore {
+  return {
+    load: (lane) =>
+      db
+        .prepare<{ key: string; value: string }>('SELECT key, value FROM lanes WHERE name = ? AND lane = ?')
+        .all(name, lane)
+        .map(({ key, value }) => [key, value] as const),
+    write: (lane, changes) =>
+      commits.run(() => {
+        const put = db.prepare('INSERT OR REPLACE INTO lanes(name, lane, key, value) VALUES (?, ?, ?, ?)')
+        const drop = db.prepare('DELETE FROM lanes WHERE name = ? AND lane = ? AND key = ?')
+        for (const { key, text } of changes) {
+          if (text === null) drop.run(name, lane, key)
+          else put.run(name, lane, key, text)
+        }
+      }),
+  }
+}
+
+/** The records of the journal of that name, which are kept for `retentionMs`. */
+export function createSqliteJournalStore(
+  parts: { db: Database; commits: GroupCommit; clock: Clock },
+  name: string,
+  retentionMs: number,
+): JournalStore {
+  const { db, commits, clock } = parts
+  const oldestMs = (): number => clock.now() - retentionMs
+  return {
+    append: (texts) =>
+      commits.run(() => {
+        const end = db.prepare<{ last: number }>('SELECT last FROM journal_ends WHERE name = ?').get(name)
+        const insert = db.prepare('INSERT INTO journals(name, id, at_ms, value) VALUES (?, ?, ?, ?)')
+        let last = end?.last ?? 0
+        for (const text of texts) insert.run(name, ++last, clock.now(), text)
+        db.prepare('INSERT OR REPLACE INTO journal_ends(name, last) VALUES (?, ?)').run(name, last)
+        forget(db, name, oldestMs(), FORGOTTEN_PER_RECORD * texts.length)
+      }),
+    last: () =>
+      db.prepare<{ last: number }>('SELECT last FROM journal_ends WHERE name = ?').get(name)?.last ?? 0,
+    // What nobody has appended after is not forgotten yet, and not shown either.
+    read(after, { records, characters }) {
+      const rows = db
+        .prepare<JournalRow>(
+          'SELECT id, value AS text FROM journals WHERE name = ? AND id > ? AND at_ms >= ? ORDER BY id LIMIT ?',
+        )
+        .iterate(name, after, oldestMs(), records)
+      const found: JournalRow[] = []
+      let length = 0
+      for (const row of rows) {
+        found.push(row)
+        length += row.text.length
+        if (length >= characters) break
+      }
+      return found
+    },
+  }
+}
+
+/** Takes the oldest records out that are older than a moment, at most `limit` of them. Inside a transaction. */
+function forget(db: Database, name: string, oldestMs: number, limit: number): void {
+  const old = db
+    .prepare<{ id: number; at_ms: number }>(
+      'SELECT id, at_ms FROM journals WHERE name = ? ORDER BY id LIMIT ?',
+    )
+    .all(name, limit)
+  const last = old.findLast(({ at_ms }) => at_ms < oldestMs)
+  if (last !== undefined) db.prepare('DELETE FROM journals WHERE name = ? AND id <= ?').run(name, last.id)
+}

@@ -1,0 +1,43 @@
+/**
+ * A table as rows of the embedded log. Owns its SQL. Every change is made by this process, so changes are told in it.
+ */
+
+import type { ChangeFeed } from '../log/changes.ts'
+import { createChangeFeed } from '../log/changes.ts'
+import type { Table } from '../log/log.ts'
+import { storedValue } from '../log-shared/stored-value.ts'
+import type { Database } from '../storage/database.ts'
+
+/** The table of that name. `open` throws once the log is closed; `closing` ends every subscription. */
+export function createSqliteTable<V>(
+  db: Database,
+  name: string,
+  open: () => void,
+  closing: AbortSignal,
+): Table<V> {
+  const feed: ChangeFeed<V> = createChangeFeed()
+  return {
+    async load() {
+      open()
+      const rows = db
+        .prepare<{ key: string; value: string }>('SELECT key, value FROM tables WHERE name = ? ORDER BY key')
+        .all(name)
+      return new Map(rows.map((row) => [row.key, storedValue<V>(`${name}/${row.key}`, row.value)]))
+    },
+    async put(key, value) {
+      open()
+      const text = JSON.stringify(value)
+      db.prepare('INSERT OR REPLACE INTO tables(name, key, value) VALUES (?, ?, ?)').run(name, key, text)
+      feed.publish({ key, value: JSON.parse(text) as V })
+    },
+    async delete(key) {
+      open()
+      db.prepare('DELETE FROM tables WHERE name = ? AND key = ?').run(name, key)
+      feed.publish({ key, value: null })
+    },
+    changes(signal) {
+      open()
+      return feed.subscribe(AbortSignal.any([signal, closing]))
+    },
+  }
+}

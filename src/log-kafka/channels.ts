@@ -1,0 +1,166 @@
+/**
+ * The topics of contract §4 as channels: names, keys, headers, values, how long records are kept. Owns their description,
+ * made from the schemas of events and from the settings that topics are made with. Refuses the topics below `internal`,
+ * which nobody else reads, and the words of the status topic: whoever says them describes them.
+ */
+import { disclosureTypes, gapTypes } from '../core/event.ts'
+import type { Channel, ChannelMessage } from '../http/channel.ts'
+import { eventSchema } from '../http/schemas/event-schema.ts'
+import { type JsonSchema, object, oneWord, ref, text, time } from '../http/schemas/json-schema.ts'
+import { type TopicSettings, topicConfig } from './topics/topic-setup.ts'
+import {
+  ALL,
+  codeTopic,
+  GAPS,
+  otherTopic,
+  REJECTED,
+  STATUS,
+  type TopicKind,
+  topicName,
+} from './topics/topics.ts'
+
+/** What is described. */
+export interface DescribedTopics {
+  prefix: string
+  /** What topics are made with; null where the log is not on Kafka: then nothing is said of how long they are kept. */
+  settings: TopicSettings | null
+  /** What is said on the status topic. */
+  status: readonly ChannelMessage[]
+}
+
+type OwnParts = Pick<Channel, 'title' | 'description' | 'parameters' | 'sends'>
+
+const BINDING = '0.5.0'
+const READ = 'Read it with `read_committed`; docs/kafka-consumers.md has recipes.'
+const TOGETHER = 'In one transaction with the same event in its other topics.'
+
+/** Every topic that has a contract. */
+export function kafkaChannels({ prefix, settings, status }: DescribedTopics): Channel[] {
+  const channel = (topic: string, own: OwnParts): Channel => ({
+    key: `kafka.${topic.replace('.{code}', '')}`,
+    server: 'kafka',
+    address: topicName(prefix, topic),
+    bindings: {
+      kafka: { partitions: 1, ...(settings && kept(topic, settings)), bindingVersion: BINDING },
+    },
+    ...own,
+  })
+  return [
+    channel(ALL, {
+      title: 'Every event',
+      description: `Every event, gaps included, in one order. ${READ}`,
+      sends: {
+        messages: [disclosureRecord, gapRecord],
+        description: 'The items of one poll and of its fill are one transaction.',
+      },
+    }),
+    channel(`fca.{code}`, categoryTopic('fca', 'Events of one FCA category', ['FR', 'NAV'])),
+    channel(
+      `native.{code}`,
+      categoryTopic('native', "Events of one of the service's own categories", ['DD']),
+    ),
+    channel(GAPS, {
+      title: 'Gap events',
+      description: `The gap events again: they are in no category topic, so who reads those reads this beside them. ${READ}`,
+      sends: { messages: [gapRecord], description: TOGETHER },
+    }),
+    channel(REJECTED, {
+      title: 'Items that could not be read',
+      description: `What upstream sent without a readable identity or time, as it came. ${READ}`,
+      sends: { messages: [rejectedItem], description: 'In one transaction with what came beside it.' },
+    }),
+    channel(STATUS, {
+      title: 'How the bridge is',
+      description: 'Tells an idle night from a dead feed. Kept a day; only the newest counts.',
+      sends: { messages: status, description: 'By the process that leads, outside of transactions.' },
+    }),
+  ]
+}
+
+function categoryTopic(kind: TopicKind, title: string, codes: readonly string[]): OwnParts {
+  const other = otherTopic(kind).slice(`${kind}.`.length)
+  return {
+    title,
+    description: `The events that have the category, in the order of the topic of all. ${READ}`,
+    parameters: {
+      code: {
+        description: `The code, with \`_\` for every character outside \`A-Z a-z 0-9 _ -\`. \`${other}\` holds the codes that have no topic of their own.`,
+        examples: [...codes.map((code) => codeTopic(kind, code).slice(`${kind}.`.length)), other],
+      },
+    },
+    sends: { messages: [disclosureRecord], description: TOGETHER },
+  }
+}
+
+/** How Kafka is told to keep the records of a topic. */
+function kept(topic: string, settings: TopicSettings): object {
+  const config = topicConfig(topic, settings, 1)
+  const policy = config['cleanup.policy']
+  return {
+    topicConfiguration: { 'cleanup.policy': [policy], 'retention.ms': Number(config['retention.ms']) },
+  }
+}
+
+const disclosureRecord: ChannelMessage = {
+  ...eventRecordOf(disclosureTypes),
+  name: 'disclosure',
+  summary: 'One announcement: an item as upstream gave it, or later content of the same item.',
+  payload: ref('Disclosure'),
+}
+
+const gapRecord: ChannelMessage = {
+  ...eventRecordOf(gapTypes),
+  name: 'gap',
+  summary: 'A gap was opened, filled or given up.',
+  payload: ref('Gap'),
+}
+
+/** A CloudEvent in binary mode: its attributes are headers, its data is the value. */
+function eventRecordOf(
+  types: readonly string[],
+): Pick<ChannelMessage, 'contentType' | 'headers' | 'bindings'> {
+  const key = text('The `ce_subject`.')
+  return {
+    contentType: 'application/json',
+    headers: eventHeaders(types),
+    bindings: { kafka: { key, bindingVersion: BINDING } },
+  }
+}
+
+function eventHeaders(types: readonly string[]): JsonSchema {
+  const { data: _value, datacontenttype = {}, ...attributes } = eventSchema.properties ?? {}
+  const named = Object.entries(attributes).map(([name, schema]) => [`ce_${name}`, schema])
+  const optional = Object.keys(attributes).filter((name) => eventSchema.required?.includes(name) === false)
+  return object(
+    {
+      'content-type': datacontenttype,
+      ...Object.fromEntries(named),
+      ce_type: oneWord(types, 'The type of the event; more may come.'),
+      ce_topicsequence: text('Place in this topic, without a hole inside an epoch: 1, 2, 3 …', {
+        pattern: '^[1-9][0-9]*$',
+      }),
+    },
+    optional.map((name) => `ce_${name}`),
+  )
+}
+
+const rejectedItem: ChannelMessage = {
+  name: 'rejected',
+  summary: 'One item that could not be read.',
+  contentType: 'application/octet-stream',
+  headers: object(
+    {
+      reason: text('Why it could not be read.'),
+      guid: text('Its guid, where it has one.'),
+      recordedtime: time('When the bridge first held it.'),
+    },
+    ['guid'],
+  ),
+  payload: text('The bytes of the item.'),
+  bindings: {
+    kafka: {
+      key: { type: ['string', 'null'], description: 'Its guid, where it has one.' },
+      bindingVersion: BINDING,
+    },
+  },
+}

@@ -1,0 +1,127 @@
+/**
+ * Types of the parts of kafkajs 2.2.4 that it does not publish, as far as `kafkajs-internals.ts`, `partition-protocol.ts` and
+ * `kafkajs-patches.ts` use them. Read off its source;
+ * another version may differ, so the version is pinned and the conformance suite runs over this.
+ */
+
+declare module 'kafkajs/src/broker/index.js' {
+  type MetadataRequests = typeof import('kafkajs/src/protocol/requests/metadata/index.js')
+  class Broker {
+    connectionPool: import('./kafkajs-internals.ts').KafkaJsBroker['connectionPool']
+    allowAutoTopicCreation: boolean
+    /** The newest version of a request that this broker and kafkajs know. */
+    lookupRequest(key: number, requests: MetadataRequests): ReturnType<MetadataRequests['protocol']>
+    metadata(topics?: string[]): Promise<import('./kafkajs-patches.ts').DecodedMetadata>
+    addPartitionsToTxn(partitions: import('./kafkajs-internals.ts').AddedPartitions): Promise<unknown>
+    disconnect(): Promise<void>
+  }
+  export = Broker
+}
+
+declare module 'kafkajs/src/protocol/requests/metadata/index.js' {
+  type Metadata = import('./kafkajs-patches.ts').DecodedMetadata
+  const metadataRequests: {
+    protocol(of: { version: number }): (asked: { topics: string[]; allowAutoTopicCreation: boolean }) => {
+      request: unknown
+      response: { decode(payload: Buffer): Promise<Metadata>; parse(decoded: Metadata): Promise<Metadata> }
+    }
+  }
+  export = metadataRequests
+}
+
+declare module 'kafkajs/src/cluster/index.js' {
+  class Cluster {
+    constructor(options: import('./kafkajs-internals.ts').ClusterOptions)
+    /** Read where a retry is needed, and set by nobody. */
+    retry?: import('kafkajs').RetryOptions
+    connect(): Promise<void>
+    disconnect(): Promise<void>
+    refreshMetadata(): Promise<void>
+    addMultipleTargetTopics(topics: string[]): Promise<void>
+    findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>
+    findGroupCoordinator(where: {
+      groupId: string
+      coordinatorType: number
+    }): Promise<import('./kafkajs-internals.ts').KafkaJsBroker>
+    findBroker(where: { nodeId: string }): Promise<import('./kafkajs-internals.ts').KafkaJsBroker>
+  }
+  export = Cluster
+}
+
+declare module 'kafkajs/src/network/requestQueue/index.js' {
+  class RequestQueue {
+    pending: unknown[]
+    /** ms since 1970. */
+    throttledUntil: number
+    /** Requests on their way, by number; times in ms. */
+    inflight: Map<number, { sentAt: number; requestTimeout: number; timeoutRequest(): void }>
+    isConnected(): boolean
+    /** Set while a check is due: cancels it. */
+    throttleCheckTimeoutId: (() => void) | null
+    /** Ours, set while a look at late requests is due: cancels it. */
+    cancelLateLook?: (() => void) | null
+    push(request: unknown): void
+    checkPendingRequests(): void
+    scheduleCheckPendingRequests(): void
+    scheduleRequestTimeoutCheck(): void
+    destroy(): void
+  }
+  export = RequestQueue
+}
+
+declare module 'kafkajs/src/protocol/decoder.js' {
+  class Decoder {
+    constructor(bytes: Buffer)
+    readInt16(): number
+    readInt32(): number
+    /** A 64-bit number that prints as decimal digits. */
+    readInt64(): { toString(): string }
+    readString(): string
+    readBytes(length: number): Buffer
+    readArray<T>(read: (decoder: Decoder) => T): T[]
+    canReadBytes(length: number): boolean
+  }
+  export = Decoder
+}
+
+declare module 'kafkajs/src/protocol/requests/fetch/v11/request.js' {
+  function fetchRequest(options: {
+    replicaId: number
+    isolationLevel: number
+    maxWaitTime: number
+    minBytes: number
+    maxBytes: number
+    topics: { topic: string; partitions: { partition: number; fetchOffset: number; maxBytes: number }[] }[]
+  }): unknown
+  export = fetchRequest
+}
+
+declare module 'kafkajs/src/protocol/recordBatch/v0/decoder.js' {
+  type KafkaRecord = import('./record-batch.ts').KafkaRecord
+  function decodeRecordBatch(
+    decoder: import('kafkajs/src/protocol/decoder.js'),
+  ): Promise<{ records: (Omit<KafkaRecord, 'offset'> & { offset: string })[] }>
+  export = decodeRecordBatch
+}
+
+declare module 'kafkajs/src/protocol/error.js' {
+  const protocolErrors: { createErrorFromCode(code: number): Error }
+  export = protocolErrors
+}
+
+declare module 'kafkajs/src/protocol/requests/produce/v7/request.js' {
+  type Record = import('./partition-protocol.ts').AppendedRecord
+  function produceRequest(options: {
+    acks: number
+    timeout: number
+    topicData: { topic: string; partitions: { partition: number; messages: readonly Record[] }[] }[]
+  }): unknown
+  export = produceRequest
+}
+
+declare module 'kafkajs/src/protocol/requests/produce/v7/response.js' {
+  const produceResponse: {
+    decode(payload: Buffer): Promise<{ topics: { partitions: { partition: number; errorCode: number }[] }[] }>
+  }
+  export = produceResponse
+}

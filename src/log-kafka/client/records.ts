@@ -1,0 +1,116 @@
+/**
+ * Events and rejected items as Kafka records and back. Owns the headers of contract §4. Refuses to choose topics.
+ */
+import { parseTimestamp } from '../../core/dates.ts'
+import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
+import { BridgeError } from '../../errors.ts'
+import type { Announcement, RejectedItem } from '../../log/log.ts'
+import type { AppendedRecord } from './partition-protocol.ts'
+import type { KafkaRecord } from './record-batch.ts'
+
+/** A record to be sent. Topics have one partition, but for those of lanes. */
+export interface NewRecord extends AppendedRecord {
+  partition: number
+}
+
+/** The event as a record of a topic in which it is number `topicSequence`. */
+export function eventRecord(event: Committed, topicSequence: number): NewRecord {
+  return {
+    partition: 0,
+    key: event.subject,
+    value: event.data,
+    headers: {
+      'content-type': 'application/json',
+      ce_specversion: '1.0',
+      ce_id: event.id,
+      ce_source: event.source,
+      ce_type: event.type,
+      ce_time: event.time,
+      ce_subject: event.subject,
+      ce_sequence: String(event.sequence).padStart(20, '0'),
+      ce_epoch: event.epoch,
+      ce_cursor: cursorOf(event),
+      ce_recordedtime: event.recordedtime,
+      ...(event.late ? { ce_late: 'true' } : {}),
+      ...(event.replacesid === null ? {} : { ce_replacesid: event.replacesid }),
+      ce_topicsequence: String(topicSequence),
+    },
+  }
+}
+
+/**
+ * The event of a record of `all`.
+ * @throws BridgeError `log_damaged` when it is none of ours
+ */
+export function eventOf(record: KafkaRecord): Committed {
+  const text = (name: string): string => headerOf(record, name) ?? damaged(record, `has no header ${name}`)
+  const time = text('ce_time')
+  return {
+    id: text('ce_id'),
+    source: text('ce_source'),
+    type: text('ce_type') as EventType,
+    time,
+    timeMs: parseTimestamp(time) ?? damaged(record, `has an unreadable time ${time}`),
+    subject: text('ce_subject'),
+    recordedtime: text('ce_recordedtime'),
+    late: headerOf(record, 'ce_late') === 'true',
+    replacesid: headerOf(record, 'ce_replacesid'),
+    data: record.value?.toString('utf8') ?? damaged(record, 'has no value'),
+    sequence: sequenceOf(record),
+    epoch: text('ce_epoch'),
+  }
+}
+
+/**
+ * The sequence of a record of `all`.
+ * @throws BridgeError `log_damaged` when it has none
+ */
+export function sequenceOf(record: KafkaRecord): number {
+  const sequence = Number(headerOf(record, 'ce_sequence') ?? Number.NaN)
+  return sequence > 0 ? sequence : damaged(record, 'has no sequence')
+}
+
+/** Which of its topic an event's record is; null where the record is none of an event. */
+export function topicSequenceOf(record: KafkaRecord): number | null {
+  const text = headerOf(record, 'ce_topicsequence')
+  return text === null ? null : Number(text)
+}
+
+/** The rejected item as a record: its value is what came. */
+export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem): NewRecord {
+  return {
+    partition: 0,
+    key: guid,
+    value: raw,
+    headers: { reason, ...(guid === null ? {} : { guid }), recordedtime },
+  }
+}
+
+/** A word of the status topic as a record. */
+export function statusRecord(value: Announcement): NewRecord {
+  const headers = { 'content-type': 'application/json' }
+  return { partition: 0, key: value.type, value: JSON.stringify(value), headers }
+}
+
+/** The rejected item of a record. */
+export function rejectedOf(record: KafkaRecord): RejectedItem {
+  return {
+    raw: record.value?.toString('utf8') ?? '',
+    reason: headerOf(record, 'reason') ?? '',
+    guid: headerOf(record, 'guid'),
+    recordedtime: headerOf(record, 'recordedtime') ?? '',
+  }
+}
+
+/** The text of a header; null where the record has none of that name. */
+export function headerOf({ headers }: KafkaRecord, name: string): string | null {
+  const value = headers[name]
+  const one = Array.isArray(value) ? value[0] : value
+  return one?.toString('utf8') ?? null
+}
+
+function damaged(record: KafkaRecord, what: string): never {
+  throw new BridgeError('log_damaged', `record ${record.offset} of the log ${what}`, {
+    hint: 'Somebody else writes to the topics of this prefix: take that away, or choose another BRIDGE_TOPIC_PREFIX.',
+  })
+}

@@ -1,0 +1,63 @@
+/**
+ * `Log.follow` over the topic of all events. Owns finding the place of a sequence and the check that nothing is missing.
+ * Refuses to keep events.
+ */
+import type { Committed } from '../../core/event.ts'
+import { BridgeError, isBridgeError } from '../../errors.ts'
+import { shortRead } from '../client/bounded-read.ts'
+import type { ReaderParts } from '../client/connection.ts'
+import { eventOf } from '../client/records.ts'
+import { offsetAfter } from './offset-lookup.ts'
+import { readPartition } from './partition-reader.ts'
+
+/**
+ * Every committed event after `after`, in sequence, in batches; then tails until the signal aborts, and ends.
+ * @throws BridgeError `log_damaged` when an event is missing that was not dropped by age
+ */
+export async function* followTopic(
+  parts: ReaderParts,
+  topic: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Committed[]> {
+  const from = await startingOffset(parts, topic, after, signal)
+  let position = after
+  let mayBeDropped = true
+  for await (const { records, rewound } of readPartition(parts, topic, from, signal)) {
+    if (rewound !== null && rewound.asked > rewound.end) throw missing(topic, position + 1)
+    mayBeDropped ||= rewound !== null
+    const events = records.map(eventOf).filter(({ sequence }) => sequence > position)
+    for (const { sequence } of events) {
+      if (sequence !== position + 1 && !mayBeDropped) throw missing(topic, position + 1)
+      mayBeDropped = false
+      position = sequence
+    }
+    if (events.length > 0) yield events
+    if (signal.aborted) return
+  }
+}
+
+async function startingOffset(
+  parts: ReaderParts,
+  topic: string,
+  after: number,
+  signal: AbortSignal,
+): Promise<number> {
+  while (!signal.aborted) {
+    try {
+      return await shortRead(parts, 'finding an event', signal, (partitions) =>
+        offsetAfter(partitions, topic, after),
+      )
+    } catch (error) {
+      if (isBridgeError(error, 'log_damaged')) throw error
+      if (!signal.aborted) parts.logger.warn('log.reader_away', { topic, error })
+    }
+  }
+  return after
+}
+
+function missing(topic: string, sequence: number): BridgeError {
+  return new BridgeError('log_damaged', `${topic} has lost event ${sequence}`, {
+    hint: 'A broker has lost committed records. Stop, and restore the topics of this prefix from one backup.',
+  })
+}

@@ -1,0 +1,137 @@
+/**
+ * From a term to a writer: fence, then read. Owns the order of those steps, which makes what is read the truth: once the
+ * transactional id is taken no earlier writer can commit, and what it did commit lies before the nonce. Refuses to guess.
+ */
+import { randomUUID } from 'node:crypto'
+import { BridgeError } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Seam } from '../../log/fault-hook.ts'
+import type { Writer } from '../../log/log.ts'
+import { unusedState } from '../../log/writer-state.ts'
+import { newEpoch } from '../../log-shared/epoch.ts'
+import { fencedError } from '../../log-shared/local-writer.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { shortRead } from '../client/bounded-read.ts'
+import type { OpenSession } from '../client/client.ts'
+import { isFencing, unavailable } from '../client/faults.ts'
+import type { PartitionClient } from '../client/kafkajs-internals.ts'
+import { within } from '../client/with-timeout.ts'
+import { latestSequence } from '../reading/offset-lookup.ts'
+import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/topics.ts'
+import { decideState, decideTopics } from './hanging-transactions.ts'
+import type { StateTail } from './state-tail.ts'
+import { openTransactions, type Transactions } from './transactions.ts'
+import { createKafkaWriter, type WriterParts } from './writer.ts'
+import { type Books, booksOf, changedBookRows, NONCE_KEY } from './writer-state.ts'
+
+/** How long a claim waits for its own nonce, ms; usually some ms. */
+const NONCE_DEADLINE_MS = 10_000
+
+/** What a claim needs. */
+export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'nonce'> {
+  openSession: OpenSession
+  clock: Clock
+  logger: Logger
+  seam: Seam
+  tail: StateTail
+}
+
+/** Decisions of one claim about what earlier transactions left undecided: one is usual after a broker's death. */
+const MOST_DECISIONS = 3
+
+/**
+ * Claims the log.
+ * @throws the signal's reason; BridgeError `log_fenced` when somebody claims at the same time, `log_unavailable`,
+ * `log_damaged` when state and events contradict each other
+ */
+export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<Writer> {
+  const { clock, logger } = parts
+  const stopped = AbortSignal.any([signal, parts.closed])
+  const startMs = clock.now()
+  try {
+    for (let decisions = 0; ; decisions++) {
+      const writer = await tryClaim(parts, stopped)
+      if (writer !== null) {
+        const { epoch, sequence } = writer.state.head
+        logger.info('log.claimed', { epoch, sequence, durationMs: clock.now() - startMs })
+        return writer
+      }
+      if (decisions === MOST_DECISIONS) throw new Error('some topics stay undecided')
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (parts.closed.aborted || isFencing(error)) throw fencedError()
+    throw unavailable('claiming', error)
+  }
+}
+
+/** One try: null when something had to be decided first, which fences this try's own producer. */
+async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer | null> {
+  const { prefix, clock, openSession, seam, logger } = parts
+  const transactionalId = `${prefix}.writer`
+  const transactions = openTransactions({ openSession, transactionalId, clock, seam })
+  const read = <T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T> =>
+    shortRead(parts, doing, stopped, work)
+  const deciding = { prefix, transactionalId, logger, read }
+  let writer: Writer | null = null
+  try {
+    await transactions.fence(stopped)
+    await seam.afterFence?.()
+    if (await decideState(deciding)) return null
+    const nonce = randomUUID()
+    const reached = parts.tail.reached(nonce)
+    const writeNonce = (): Promise<void> => writeState(transactions, prefix, new Map([[NONCE_KEY, nonce]]))
+    await writeNonce()
+    await seam.afterNonce?.()
+    const books = booksOf(await within(clock, NONCE_DEADLINE_MS, stopped, reached))
+    if (books !== null && (await decideTopics(deciding, topicsOf(parts.known, books), books))) return null
+    const all = topicName(prefix, ALL)
+    const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))
+    if (!agree(books, last)) {
+      // Whoever has claimed since may have committed between the two reads: then this is fenced.
+      await writeNonce()
+      throw contradiction(books, last)
+    }
+    const standing = books ?? (await begin(transactions, prefix))
+    stopped.throwIfAborted()
+    writer = createKafkaWriter({ ...parts, transactions, nonce }, standing)
+    return writer
+  } finally {
+    if (writer === null) transactions.end()
+  }
+}
+
+/** Every topic that a commit may have written to, but for the state. */
+function topicsOf(known: ReadonlySet<string>, { choices }: Books): string[] {
+  const made = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
+  return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known, ...made]
+}
+
+/** Whether the books agree with the last event that is kept (null: all were dropped). An unused log has neither. */
+function agree(books: Books | null, last: number | null): boolean {
+  if (books === null) return last === 0
+  return last === null || books.state.head.sequence === last
+}
+
+function contradiction(books: Books | null, last: number | null): BridgeError {
+  const known = books === null ? 'nothing' : `event ${books.state.head.sequence}`
+  const kept = last === null ? 'was written before' : `ends with ${last}`
+  return new BridgeError('log_damaged', `the state knows ${known}, the topic of all events ${kept}`, {
+    hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
+  })
+}
+
+async function begin(transactions: Transactions, prefix: string): Promise<Books> {
+  const books: Books = { state: unusedState(newEpoch()), counts: new Map(), choices: new Map() }
+  await writeState(transactions, prefix, changedBookRows(null, books))
+  return books
+}
+
+function writeState(
+  transactions: Transactions,
+  prefix: string,
+  rows: ReadonlyMap<string, string | null>,
+): Promise<void> {
+  const records = [...rows].map(([key, value]) => ({ partition: 0 as const, key, value }))
+  return transactions.run(new Map([[topicName(prefix, STATE), records]]))
+}

@@ -1,0 +1,54 @@
+/**
+ * Where the log ends, read from what its last writer left, for its events may all have been dropped by age. Owns trying
+ * until Kafka answers. Refuses to compare state and events: a claim does.
+ */
+import { isBridgeError } from '../../errors.ts'
+import type { LogEnd } from '../../log/log.ts'
+import { shortRead } from '../client/bounded-read.ts'
+import type { ReaderParts } from '../client/connection.ts'
+import { committedRecords, latestSequence } from '../reading/offset-lookup.ts'
+import { untilDecided } from '../reading/stable-offset.ts'
+import { booksOf } from './writer-state.ts'
+
+/** Names of the topics in the cluster. */
+export interface EndTopics {
+  state: string
+  all: string
+}
+
+/**
+ * The end of the log by its state topic, which is small: it is read whole.
+ * @throws the signal's reason; BridgeError `log_damaged` when the state is not whole
+ */
+export async function readEnd(
+  parts: ReaderParts,
+  { state, all }: EndTopics,
+  signal: AbortSignal,
+): Promise<LogEnd> {
+  for (;;) {
+    try {
+      const { records, last } = await shortRead(
+        parts,
+        'reading the end of the log',
+        signal,
+        async (partitions) => {
+          await untilDecided(partitions, state, parts.clock)
+          const records = await committedRecords(partitions, state)
+          return { records, last: await latestSequence(partitions, all) }
+        },
+      )
+      const rows = new Map<string, string>()
+      for (const { key, value } of records) {
+        if (value === null) rows.delete(String(key))
+        else rows.set(String(key), value.toString('utf8'))
+      }
+      const head = booksOf(rows)?.state.head
+      const end = { epoch: head?.epoch ?? null, sequence: head?.sequence ?? 0 }
+      return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isBridgeError(error, 'log_damaged')) throw error
+      parts.logger.warn('log.reader_away', { topic: state, error })
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * The log in plain arrays: the reference that says in the fewest words what the others must do. Owns nothing beyond the
+ * life of the process, so it is for tests and comparisons.
+ */
+import type { Committed } from '../core/event.ts'
+import { BridgeError } from '../errors.ts'
+import { type Clock, systemClock } from '../lifecycle/clock.ts'
+import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
+import type { Seam } from '../log/fault-hook.ts'
+import type { Journal, Lanes, Log, RejectedItem, Table, WriterState } from '../log/log.ts'
+import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
+import { unusedState } from '../log/writer-state.ts'
+import { newEpoch } from '../log-shared/epoch.ts'
+import { createLocalJournal } from '../log-shared/local-journal.ts'
+import { createLocalQuestions } from '../log-shared/local-requests.ts'
+import { createLocalLanes } from '../log-shared/local-shards.ts'
+import { createLocalWriter, fencedError } from '../log-shared/local-writer.ts'
+import { createMemoryJournalStore, createMemoryLaneStore } from './shard-rows.ts'
+import { createMemoryTable } from './table.ts'
+
+/** An unused log. `clock` tells how old the records of its journals are. */
+export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): Log {
+  const { clock = systemClock } = options
+  const events: Committed[] = []
+  const rejected: RejectedItem[] = []
+  const tables = new Map<string, Table<unknown>>()
+  const lanes = new Map<string, Lanes<unknown>>()
+  const journals = new Map<string, Journal<unknown>>()
+  const wakeup = createWakeup()
+  const closing = new AbortController()
+  let state: WriterState | null = null
+  let fence = 0
+  const open = (): void => {
+    if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
+  }
+  const life = { open, closed: closing.signal }
+
+  return {
+    kind: 'memory',
+    async campaign(signal) {
+      open()
+      signal.throwIfAborted()
+      return { lost: closing.signal, end: async () => undefined }
+    },
+    async claim(term, signal) {
+      open()
+      signal.throwIfAborted()
+      if (term.lost.aborted) throw fencedError()
+      fence += 1
+      const mine = fence
+      state ??= unusedState(newEpoch())
+      return createLocalWriter(state, (write) => {
+        if (mine !== fence || closing.signal.aborted) throw fencedError()
+        options.seam?.beforeCommit?.()
+        for (const event of write.events) events.push(Object.freeze(event))
+        rejected.push(...structuredClone(write.rejected))
+        state = write.after
+        wakeup.wake()
+        options.seam?.afterCommit?.()
+      })
+    },
+    follow(after, signal) {
+      open()
+      const read = (position: number, limit: number): Committed[] => events.slice(position, position + limit)
+      return followStore(read, wakeup, after, AbortSignal.any([signal, closing.signal]))
+    },
+    async end(signal) {
+      open()
+      signal.throwIfAborted()
+      return { epoch: state?.head.epoch ?? null, sequence: events.length }
+    },
+    async oldest(signal) {
+      open()
+      signal.throwIfAborted()
+      return events[0]?.sequence ?? null
+    },
+    async rejected(limit) {
+      open()
+      return limit > 0 ? structuredClone(rejected.slice(-limit)) : []
+    },
+    async rejectedHashes(limit) {
+      open()
+      const texts = rejected.toReversed().map(({ raw }) => raw)
+      return hashesWithin(texts, { limit, mostBytes: REJECTED_WINDOW_BYTES })
+    },
+    table<V>(name: string): Table<V> {
+      open()
+      const table = tables.get(name) ?? createMemoryTable<unknown>(open, closing.signal)
+      tables.set(name, table)
+      return table as Table<V>
+    },
+    lanes<V>(name: string, count: number): Lanes<V> {
+      open()
+      const found = lanes.get(name) ?? createLocalLanes<unknown>(createMemoryLaneStore(), count, life)
+      lanes.set(name, found)
+      return found as Lanes<V>
+    },
+    journal<V>(name: string, retentionMs: number): Journal<V> {
+      open()
+      const found =
+        journals.get(name) ?? createLocalJournal(createMemoryJournalStore(clock, retentionMs), life)
+      journals.set(name, found)
+      return found as Journal<V>
+    },
+    questions: createLocalQuestions(open, closing.signal),
+    async close() {
+      closing.abort()
+    },
+  }
+}

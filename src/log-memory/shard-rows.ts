@@ -1,0 +1,49 @@
+/** Rows of lanes and records of a journal in memory, as JSON texts, so that nobody changes a stored value by holding it. */
+import type { Clock } from '../lifecycle/clock.ts'
+import type { JournalRow, JournalStore } from '../log-shared/local-journal.ts'
+import type { LaneStore } from '../log-shared/local-shards.ts'
+
+/** Empty lanes. */
+export function createMemoryLaneStore(): LaneStore {
+  const lanes = new Map<number, Map<string, string>>()
+  return {
+    load: (lane) => lanes.get(lane) ?? [],
+    async write(lane, changes) {
+      const rows = lanes.get(lane) ?? new Map<string, string>()
+      lanes.set(lane, rows)
+      for (const { key, text } of changes) {
+        if (text === null) rows.delete(key)
+        else rows.set(key, text)
+      }
+    },
+  }
+}
+
+/** An empty journal whose records are kept for `retentionMs`. */
+export function createMemoryJournalStore(clock: Clock, retentionMs: number): JournalStore {
+  const rows: (JournalRow & { atMs: number })[] = []
+  let lastId = 0
+  const drop = (): void => {
+    const oldestMs = clock.now() - retentionMs
+    while ((rows[0]?.atMs ?? oldestMs) < oldestMs) rows.shift()
+  }
+  return {
+    async append(texts) {
+      for (const text of texts) rows.push({ id: ++lastId, text, atMs: clock.now() })
+      drop()
+    },
+    last: () => lastId,
+    read(after, { records, characters }) {
+      drop()
+      const found: JournalRow[] = []
+      let length = 0
+      for (const row of rows) {
+        if (found.length === records || length >= characters) break
+        if (row.id <= after) continue
+        found.push(row)
+        length += row.text.length
+      }
+      return found
+    },
+  }
+}

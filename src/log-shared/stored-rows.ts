@@ -1,0 +1,43 @@
+/**
+ * Rows of lanes and records of journals as the texts in which they are stored. Owns their limit and what a lost lane
+ * throws. Refuses to store.
+ */
+import { BridgeError } from '../errors.ts'
+import { type Change, LARGEST_ROW_BYTES } from '../log/log.ts'
+
+/** A change with its value as JSON text; null = deleted. */
+export interface TextChange {
+  key: string
+  text: string | null
+}
+
+/** The changes as they are stored. Throws RangeError when one of them is too large. */
+export function textChanges<V>(changes: readonly Change<V>[]): TextChange[] {
+  return changes.map(({ key, value }) => {
+    const text = value === null ? null : JSON.stringify(value)
+    checkSize(Buffer.byteLength(key) + Buffer.byteLength(text ?? ''), `the row ${key.slice(0, 100)}`)
+    return { key, text }
+  })
+}
+
+/** The records as they are stored. Throws RangeError when one of them is too large. */
+export function recordTexts(records: readonly unknown[]): string[] {
+  return records.map((record) => {
+    const text = JSON.stringify(record)
+    checkSize(Buffer.byteLength(text), 'a record of the journal')
+    return text
+  })
+}
+
+/** What a write to a lane throws once it is lost. */
+export function laneLost(number: number): BridgeError {
+  return new BridgeError('lane_lost', `lane ${number} is no longer owned here`, {
+    hint: 'Its owner now goes on from what was written before.',
+  })
+}
+
+function checkSize(bytes: number, what: string): void {
+  if (bytes > LARGEST_ROW_BYTES) {
+    throw new RangeError(`${what} has ${bytes} bytes: at most ${LARGEST_ROW_BYTES}`)
+  }
+}

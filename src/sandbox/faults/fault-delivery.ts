@@ -1,0 +1,73 @@
+/**
+ * How a switched-on fault answers in the place of the API. Owns those answers. Refuses to choose whom they meet
+ * (`faults.ts` does) and to spoil what the API has written (`corrupted-response.ts` does).
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { refusedAnswer } from '../../api/mirror/answer.ts'
+import { errorBody } from '../../api/mirror/refusal.ts'
+import { unauthorised } from '../../api/mirror/router.ts'
+import type { FaultSetting } from './faults.ts'
+
+/** True for a refusal that upstream would not have counted as a unit. */
+export function isUncounted({ kind, status }: FaultSetting): boolean {
+  return kind === 'quota-429' || kind === 'revoke-key' || (kind === 'status' && status === 401)
+}
+
+/**
+ * Answers in the place of the API, if the fault is of that sort.
+ * @returns false where the API must answer and the body is spoilt afterwards, or its filters are left out
+ */
+export function answerInPlace(
+  fault: FaultSetting,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  switch (fault.kind) {
+    case 'throttle-429':
+    case 'quota-429':
+      if (fault.retryAfter !== undefined) response.setHeader('retry-after', fault.retryAfter)
+      answer(response, 429, tooManyRequests)
+      return true
+    case 'status':
+      if (fault.retryAfter !== undefined) response.setHeader('retry-after', fault.retryAfter)
+      answer(response, fault.status ?? 500, errorBody('the sandbox was told to fail'))
+      return true
+    case 'revoke-key':
+      answer(response, 401, refusedAnswer(unauthorised).body)
+      return true
+    case 'no-content':
+      response.writeHead(204).end()
+      return true
+    case 'redirect':
+      response.writeHead(302, { location: '/maintenance' }).end()
+      return true
+    case 'refuse-cursor':
+      answer(response, 400, errorBody('sinceCursor is too old', 'List without a cursor to get a new one.'))
+      return true
+    case 'html-200':
+      answer(response, 200, '<!doctype html><title>Maintenance</title><h1>Back soon</h1>', 'text/html')
+      return true
+    case 'reset':
+      request.socket.resetAndDestroy()
+      return true
+    case 'hang-before':
+      return true
+    default:
+      return false
+  }
+}
+
+/** Body of every 429, whatever its reason: upstream gives no machine-readable one. */
+export const tooManyRequests = errorBody('too many requests')
+
+/** Sends a body as JSON, or as the given type. */
+export function answer(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  type = 'application/json',
+): void {
+  response.statusCode = status
+  response.setHeader('content-type', `${type}; charset=utf-8`)
+  response.end(body)
+}

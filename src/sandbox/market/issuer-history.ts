@@ -1,0 +1,89 @@
+/**
+ * What becomes of issuers over time: a new name with a new symbol, a new ISIN under the old symbol. Owns the changes and
+ * when they happen. The LEI, where there is one, is all that stays.
+ */
+import { type SeededChance, seededChance } from '../../core/chance.ts'
+import { drawIsin, drawSymbol } from './identifiers.ts'
+import { companyName, type Issuer, type IssuerChange, type Issuers } from './issuers.ts'
+
+/** Part of the companies that change within the year after the market's first day. */
+const CHANGING_SHARE = 0.1
+const YEAR_DAYS = 365
+const DAY_MS = 86_400_000
+
+/** Draws of names and identifiers that no issuer of the market has. */
+export interface FreshNames {
+  name(): string
+  isin(country: string): string
+  symbol(): string
+}
+
+/** Fresh names beside those of the issuers; the same chance draws the same ones. */
+export function freshNames(
+  chance: SeededChance,
+  { companies, funds, holders, operator }: Issuers,
+): FreshNames {
+  const all = [...companies, ...funds, ...holders, operator]
+  const taken = new Set(
+    all.flatMap(({ name, instruments }) => [
+      name,
+      ...instruments.flatMap(({ isin, symbol }) => (symbol === null ? [isin] : [isin, symbol])),
+    ]),
+  )
+  const fresh = (draw: () => string): string => {
+    for (;;) {
+      const drawn = draw()
+      if (taken.has(drawn)) continue
+      taken.add(drawn)
+      return drawn
+    }
+  }
+  return {
+    name: () => fresh(() => companyName(chance)),
+    isin: (country) => fresh(() => drawIsin(chance, country)),
+    symbol: () => fresh(() => drawSymbol(chance, 4)),
+  }
+}
+
+/** The issuer, from `fromMs` on under another name and, where it is listed, another symbol; each ISIN stays. */
+export function renamed(issuer: Issuer, fromMs: number, fresh: FreshNames): Issuer {
+  const { instruments } = lastOf(issuer)
+  return changed(issuer, {
+    fromMs,
+    name: fresh.name(),
+    instruments: instruments.map(({ isin, symbol }) => ({
+      isin,
+      symbol: symbol === null ? null : fresh.symbol(),
+    })),
+  })
+}
+
+/** The issuer, from `fromMs` on with another ISIN for each instrument, as after a consolidation of shares; symbols stay. */
+export function reissued(issuer: Issuer, fromMs: number, fresh: FreshNames): Issuer {
+  const { name, instruments } = lastOf(issuer)
+  return changed(issuer, {
+    fromMs,
+    name,
+    instruments: instruments.map(({ isin, symbol }) => ({ isin: fresh.isin(isin.slice(0, 2)), symbol })),
+  })
+}
+
+/** A market in which now and then a company changes: a tenth of them in the year from `day` (`YYYY-MM-DD`) on. */
+export function usualHistory(issuers: Issuers, { seed, day }: { seed: number; day: string }): Issuers {
+  const chance = seededChance(seed ^ 0x1b873593)
+  const fresh = freshNames(chance, issuers)
+  const companies = issuers.companies.map((company) => {
+    if (!chance.yes(CHANGING_SHARE)) return company
+    const fromMs = Date.parse(day) + chance.between(1, YEAR_DAYS) * DAY_MS
+    return chance.yes(0.5) ? renamed(company, fromMs, fresh) : reissued(company, fromMs, fresh)
+  })
+  return { ...issuers, companies }
+}
+
+function lastOf(issuer: Issuer): Pick<IssuerChange, 'name' | 'instruments'> {
+  return issuer.changes.at(-1) ?? issuer
+}
+
+function changed(issuer: Issuer, change: IssuerChange): Issuer {
+  return { ...issuer, changes: [...issuer.changes, change] }
+}

@@ -1,0 +1,123 @@
+/**
+ * The companies and funds of the synthetic market, all from one seed. Owns names, identifiers and popularity. Refuses to
+ * know announcements. 85 % have an LEI and 5 % no listing symbol, as counted on the live service.
+ */
+import { type SeededChance, seededChance } from '../../core/chance.ts'
+import {
+  companyEndings,
+  companyTrades,
+  companyWords,
+  fundHouses,
+  fundRegions,
+  fundStrategies,
+  holderNames,
+} from '../data/names.ts'
+import { drawIsin, drawLei, drawSymbol } from './identifiers.ts'
+
+/** One listed instrument; `symbol` is null where it has no listing mnemonic. */
+export interface Instrument {
+  isin: string
+  symbol: string | null
+}
+
+/** How an issuer is called from `fromMs` (ms since 1970) on. Never its LEI: that stays. */
+export interface IssuerChange {
+  fromMs: number
+  name: string
+  instruments: readonly Instrument[]
+}
+
+/** One publisher. Every instrument after the first is a sibling listing of the same issuer. */
+export interface Issuer {
+  name: string
+  lei: string | null
+  instruments: readonly Instrument[]
+  /** What becomes of name and instruments later, rising by time. */
+  changes: readonly IssuerChange[]
+}
+
+export interface Issuers {
+  /** Most popular first. */
+  companies: readonly Issuer[]
+  /** House by house: the neighbours of a fund belong to its house. */
+  funds: readonly Issuer[]
+  /** Banks and fund managers that file forms about other companies. */
+  holders: readonly Issuer[]
+  operator: Issuer
+}
+
+const COMPANIES = 700
+const FUNDS_PER_HOUSE = 40
+const LEI_SHARE = 0.85
+const NO_SYMBOL_SHARE = 0.05
+const SIBLING_SHARE = 0.1
+
+/** The market's publishers; the same seed gives the same ones. */
+export function createIssuers(seed: number): Issuers {
+  const chance = seededChance(seed)
+  const taken = new Set<string>()
+  const unique = (draw: () => string): string => {
+    for (;;) {
+      const drawn = draw()
+      if (taken.has(drawn)) continue
+      taken.add(drawn)
+      return drawn
+    }
+  }
+  const lei = (): string | null => (chance.yes(LEI_SHARE) ? unique(() => drawLei(chance)) : null)
+  const instrument = (country: string, symbolLength: number): Instrument => ({
+    isin: unique(() => drawIsin(chance, country)),
+    symbol: chance.yes(NO_SYMBOL_SHARE) ? null : unique(() => drawSymbol(chance, symbolLength)),
+  })
+  const companies = Array.from({ length: COMPANIES }, () => {
+    const country = chance.pick(['GB', 'GB', 'GB', 'JE', 'IE', 'GG'])
+    const first = instrument(country, chance.yes(0.8) ? 3 : 4)
+    const siblings = chance.yes(SIBLING_SHARE) ? [instrument(country, 4)] : []
+    return {
+      name: unique(() => companyName(chance)),
+      lei: lei(),
+      instruments: [first, ...siblings],
+      changes: [],
+    }
+  })
+  const funds = fundHouses.flatMap((house) =>
+    Array.from({ length: FUNDS_PER_HOUSE }, () => ({
+      name: unique(() => fundName(chance, house)),
+      lei: lei(),
+      instruments: [instrument('IE', 4)],
+      changes: [],
+    })),
+  )
+  const plain = (name: string, symbolLength: number): Issuer => ({
+    name,
+    lei: lei(),
+    instruments: [instrument('GB', symbolLength)],
+    changes: [],
+  })
+  const holders = holderNames.map((name) => plain(name, 3))
+  const operator = plain('Sandbox Exchange Group PLC', 4)
+  return { companies, funds, holders, operator }
+}
+
+/** How the issuer is called at a moment, ms since 1970. */
+export function appearanceAt(issuer: Issuer, timeMs: number): Pick<IssuerChange, 'name' | 'instruments'> {
+  return issuer.changes.findLast(({ fromMs }) => fromMs <= timeMs) ?? issuer
+}
+
+/** One of the list, the earlier the likelier: rank r with a chance proportional to about 1/r (Zipf). */
+export function pickPopular<T>(chance: SeededChance, members: readonly T[]): T {
+  const rank = Math.floor(Math.exp(chance.next() * Math.log(members.length + 1)))
+  const member = members[Math.min(rank, members.length) - 1]
+  if (member === undefined) throw new RangeError('nothing to pick from')
+  return member
+}
+
+/** A made-up name; not every draw is another one. */
+export function companyName(chance: SeededChance): string {
+  return `${chance.pick(companyWords)} ${chance.pick(companyTrades)} ${chance.pick(companyEndings)}`
+}
+
+function fundName(chance: SeededChance, house: string): string {
+  const shareClass = chance.pick(['Acc', 'Dist', 'GBP Hedged', 'EUR Hedged', 'USD'])
+  return `${house} ${chance.pick(fundRegions)} ${chance.pick(fundStrategies)} UCITS ETF ${shareClass}`
+}

@@ -1,0 +1,128 @@
+/**
+ * The JSON text of an announcement, in upstream's shape (specification §2.1 to §2.8), about 1.5 KB. Owns the wording.
+ * Everything follows from the draft: the same draft gives the same text, byte for byte.
+ */
+import { type SeededChance, seededChance } from '../../core/chance.ts'
+import { isoSeconds } from '../../core/dates.ts'
+import { nativeNames } from '../data/categories.ts'
+import { months, places } from '../data/names.ts'
+import { appearanceAt, type Issuer, type Issuers, pickPopular } from './issuers.ts'
+import type { Draft } from './item-template.ts'
+import { type CompanyJson, type ItemJson, itemVariants } from './item-variants.ts'
+
+/** Headlines stop here, as on the live service; one that is cut may end in a blank. */
+const LONGEST_HEADLINE = 50
+/** Part of the announcements about one company that name another; forms about other companies always do. */
+const RELATED_SHARE = 0.02
+const HOLDER_RELATED_SHARE = 0.9
+/** Part of the two-instrument issuers' announcements that are tagged with the sibling. */
+const SIBLING_SHARE = 0.3
+
+/** How one revision differs from the draft as first published. */
+export interface Amendment {
+  /** 2 for the second content of the guid. */
+  revision: number
+  /** Its new timestamp, ms since 1970; null = as before. */
+  restampMs: number | null
+}
+
+/** What the text depends on besides the draft. */
+export interface ItemContext {
+  issuers: Issuers
+  /** Kind of the service's own categories, e.g. `Native`. */
+  nativeKind: string
+  /** What the addresses of documents begin with. */
+  documentsUrl: string
+}
+
+/** Writes the announcement. */
+export function itemJson(draft: Draft, market: ItemContext, amendment: Amendment | null = null): string {
+  const chance = seededChance(draft.seed ^ 0x5f375a86)
+  const other = pickPopular(chance, market.issuers.companies)
+  const text = headline(draft, chance, other)
+  const named = chance.yes(draft.category.by === 'holder' ? HOLDER_RELATED_SHARE : RELATED_SHARE)
+  const published = timestamp(draft)
+  const document = `${market.documentsUrl}/rns/${published.slice(0, 10)}/${draft.rnsId}/${slug(text)}`
+  const item = {
+    rnsId: draft.rnsId,
+    timestamp:
+      amendment === null || amendment.restampMs === null ? published : isoSeconds(amendment.restampMs),
+    source: 'RNS',
+    guid: draft.guid,
+    version: 1,
+    issuer: company(draft.issuer, draft.timeMs, chance),
+    ...(named ? { related: [company(other, draft.timeMs, chance)] } : {}),
+    headline: amendment === null ? text : `${text.slice(0, LONGEST_HEADLINE - 4)} (${amendment.revision})`,
+    category: categories(draft, market.nativeKind),
+    publication: [
+      { mime: 'text/html', url: `${document}.html` },
+      { mime: 'application/pdf', url: `${document}.pdf` },
+    ],
+    derivatives: { semanticHtml: { url: `${document}.semantic.html` } },
+    ...(draft.replacesGuid === null ? {} : { replaces: { guid: draft.replacesGuid, version: 1 } }),
+  }
+  return JSON.stringify(draft.variant === null ? item : itemVariants[draft.variant](item))
+}
+
+function timestamp({ timeMs, fraction }: Draft): string {
+  const seconds = isoSeconds(timeMs)
+  return fraction === '' ? seconds : seconds.replace('Z', `.${fraction}Z`)
+}
+
+/** The company as it is called at that moment. */
+function company(issuer: Issuer, timeMs: number, chance: SeededChance): CompanyJson {
+  const { name, instruments } = appearanceAt(issuer, timeMs)
+  const [first, sibling] = instruments
+  const instrument = sibling !== undefined && chance.yes(SIBLING_SHARE) ? sibling : first
+  return {
+    name,
+    ...(issuer.lei === null ? {} : { lei: issuer.lei }),
+    ...(instrument === undefined
+      ? {}
+      : {
+          instrument: {
+            isin: instrument.isin,
+            ...(instrument.symbol === null ? {} : { symbol: { mnemonic: instrument.symbol } }),
+          },
+        }),
+  }
+}
+
+function categories({ category }: Draft, nativeKind: string): ItemJson['category'] {
+  const { code, name, importance, native } = category
+  return [
+    { kind: nativeKind, code: native, name: nativeNames[native] ?? native },
+    {
+      kind: 'FCA',
+      code,
+      name,
+      description:
+        `Announcements that issuers, holders or the market file under the headline "${name}" (code ${code}). ` +
+        'This text was written for the sandbox and stands for the longer description of the official list: ' +
+        'what must be announced, by whom, and under which rule. It has about the length of a real one, so that ' +
+        'pages of the sandbox weigh what pages of the live service weigh. Whoever reads only codes and names can ' +
+        'leave it out; whoever stores it should know that it is the same for every item of one code.',
+      ...(importance === null ? {} : { importance }),
+    },
+  ]
+}
+
+function headline(draft: Draft, chance: SeededChance, other: Issuer): string {
+  const values: Record<string, string> = {
+    name: appearanceAt(draft.issuer, draft.timeMs).name,
+    other: appearanceAt(other, draft.timeMs).name,
+    month: chance.pick(months),
+    place: chance.pick(places),
+    year: String(new Date(draft.timeMs).getUTCFullYear()),
+    n: String(chance.between(2, 240)),
+  }
+  const template = chance.pick(draft.category.headlines)
+  return template.replace(/\{(\w+)\}/g, (_, word: string) => values[word] ?? '').slice(0, LONGEST_HEADLINE)
+}
+
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+}

@@ -1,0 +1,48 @@
+/**
+ * Moments of the market's day: London seconds of a business day as milliseconds since 1970, and which day comes next.
+ * Owns the zone. Refuses to know holidays by itself: `core/calendar/holidays.ts` has the rules.
+ */
+import { bankHolidays, halfDays, isWeekendDate } from '../../core/calendar/holidays.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** One for all: making it takes a hundred times as long as asking it. */
+const londonHour = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'Europe/London',
+  hour: '2-digit',
+  hourCycle: 'h23',
+})
+
+/** Second of the day of a time written `HH:MM` or `HH:MM:SS`. Hours from 24 on belong to the days after. */
+export function secondOfDay(text: string): number {
+  const [hour = 0, minute = 0, second = 0] = text.split(':').map(Number)
+  return hour * 3600 + minute * 60 + second
+}
+
+/** Midnight in London at which the seconds of `day` (`YYYY-MM-DD`) count from, ms since 1970. */
+export function londonMidnightMs(day: string): number {
+  const asUtcMs = Date.parse(`${day}T00:00:00Z`)
+  // The market is closed in the hour in which London changes its clocks, so the offset at noon holds.
+  return asUtcMs - (Number(londonHour.format(asUtcMs + DAY_MS / 2)) - 12) * HOUR_MS
+}
+
+/** A time of `secondOfDay` on that day, ms since 1970. */
+export function londonMomentMs(day: string, time: string): number {
+  return londonMidnightMs(day) + secondOfDay(time) * 1000
+}
+
+/** The business day after `day` (`step` 1) or before it (`step` −1). */
+export function nextBusinessDay(day: string, step: 1 | -1): string {
+  const next = new Date(Date.parse(`${day}T00:00:00Z`) + step * DAY_MS).toISOString().slice(0, 10)
+  const closed = isWeekendDate(next) || bankHolidays(yearOf(next)).has(next)
+  return closed ? nextBusinessDay(next, step) : next
+}
+
+/** True on days that end at 13:30. */
+export function isHalfDay(day: string): boolean {
+  return halfDays(yearOf(day)).has(day)
+}
+
+function yearOf(day: string): number {
+  return Number(day.slice(0, 4))
+}

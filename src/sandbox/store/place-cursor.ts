@@ -1,0 +1,38 @@
+/**
+ * A place in an order by (time, key), and its text: the cursors of the sandbox. Owns the order, the text and its checksum.
+ * Refuses to know what is ordered.
+ */
+import { crc32 } from 'node:zlib'
+import { BridgeError } from '../../errors.ts'
+
+/** A place: time in ms since 1970, then a key that tells those of one moment apart. */
+export interface Place {
+  timeMs: number
+  key: string
+}
+
+/** Negative where `left` comes first. */
+export function comparePlaces(left: Place, right: Place): number {
+  if (left.timeMs !== right.timeMs) return left.timeMs - right.timeMs
+  return left.key < right.key ? -1 : left.key > right.key ? 1 : 0
+}
+
+/** Opaque text of a place: time, key and a checksum. */
+export function placeCursor({ timeMs, key }: Place): string {
+  const place = `${timeMs}|${key}`
+  return Buffer.from(`${crc32(place).toString(36)}|${place}`).toString('base64url')
+}
+
+/**
+ * The place behind a cursor.
+ * @throws BridgeError `cursor_invalid` for a text that `placeCursor` has not written
+ */
+export function readPlaceCursor(text: string): Place {
+  const [, checksum, place, time, key] =
+    /^([0-9a-z]+)\|((-?\d+)\|(.*))$/s.exec(Buffer.from(text, 'base64url').toString()) ?? []
+  if (place !== undefined && crc32(place).toString(36) === checksum) {
+    const read = { timeMs: Number(time), key: key ?? '' }
+    if (placeCursor(read) === text) return read
+  }
+  throw new BridgeError('cursor_invalid', 'this is not a cursor of the sandbox')
+}

@@ -1,0 +1,191 @@
+/**
+ * The streams as channels (contract §8): a WebSocket in each of its subprotocols, and server-sent events. Owns how the
+ * schemas of commands, control messages and events make up the messages of each. Refuses to frame them.
+ */
+import type { Channel, ChannelMessage } from '../http/channel.ts'
+import { disclosureEventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
+import { filterParameterSchemas } from '../http/schemas/filter-schema.ts'
+import { type JsonSchema, object, text, time } from '../http/schemas/json-schema.ts'
+import { MAX_TAIL } from './fanout/start.ts'
+import { closeMeanings } from './transport/close-codes.ts'
+import { type Action, actions, commandSchema } from './transport/command-schema.ts'
+import {
+  type ControlMessage,
+  controlMessages,
+  goingAwayMembers,
+  liveMembers,
+} from './transport/control-schema.ts'
+import { type ControlName, type Subprotocol, subprotocols } from './transport/ws-frames.ts'
+
+const JSON_TYPE = 'application/json'
+const EVENT_TYPE = 'application/cloudevents+json'
+const events = {
+  disclosure: {
+    summary: 'One event: an announcement, or later content of one.',
+    schema: disclosureEventSchema,
+  },
+  gap: {
+    summary: 'A gap was opened, filled or given up; or this node tells of a hole before the start.',
+    schema: gapEventSchema,
+  },
+} as const
+type EventName = keyof typeof events
+const eventNames = Object.keys(events) as EventName[]
+
+/** What answers each command, by name. */
+const answers: Readonly<Record<Action, readonly ControlName[]>> = {
+  auth: ['authenticated', 'error'],
+  ping: ['pong', 'error'],
+  subscribe: ['subscribed', 'error'],
+}
+
+/** Both streams. */
+export function streamChannels(): Channel[] {
+  return [...subprotocols.map(webSocketChannel), sseChannel()]
+}
+
+function webSocketChannel(subprotocol: Subprotocol): Channel {
+  const control = Object.entries(controlMessages(subprotocol)) as [ControlName, ControlMessage][]
+  const isPlain = subprotocol === 'bridge.v1.json'
+  return {
+    key: `websocket.${subprotocol}`,
+    server: 'websocket',
+    address: '/v1/stream',
+    title: `WebSocket, subprotocol ${subprotocol}`,
+    description: [
+      isPlain
+        ? 'Spoken too where no subprotocol is offered, or none that is known.'
+        : 'The events alone, and every other message as a CloudEvent from `/bridge`.',
+      'JSON in text frames, not compressed. After the handshake come `authenticated` and `hello`, then nothing until there is a subscription; then `subscribed`, events, `live` once, and what is new.',
+      'docs/streams.md has resuming, limits and what each error does to the connection.',
+    ].join(' '),
+    bindings: {
+      ws: {
+        method: 'GET',
+        headers: handshakeHeaders(subprotocol),
+        query: object({ ticket: text('A ticket of `POST /v1/tickets`, in the place of the header.') }, [
+          'ticket',
+        ]),
+        bindingVersion: '0.1.0',
+      },
+    },
+    extensions: { 'x-close-codes': closeMeanings },
+    sends: {
+      messages: [
+        ...eventNames.map((name) => (isPlain ? wrappedEvent(name) : bareEvent(name, EVENT_TYPE))),
+        ...control.map(([name, message]) => (isPlain ? plainControl : controlEvent)(name, message)),
+      ],
+      description: 'As fast as the client takes it; one that takes nothing for 30 s is closed with 4108.',
+    },
+    takes: actions.map((action) => ({
+      name: action,
+      summary: commandSummaries[action],
+      contentType: JSON_TYPE,
+      payload: commandSchema(action),
+      answers: answers[action],
+    })),
+  }
+}
+
+const commandSummaries: Readonly<Record<Action, string>> = {
+  auth: 'The first frame within 10 s, where the handshake had neither token nor ticket.',
+  ping: 'Is answered `pong`.',
+  subscribe: 'Begins the one subscription of the connection, or replaces it.',
+}
+
+function handshakeHeaders(subprotocol: Subprotocol): JsonSchema {
+  return object(
+    {
+      Authorization: text('`Bearer <token>`; without it and a ticket the first frame is `auth`.'),
+      'Sec-WebSocket-Protocol': { type: 'string', const: subprotocol },
+    },
+    subprotocol === subprotocols[0] ? ['Authorization', 'Sec-WebSocket-Protocol'] : ['Authorization'],
+  )
+}
+
+function wrappedEvent(name: EventName): ChannelMessage {
+  const { summary, schema } = events[name]
+  const members = { sent: time('When the frame was built.'), event: schema }
+  return plainControl(name, { summary, members: object(members) })
+}
+
+function bareEvent(name: EventName, contentType: string): ChannelMessage {
+  const { summary, schema } = events[name]
+  return { name, summary, contentType, payload: schema }
+}
+
+/** The members with the name as `type`. */
+function plainControl(name: string, { summary, members }: ControlMessage): ChannelMessage {
+  const { properties = {}, required = [] } = members
+  const payload = {
+    ...members,
+    properties: { type: { type: 'string', const: name }, ...properties },
+    required: ['type', ...required],
+  } as const
+  return { name, summary, contentType: JSON_TYPE, payload }
+}
+
+/** The members as the data of a CloudEvent. */
+function controlEvent(name: ControlName, { summary, members }: ControlMessage): ChannelMessage {
+  const payload = object({
+    specversion: { type: 'string', const: '1.0' },
+    id: text('Its own.'),
+    source: { type: 'string', const: '/bridge' },
+    type: { type: 'string', const: `bridge.${name}.v1` },
+    time: time('When it was made.'),
+    datacontenttype: { type: 'string', const: JSON_TYPE },
+    data: members,
+  })
+  return { name, summary, contentType: EVENT_TYPE, payload }
+}
+
+function sseChannel(): Channel {
+  const id = text('The cursor of the place behind it: send it as `Last-Event-ID` to go on from there.')
+  const field = (name: string): JsonSchema => ({ type: 'string', const: name })
+  return {
+    key: 'sse',
+    server: 'http',
+    address: '/v1/events',
+    title: 'Server-sent events',
+    description: [
+      '`text/event-stream`: here `event` and `id` of a block are shown as headers, and `data` as the payload.',
+      'The first block is `retry: 3000`. After 15 s of silence come a comment and a block with `id` alone, which moves the resume point past what did not match.',
+      'docs/streams.md has resuming and errors.',
+    ].join(' '),
+    sends: {
+      messages: [
+        ...eventNames.map((name) => ({
+          ...bareEvent(name, JSON_TYPE),
+          headers: object({ event: field(name), id }),
+        })),
+        {
+          name: 'live',
+          summary: 'Once: it has caught up, and what follows is new.',
+          contentType: JSON_TYPE,
+          headers: object({ event: field('live'), id }),
+          payload: liveMembers,
+        },
+        {
+          name: 'going_away',
+          summary: 'This node stops; the end of the stream follows.',
+          contentType: JSON_TYPE,
+          headers: object({ event: field('going_away') }),
+          payload: goingAwayMembers,
+        },
+      ],
+      description: 'The answer to a GET, without end.',
+      bindings: { http: { method: 'GET', query: sseQuery(), bindingVersion: '0.3.0' } },
+    },
+  }
+}
+
+function sseQuery(): JsonSchema {
+  const parameters = {
+    after: text('Cursor to resume after; the header `Last-Event-ID` wins over it.'),
+    since: text('Time, RFC 3339 or a partial one (UTC): start with the first event of that time or later.'),
+    tail: { type: 'integer', minimum: 1, maximum: MAX_TAIL, description: 'Start with so many last ones.' },
+    ...filterParameterSchemas,
+    filter: text('A whole filter as JSON text; excludes the other filter fields.'),
+  } as const
+  return object(parameters, Object.keys(parameters))
+}

@@ -1,0 +1,70 @@
+/**
+ * Where a stream starts, as it is asked for on either transport (contract §8). Owns the ways to say it and the position
+ * each of them means. Refuses to read events, and to word the answer to a cursor that is too old: transports differ.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { resumeAt, resumeAtOldest } from '../../archive/reading/resume.ts'
+import type { Filter } from '../../core/filter/filter.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { SessionStart } from './session.ts'
+
+/** Most events that a stream may go back with `tail`. */
+export const MAX_TAIL = 1000
+
+/** What a client asks to start from. */
+export type From =
+  | { kind: 'live' }
+  | { kind: 'earliest' }
+  | { kind: 'after'; cursor: string }
+  /** The lowest sequence whose time is at or after it; all later ones follow. */
+  | { kind: 'since'; timeMs: number }
+  /** The last matching events, 1 to `MAX_TAIL`. */
+  | { kind: 'tail'; count: number }
+
+/** What to do with a cursor whose events are no longer kept. */
+export type OnGap = 'refuse' | 'earliest'
+
+/** A place to start at, or the oldest cursor that could be resumed from. */
+export type Start = { kind: 'from'; start: SessionStart } | { kind: 'too_old'; oldest: string }
+
+/**
+ * Finds the place. An abort of `gone` ends a long search early.
+ * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
+ */
+export async function startAt(
+  parts: { reader: Reader; clock: Clock },
+  wanted: { from: From; filter: Filter | null; onGap: OnGap },
+  gone: AbortSignal,
+): Promise<Start> {
+  const { reader, clock } = parts
+  const { from, filter, onGap } = wanted
+  const { epoch } = reader
+  if (from.kind !== 'after') {
+    const after = await positionOf(reader, from, filter, gone)
+    // What was found is no place of the log that there is now.
+    if (reader.epoch !== epoch) return await startAt(parts, wanted, gone)
+    return { kind: 'from', start: { epoch, after, cursor: reader.cursorAt(after), notice: null } }
+  }
+  const resume = resumeAt(reader, from.cursor, clock.now())
+  if (resume.kind === 'from') return { kind: 'from', start: { epoch, ...resume } }
+  if (onGap === 'refuse') return resume
+  return { kind: 'from', start: { epoch, ...resumeAtOldest(reader, from.cursor, clock.now()) } }
+}
+
+async function positionOf(
+  reader: Reader,
+  from: Exclude<From, { kind: 'after' }>,
+  filter: Filter | null,
+  gone: AbortSignal,
+): Promise<number> {
+  switch (from.kind) {
+    case 'live':
+      return reader.latest
+    case 'earliest':
+      return reader.oldest - 1
+    case 'since':
+      return reader.sequenceSince(from.timeMs)
+    case 'tail':
+      return await reader.beforeLast(filter, from.count, gone)
+  }
+}

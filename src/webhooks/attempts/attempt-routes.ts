@@ -1,0 +1,121 @@
+/**
+ * `GET /v1/webhooks/{id}/attempts` and `/deliveries`: what was tried, and how each delivery stands. Owns their parameters and
+ * pages. Refuses to know more than the index of this node, which follows the journal and may be some moments behind.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { didYouMean } from '../../core/near.ts'
+import { openQuery, type Query } from '../../http/parameters.ts'
+import { type Call, type Described, type Route, sendJson } from '../../http/route.ts'
+import { ranged } from '../../http/schemas/json-schema.ts'
+import { attemptOutcomes } from '../../obs/metrics.ts'
+import type { Endpoints } from '../../registry/endpoints.ts'
+import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
+import type { AttemptIndex } from './attempt-index.ts'
+import { attemptPageSchema, deliveryPageSchema } from './attempt-schema.ts'
+import { deliveryStates } from './attempt-store.ts'
+import { attemptPlace, attemptPlaceText, attemptView, deliveryView } from './attempt-view.ts'
+
+const LIMIT = { low: 1, high: 1000, otherwise: 100 }
+
+/** What the routes work with. */
+export interface AttemptRoutesOptions {
+  endpoints: Endpoints
+  index: Pick<AttemptIndex, 'attempts' | 'deliveries'>
+  /** Says which epoch's deliveries are shown. */
+  reader: Pick<Reader, 'epoch'>
+}
+
+const pageParameters = (what: string): Record<string, Described> => ({
+  after: 'The `next` of the page before.',
+  limit: {
+    meaning: `Most ${what}, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
+    schema: ranged(LIMIT),
+  },
+})
+
+/** The routes. */
+export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: `${ONE_ENDPOINT_PATH}/attempts`,
+      scope: 'webhooks:read',
+      summary:
+        'Attempts to deliver to an endpoint, the newest first: `{data: [{id, eventId, webhookId, attempt, at, status, outcome, durationMs, phase, response}], next}`. A week of them is kept. See [webhooks.md](webhooks.md#what-became-of-it).',
+      parameters: {
+        ...pageParameters('attempts'),
+        outcome: `Only these, comma-separated: ${attemptOutcomes.map((word) => `\`${word}\``).join(', ')}.`,
+      },
+      answers: { 200: { meaning: 'A page of attempts.', schema: attemptPageSchema } },
+      problems: ['unavailable'],
+      handle: async (call) => listAttempts(call, options),
+    },
+    {
+      method: 'GET',
+      path: `${ONE_ENDPOINT_PATH}/deliveries`,
+      scope: 'webhooks:read',
+      summary:
+        'How the deliveries to an endpoint stand, the newest event first: `{data: [{eventId, sequence, state, attempts, nextAttempt, lastStatus}], next}`. Those of which an attempt was made within a week. See [webhooks.md](webhooks.md#what-became-of-it).',
+      parameters: {
+        ...pageParameters('deliveries'),
+        state: `Only these, comma-separated: ${deliveryStates.map((word) => `\`${word}\``).join(', ')}.`,
+      },
+      answers: { 200: { meaning: 'A page of deliveries.', schema: deliveryPageSchema } },
+      problems: ['unavailable'],
+      handle: async (call) => listDeliveries(call, options),
+    },
+  ]
+}
+
+function listAttempts(call: Call, { endpoints, index }: AttemptRoutesOptions): void {
+  const { id } = endpointOf(call, endpoints)
+  const query = openQuery(call.url, ['after', 'limit', 'outcome'])
+  const after = query.text('after')
+  const before = after === null ? null : attemptPlace(after)
+  if (after !== null && before === null) query.refuse('after', 'is no `next` of this list')
+  const limit = query.integer('limit', LIMIT)
+  const outcomes = readWords(query, 'outcome', attemptOutcomes)
+  query.check()
+  const found = index.attempts(id, { outcomes, before, limit: limit + 1 })
+  sendPage(call, found, limit, (one) => attemptView(id, one), attemptPlaceText)
+}
+
+function listDeliveries(call: Call, { endpoints, index, reader }: AttemptRoutesOptions): void {
+  const { id } = endpointOf(call, endpoints)
+  const query = openQuery(call.url, ['after', 'limit', 'state'])
+  const after = query.text('after')
+  const before = after === null ? null : Number(after)
+  if (after !== null && !/^\d{1,15}$/.test(after)) query.refuse('after', 'is no `next` of this list')
+  const limit = query.integer('limit', LIMIT)
+  const states = readWords(query, 'state', deliveryStates)
+  query.check()
+  const { epoch } = reader
+  const found = epoch === null ? [] : index.deliveries(id, { epoch, states, before, limit: limit + 1 })
+  sendPage(call, found, limit, deliveryView, ({ sequence }) => String(sequence))
+}
+
+/** The first `limit` of them, and where the next page begins if there are more. */
+function sendPage<T>(
+  { response }: Call,
+  found: readonly T[],
+  limit: number,
+  view: (one: T) => object,
+  placeOf: (one: T) => string,
+): void {
+  const data = found.slice(0, limit)
+  const last = data.at(-1)
+  const next = found.length > limit && last !== undefined ? placeOf(last) : null
+  sendJson(response, 200, Buffer.from(JSON.stringify({ data: data.map(view), next })))
+}
+
+/** The words of a comma-separated list, each once; all that there are where it is absent. */
+function readWords<W extends string>(query: Query, name: string, words: readonly W[]): readonly W[] {
+  const text = query.text(name)
+  if (text === null) return words
+  const given = new Set(text.split(','))
+  for (const one of given) {
+    if (words.some((word) => word === one)) continue
+    query.refuse(name, `must be of ${words.join(', ')}${didYouMean(one, words)}`)
+  }
+  return words.filter((word) => given.has(word))
+}

@@ -1,0 +1,113 @@
+/**
+ * From the rows that an endpoint's last owner left to where its machine goes on. Owns what a change of the log's epoch, or a
+ * log that has dropped what was not read yet, means for deliveries. Refuses to write: it says which rows are of no use.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { resumeAt } from '../../archive/reading/resume.ts'
+import type { Cursor } from '../../core/cursor.ts'
+import type { ReadCursor } from './cursor-cache.ts'
+import {
+  type DeliveryRow,
+  endpointOf,
+  type KeyedRow,
+  type PositionRow,
+  type ReplayRow,
+  type RetryRow,
+  readDeliveryRow,
+} from './delivery-rows.ts'
+import type { ReplayStart } from './endpoint-cursors.ts'
+import type { Loaded } from './endpoint-state.ts'
+
+/** What to go on with. */
+export interface LoadedEndpoint extends Loaded {
+  /** Keys of rows that mean nothing in this log any more. */
+  useless: readonly string[]
+  /** Ids of replays that ended with the log's epoch: what they were about is not in this one. */
+  endedReplays: readonly string[]
+  /** What else an operator should know; null where all is as it was left. */
+  notice: 'epoch_changed' | 'fell_behind' | null
+}
+
+/**
+ * Reads an endpoint's rows. `start`: the cursor from which it begins where there is no position yet.
+ *
+ * After a change of epoch the sequences of before mean nothing: it goes on an hour before the time of its position, or of
+ * the oldest delivery that waited, so that nothing is lost; what comes twice has the same `webhook-id`.
+ * @throws BridgeError `log_damaged` where a row cannot be read; `cursor_invalid` where `start` cannot
+ */
+export function loadEndpoint(
+  start: string,
+  rows: ReadonlyMap<string, DeliveryRow>,
+  { reader, nowMs, readCursor }: { reader: Reader; nowMs: number; readCursor: ReadCursor },
+): LoadedEndpoint {
+  const { position, retries, dead, replays, useless } = sorted(rows, reader, readCursor)
+  const waited = useless.flatMap(({ row }) => (row.kind === 'retry' ? [row.cursor] : []))
+  const cursor = position?.row.cursor ?? start
+  const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs, readCursor))
+  const bases = resumes.map((resume) => (resume.kind === 'from' ? resume.after : reader.oldest - 1))
+  const base = Math.min(...bases)
+  const isHere = position?.cursor.epoch === reader.epoch
+  const isSame = isHere && base === position?.cursor.sequence
+  return {
+    base,
+    isWritten: isSame,
+    ahead: isSame ? position.row.ahead : [],
+    failingSinceMs: position?.row.failingSinceMs ?? null,
+    retries,
+    dead: dead.sort((one, other) => one - other),
+    replays: replays.sort((one, other) => one.createdAtMs - other.createdAtMs),
+    useless: useless.map(({ key }) => key),
+    endedReplays: useless.flatMap(({ row, place }) => (row.kind === 'replay' ? [place] : [])),
+    notice: noticeOf(position !== null && !isHere, resumes[0]?.kind === 'too_old'),
+  }
+}
+
+/** What the rows are: those that mean something in this log, by kind, and those that do not. */
+interface SortedRows {
+  position: { row: PositionRow; cursor: Cursor } | null
+  retries: Map<number, RetryRow>
+  /** Sequences. */
+  dead: number[]
+  replays: ReplayStart[]
+  useless: KeyedRow[]
+}
+
+function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader, readCursor: ReadCursor): SortedRows {
+  const found: SortedRows = { position: null, retries: new Map(), dead: [], replays: [], useless: [] }
+  for (const [key, value] of rows) {
+    const one = readDeliveryRow(key, value, readCursor)
+    const { row, place, cursor } = one
+    if (row.kind === 'position') found.position = { row, cursor }
+    else if (cursor.epoch !== reader.epoch || isForgotten(one, reader)) found.useless.push(one)
+    else if (row.kind === 'retry') found.retries.set(Number(place), row)
+    else if (row.kind === 'dead') found.dead.push(Number(place))
+    else found.replays.push(replayStart(place, row, cursor.sequence))
+  }
+  return found
+}
+
+function replayStart(id: string, row: ReplayRow, base: number): ReplayStart {
+  const { ahead, until, only, createdAtMs } = row
+  return { id, base, ahead, until, only, createdAtMs, isWritten: true }
+}
+
+/** The death of an event that the log no longer keeps: nobody can replay it. */
+function isForgotten({ row, place }: KeyedRow, reader: Reader): boolean {
+  return row.kind === 'dead' && Number(place) < reader.oldest
+}
+
+function noticeOf(isElsewhere: boolean, isTooOld: boolean): LoadedEndpoint['notice'] {
+  if (isElsewhere) return 'epoch_changed'
+  return isTooOld ? 'fell_behind' : null
+}
+
+/** The rows of a lane by the endpoint that they are of, as far as their keys say. */
+export function rowsByEndpoint(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
+  const groups = new Map<string, Map<string, DeliveryRow>>()
+  for (const [key, row] of all) {
+    const id = endpointOf(key)
+    const own = groups.get(id) ?? new Map<string, DeliveryRow>()
+    groups.set(id, own.set(key, row))
+  }
+  return groups
+}

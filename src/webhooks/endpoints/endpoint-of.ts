@@ -1,0 +1,34 @@
+/**
+ * Which endpoint a request is about. Owns that what is of another tenant answers as what does not exist, and before anything
+ * else of the request is judged. Refuses to know what is done with it.
+ */
+import { HttpProblem, retryLater } from '../../http/problem.ts'
+import type { Call } from '../../http/route.ts'
+import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+
+/** Where endpoints are made and listed. */
+export const ENDPOINTS_PATH = '/v1/webhooks'
+/** One of them. */
+export const ONE_ENDPOINT_PATH = `${ENDPOINTS_PATH}/{id}`
+
+/**
+ * The endpoint of the path.
+ * @throws HttpProblem `not_found` where the caller has none of this id, `unavailable` while they are being read
+ */
+export function endpointOf(call: Call, endpoints: Endpoints): Endpoint {
+  checkLoaded(endpoints)
+  const endpoint = endpoints.get(call.segment('id'))
+  const { seesAllTenants, tenant } = call.caller
+  if (endpoint === null || !(seesAllTenants || endpoint.tenant === tenant)) throw unknownEndpoint()
+  return endpoint
+}
+
+/** @throws HttpProblem `unavailable` until the endpoints have been read */
+export function checkLoaded(endpoints: Endpoints): void {
+  if (!endpoints.isLoaded) throw retryLater('unavailable', 'this node has not read the endpoints yet')
+}
+
+/** The answer where it was not there, or is no longer. */
+export function unknownEndpoint(): HttpProblem {
+  return new HttpProblem('not_found', `there is no endpoint of this id; GET ${ENDPOINTS_PATH} lists them`)
+}

@@ -1,0 +1,282 @@
+/**
+ * `/v1/webhooks`: the endpoints of a tenant (contract §6). Owns who sees and changes whose: what is of another tenant
+ * answers as what does not exist; only the token of the settings sees all. Refuses to keep endpoints, which the registry
+ * does, and to deliver. The routes are the role api's to serve, and lie here with the rules they need.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { HttpProblem } from '../../http/problem.ts'
+import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
+import { ranged } from '../../http/schemas/json-schema.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import {
+  MAX_ENDPOINT_BYTES_PER_TENANT,
+  MAX_ENDPOINTS_PER_TENANT,
+  type NoRoom,
+} from '../../registry/endpoint-room.ts'
+import type { Endpoint, EndpointChange, Endpoints } from '../../registry/endpoints.ts'
+import { isId, newId } from '../../registry/ids.ts'
+import type { AddressRules } from '../address/rules.ts'
+import { checkLoaded, ENDPOINTS_PATH, endpointOf, ONE_ENDPOINT_PATH, unknownEndpoint } from './endpoint-of.ts'
+import {
+  changeMembers,
+  creationMembers,
+  MAX_ENDPOINT_BODY_BYTES,
+  readChange,
+  readCreation,
+} from './endpoint-request.ts'
+import { endpointPageSchema, endpointSchema, endpointWithSecretSchema } from './endpoint-schema.ts'
+import { newSecret, rotated } from './endpoint-secrets.ts'
+import { startOf } from './endpoint-start.ts'
+import { checkIfMatch, ENDPOINT_SHAPE, endpointView, entityTag } from './endpoint-view.ts'
+import type { SecretBox } from './secrets.ts'
+
+const PATH = ENDPOINTS_PATH
+const ONE = ONE_ENDPOINT_PATH
+const IF_MATCH = {
+  'If-Match': 'Acts only where the `ETag` of the endpoint is still this one, as this node sees it.',
+}
+const ONE_ANSWER: RouteAnswer = {
+  meaning: 'The endpoint as it is now.',
+  schema: endpointSchema,
+  headers: { ETag: 'Names this state of it, for `If-Match`.' },
+}
+const LIMIT = { low: 1, high: 1000, otherwise: 100 }
+/** A page of a list ends early where its JSON is longer than this; it has one endpoint at least. */
+const PAGE_BYTES = 4 * 1024 * 1024
+
+/** What the routes work with. */
+export interface EndpointRoutesOptions {
+  endpoints: Endpoints
+  reader: Reader
+  secrets: SecretBox
+  rules: AddressRules
+  clock: Clock
+  logger: Logger
+}
+
+/** The routes. */
+export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
+  const change = (set: EndpointChange) => (call: Call) => changeBy(call, options, () => set)
+  return [
+    {
+      method: 'POST',
+      path: PATH,
+      scope: 'webhooks:write',
+      summary: `Makes an endpoint: 201 with ${ENDPOINT_SHAPE.slice(0, -2)}, secret}\`; \`secret\` is shown here only. At most ${MAX_ENDPOINTS_PER_TENANT} a tenant. See [webhooks.md](webhooks.md).`,
+      parameters: {},
+      body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, members: creationMembers },
+      answers: {
+        201: {
+          meaning: 'The endpoint, with its secret.',
+          schema: endpointWithSecretSchema,
+          headers: { ...ONE_ANSWER.headers, Location: 'The path of the endpoint.' },
+        },
+      },
+      problems: ['filter_invalid', 'cursor_invalid', 'cursor_too_old', 'limit_reached'],
+      handle: (call) => create(call, options),
+    },
+    {
+      method: 'GET',
+      path: PATH,
+      scope: 'webhooks:read',
+      summary: 'The endpoints of the tenant, in the order of their creation: `{data: [endpoint], next}`.',
+      parameters: {
+        after: 'The `next` of the page before.',
+        limit: {
+          meaning: `Most endpoints, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}; where they are large, fewer come.`,
+          schema: ranged(LIMIT),
+        },
+      },
+      answers: { 200: { meaning: 'A page of endpoints.', schema: endpointPageSchema } },
+      handle: (call) => list(call, options.endpoints),
+    },
+    {
+      method: 'GET',
+      path: ONE,
+      scope: 'webhooks:read',
+      summary: `One endpoint: ${ENDPOINT_SHAPE}, with its \`ETag\`.`,
+      parameters: {},
+      answers: { 200: ONE_ANSWER },
+      async handle(call) {
+        openQuery(call.url, []).check()
+        sendEndpoint(call, 200, endpointOf(call, options.endpoints))
+      },
+    },
+    {
+      method: 'PATCH',
+      path: ONE,
+      scope: 'webhooks:write',
+      summary:
+        'Changes the members that are there, each as a whole: 200 with the endpoint. With `If-Match` only where its `ETag` is still that one, else 412.',
+      parameters: {},
+      body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, members: changeMembers },
+      headers: IF_MATCH,
+      answers: { 200: ONE_ANSWER },
+      problems: ['filter_invalid', 'limit_reached', 'precondition_failed'],
+      handle: (call) => changeBy(call, options, () => readChange(call.body, options.rules)),
+    },
+    {
+      method: 'DELETE',
+      path: ONE,
+      scope: 'webhooks:write',
+      summary: 'Deletes an endpoint, and with it what waits to be delivered: 204. Takes `If-Match`.',
+      parameters: {},
+      headers: IF_MATCH,
+      answers: { 204: { meaning: 'It is deleted.' } },
+      problems: ['precondition_failed'],
+      handle: (call) => remove(call, options),
+    },
+    {
+      method: 'POST',
+      path: `${ONE}/rotate`,
+      scope: 'webhooks:write',
+      summary:
+        'Gives an endpoint a new secret: 200 with the endpoint and `secret`, shown here only. The old one signs beside it for 24 hours. Takes `If-Match`.',
+      parameters: {},
+      headers: IF_MATCH,
+      answers: { 200: { ...ONE_ANSWER, schema: endpointWithSecretSchema } },
+      problems: ['limit_reached', 'precondition_failed'],
+      handle: (call) => rotate(call, options),
+    },
+    {
+      method: 'POST',
+      path: `${ONE}/enable`,
+      scope: 'webhooks:write',
+      summary:
+        'Makes an endpoint `active` again, from where it stopped: 200 with the endpoint. Takes `If-Match`.',
+      parameters: {},
+      headers: IF_MATCH,
+      answers: { 200: ONE_ANSWER },
+      problems: ['limit_reached', 'precondition_failed'],
+      handle: change({ status: 'active', disabledReason: null }),
+    },
+    {
+      method: 'POST',
+      path: `${ONE}/disable`,
+      scope: 'webhooks:write',
+      summary:
+        'Disables an endpoint, with `disabledReason` `requested`: 200 with the endpoint. Its place is kept. Takes `If-Match`.',
+      parameters: {},
+      headers: IF_MATCH,
+      answers: { 200: ONE_ANSWER },
+      problems: ['limit_reached', 'precondition_failed'],
+      handle: change({ status: 'disabled', disabledReason: 'requested' }),
+    },
+  ]
+}
+
+async function create(call: Call, options: EndpointRoutesOptions): Promise<void> {
+  const { endpoints, reader, secrets, rules, clock, logger } = options
+  const { url, body, caller, response } = call
+  openQuery(url, []).check()
+  const { since, ...wanted } = readCreation(body, rules, clock.now())
+  checkLoaded(endpoints)
+  refuseWhileFilling(reader.copy)
+  const start = startOf(since, reader, clock.now())
+  const id = newId('ep', clock.now())
+  const secret = newSecret()
+  const { tenant } = caller
+  const made = await endpoints.create({
+    ...wanted,
+    id,
+    tenant,
+    start,
+    status: 'active',
+    secrets: [{ wrapped: secrets.wrap(secret, id), untilMs: null }],
+  })
+  if (made === 'tenant_full' || made === 'full') throw noRoom(made)
+  logger.info('endpoint.created', { endpointId: id, tenant, by: caller.tokenId })
+  const headers = { ETag: entityTag(made), Location: `${PATH}/${id}` }
+  sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made), secret })), headers)
+}
+
+async function list({ url, caller, response }: Call, endpoints: Endpoints): Promise<void> {
+  const query = openQuery(url, ['after', 'limit'])
+  const after = query.text('after')
+  const limit = query.integer('limit', LIMIT)
+  if (after !== null && !isId('ep', after)) query.refuse('after', 'is no `next` of this list')
+  query.check()
+  checkLoaded(endpoints)
+  const tenant = caller.seesAllTenants ? null : caller.tenant
+  const found = endpoints.list({ tenant, after: after ?? '', limit: limit + 1 })
+  const parts: string[] = []
+  let bytes = 0
+  for (const endpoint of found.slice(0, limit)) {
+    const part = JSON.stringify(endpointView(endpoint))
+    bytes += part.length
+    if (parts.length > 0 && bytes > PAGE_BYTES) break
+    parts.push(part)
+  }
+  const next = parts.length < found.length ? (found[parts.length - 1]?.id ?? null) : null
+  sendJson(response, 200, Buffer.from(`{"data":[${parts.join(',')}],"next":${JSON.stringify(next)}}`))
+}
+
+/** `read` gives the change, after it is known that the caller has the endpoint. */
+async function changeBy(
+  call: Call,
+  { endpoints, logger }: EndpointRoutesOptions,
+  read: () => EndpointChange,
+): Promise<void> {
+  openQuery(call.url, []).check()
+  const { id } = endpointOf(call, endpoints)
+  const change = read()
+  const changed = await update(call, endpoints, id, () => change)
+  const { tenant, status } = changed
+  logger.info('endpoint.changed', { endpointId: id, tenant, status, by: call.caller.tokenId })
+  sendEndpoint(call, 200, changed)
+}
+
+async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void> {
+  const { endpoints, secrets, clock, logger } = options
+  openQuery(call.url, []).check()
+  const { id, tenant } = endpointOf(call, endpoints)
+  const secret = newSecret()
+  const wrapped = secrets.wrap(secret, id)
+  const changed = await update(call, endpoints, id, (now) => ({
+    secrets: rotated(now.secrets, wrapped, clock.now()),
+  }))
+  logger.info('endpoint.rotated', { endpointId: id, tenant, by: call.caller.tokenId })
+  sendEndpoint(call, 200, changed, { secret })
+}
+
+async function remove(call: Call, { endpoints, logger }: EndpointRoutesOptions): Promise<void> {
+  const { url, caller, request, response } = call
+  openQuery(url, []).check()
+  const { id, tenant } = endpointOf(call, endpoints)
+  if (!(await endpoints.delete(id, (now) => checkIfMatch(request, now)))) throw unknownEndpoint()
+  logger.info('endpoint.deleted', { endpointId: id, tenant, by: caller.tokenId })
+  response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
+}
+
+/** The endpoint after the change, where the request's precondition holds for it as it was. */
+async function update(
+  { request }: Call,
+  endpoints: Endpoints,
+  id: string,
+  change: (now: Endpoint) => EndpointChange,
+): Promise<Endpoint> {
+  const changed = await endpoints.update(id, (now) => {
+    checkIfMatch(request, now)
+    return change(now)
+  })
+  if (changed === 'unknown') throw unknownEndpoint()
+  if (changed === 'tenant_full' || changed === 'full') throw noRoom(changed)
+  return changed
+}
+
+function sendEndpoint({ response }: Call, status: number, endpoint: Endpoint, more: object = {}): void {
+  const body = Buffer.from(JSON.stringify({ ...endpointView(endpoint), ...more }))
+  sendJson(response, status, body, { ETag: entityTag(endpoint) })
+}
+
+function noRoom(refusal: NoRoom): HttpProblem {
+  const mebibytes = MAX_ENDPOINT_BYTES_PER_TENANT / 1024 ** 2
+  const detail =
+    refusal === 'full'
+      ? 'this bridge has as many endpoints as it keeps'
+      : `a tenant has at most ${MAX_ENDPOINTS_PER_TENANT} endpoints, of at most ${mebibytes} MiB together`
+  return new HttpProblem('limit_reached', detail)
+}

@@ -1,0 +1,79 @@
+/**
+ * `POST /v1/webhooks/rewrap`: the secrets that still lie under the old key are put under the present one. Owns the part
+ * that one request does, and what the caller is told of the rest. Refuses to know keys: `secrets.ts` does.
+ */
+import { isBridgeError } from '../../errors.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { type Call, type Route, sendJson } from '../../http/route.ts'
+import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import { checkLoaded } from './endpoint-of.ts'
+import { rewrapSchema } from './endpoint-schema.ts'
+import { rewrapped } from './endpoint-secrets.ts'
+import type { SecretBox } from './secrets.ts'
+
+/** Most endpoints that one request writes: on Kafka each takes some milliseconds. */
+const MOST_WRITES = 200
+/** Endpoints looked at between two turns of the event loop: two milliseconds. */
+const SLICE = 200
+/** Most unreadable ones that are named. */
+const MOST_NAMED = 100
+
+/** What the route works with. */
+export interface RewrapOptions {
+  endpoints: Endpoints
+  secrets: SecretBox
+  clock: Clock
+  logger: Logger
+}
+
+/** The route. */
+export function rewrapRoute(options: RewrapOptions): Route {
+  return {
+    method: 'POST',
+    path: '/v1/webhooks/rewrap',
+    scope: 'admin',
+    summary: `Puts secrets that lie under \`BRIDGE_SECRET_KEY_OLD\` under \`BRIDGE_SECRET_KEY\`, at most ${MOST_WRITES} endpoints of the tenant (of all with \`BRIDGE_ADMIN_TOKEN\`) a request: \`{rewrapped, left, unreadable: [id]}\`. Ask again while \`left\` is not 0. See [webhooks.md](webhooks.md#changing-the-key).`,
+    parameters: {},
+    answers: { 200: { meaning: 'What was done, and what is left.', schema: rewrapSchema } },
+    handle: (call) => rewrap(call, options),
+  }
+}
+
+async function rewrap({ url, caller, response, gone }: Call, options: RewrapOptions): Promise<void> {
+  const { endpoints, secrets, clock, logger } = options
+  openQuery(url, []).check()
+  checkLoaded(endpoints)
+  const own = endpoints.all().filter(({ tenant }) => caller.seesAllTenants || tenant === caller.tenant)
+  const unreadable: string[] = []
+  const due: string[] = []
+  for (const [index, endpoint] of own.entries()) {
+    if (index % SLICE === SLICE - 1) await yieldTurn()
+    const judged = judge(endpoint, secrets, clock.now())
+    if (judged === 'unreadable') unreadable.push(endpoint.id)
+    else if (judged === 'due') due.push(endpoint.id)
+  }
+  let count = 0
+  for (const id of due.slice(0, MOST_WRITES)) {
+    if (gone.aborted) return
+    await endpoints.update(id, (now) => {
+      const fresh = rewrapped(now, secrets, clock.now())
+      return fresh === null ? null : { secrets: fresh }
+    })
+    count += 1
+  }
+  const left = due.length - count
+  if (count > 0) logger.info('endpoints.rewrapped', { count, by: caller.tokenId })
+  const answer = { rewrapped: count, left, unreadable: unreadable.slice(0, MOST_NAMED) }
+  sendJson(response, 200, Buffer.from(JSON.stringify(answer)))
+}
+
+function judge(endpoint: Endpoint, secrets: SecretBox, nowMs: number): 'due' | 'current' | 'unreadable' {
+  try {
+    return rewrapped(endpoint, secrets, nowMs) === null ? 'current' : 'due'
+  } catch (error) {
+    if (!isBridgeError(error, 'secret_unreadable')) throw error
+    return 'unreadable'
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The secrets of endpoints as they lie in the log: AES-256-GCM under a key derived from `BRIDGE_SECRET_KEY`, bound to the
+ * endpoint they belong to, with the id of the key, so that it can be changed. Owns form, derivation and rewrapping.
+ * Refuses to keep secrets, and to derive keys for any other purpose.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { BridgeError } from '../../errors.ts'
+
+/** Wraps with the present key; unwraps with it and with the one before. */
+export interface SecretBox {
+  /** The secret's text, wrapped for the endpoint. Never the same twice. */
+  wrap(secret: string, endpointId: string): string
+  /**
+   * The secret's text.
+   * @throws BridgeError `secret_unreadable` where the key is neither the present nor the old one, or the text was changed
+   * or belongs to another endpoint
+   */
+  unwrap(wrapped: string, endpointId: string): string
+  /** The same secret under the present key; null where it is under it already. Throws as `unwrap`. */
+  rewrap(wrapped: string, endpointId: string): string | null
+}
+
+interface WrappingKey {
+  /** Tells keys apart, and nothing about them. */
+  id: string
+  /** Made once: from bytes, every cipher would make it anew (28 µs of 33). */
+  key: KeyObject
+}
+
+const CIPHER = 'aes-256-gcm'
+const FORM = 'w1'
+const KEY_BYTES = 32
+const KEY_ID_BYTES = 6
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const PURPOSE = 'disclosure-bridge webhook secrets 1'
+
+/** A box with the keys of the settings; `oldKey` null: there was none before. */
+export function createSecretBox({ key, oldKey }: { key: string; oldKey: string | null }): SecretBox {
+  const present = wrappingKey(key)
+  const keys = oldKey === null ? [present] : [present, wrappingKey(oldKey)]
+  const unwrap = (wrapped: string, endpointId: string): string => {
+    const { keyId, iv, sealed } = partsOf(wrapped)
+    const fitting = keys.find(({ id }) => id === keyId)
+    if (fitting === undefined) {
+      throw new BridgeError('secret_unreadable', `no key of this bridge opens the secret of ${endpointId}`, {
+        hint: 'Set BRIDGE_SECRET_KEY_OLD to the key before, or BRIDGE_SECRET_KEY to that of the other nodes; else give the endpoint a new secret.',
+      })
+    }
+    return open(fitting, iv, sealed, endpointId)
+  }
+  const wrap = (secret: string, endpointId: string): string => seal(present, secret, endpointId)
+  return {
+    wrap,
+    unwrap,
+    rewrap(wrapped, endpointId) {
+      const secret = unwrap(wrapped, endpointId)
+      return partsOf(wrapped).keyId === present.id ? null : wrap(secret, endpointId)
+    },
+  }
+}
+
+function wrappingKey(text: string): WrappingKey {
+  const derived = (info: string, bytes: number): Uint8Array =>
+    new Uint8Array(hkdfSync('sha256', text, '', `${PURPOSE} ${info}`, bytes))
+  return {
+    id: Buffer.from(derived('id', KEY_ID_BYTES)).toString('hex'),
+    key: createSecretKey(derived('key', KEY_BYTES)),
+  }
+}
+
+function seal({ id, key }: WrappingKey, secret: string, endpointId: string): string {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES }).setAAD(boundTo(id, endpointId))
+  const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return [FORM, id, iv.toString('base64url'), sealed.toString('base64url')].join('.')
+}
+
+function open({ id, key }: WrappingKey, iv: Buffer, sealed: Buffer, endpointId: string): string {
+  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+  decipher.setAAD(boundTo(id, endpointId)).setAuthTag(sealed.subarray(-TAG_BYTES))
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
+  } catch {
+    throw damaged(`the secret of ${endpointId} was changed, or is that of another endpoint`)
+  }
+}
+
+/** What is authenticated beside the secret: a wrapped text copied to another endpoint opens no more. */
+function boundTo(keyId: string, endpointId: string): Buffer {
+  return Buffer.from(`${FORM}\n${keyId}\n${endpointId}`)
+}
+
+function partsOf(wrapped: string): { keyId: string; iv: Buffer; sealed: Buffer } {
+  const [form, keyId = '', ivText = '', sealedText = '', ...more] = wrapped.split('.')
+  const iv = bytesOf(ivText)
+  const sealed = bytesOf(sealedText)
+  if (form !== FORM || more.length > 0 || iv?.length !== IV_BYTES || (sealed?.length ?? 0) < TAG_BYTES) {
+    throw damaged('a wrapped secret has a form that this version does not know')
+  }
+  return { keyId, iv, sealed: sealed ?? Buffer.alloc(0) }
+}
+
+/** Null where another text stands for the same bytes. */
+function bytesOf(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : null
+}
+
+function damaged(message: string): BridgeError {
+  return new BridgeError('secret_unreadable', message, {
+    hint: 'Give the endpoint a new secret, and look who writes to the log’s tables.',
+  })
+}

@@ -1,0 +1,113 @@
+/**
+ * `POST /v1/webhooks/{id}/test`: one event of the bridge's own to one endpoint, now, and what came of it. Owns the request,
+ * its bounds and its answer. Refuses to try again and to change anything: a test of an endpoint that answers 410 disables
+ * nothing.
+ *
+ * The node that is asked sends it: there is nothing to remember, so it takes no lane, and the answer comes at once, also while
+ * nobody owns one. It goes by the rules, the proxy and the signature of every delivery.
+ */
+import { openQuery } from '../../http/parameters.ts'
+import { retryLater } from '../../http/problem.ts'
+import { type Call, type Route, sendJson } from '../../http/route.ts'
+import { object, oneWord, orNull, text, whole } from '../../http/schemas/json-schema.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { attemptOutcomes, type Metrics } from '../../obs/metrics.ts'
+import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import { newId } from '../../registry/ids.ts'
+import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
+import { outcomeOf } from '../delivery-state/outcome.ts'
+import { attemptPhases } from '../send/attempt-timer.ts'
+import { type Attempted, type PostMeans, postEvent } from '../send/delivery.ts'
+import { ownDelivery, TEST_TYPE, testEvent } from '../send/system-event.ts'
+import { endpointOf, ONE_ENDPOINT_PATH } from './endpoint-of.ts'
+
+/** Most tests that a node has under way; of one endpoint it has one. */
+const MOST_TESTS = 16
+
+/** What the route works with. */
+export interface TestRouteOptions extends PostMeans {
+  endpoints: Endpoints
+  /** The endpoint with its keys; null where nothing can be signed for it. */
+  prepare: (endpoint: Endpoint) => DeliveryEndpoint | null
+  /** Told of every test that had an end. */
+  onTested: (attempted: Attempted) => void
+  metrics: Pick<Metrics, 'webhookAttempts' | 'webhookAttemptDuration'>
+  logger: Logger
+}
+
+const testSchema = object({
+  webhookId: text('Of the test.', { pattern: '^msg_' }),
+  status: orNull(whole('Of the answer; null where there was none.')),
+  outcome: oneWord(attemptOutcomes, 'What it amounts to; `ok` for 2xx.'),
+  durationMs: whole('How long it took.'),
+  phase: oneWord(attemptPhases, 'Where it was when it ended.'),
+  response: orNull(text("The first 1 KB of a failure's body.")),
+})
+
+/** The route. */
+export function testRoute(options: TestRouteOptions): Route {
+  const underWay = new Set<string>()
+  return {
+    method: 'POST',
+    path: `${ONE_ENDPOINT_PATH}/test`,
+    scope: 'webhooks:write',
+    summary: `Sends one event of type \`${TEST_TYPE}\`, whatever the status of the endpoint, once: 200 with what came of it, also where that is a failure. One test of an endpoint at a time, else 429.`,
+    parameters: {},
+    answers: { 200: { meaning: 'What came of it.', schema: testSchema } },
+    problems: ['too_many', 'unavailable'],
+    async handle(call) {
+      openQuery(call.url, []).check()
+      const endpoint = endpointOf(call, options.endpoints)
+      const { id } = endpoint
+      if (underWay.has(id)) throw retryLater('too_many', 'a test of this endpoint is under way')
+      if (underWay.size >= MOST_TESTS)
+        throw retryLater('too_many', 'this node has as many tests under way as it makes')
+      underWay.add(id)
+      try {
+        await sendTest(call, endpoint, options)
+      } finally {
+        underWay.delete(id)
+      }
+    },
+  }
+}
+
+async function sendTest(call: Call, found: Endpoint, options: TestRouteOptions): Promise<void> {
+  const { prepare, onTested, clock, metrics, logger } = options
+  const endpoint = prepare(found)
+  if (endpoint === null) {
+    throw retryLater('unavailable', 'no key of this bridge opens the secret of this endpoint; rotate it')
+  }
+  const event = testEvent(newId('test', clock.now()), found.id, clock.now())
+  const body = Buffer.from(event.json)
+  const { report, webhookId } = await postEvent(endpoint, { eventId: event.id, body }, options, call.gone)
+  const { end, durationMs, phase, response, detail } = report
+  if (end.kind === 'aborted') return
+  const outcome = outcomeOf(end)
+  const status = end.kind === 'answered' ? end.status : null
+  const verdict = { next: outcome === 'ok' ? 'delivered' : 'dead' } as const
+  const delivery = ownDelivery(event)
+  onTested({ endpoint, delivery, attempt: 1, sort: 'first', webhookId, end, report, verdict })
+  metrics.webhookAttempts.add({ outcome })
+  metrics.webhookAttemptDuration.observe({}, durationMs / 1000)
+  logger.info('webhook.tested', {
+    endpointId: found.id,
+    tenant: found.tenant,
+    webhookId,
+    outcome,
+    status,
+    durationMs,
+    phase,
+    reason: detail,
+    by: call.caller.tokenId,
+  })
+  const answer = {
+    webhookId,
+    status,
+    outcome,
+    durationMs,
+    phase,
+    response: outcome === 'ok' ? null : response,
+  }
+  sendJson(call.response, 200, Buffer.from(JSON.stringify(answer)))
+}

@@ -1,0 +1,43 @@
+/**
+ * How many deliveries a replay would make. Owns the counting alone, inside a bound of time. Refuses to begin one.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import type { Filter } from '../../core/filter/filter.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import { wantsGaps } from '../endpoints/event-type-opt-in.ts'
+
+const PAGE = 500
+/** Time of one page, so that no count holds up who else reads. */
+const PAGE_BUDGET_MS = 50
+/** Time of a count; what is beyond it is not counted. */
+export const COUNT_MS = 3000
+
+/** What was counted; `more`: the time was over before the end of the window. */
+export interface ReplayCount {
+  count: number
+  more: boolean
+}
+
+/** Events behind `after`, up to `until`, that an endpoint with this filter gets. An abort ends it early, with fewer. */
+export async function countReplay(
+  { reader, clock }: { reader: Reader; clock: Clock },
+  filter: Filter,
+  { after, until }: { after: number; until: number },
+  signal: AbortSignal,
+): Promise<ReplayCount> {
+  let count = 0
+  let position = after
+  const last = Math.min(until, reader.latest)
+  const endMs = clock.now() + COUNT_MS
+  while (position < last && !signal.aborted && clock.now() < endMs) {
+    const read = await reader.read({ after: position, filter, limit: PAGE, budgetMs: PAGE_BUDGET_MS, signal })
+    const wanted = read.events.filter(
+      ({ sequence, facts }) => sequence <= last && (facts.kind !== 'gap' || wantsGaps(filter)),
+    )
+    count += wanted.length
+    // The copy was emptied meanwhile: what is left of the window is not here.
+    if (read.position === position) break
+    position = read.position
+  }
+  return { count, more: position < last }
+}

@@ -1,0 +1,134 @@
+/**
+ * `POST /v1/webhooks/{id}/replay`: events once more to one endpoint. Owns the request and its answer: the window, the count,
+ * how many replays may wait. Refuses to replay: the command it leaves is carried out where the endpoint is worked on.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { retryLater } from '../../http/problem.ts'
+import { type Call, type Route, sendJson } from '../../http/route.ts'
+import { flag, object, orNull, text, whole } from '../../http/schemas/json-schema.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import { newId } from '../../registry/ids.ts'
+import type { ReplayCommand } from '../commands/command-rows.ts'
+import { type Commands, MOST_WAITING_REPLAYS } from '../commands/commands.ts'
+import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
+import { COUNT_MS, countReplay, type ReplayCount } from './replay-count.ts'
+import { MAX_REPLAY_BODY_BYTES, readReplay, replayMembers } from './replay-request.ts'
+import { type FindEvents, type ReplayWindow, windowOf } from './replay-window.ts'
+
+/** Most windows that a node counts at a time: each reads as fast as it may. */
+const MOST_COUNTS = 4
+
+/** Counts, unless too many are under way. @throws HttpProblem `too_many` */
+type Counts = (count: () => Promise<ReplayCount>) => Promise<ReplayCount>
+
+/** What the route works with. */
+export interface ReplayRouteOptions {
+  endpoints: Endpoints
+  commands: Commands
+  reader: Reader
+  findEvents: FindEvents
+  clock: Clock
+  logger: Logger
+}
+
+const replaySchema = object({
+  id: orNull(text('Names the replay; null where none was begun.', { pattern: '^rp_' })),
+  count: whole('Deliveries that it makes.'),
+  more: flag(`True: counting ended after ${COUNT_MS / 1000} s, and there are more.`),
+})
+
+/** The route. */
+export function replayRoute(options: ReplayRouteOptions): Route {
+  const counts = createCounts()
+  return {
+    method: 'POST',
+    path: `${ONE_ENDPOINT_PATH}/replay`,
+    scope: 'webhooks:replay',
+    summary: `Sends events once more, each with the \`webhook-id\` that it had: 202 with \`{id, count, more}\`; 200 with \`id\` null where nothing is begun, because of \`dryRun\` or for want of events. Give one of \`after\`, \`since\`, \`ids\`. At most ${MOST_WAITING_REPLAYS} of an endpoint wait to be begun, else 429. See [webhooks.md](webhooks.md#replay).`,
+    parameters: {},
+    body: { maxBytes: MAX_REPLAY_BODY_BYTES, members: replayMembers },
+    answers: {
+      200: { meaning: 'What a replay would make; none was begun.', schema: replaySchema },
+      202: { meaning: 'It is kept, and begun as soon as those before it are over.', schema: replaySchema },
+    },
+    problems: ['cursor_invalid', 'cursor_too_old', 'too_many', 'unavailable'],
+    handle: (call) => replay(call, { ...options, counts }),
+  }
+}
+
+async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts }): Promise<void> {
+  const { endpoints, commands, reader, findEvents, clock, logger } = options
+  openQuery(call.url, []).check()
+  const endpoint = endpointOf(call, endpoints)
+  const request = readReplay(call.body, clock.now())
+  refuseWhileFilling(reader.copy)
+  if (!commands.isLoaded) throw retryLater('unavailable', 'this node has not read the replays yet')
+  const window = windowOf(request, reader, findEvents, clock.now())
+  if (!request.dryRun) refuseWhereMany(endpoint, commands)
+  const { epoch } = reader
+  const counted = await count(call, endpoint, window, request.onlyDead, options)
+  if (call.gone.aborted) return
+  if (request.dryRun || counted.count === 0 || epoch === null) {
+    answer(call, 200, null, counted)
+    return
+  }
+  const id = newId('rp', clock.now())
+  const only = request.onlyDead ? 'dead' : window.only
+  const command: ReplayCommand = { kind: 'replay', epoch, ...window, only, atMs: clock.now() }
+  await commands.put(endpoint.id, id, command)
+  const { tenant } = endpoint
+  logger.info('webhook.replay_asked', {
+    endpointId: endpoint.id,
+    tenant,
+    replay: id,
+    count: counted.count,
+    by: call.caller.tokenId,
+  })
+  answer(call, 202, id, counted)
+}
+
+function refuseWhereMany({ id }: Endpoint, commands: Commands): void {
+  const waiting = commands.of(id).filter(({ command }) => command.kind === 'replay')
+  if (waiting.length < MOST_WAITING_REPLAYS) return
+  throw retryLater('too_many', `${MOST_WAITING_REPLAYS} replays of this endpoint wait to be begun`)
+}
+
+function createCounts(): Counts {
+  let underWay = 0
+  return async (count) => {
+    if (underWay >= MOST_COUNTS) throw retryLater('too_many', 'this node counts as many replays as it can')
+    underWay += 1
+    try {
+      return await count()
+    } finally {
+      underWay -= 1
+    }
+  }
+}
+
+async function count(
+  { gone }: Call,
+  { id, filter }: Endpoint,
+  window: ReplayWindow,
+  onlyDead: boolean,
+  { commands, reader, clock, counts }: ReplayRouteOptions & { counts: Counts },
+): Promise<ReplayCount> {
+  const { after, until, only } = window
+  if (only !== null) return { count: only.length, more: false }
+  if (!onlyDead) return counts(() => countReplay({ reader, clock }, filter, { after, until }, gone))
+  const question = { kind: 'count', after, until, atMs: clock.now() } as const
+  const dead = await commands.count(id, newId('rp', clock.now()), question, gone)
+  if (dead !== null) return { count: dead, more: false }
+  throw retryLater(
+    'unavailable',
+    'no node works on this endpoint at the moment; see `/readyz` of the nodes with the role webhooks',
+  )
+}
+
+function answer({ response }: Call, status: number, id: string | null, { count, more }: ReplayCount): void {
+  sendJson(response, status, Buffer.from(JSON.stringify({ id, count, more })))
+}

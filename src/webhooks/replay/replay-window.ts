@@ -1,0 +1,71 @@
+/**
+ * What a replay is about in this log: from which place to which, or which sequences. Owns what a cursor that is too old or
+ * ahead, a time and an id mean there. Refuses to begin a replay.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { resumeAt } from '../../archive/reading/resume.ts'
+import { decodeCursor } from '../../core/cursor.ts'
+import type { FieldError } from '../../errors.ts'
+import { tooOld } from '../../http/cursor-too-old.ts'
+import { HttpProblem } from '../../http/problem.ts'
+import type { Place, ReplayRequest } from './replay-request.ts'
+
+/** Most ids that an answer names. */
+const MOST_ERRORS = 20
+
+/** Events behind `after`, up to `until`; `only`: these sequences of them, rising; null: all. */
+export interface ReplayWindow {
+  after: number
+  until: number
+  only: readonly number[] | null
+}
+
+/** Finds the sequences of those of these events that are kept. */
+export type FindEvents = (ids: readonly string[]) => ReadonlyMap<string, number>
+
+/**
+ * The window that a request names. It never reaches beyond what this node holds: what comes later is delivered anyway.
+ * @throws HttpProblem `cursor_too_old` with the oldest, `body_invalid`; BridgeError `cursor_invalid`
+ */
+export function windowOf(
+  { from, until }: ReplayRequest,
+  reader: Reader,
+  find: FindEvents,
+  nowMs: number,
+): ReplayWindow {
+  if (from.kind === 'ids') return windowAround(from.ids, find)
+  const after = Math.min(beginning(from, reader, nowMs), reader.latest)
+  const end = until === null ? reader.latest : ending(until, reader)
+  if (end < after) throw wrong([{ field: 'until', message: 'lies before the beginning of the window' }])
+  return { after, until: Math.min(end, reader.latest), only: null }
+}
+
+function windowAround(ids: readonly string[], find: FindEvents): ReplayWindow {
+  const found = find(ids)
+  const missing = [...ids.entries()].filter(([, id]) => !found.has(id))
+  const message = 'no disclosure of this id is kept'
+  if (missing.length > 0) {
+    throw wrong(missing.slice(0, MOST_ERRORS).map(([at]) => ({ field: `ids[${at}]`, message })))
+  }
+  const only = [...found.values()].sort((one, other) => one - other)
+  const [first = 1] = only
+  return { after: first - 1, until: only.at(-1) ?? first, only }
+}
+
+function beginning(place: Place, reader: Reader, nowMs: number): number {
+  if (place.kind === 'time') return reader.sequenceSince(place.ms)
+  const resume = resumeAt(reader, place.text, nowMs)
+  if (resume.kind === 'too_old') throw tooOld(resume.oldest)
+  return resume.after
+}
+
+function ending(place: Place, reader: Reader): number {
+  if (place.kind === 'time') return reader.sequenceSince(place.ms + 1)
+  const { epoch, sequence } = decodeCursor(place.text)
+  if (epoch === reader.epoch) return sequence
+  throw wrong([{ field: 'until', message: 'is a cursor of another epoch of the log; give a time' }])
+}
+
+function wrong(errors: readonly FieldError[]): HttpProblem {
+  return new HttpProblem('body_invalid', `wrong: ${errors.map(({ field }) => field).join(', ')}`, { errors })
+}

@@ -1,0 +1,70 @@
+/**
+ * What goes beside the plain deliveries of a process: replays, tests, notices, put together once. Owns which parts they have
+ * in common. Refuses to know which lanes are here: it is told who works on an endpoint.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import type { Route } from '../../http/route.ts'
+import type { Chance, Clock } from '../../lifecycle/clock.ts'
+import type { Log } from '../../log/log.ts'
+import type { Logger } from '../../obs/logger.ts'
+import type { Metrics } from '../../obs/metrics.ts'
+import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import { type CommandRunner, createCommandRunner, type ReplayWorker } from '../commands/command-runner.ts'
+import { type Commands, createCommands } from '../commands/commands.ts'
+import { createNotices, type Notices } from '../commands/notifications.ts'
+import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
+import type { SecretBox } from '../endpoints/secrets.ts'
+import { testRoute } from '../endpoints/test-route.ts'
+import type { Attempt, Attempted } from '../send/delivery.ts'
+import { prepareEndpoint } from '../worker/delivery-endpoint.ts'
+import { replayRoute } from './replay-route.ts'
+import type { FindEvents } from './replay-window.ts'
+
+/** What it needs of the process. */
+export interface RecoveryOptions {
+  log: Log
+  reader: Reader
+  findEvents: FindEvents
+  /** Followed by somebody else. */
+  endpoints: Endpoints
+  secrets: SecretBox
+  /** Sends tests and notices. */
+  attempt: Attempt
+  /** Told of every test that had an end. */
+  onTested: (attempted: Attempted) => void
+  /** Told of every attempt to deliver a notice that had one. */
+  onAttempted: (attempted: Attempted) => void
+  clock: Clock
+  chance: Chance
+  metrics: Pick<Metrics, 'webhookAttempts' | 'webhookAttemptDuration'>
+  logger: Logger
+}
+
+export interface Recovery {
+  /** To be run by every process that asks for something or carries it out. */
+  readonly commands: Commands
+  /** Disables an endpoint and has the tenant's others told. */
+  readonly disable: Notices['disable']
+  /** For the role api. */
+  readonly routes: readonly Route[]
+  /** Carries commands out, for a process with the role webhooks. */
+  runner(workerOf: (endpointId: string) => ReplayWorker | null): CommandRunner
+}
+
+/** Nothing is carried out before its runner runs. */
+export function createRecovery(options: RecoveryOptions): Recovery {
+  const { endpoints, secrets, reader, clock, logger } = options
+  const commands = createCommands(options)
+  const prepare = (found: Endpoint): DeliveryEndpoint | null => {
+    const { endpoint, fault } = prepareEndpoint(found, secrets, clock)
+    return fault === null ? endpoint : null
+  }
+  const notices = createNotices({ ...options, commands, prepare })
+  return {
+    commands,
+    disable: notices.disable,
+    routes: [replayRoute({ ...options, commands }), testRoute({ ...options, prepare })],
+    runner: (workerOf) =>
+      createCommandRunner({ commands, endpoints, workerOf, notices, reader, clock, logger }),
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * One attempt to deliver: resolve, judge, connect, send, read, inside limits of time and bytes. Owns the order, the limits
+ * and the report. Refuses to sign, to decide what comes next, to retry, and to keep anything between attempts but
+ * connections.
+ */
+import type { Clock } from '../../lifecycle/clock.ts'
+import { type Checked, checkAddresses } from '../address/guard.ts'
+import type { Target } from '../address/judge-url.ts'
+import type { Pools } from '../address/pools.ts'
+import type { Resolve } from '../address/resolver.ts'
+import type { AddressRules } from '../address/rules.ts'
+import type { AttemptEnd, AttemptFault } from '../delivery-state/outcome.ts'
+import { type AttemptPhase, createStop, createWatch, type Stop, type Watch } from './attempt-timer.ts'
+import { type ExchangeEnd, exchange, type Post } from './exchange.ts'
+
+/** Limits of an attempt, ms. */
+export const attemptLimits = {
+  /** From the first question to the last byte. */
+  wholeMs: 15_000,
+  dnsMs: 5_000,
+  /** TCP and TLS, over all addresses of the name. */
+  connectMs: 5_000,
+  /** For the body, once the status is known: what is read of it serves the journal and the connection alone. */
+  bodyMs: 2_000,
+} as const
+
+/** Most addresses of one name that are tried. */
+const MOST_ADDRESSES = 4
+
+/** What an attempt needs of the process. */
+export interface AttemptMeans {
+  rules: AddressRules
+  resolve: Resolve
+  pools: Pools
+  clock: Clock
+}
+
+/** How an attempt went. */
+export interface AttemptReport {
+  /** `aborted`: by the caller's signal, before a status was known; no outcome, and it may have been received. */
+  end: AttemptEnd | { kind: 'aborted' }
+  /** Where it was when it ended. */
+  phase: AttemptPhase
+  startedMs: number
+  durationMs: number
+  /** Time in each phase that was reached, ms. */
+  phasesMs: Readonly<Partial<Record<AttemptPhase, number>>>
+  /** The first 1 KB of a failure's body; null where there is none, or it is packed. */
+  response: string | null
+  /** For the operator's log, never for a tenant: the refused net, the socket's error; null after an answer. */
+  detail: string | null
+}
+
+/** Sends once. Never rejects, and is over in 15 s whatever the receiver does. */
+export async function attemptDelivery(
+  target: Target,
+  post: Omit<Post, 'path'>,
+  means: AttemptMeans,
+  signal: AbortSignal,
+): Promise<AttemptReport> {
+  const watch = createWatch(means.clock, signal, attemptLimits.wholeMs)
+  try {
+    watch.enter('dns', attemptLimits.dnsMs)
+    const checked = await watch.first(checkAddresses(target, means.rules, means.resolve))
+    if (checked?.kind !== 'addresses') return report(watch, notChecked(checked))
+    watch.enter('connect', attemptLimits.connectMs)
+    return report(watch, await overAddresses(checked.addresses, target, post, means, watch))
+  } finally {
+    watch.end()
+  }
+}
+
+/** Tries one address after the other until one is connected to; each gets its share of the time that is left. */
+async function overAddresses(
+  addresses: readonly string[],
+  target: Target,
+  post: Omit<Post, 'path'>,
+  { pools, clock }: AttemptMeans,
+  watch: Watch,
+): Promise<ExchangeEnd> {
+  const count = Math.min(addresses.length, MOST_ADDRESSES)
+  const untilMs = clock.now() + attemptLimits.connectMs
+  const sent = { ...post, path: target.path }
+  let end: ExchangeEnd = { kind: 'failed', fault: 'connect', detail: 'no address' }
+  for (let at = 0; at < count; at++) {
+    const isLast = at === count - 1
+    const share = isLast ? null : shareOf(clock, (untilMs - clock.now()) / (count - at), watch)
+    const { dispatcher, release } = pools.borrow(target, addresses[at] ?? '')
+    end = await exchange(dispatcher, sent, share?.stop ?? watch, (step) => {
+      share?.cancel()
+      if (step === 'sending') watch.enter('head', attemptLimits.wholeMs)
+      else watch.enter('body', attemptLimits.bodyMs)
+    })
+    share?.cancel()
+    release(end.kind === 'answered' ? 'again' : 'end')
+    const unconnected = end.kind === 'failed' && watch.phase === 'connect' && end.fault !== 'blocked'
+    if (!unconnected || watch.isOver) return end
+  }
+  return end
+}
+
+/** Ends with the whole, and earlier when the share is over. */
+function shareOf(clock: Clock, shareMs: number, whole: Stop): { stop: Stop; cancel: () => void } {
+  const stop = createStop()
+  const end = (): void => stop.end()
+  if (whole.isOver) end()
+  whole.onOver(end)
+  return { stop, cancel: clock.after(shareMs, end) }
+}
+
+function notChecked(
+  checked: Checked | null,
+): ExchangeEnd | { kind: 'failed'; fault: AttemptFault; detail: string } {
+  if (checked?.kind === 'blocked') return { kind: 'failed', fault: 'blocked', detail: checked.why }
+  if (checked?.kind === 'unresolved') return { kind: 'failed', fault: 'dns', detail: checked.reason }
+  return { kind: 'failed', fault: null, detail: 'aborted' }
+}
+
+function report(
+  watch: Watch,
+  end: ExchangeEnd | { kind: 'failed'; fault: AttemptFault | null; detail: string },
+): AttemptReport {
+  const times = watch.times()
+  if (end.kind === 'answered') {
+    const { excerpt, ...answer } = end
+    return { end: answer, ...times, response: excerpt, detail: null }
+  }
+  if (end.fault === null && watch.cause !== 'limit') {
+    return { end: { kind: 'aborted' }, ...times, response: null, detail: null }
+  }
+  return {
+    end: { kind: 'failed', fault: end.fault ?? 'timeout' },
+    ...times,
+    response: null,
+    detail:
+      end.fault === null ? `no end after ${times.phasesMs[times.phase]} ms of ${times.phase}` : end.detail,
+  }
+}

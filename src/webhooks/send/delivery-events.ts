@@ -1,0 +1,94 @@
+/**
+ * Events as deliveries need them: found by sequence, encoded once, shared by all endpoints of the process. Owns a bounded
+ * memory of those last used. Refuses to hold what waits: a delivery that waits is a sequence, and its body is read again.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import type { StoredEvent } from '../../archive/store/stored.ts'
+import type { Matched } from '../delivery-state/endpoint-state.ts'
+
+/** Bounds of the memory over all lanes: a burst of usual size, whose events every endpoint wants within seconds. */
+const MOST_EVENTS = 4000
+const MOST_BYTES = 32 * 1024 * 1024
+
+/** An event with its body: CloudEvents structured JSON. */
+export interface DeliveryEvent {
+  /** What of it is kept while it waits. */
+  matched: Matched
+  body: Uint8Array
+}
+
+/** `later`: this node's copy does not hold it yet. `dropped`: the log no longer keeps it. */
+export type Found = { kind: 'event'; event: DeliveryEvent } | { kind: 'later' } | { kind: 'dropped' }
+
+export interface DeliveryEvents {
+  /** The event as deliveries need it; remembered, because it is about to be sent. */
+  of(event: StoredEvent): DeliveryEvent
+  /** The cursor of that sequence. */
+  cursorAt(sequence: number): string
+  /** The event at that sequence, at once where it is remembered. An abort ends it early with `later`. */
+  find(sequence: number, signal: AbortSignal): Found | Promise<Found>
+}
+
+/** Over one reader; for all lanes of the process. */
+export function createDeliveryEvents(
+  reader: Reader,
+  bounds: { events: number; bytes: number } = { events: MOST_EVENTS, bytes: MOST_BYTES },
+): DeliveryEvents {
+  const known = new Map<number, DeliveryEvent>()
+  let bytes = 0
+  let { epoch } = reader
+  const forgetOldest = (): void => {
+    for (const [sequence, { body }] of known) {
+      if (known.size <= bounds.events && bytes <= bounds.bytes) return
+      known.delete(sequence)
+      bytes -= body.length
+    }
+  }
+  const checkEpoch = (): void => {
+    if (reader.epoch === epoch) return
+    known.clear()
+    bytes = 0
+    epoch = reader.epoch
+  }
+  const of = (stored: StoredEvent): DeliveryEvent => {
+    checkEpoch()
+    const before = known.get(stored.sequence)
+    if (before !== undefined) return before
+    const { sequence, recordedMs, json, cursor } = stored
+    const event = { matched: { sequence, recordedMs, cursor, ...envelopeOf(json) }, body: json }
+    known.set(sequence, event)
+    bytes += json.length
+    forgetOldest()
+    return event
+  }
+  const readOne = async (sequence: number, signal: AbortSignal): Promise<Found> => {
+    const { events } = await reader.read({ after: sequence - 1, filter: null, limit: 1, signal })
+    const [found] = events
+    if (found?.sequence === sequence) return { kind: 'event', event: of(found) }
+    return signal.aborted || sequence >= reader.oldest ? { kind: 'later' } : { kind: 'dropped' }
+  }
+  return {
+    of,
+    cursorAt(sequence) {
+      checkEpoch()
+      return known.get(sequence)?.matched.cursor ?? reader.cursorAt(sequence)
+    },
+    find(sequence, signal) {
+      checkEpoch()
+      const event = known.get(sequence)
+      if (event !== undefined) return { kind: 'event', event }
+      if (reader.copy.filling !== null || sequence > reader.latest) return { kind: 'later' }
+      return readOne(sequence, signal)
+    },
+  }
+}
+
+/** Where the attributes end: inside one of them its quotes would be escaped, and `data` is the last member. */
+const DATA = ',"data":'
+
+/** What the JSON of an event says of itself, without reading its data. */
+function envelopeOf(json: Buffer): { eventId: string; subject: string } {
+  const attributes = json.subarray(0, json.indexOf(DATA))
+  const { id, subject } = JSON.parse(`${attributes.toString('utf8')}}`) as { id: string; subject: string }
+  return { eventId: id, subject }
+}

@@ -1,0 +1,60 @@
+/**
+ * The headers of one attempt (contract §7): Standard Webhooks, content type, trace. Owns which there are, and that an
+ * endpoint's own never take their place. Refuses to judge an endpoint's headers: whoever made the endpoint did.
+ */
+import type { KeyObject } from 'node:crypto'
+import { signatures } from '../../core/signature.ts'
+import { VERSION } from '../../core/version.ts'
+
+/** Of every body. */
+export const CONTENT_TYPE = 'application/cloudevents+json; charset=utf-8'
+/** A span of zeros alone is none. */
+const NO_SPAN = /^0+$/
+/** Half a span: two of eight digits make it. */
+const HALF = { digits: 8, values: 2 ** 32 }
+
+/** What the headers are made from. */
+export interface Signed {
+  webhookId: string
+  body: Uint8Array
+  /** Of the secrets that sign, the newest first. */
+  keys: readonly KeyObject[]
+  /** The endpoint's own. */
+  own: Readonly<Record<string, string>>
+  nowMs: number
+  /** Numbers in [0, 1), for the trace. */
+  chance: () => number
+}
+
+/** Headers of an attempt, names in lower case. */
+export function deliveryHeaders({
+  webhookId,
+  body,
+  keys,
+  own,
+  nowMs,
+  chance,
+}: Signed): Record<string, string> {
+  const timestampSeconds = Math.floor(nowMs / 1000)
+  const kept = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    'user-agent': `disclosure-bridge/${VERSION}`,
+    ...Object.fromEntries(kept),
+    'content-type': CONTENT_TYPE,
+    'webhook-id': webhookId,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': signatures({ id: webhookId, timestampSeconds, body }, keys),
+    traceparent: traceparent(webhookId, chance),
+  }
+}
+
+/** W3C Trace Context: one trace for all tries of a delivery, taken from its id; a span for each. */
+function traceparent(webhookId: string, chance: () => number): string {
+  const trace = webhookId.slice(webhookId.indexOf('_') + 1)
+  const half = (): string =>
+    Math.floor(chance() * HALF.values)
+      .toString(16)
+      .padStart(HALF.digits, '0')
+  const span = half() + half()
+  return `00-${trace}-${NO_SPAN.test(span) ? span.replace(/0$/, '1') : span}-01`
+}

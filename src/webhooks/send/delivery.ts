@@ -1,0 +1,88 @@
+/**
+ * One try to deliver: the body found, signed, sent. Owns the order of these, and what is told of it. Refuses to decide what
+ * comes next: the machine does.
+ */
+import { webhookId as webhookIdOf } from '../../core/signature.ts'
+import type { Chance, Clock } from '../../lifecycle/clock.ts'
+import type { DeliveryEndpoint, Matched, Start } from '../delivery-state/endpoint-state.ts'
+import type { AttemptEnd, Verdict } from '../delivery-state/outcome.ts'
+import type { AttemptReport } from './attempt.ts'
+import type { DeliveryEvents } from './delivery-events.ts'
+import { deliveryHeaders } from './delivery-headers.ts'
+
+/** Sends one request to the endpoint. Never rejects; `aborted` only where the signal did. */
+export type Attempt = (
+  endpoint: DeliveryEndpoint,
+  post: { headers: Readonly<Record<string, string>>; body: Uint8Array },
+  signal: AbortSignal,
+) => Promise<AttemptReport>
+
+/** What sending needs of the process. */
+export interface PostMeans {
+  attempt: Attempt
+  clock: Clock
+  chance: Chance
+}
+
+/** What deliveries need of it. */
+export interface DeliveryMeans extends PostMeans {
+  events: DeliveryEvents
+}
+
+/** How a try went. `later`: this node's copy lacks the event. `dropped`: the log no longer keeps it. */
+export type Tried =
+  | { kind: 'ended'; end: AttemptEnd; report: AttemptReport; webhookId: string }
+  | { kind: 'later' }
+  | { kind: 'dropped' }
+  | { kind: 'aborted' }
+
+/** A try that had an end, for metrics, log and journal. */
+export interface Attempted extends Start {
+  endpoint: DeliveryEndpoint
+  delivery: Matched
+  webhookId: string
+  end: AttemptEnd
+  report: AttemptReport
+  verdict: Verdict
+}
+
+/** Tries once. Rejects only where the reader fails. */
+export async function tryDelivery(
+  endpoint: DeliveryEndpoint,
+  { delivery }: Start,
+  means: DeliveryMeans,
+  signal: AbortSignal,
+): Promise<Tried> {
+  const found = await means.events.find(delivery.sequence, signal)
+  if (signal.aborted) return { kind: 'aborted' }
+  if (found.kind !== 'event') return found
+  // The log was begun afresh, and another event has this sequence now: the worker is about to see that.
+  if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
+  const { webhookId, post } = signed(endpoint, { eventId: delivery.eventId, body: found.event.body }, means)
+  const report = await means.attempt(endpoint, post, signal)
+  const { end } = report
+  return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId }
+}
+
+/** Signs a body and sends it once, whatever the status of the endpoint. Rejects as its keys do. */
+export async function postEvent(
+  endpoint: DeliveryEndpoint,
+  event: { eventId: string; body: Uint8Array },
+  means: PostMeans,
+  signal: AbortSignal,
+): Promise<{ report: AttemptReport; webhookId: string }> {
+  const { webhookId, post } = signed(endpoint, event, means)
+  return { report: await means.attempt(endpoint, post, signal), webhookId }
+}
+
+/** What is sent of an event to that endpoint, now. Throws as its keys do. */
+function signed(
+  endpoint: DeliveryEndpoint,
+  { eventId, body }: { eventId: string; body: Uint8Array },
+  { clock, chance }: PostMeans,
+): { webhookId: string; post: Parameters<Attempt>[1] } {
+  const webhookId = webhookIdOf(endpoint.id, eventId)
+  const { keys, headers: own } = endpoint
+  const headers = deliveryHeaders({ webhookId, body, keys, own, nowMs: clock.now(), chance })
+  return { webhookId, post: { headers, body } }
+}

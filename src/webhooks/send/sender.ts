@@ -1,0 +1,70 @@
+/**
+ * Sends for all lanes of the process: rules, resolver, connections and proxy put together once. Owns that an endpoint's URL
+ * is judged by the rules of this process, whoever kept it. Refuses to sign, and to decide what follows an attempt.
+ */
+import type { Clock } from '../../lifecycle/clock.ts'
+import { systemDial } from '../address/connector.ts'
+import { judgeUrl, type UrlVerdict } from '../address/judge-url.ts'
+import { createPools } from '../address/pools.ts'
+import { createProxy } from '../address/proxy.ts'
+import { createResolver, holdAnswers } from '../address/resolver.ts'
+import type { AddressRules } from '../address/rules.ts'
+import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
+import { type AttemptReport, attemptDelivery, attemptLimits } from './attempt.ts'
+import type { Attempt } from './delivery.ts'
+
+export interface Sender {
+  attempt: Attempt
+  /** Ends every connection, also of attempts under way. */
+  close(): Promise<void>
+}
+
+/** The means of this process. `proxyUrl` null: straight to the receivers. */
+export function createSender({
+  rules,
+  proxyUrl,
+  clock,
+}: {
+  rules: AddressRules
+  proxyUrl: string | null
+  clock: Clock
+}): Sender {
+  const proxy = proxyUrl === null ? null : createProxy(proxyUrl, null)
+  const pools = createPools({
+    rules,
+    clock,
+    connectTimeoutMs: attemptLimits.connectMs,
+    ca: null,
+    proxy,
+    dial: systemDial,
+  })
+  const means = { rules, resolve: holdAnswers(createResolver(), clock), pools, clock }
+  /** One verdict for each state of an endpoint. */
+  const verdicts = new WeakMap<DeliveryEndpoint, UrlVerdict>()
+  const verdictOn = (endpoint: DeliveryEndpoint): UrlVerdict => {
+    const verdict = verdicts.get(endpoint) ?? judgeUrl(endpoint.url, rules)
+    verdicts.set(endpoint, verdict)
+    return verdict
+  }
+  return {
+    attempt(endpoint, post, signal) {
+      const verdict = verdictOn(endpoint)
+      if (verdict.kind === 'refused') return Promise.resolve(refused(verdict.message, clock.now()))
+      return attemptDelivery(verdict.target, post, means, signal)
+    },
+    close: () => pools.close(),
+  }
+}
+
+/** The rules have changed since the URL was taken. */
+function refused(why: string, startedMs: number): AttemptReport {
+  return {
+    end: { kind: 'failed', fault: 'blocked' },
+    phase: 'dns',
+    startedMs,
+    durationMs: 0,
+    phasesMs: {},
+    response: null,
+    detail: `the URL ${why}`,
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What a process does about webhooks, by its roles: who delivers, who tests, repeats and disables, where attempts are kept,
+ * what is served. Owns that these share one sender, one account and one journal. Refuses to know how any of them works.
+ */
+import { join } from 'node:path'
+import type { Reader } from '../archive/reading/reader.ts'
+import type { AnyRoute } from '../http/route.ts'
+import type { Chance, Clock } from '../lifecycle/clock.ts'
+import type { ReleaseStack } from '../lifecycle/release-stack.ts'
+import type { Role } from '../lifecycle/supervisor.ts'
+import type { Log } from '../log/log.ts'
+import type { Logger } from '../obs/logger.ts'
+import type { Metrics } from '../obs/metrics.ts'
+import type { Endpoints } from '../registry/endpoints.ts'
+import { type AddressSettings, addressRules } from './address/rules.ts'
+import { ATTEMPTS_FILE, createAttemptIndex } from './attempts/attempt-index.ts'
+import { createAttemptJournal } from './attempts/attempt-journal.ts'
+import { ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS, type AttemptPage } from './attempts/attempt-record.ts'
+import { attemptRoutes } from './attempts/attempt-routes.ts'
+import { endpointRoutes } from './endpoints/endpoint-routes.ts'
+import { rewrapRoute } from './endpoints/re-encrypt-route.ts'
+import { createSecretBox } from './endpoints/secrets.ts'
+import type { FindEvents } from './replay/replay-window.ts'
+import { createRecovery } from './replay/replay-wiring.ts'
+import type { Attempted } from './send/delivery.ts'
+import { createSender } from './send/sender.ts'
+import { createWebhooks, type Webhooks } from './webhooks.ts'
+import { createDeliveryAccount } from './worker/delivery-account.ts'
+
+/** What they need of the process. */
+export interface WebhookPartsOptions {
+  /** It has the role `webhooks`. */
+  delivers: boolean
+  /** It has the role `api`. */
+  serves: boolean
+  /** `BRIDGE_WEBHOOK_*`. `proxy` null: straight to the receivers. */
+  settings: AddressSettings & { proxy: string | null }
+  /** `BRIDGE_SECRET_KEY` and `BRIDGE_SECRET_KEY_OLD`. */
+  keys: { key: string; oldKey: string | null }
+  /** `BRIDGE_DATA_DIR`. */
+  dataDir: string
+  /** `BRIDGE_DRAIN_TIMEOUT`. */
+  drainTimeoutMs: number
+  log: Log
+  reader: Reader
+  findEvents: FindEvents
+  /** Followed by somebody else. */
+  endpoints: Endpoints
+  clock: Clock
+  chance: Chance
+  metrics: Metrics
+  logger: Logger
+}
+
+export interface WebhookParts {
+  /** What runs as long as the process does. */
+  readonly roles: readonly Role[]
+  /** What is served; empty for a process that does not serve. */
+  readonly routes: readonly AnyRoute[]
+  /** Null for a process that does not deliver. */
+  readonly webhooks: Webhooks | null
+}
+
+/** Of a process that has neither role. */
+export const NO_WEBHOOKS: WebhookParts = Object.freeze({ roles: [], routes: [], webhooks: null })
+
+/** For a process with one of these roles, or both. Puts them together; what has to be closed at the end goes on the stack. Nothing is done before the roles run. */
+export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseStack): WebhookParts {
+  const { delivers, serves, settings, endpoints, log, reader, clock, chance, metrics, logger } = options
+  const secrets = createSecretBox(options.keys)
+  const rules = addressRules(settings)
+  const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
+  const journal = createAttemptJournal({ journal: attempts, clock, chance, metrics, logger })
+  stack.push('the journal of attempts', journal.close)
+  const sender = createSender({ rules, proxyUrl: settings.proxy, clock })
+  stack.push('connections to receivers', sender.close)
+  const account = createDeliveryAccount({ clock, metrics, logger })
+  const onAttempted = (attempted: Attempted): void => {
+    account.attempted(attempted)
+    journal.add(attempted)
+  }
+  const shared = { ...options, secrets, attempt: sender.attempt, onAttempted }
+  const recovery = createRecovery({ ...shared, onTested: journal.add })
+
+  const roles: Role[] = [{ name: 'webhook commands', run: recovery.commands.run }]
+  const routes: AnyRoute[] = []
+  const webhooks = delivers
+    ? createWebhooks({ ...shared, measureLanes: account.measure, disable: recovery.disable })
+    : null
+  if (webhooks !== null) {
+    roles.push({ name: 'webhooks', run: webhooks.run })
+    roles.push({ name: 'webhook recovery', run: recovery.runner(webhooks.workerOf).run })
+  }
+  if (serves) {
+    const path = join(options.dataDir, ATTEMPTS_FILE)
+    const index = createAttemptIndex({ path, journal: attempts, endpoints, clock, chance, logger })
+    stack.push('the index of attempts', index.close)
+    roles.push({ name: 'attempts', run: index.run })
+    routes.push(
+      rewrapRoute({ endpoints, secrets, clock, logger }),
+      ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
+      ...recovery.routes,
+      ...attemptRoutes({ endpoints, index, reader }),
+    )
+  }
+  return { roles, routes, webhooks }
+}

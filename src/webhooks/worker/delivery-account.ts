@@ -1,0 +1,75 @@
+/**
+ * What is counted and logged of deliveries: each attempt, and how the lanes of this node stand. Owns nothing else.
+ */
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import type { Metrics } from '../../obs/metrics.ts'
+import { outcomeOf } from '../delivery-state/outcome.ts'
+import type { Attempted } from '../send/delivery.ts'
+import type { LaneFigures } from './shard-worker.ts'
+
+/** The metrics that deliveries move. */
+type DeliveryMetrics = Pick<
+  Metrics,
+  | 'webhookAttempts'
+  | 'webhookAttemptDuration'
+  | 'webhookDeliveryLatency'
+  | 'webhookPending'
+  | 'webhookOldestPending'
+>
+
+export interface DeliveryAccount {
+  /** Every attempt that had an end. */
+  attempted(attempted: Attempted): void
+  /** Now and then: how the lanes of this node stand. */
+  measure(lanes: Iterable<LaneFigures>): void
+}
+
+/** The books of this node. */
+export function createDeliveryAccount({
+  clock,
+  metrics,
+  logger,
+}: {
+  clock: Clock
+  metrics: DeliveryMetrics
+  logger: Logger
+}): DeliveryAccount {
+  return {
+    attempted({ endpoint, delivery, webhookId, attempt, sort, end, report, verdict }) {
+      const outcome = outcomeOf(end)
+      const { durationMs, phase, detail } = report
+      metrics.webhookAttempts.add({ outcome })
+      metrics.webhookAttemptDuration.observe({}, durationMs / 1000)
+      if (verdict.next === 'delivered' && sort !== 'replay') {
+        metrics.webhookDeliveryLatency.observe({}, Math.max(0, clock.now() - delivery.recordedMs) / 1000)
+      }
+      const line = verdict.next === 'delivered' ? logger.debug : logger.info
+      line('webhook.attempt', {
+        endpointId: endpoint.id,
+        tenant: endpoint.tenant,
+        sequence: delivery.sequence,
+        webhookId,
+        attempt,
+        outcome,
+        status: end.kind === 'answered' ? end.status : null,
+        result: verdict.next,
+        retryAtMs: verdict.next === 'retry' ? clock.now() + verdict.delayMs : null,
+        durationMs,
+        phase,
+        reason: detail,
+      })
+    },
+    measure(lanes) {
+      let pending = 0
+      let oldestMs = Number.POSITIVE_INFINITY
+      for (const lane of lanes) {
+        pending += lane.pending
+        oldestMs = Math.min(oldestMs, lane.oldestMs ?? Number.POSITIVE_INFINITY)
+      }
+      metrics.webhookPending.set({}, pending)
+      const ageMs = oldestMs === Number.POSITIVE_INFINITY ? 0 : Math.max(0, clock.now() - oldestMs)
+      metrics.webhookOldestPending.set({}, ageMs / 1000)
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * An endpoint of the registry as its deliveries need it. Owns that each of its secrets signs until its time and no longer.
+ * Refuses to send anything for one whose secret cannot be read: it is taken for paused, and its place is kept.
+ */
+import type { KeyObject } from 'node:crypto'
+import { signingKey } from '../../core/signature.ts'
+import { BridgeError, isBridgeError } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Endpoint } from '../../registry/endpoints.ts'
+import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
+import { signingSecrets } from '../endpoints/endpoint-secrets.ts'
+import type { SecretBox } from '../endpoints/secrets.ts'
+
+/** The endpoint; `fault` says why nothing can be sent for it, null where all is well. */
+export interface Prepared {
+  endpoint: DeliveryEndpoint
+  fault: BridgeError | null
+}
+
+/** Prepares an endpoint with the keys of this bridge. */
+export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): Prepared {
+  const { id, tenant, url, filter, headers, maxConcurrency, rateLimit, order, start } = found
+  const { fault, keysAt } = openedSecrets(found, box, clock.now())
+  return {
+    fault,
+    endpoint: {
+      id,
+      tenant,
+      url,
+      filter,
+      headers,
+      maxConcurrency,
+      rateLimit,
+      order,
+      start,
+      status: fault === null ? found.status : 'paused',
+      get keys() {
+        return keysAt(clock.now())
+      },
+    },
+  }
+}
+
+interface OpenedSecrets {
+  fault: BridgeError | null
+  /** Of those that sign at that moment, the newest first. */
+  keysAt(nowMs: number): readonly KeyObject[]
+}
+
+function openedSecrets(found: Endpoint, box: SecretBox, preparedMs: number): OpenedSecrets {
+  /** The next moment at which one of them ends. */
+  const endAfter = (nowMs: number): number =>
+    Math.min(
+      ...found.secrets.map(({ untilMs }) => (untilMs !== null && untilMs > nowMs ? untilMs : Infinity)),
+    )
+  const open = (nowMs: number): KeyObject[] =>
+    signingSecrets(found, box, nowMs).map((text) => signingKey(text) ?? unusable(found.id))
+  try {
+    let keys = open(preparedMs)
+    let endMs = endAfter(preparedMs)
+    return {
+      fault: null,
+      keysAt(nowMs) {
+        if (nowMs >= endMs) {
+          keys = open(nowMs)
+          endMs = endAfter(nowMs)
+        }
+        return keys
+      },
+    }
+  } catch (error) {
+    if (!isBridgeError(error, 'secret_unreadable')) throw error
+    return { fault: error, keysAt: () => [] }
+  }
+}
+
+function unusable(id: string): never {
+  throw new BridgeError('secret_unreadable', `the secret of ${id} is none that can sign`, {
+    hint: 'Somebody else has written to the tables of the log. Give the endpoint a new secret.',
+  })
+}

@@ -1,0 +1,212 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { encodeCursor } from '../../../src/core/cursor.ts'
+import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
+import { EPOCH } from '../../support/store.ts'
+
+interface PageBody {
+  data: { sequence: string; cursor: string; type: string; data: Record<string, unknown> }[]
+  cursor: string
+  more: boolean
+}
+
+async function pull(api: ApiServer, query = ''): Promise<PageBody> {
+  const response = await fetch(`${api.url}/v1/disclosures${query}`, { headers: api.auth })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  return (await response.json()) as PageBody
+}
+
+async function refused(api: ApiServer, query: string) {
+  const response = await fetch(`${api.url}/v1/disclosures${query}`, { headers: api.auth })
+  const body = (await response.json()) as {
+    code: string
+    errors?: { field: string; message: string }[]
+    oldest?: string
+  }
+  return { status: response.status, ...body }
+}
+
+const sequences = (page: PageBody): number[] => page.data.map(({ sequence }) => Number(sequence))
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+describe('pull', () => {
+  test('starts at the earliest, 100 at a time, and goes on from its own cursor to the end', async () => {
+    await using api = await startApi({ count: 250 })
+    const first = await pull(api)
+    expect(sequences(first)).toEqual(range(1, 100))
+    expect(first.more).toBe(true)
+    expect(first.cursor).toBe(first.data.at(-1)?.cursor)
+    const second = await pull(api, `?limit=1000&after=${first.cursor}`)
+    expect(sequences(second)).toEqual(range(101, 250))
+    expect(second.more).toBe(false)
+    const third = await pull(api, `?after=${second.cursor}`)
+    expect(third).toEqual({ data: [], cursor: second.cursor, more: false })
+  })
+
+  test('answers an empty log with a cursor that goes on working', async () => {
+    await using api = await startApi()
+    const page = await pull(api)
+    expect(page.data).toEqual([])
+    api.store.grow(2)
+    expect(sequences(await pull(api, `?after=${page.cursor}`))).toEqual([1, 2])
+  })
+
+  test('moves its cursor on where nothing matched', async () => {
+    await using api = await startApi({ count: 25 })
+    const page = await pull(api, '?fcaCategories=FR')
+    expect(sequences(page)).toEqual([10, 20])
+    const rest = await pull(api, `?fcaCategories=FR&after=${page.cursor}`)
+    expect(rest.data).toEqual([])
+    api.store.grow(1)
+    expect(sequences(await pull(api, `?after=${rest.cursor}`))).toEqual([26])
+  })
+
+  test('gives a cursor ahead of this copy back as it is, and waits for it', async () => {
+    await using api = await startApi({ count: 5 })
+    const cursor = encodeCursor({ epoch: EPOCH, sequence: 8, timeMs: 5 })
+    expect(await pull(api, `?after=${cursor}`)).toEqual({ data: [], cursor, more: false })
+    const waiting = pull(api, `?after=${cursor}&wait=30`)
+    await until(() => api.clock.nextTimerMs() !== null)
+    api.store.grow(2)
+    api.store.grow(2)
+    expect(sequences(await waiting)).toEqual([9])
+  })
+
+  test('tells a reader of another epoch that something may be missing, then starts an hour before its time', async () => {
+    await using api = await startApi({ count: 20 })
+    const other = encodeCursor({
+      epoch: 'Another1',
+      sequence: 99,
+      timeMs: Date.parse('2026-01-06T08:00:10Z'),
+    })
+    const notice = { type: 'bridge.gap.opened.v1', source: '/bridge', data: { cause: 'epoch' } }
+    const three = await pull(api, `?limit=3&after=${other}`)
+    expect(three.data[0]).toMatchObject(notice)
+    expect(sequences({ ...three, data: three.data.slice(1) })).toEqual([10, 11])
+    expect(three.more).toBe(true)
+    expect(sequences(await pull(api, `?limit=2&after=${three.cursor}`))).toEqual([12, 13])
+
+    const alone = await pull(api, `?limit=1&wait=30&after=${other}`)
+    expect(alone.data).toMatchObject([notice])
+    expect(alone.more).toBe(true)
+    expect(sequences(await pull(api, `?limit=2&after=${alone.cursor}`))).toEqual([10, 11])
+
+    const whole = await pull(api, `?wait=30&after=${other}`)
+    expect([whole.data.length, whole.more]).toEqual([12, false])
+  })
+
+  test('answers 410 with the oldest cursor when what follows is no longer kept', async () => {
+    await using api = await startApi({ first: 50, count: 10 })
+    const old = encodeCursor({ epoch: EPOCH, sequence: 10, timeMs: 0 })
+    const answer = await refused(api, `?after=${old}`)
+    expect(answer).toMatchObject({ status: 410, code: 'cursor_too_old' })
+    expect(sequences(await pull(api, `?limit=1&after=${answer.oldest}`))).toEqual([50])
+    expect(sequences(await pull(api, '?limit=1'))).toEqual([50])
+  })
+
+  test.each([
+    ['?limit=0', 'limit'],
+    ['?limit=1001', 'limit'],
+    ['?limit=1e2', 'limit'],
+    ['?limit=', 'limit'],
+    ['?limit=1&limit=2', 'limit'],
+    ['?wait=31', 'wait'],
+    ['?wait=-1', 'wait'],
+    ['?after=', 'after'],
+    ['?curser=x', 'curser'],
+    ['?tail=5', 'tail'],
+    ['?__proto__=1', '__proto__'],
+  ])('refuses %s and names %s', async (query, field) => {
+    await using api = await startApi({ count: 1 })
+    const answer = await refused(api, query)
+    expect(answer).toMatchObject({ status: 400, code: 'parameter_invalid' })
+    expect(answer.errors?.map((error) => error.field)).toEqual([field])
+  })
+
+  test('names everything wrong at once, with the near match', async () => {
+    await using api = await startApi({ count: 1 })
+    const { errors } = await refused(api, '?limit=0&waite=1&isinns=GB00B03MLX29')
+    expect(errors?.map(({ field }) => field)).toEqual(['waite', 'isinns', 'limit'])
+    expect(errors?.map(({ message }) => message).join()).toMatch(/"wait".*"isins"/)
+  })
+
+  test('refuses filters that cannot be read', async () => {
+    await using api = await startApi({ count: 1 })
+    for (const query of [
+      '?isins=GB0',
+      '?filter=%7B',
+      '?q=a',
+      '?exclude=x',
+      '?importance=lo',
+      '?hasSymbol=1',
+    ]) {
+      expect(await refused(api, query)).toMatchObject({ status: 400, code: 'filter_invalid' })
+    }
+  })
+
+  test('refuses cut, changed and foreign cursors', async () => {
+    await using api = await startApi({ count: 3 })
+    const { cursor } = await pull(api)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.integer({ min: 1, max: cursor.length - 1 }).map((length) => cursor.slice(0, length)),
+          fc.integer({ min: 0, max: cursor.length - 1 }).map((at) => {
+            return `${cursor.slice(0, at)}${cursor[at] === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`
+          }),
+          fc.string({ minLength: 1, maxLength: 60 }).filter((text) => !text.includes('\0')),
+        ),
+        async (text) => {
+          const answer = await refused(api, `?after=${encodeURIComponent(text)}`)
+          expect(answer).toMatchObject({ status: 400, code: 'cursor_invalid' })
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('long-poll', () => {
+  test('answers as soon as something matches, and holds on while nothing does', async () => {
+    await using api = await startApi({ count: 5 })
+    const { cursor } = await pull(api)
+    const waiting = pull(api, `?fcaCategories=FR&wait=30&after=${cursor}`)
+    await until(() => api.clock.nextTimerMs() !== null)
+    api.store.grow(2)
+    api.store.grow(3)
+    expect(sequences(await waiting)).toEqual([10])
+  })
+
+  test('answers empty when the time is up, with the cursor moved on', async () => {
+    await using api = await startApi({ count: 5 })
+    const { cursor } = await pull(api)
+    const waiting = pull(api, `?fcaCategories=FR&wait=3&after=${cursor}`)
+    await until(() => api.clock.nextTimerMs() === 3000)
+    api.store.grow(2)
+    await until(() => api.clock.nextTimerMs() === 3000)
+    api.clock.advance(3000)
+    const page = await waiting
+    expect(page.data).toEqual([])
+    api.store.grow(1)
+    expect(sequences(await pull(api, `?after=${page.cursor}`))).toEqual([8])
+  })
+
+  test('answers at once when this node stops, and leaves nothing behind when its client goes', async () => {
+    await using api = await startApi({ count: 5 })
+    const { cursor } = await pull(api)
+    const leave = new AbortController()
+    const left = fetch(`${api.url}/v1/disclosures?wait=30&after=${cursor}`, {
+      headers: api.auth,
+      signal: leave.signal,
+    })
+    await until(() => api.clock.nextTimerMs() !== null)
+    leave.abort()
+    await expect(left).rejects.toThrow()
+    await until(() => api.clock.nextTimerMs() === null)
+    const waiting = pull(api, `?wait=30&after=${cursor}`)
+    await until(() => api.clock.nextTimerMs() !== null)
+    api.stop()
+    expect(await waiting).toEqual({ data: [], cursor, more: false })
+  })
+})

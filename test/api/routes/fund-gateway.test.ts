@@ -1,0 +1,108 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { FundQuery } from '../../../src/api/mirror/fund-source.ts'
+import { createFundGateway } from '../../../src/api/routes/fund-gateway.ts'
+import type { Answering } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { encodeReply } from '../../../src/upstream/fund-reply.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+/** The gateway does not look at it. */
+const anyQuery: FundQuery = {
+  kind: 'navs',
+  isins: null,
+  pageSize: 50,
+  paging: { mode: 'number', pageNumber: 1 },
+  warnings: [],
+}
+const reply = { refusal: null, retryAfterMs: null, validMs: 60_000, status: 200 }
+
+function openGateway() {
+  const clock = createManualClock()
+  const log = createMemoryLog()
+  onTestFinished(() => log.close())
+  const source = createFundGateway({ questions: log.questions, clock })
+  const asked: string[] = []
+  const stop = new AbortController()
+  return {
+    clock,
+    asked,
+    get: async (target: string) => source.answer(anyQuery, target),
+    serve: (answer: Answering) =>
+      void log.questions.serve((question, signal) => {
+        asked.push(question)
+        return answer(question, signal)
+      }, stop.signal),
+  }
+}
+
+test('equal requests are one question while it is asked, and none while its answer is valid', async () => {
+  const { clock, asked, get, serve } = openGateway()
+  const held = Promise.withResolvers<void>()
+  serve(async (question) => {
+    await held.promise
+    return encodeReply({ ...reply, text: `{"data":"${question}"}` })
+  })
+  const first = [get('/nav?pageSize=5&isins=A'), get('/nav?isins=A&pageSize=5&x=1'), get('/nav/A')]
+  held.resolve()
+  const answers = await Promise.all(first)
+  expect(answers[0]).toEqual({ status: 200, body: '{"data":"/nav?isins=A&pageSize=5"}', violation: null })
+  expect(answers[1]).toEqual(answers[0])
+  expect(asked).toEqual(['/nav?isins=A&pageSize=5', '/nav/A'])
+  clock.advance(59_999)
+  expect(await get('/nav?isins=A&pageSize=5')).toEqual(answers[0])
+  expect(asked).toHaveLength(2)
+  clock.advance(1)
+  await get('/nav?isins=A&pageSize=5')
+  expect(asked).toHaveLength(3)
+})
+
+test('without a leader the answer is 503 with Retry-After after ten seconds, and the next request asks again', async () => {
+  const { clock, get, serve } = openGateway()
+  const waiting = get('/nav')
+  clock.advance(9_999)
+  let isOver = false
+  void waiting.then(() => {
+    isOver = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isOver).toBe(false)
+  clock.advance(1)
+  const late = await waiting
+  expect(late).toMatchObject({ status: 503, retryAfterSeconds: 5 })
+  expect(JSON.parse(late.body)).toEqual({
+    error: { message: expect.stringContaining('within 10 s'), hint: expect.stringContaining('Retry-After') },
+  })
+  serve(async () => encodeReply({ ...reply, text: '{"data":[]}' }))
+  expect(await get('/nav')).toMatchObject({ status: 200 })
+})
+
+test('a refusal keeps its status, words and time to come back; what cannot be read is 503', async () => {
+  const { get, serve } = openGateway()
+  serve(async (question) =>
+    question === '/nav'
+      ? 'of another version'
+      : encodeReply({
+          ...reply,
+          text: '',
+          status: 429,
+          refusal: { message: 'm', hint: null },
+          retryAfterMs: 1_001,
+          validMs: 0,
+        }),
+  )
+  expect(await get('/nav/A')).toEqual({
+    status: 429,
+    body: '{"error":{"message":"m"}}',
+    violation: 'unavailable',
+    retryAfterSeconds: 2,
+  })
+  expect(await get('/nav')).toMatchObject({ status: 503, body: expect.stringContaining('another version') })
+})
+
+test('only so many questions wait at a time', async () => {
+  const { clock, get } = openGateway()
+  const waiting = Array.from({ length: 100 }, (_, index) => get(`/nav/A${index}`))
+  expect(await get('/nav/B')).toMatchObject({ status: 503, retryAfterSeconds: 5 })
+  clock.advance(10_000)
+  await Promise.all(waiting)
+})

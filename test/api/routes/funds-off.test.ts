@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { fundRoutes } from '../../../src/api/mirror/fund-routes.ts'
+import { fundsOff } from '../../../src/api/routes/funds-off.ts'
+import { knows } from '../../support/http/callers.ts'
+import { openMount } from '../mirror/mirror-mount.ts'
+
+const authenticate = knows({ reading: {} })
+
+async function openBridge() {
+  const base = await openMount(fundRoutes(fundsOff), authenticate)
+  return async (path: string, key = 'reading') => {
+    const response = await fetch(`${base}${path}`, { headers: { 'x-api-key': key } })
+    return { status: response.status, body: await response.json() }
+  }
+}
+
+test('the fund paths of the bridge answer 503 with the setting that is about them, while nothing passes them through', async () => {
+  const get = await openBridge()
+  for (const path of [
+    '/nav',
+    '/nav/XLON:ABC',
+    '/dividends/ABC/history?dateFrom=2024',
+    '/events/US0378331005',
+  ]) {
+    expect({ path, ...(await get(path)) }).toEqual({
+      path,
+      status: 503,
+      body: {
+        error: {
+          message: expect.stringContaining('the gateway is off'),
+          hint: expect.stringContaining('BRIDGE_GATEWAY_WEEKLY_UNITS'),
+        },
+      },
+    })
+  }
+})
+
+test('a malformed request and a wrong key are told so all the same', async () => {
+  const get = await openBridge()
+  expect(await get('/nav/US0378331006')).toMatchObject({ status: 400 })
+  expect(await get('/nav?pageNumber=1&sinceCursor=a')).toMatchObject({ status: 400 })
+  expect(await get('/nav', 'other')).toMatchObject({ status: 401 })
+})

@@ -1,0 +1,62 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Status } from '../../../src/api/routes/status.ts'
+import { statusRoute } from '../../../src/api/routes/status-route.ts'
+import { createApp } from '../../../src/http/app.ts'
+import { adminAuthenticate, eitherAuthenticate } from '../../../src/http/auth.ts'
+import { type Listener, listen } from '../../../src/http/listener.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { knows } from '../../support/http/callers.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+
+const TOKEN = 'a token of the tests'
+const headers = { authorization: `Bearer ${TOKEN}` }
+const open: Listener[] = []
+
+afterEach(async () => {
+  for (const listener of open.splice(0)) await listener.close(0)
+})
+
+async function start(status: () => Status): Promise<string> {
+  const { logger } = keepingLogger()
+  const app = createApp({
+    routes: [statusRoute(status)],
+    authenticate: eitherAuthenticate(
+      adminAuthenticate(TOKEN),
+      knows({ other: { scopes: ['webhooks:read'] } }),
+    ),
+    corsOrigins: [],
+    logger,
+  })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  open.push(listener)
+  return `${listener.url}/v1/status`
+}
+
+test('the status is what it is at each call, and takes no parameters', async () => {
+  let asked = 0
+  const url = await start(() => ({ ...waiting, copy: { ...waiting.copy, sequence: ++asked } }))
+  expect(await (await fetch(url, { headers })).json()).toEqual({
+    ...waiting,
+    copy: { ...waiting.copy, sequence: 1 },
+  })
+  expect(await (await fetch(url, { headers })).json()).toMatchObject({ copy: { sequence: 2 } })
+  const refused = await fetch(`${url}?verbose=1`, { headers })
+  expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'parameter_invalid' }])
+  expect((await fetch(url)).status).toBe(401)
+})
+
+test('the status is for every valid token, whatever its scopes', async () => {
+  const url = await start(() => waiting)
+  expect((await fetch(url, { headers: { authorization: 'Bearer other' } })).status).toBe(200)
+})
+
+const waiting: Status = {
+  leader: { id: null, since: null, self: false },
+  upstream: { state: 'waiting', lastGoodPoll: null, nextPoll: null, phase: 'closed' },
+  quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
+  log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
+  copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
+  completeness: 'polls+fills',
+  gaps: [],
+  roles: ['api'],
+}

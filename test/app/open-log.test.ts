@@ -1,0 +1,121 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type OpenedLog, openLog } from '../../src/app/open-log.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import type { KafkaSettings } from '../../src/settings/kafka.ts'
+import { inPlace, items } from '../archive/samples.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+
+/** Port 1 is served by nobody. */
+const AWAY: KafkaSettings = {
+  brokers: ['127.0.0.1:1'],
+  tls: null,
+  sasl: null,
+  topics: { prefix: 'open', replication: null, retentionMs: 1, allRetentionMs: null },
+}
+const folder = mkdtempSync(join(tmpdir(), 'bridge-open-'))
+const dataDir = join(folder, 'data')
+const copy = join(dataDir, 'copy.db')
+const PAGE_BYTES = 8192
+const opened: OpenedLog[] = []
+afterEach(async () => {
+  for (const log of opened.splice(0)) await log.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function open(kafka: KafkaSettings | null) {
+  const { logger, lines } = keepingLogger()
+  const log = openLog({ kafka, dataDir, nativeKind: 'Native', clock: systemClock, logger })
+  opened.push(log)
+  return { ...log, lines }
+}
+
+describe('choosing the log', () => {
+  it('takes the embedded one without brokers: its store is the archive, and it waits for nothing', () => {
+    const { log, shared, waitingFor } = open(null)
+    expect([log.kind, shared, waitingFor()]).toEqual(['embedded', true, null])
+  })
+
+  it('takes Kafka with brokers, and a copy of it beside; while Kafka is away it says what it waits for', () => {
+    const { log, shared, waitingFor } = open(AWAY)
+    expect([log.kind, shared]).toEqual(['kafka', false])
+    expect(waitingFor()).toContain('Kafka')
+    expect(readdirSync(dataDir)).toContain('copy.db')
+  })
+
+  it('refuses a second process on the copy too', async () => {
+    open(AWAY)
+    expect(() => open(AWAY)).toThrow(expect.objectContaining({ code: 'log_locked' }))
+  })
+
+  it('keeps the copy over a restart, and gives the directory back', async () => {
+    const first = open(AWAY)
+    first.archive.append(inPlace(items(3)))
+    await first.close()
+    await first.close()
+    expect(open(AWAY).archive.latest).toBe(3)
+  })
+
+  it.each([
+    ['that is no database', () => writeFileSync(copy, 'not what SQLite writes'.repeat(1000))],
+    ['of a newer version', () => openedCopy((archive) => archive.db.exec('PRAGMA user_version = 99'))],
+  ])('throws away a copy %s, and says so', async (_what, damage) => {
+    mkdirSync(dataDir, { recursive: true })
+    await damage()
+    const { archive, lines } = open(AWAY)
+    expect(archive.latest).toBe(0)
+    archive.append(inPlace(items(1)))
+    expect(lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+  })
+
+  it('throws away a copy whose damage shows when it is read, ends the process, and begins anew', async () => {
+    await openedCopy((archive) => archive.append(inPlace(items(400))))
+    const bytes = readFileSync(copy)
+    // The head of the page that has an event from the middle.
+    const page = Math.floor(bytes.indexOf('"headline":"Item 200"') / PAGE_BYTES) * PAGE_BYTES
+    bytes.fill(0xa5, page, page + 12)
+    writeFileSync(copy, bytes)
+    const first = open(AWAY)
+    const watching = first.watchCopy(new AbortController().signal)
+    const readAll = (): unknown => first.archive.committed(0, 1000)
+    expect(readAll).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+    await expect(watching).rejects.toMatchObject({
+      code: 'log_damaged',
+      hint: expect.stringContaining('again'),
+    })
+    expect(first.lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+    expect(readAll).toThrow()
+    expect(first.lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+    await first.close()
+    expect(open(AWAY).archive.latest).toBe(0)
+  })
+
+  it('throws away a copy that was cut off', async () => {
+    await openedCopy((archive) => archive.append(inPlace(items(400))))
+    truncateSync(copy, 3 * PAGE_BYTES)
+    const { archive, lines } = open(AWAY)
+    expect([archive.latest, lines.map(({ event }) => event)]).toEqual([0, ['copy.damaged']])
+  })
+
+  it('never throws the embedded log away', () => {
+    mkdirSync(dataDir, { recursive: true })
+    writeFileSync(join(dataDir, 'bridge.db'), 'not what SQLite writes'.repeat(1000))
+    expect(() => open(null)).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+  })
+})
+
+async function openedCopy(change: (archive: OpenedLog['archive']) => void): Promise<void> {
+  const { archive, close } = open(AWAY)
+  change(archive)
+  await close()
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { resumeAt } from '../../../src/archive/reading/resume.ts'
+import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
+import { encodeCursor } from '../../../src/core/cursor.ts'
+import { createStore, EPOCH, eventAt } from '../../support/store.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const clock = createManualClock()
+
+describe('resuming by cursor', () => {
+  it('goes on just after the event that gave the cursor', () => {
+    const { reader } = createStore(clock, 10)
+    expect(resumeAt(reader, reader.cursorAt(4), 0)).toMatchObject({ kind: 'from', after: 4, notice: null })
+  })
+
+  it('keeps a position that is ahead of this copy: reading waits for it', () => {
+    const { reader } = createStore(clock, 10)
+    const ahead = encodeCursor({ epoch: EPOCH, sequence: 15, timeMs: 1 })
+    expect(resumeAt(reader, ahead, 0)).toEqual({ kind: 'from', after: 15, cursor: ahead, notice: null })
+  })
+
+  it('refuses a cursor older than what is kept, and names the oldest that can be resumed from', () => {
+    const { reader } = createStore(clock, 10, 101)
+    const resume = resumeAt(reader, encodeCursor({ epoch: EPOCH, sequence: 99, timeMs: 1 }), 0)
+    expect(resume).toEqual({ kind: 'too_old', oldest: reader.cursorAt(100) })
+    expect(resumeAt(reader, reader.cursorAt(100), 0)).toMatchObject({ kind: 'from', after: 100 })
+  })
+
+  it('starts an hour before the time of a cursor of another epoch, behind a gap of this node', () => {
+    const { reader } = createStore(clock, 8000)
+    const other = encodeCursor({ epoch: 'Another1', sequence: 7000, timeMs: eventAt(5000).timeMs })
+    const resume = resumeAt(reader, other, eventAt(9000).timeMs)
+    if (resume.kind !== 'from' || resume.notice === null) throw new Error('no notice')
+    expect(resume.after).toBe(5000 - 3600 - 1)
+    const notice = JSON.parse(resume.notice.json.toString()) as {
+      type: string
+      data: { cause: string; from: string; to: string }
+      cursor: string
+    }
+    expect(notice.type).toBe('bridge.gap.opened.v1')
+    expect(notice.data).toMatchObject({
+      cause: 'epoch',
+      from: new Date(eventAt(5000).timeMs - 3_600_000).toISOString(),
+      to: new Date(eventAt(9000).timeMs).toISOString(),
+    })
+    expect(resumeAt(reader, notice.cursor, 0)).toMatchObject({ after: resume.after, notice: null })
+  })
+
+  it('starts at the oldest, behind a gap, after a cursor that was made while the copy was empty', () => {
+    const { reader } = createStore(clock, 10)
+    const between = encodeCursor({ epoch: NO_EPOCH, sequence: 7, timeMs: 0 })
+    const resume = resumeAt(reader, between, 0)
+    expect(resume).toMatchObject({ kind: 'from', after: 0 })
+    expect(resume.kind === 'from' && String(resume.notice?.json)).toContain('"cause":"epoch"')
+    expect(resumeAt(reader, encodeCursor({ epoch: NO_EPOCH, sequence: 0, timeMs: 0 }), 0)).toMatchObject({
+      after: 0,
+      notice: null,
+    })
+  })
+
+  it('takes a cursor of another epoch from any time that a cursor may have', () => {
+    const { reader } = createStore(clock, 10)
+    for (const timeMs of [-8.64e15, 8.64e15]) {
+      const other = encodeCursor({ epoch: 'Another1', sequence: 1, timeMs })
+      expect(resumeAt(reader, other, 0)).toMatchObject({ kind: 'from' })
+    }
+  })
+
+  it('refuses what is no cursor', () => {
+    const { reader } = createStore(clock, 1)
+    expect(() => resumeAt(reader, 'rubbish', 0)).toThrow('not a cursor of this bridge')
+  })
+})

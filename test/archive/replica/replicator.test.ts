@@ -1,0 +1,242 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createTail } from '../../../src/archive/reading/recent-events.ts'
+import { createFollower } from '../../../src/archive/replica/replicator.ts'
+import type { Archive } from '../../../src/archive/store/archive.ts'
+import type { Committed } from '../../../src/core/event.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import type { Log } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { claimed, followed, sampleEvents } from '../../log/samples.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { inPlace, items, memoryArchive, never } from '../samples.ts'
+
+const stops: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+
+function following(log: Log, archive: Archive, shared = false, silentSinceMs = (): number | null => null) {
+  const tail = createTail(archive.latest)
+  const { logger, lines } = keepingLogger()
+  const follower = createFollower({ log, archive, tail, clock: systemClock, logger, shared, silentSinceMs })
+  const ended = new AbortController()
+  const run = follower.run(ended.signal)
+  const stop = async (): Promise<void> => {
+    ended.abort()
+    await run
+  }
+  stops.push(stop)
+  /** Until readers see that sequence of what the log is now. */
+  const caughtUp = async (sequence: number): Promise<void> =>
+    follower.caughtUp(sequence, (await log.end(never)).epoch ?? '', never)
+  return { tail, follower, caughtUp, stop, run, lines }
+}
+
+describe('the follower', () => {
+  it('copies what is committed into the archive and the tail, in order', async () => {
+    const log = createMemoryLog()
+    const archive = memoryArchive()
+    const { tail, follower, caughtUp } = following(log, archive)
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 900) })
+    await writer.commit({ events: sampleEvents(901, 905) })
+    await caughtUp(905)
+    expect(archive.committed(0, 1000)).toEqual(await followed(log, 0, 905))
+    expect([tail.first, tail.latest]).toEqual([1, 905])
+    expect(follower.lag).toEqual({ events: 0, sinceMs: null })
+  })
+
+  it('goes on after what the archive holds', async () => {
+    const log = createMemoryLog()
+    const archive = memoryArchive()
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 10) })
+    const first = following(log, archive)
+    await first.caughtUp(10)
+    await first.stop()
+    await writer.commit({ events: sampleEvents(11, 15) })
+    const second = following(log, archive)
+    await second.caughtUp(15)
+    expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 15))
+  })
+
+  it('rebuilds a copy whose last event is not the one of the log', async () => {
+    const log = createMemoryLog()
+    await (await claimed(log)).commit({ events: sampleEvents(1, 10) })
+    const archive = memoryArchive(inPlace(items(7)))
+    const { tail, caughtUp } = following(log, archive)
+    await caughtUp(10)
+    expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 10))
+    expect([tail.first, tail.latest]).toEqual([1, 10])
+  })
+
+  it('warms the tail with what is on disk, without holding up what is new', async () => {
+    const log = createMemoryLog()
+    const writer = await claimed(log)
+    for (let first = 1; first <= 3000; first += 1000) {
+      await writer.commit({ events: sampleEvents(first, first + 999) })
+    }
+    const archive = memoryArchive(await followed(log, 0, 3000))
+    const { tail, caughtUp } = following(log, archive, true)
+    archive.append((await writer.commit({ events: sampleEvents(3001, 3001) })).slice())
+    await caughtUp(3001)
+    while (tail.first > 1) await new Promise((resolve) => setImmediate(resolve))
+    expect(tail.latest).toBe(3001)
+    expect(tail.at(1)?.json.toString()).toContain('"Item 1 ')
+  })
+
+  it('only fills the tail where the archive is the log itself', async () => {
+    const log = createMemoryLog()
+    const archive = memoryArchive()
+    const { tail, caughtUp } = following(log, archive, true)
+    const writer = await claimed(log)
+    archive.append(await writer.commit({ events: sampleEvents(1, 3) }))
+    await caughtUp(3)
+    expect([archive.latest, tail.latest]).toEqual([3, 3])
+  })
+
+  it('fails loudly when the copy cannot be written', async () => {
+    const log = createMemoryLog()
+    const archive = memoryArchive()
+    const { run } = following(log, archive)
+    stops.length = 0
+    archive.db.exec('DROP TABLE events')
+    await (await claimed(log)).commit({ events: sampleEvents(1, 1) })
+    await expect(run).rejects.toThrow('events')
+  })
+
+  it('never takes what a copy holds of another epoch for what the log has, even where it holds more', async () => {
+    const log = createMemoryLog()
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 3) })
+    const archive = memoryArchive(inPlace(items(7)))
+    const { tail, caughtUp, lines } = following(log, archive)
+    await caughtUp(3)
+    expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 3))
+    expect([tail.first, tail.latest]).toEqual([1, 3])
+    expect(lines.map(({ event }) => event)).toEqual(['copy.rebuilt'])
+  })
+
+  it('empties a copy of another epoch before the first event of a new log', async () => {
+    const log = createMemoryLog()
+    const { state } = await claimed(log)
+    const archive = memoryArchive(inPlace(items(7)))
+    const { follower } = following(log, archive)
+    await follower.caughtUp(0, state.head.epoch, never)
+    expect([archive.latest, archive.epoch, follower.copy.filling]).toEqual([0, null, null])
+  })
+
+  it('fails loudly for who waits for another epoch than the copy follows', async () => {
+    const log = createMemoryLog()
+    const archive = memoryArchive()
+    const { follower, caughtUp } = following(log, archive)
+    await (await claimed(log)).commit({ events: sampleEvents(1, 3) })
+    await caughtUp(3)
+    await expect(follower.caughtUp(3, 'otherone', never)).rejects.toMatchObject({ code: 'log_damaged' })
+  })
+
+  it('begins where a log begins whose first events were dropped', async () => {
+    const log = createMemoryLog()
+    await (await claimed(log)).commit({ events: sampleEvents(1, 900) })
+    const archive = memoryArchive()
+    const { tail, caughtUp } = following(keptFrom(log, 401), archive)
+    await caughtUp(900)
+    expect([archive.oldest, archive.latest, tail.first, tail.latest]).toEqual([401, 900, 401, 900])
+    expect(archive.committed(0, 1000)).toEqual(await followed(log, 400, 500))
+  })
+
+  it('does not wait for events that were all dropped, and goes on with the next', async () => {
+    const log = createMemoryLog()
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 20) })
+    const dropped: Log = {
+      ...keptFrom(log, 21),
+      end: async (signal) => ({ ...(await log.end(signal)), allDropped: true }),
+    }
+    const held = memoryArchive((await followed(log, 0, 20)).slice(0, 20))
+    const copies = [held, memoryArchive(), memoryArchive((await followed(log, 0, 5)).slice(0, 5))]
+    const followers = copies.map((archive) => following(dropped, archive))
+    for (const { caughtUp, follower } of followers) {
+      await caughtUp(20)
+      expect(follower.copy.filling).toBe(null)
+    }
+    await writer.commit({ events: sampleEvents(21, 22) })
+    for (const { caughtUp } of followers) await caughtUp(22)
+    expect(copies.map(({ oldest, latest }) => [oldest, latest])).toEqual([
+      [1, 22],
+      [21, 22],
+      [21, 22],
+    ])
+  })
+
+  it('rebuilds a copy that ends before the log begins, when it starts and while it runs', async () => {
+    const log = createMemoryLog()
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 20) })
+    const archive = memoryArchive((await followed(log, 0, 5)).slice(0, 5))
+    const atStart = following(keptFrom(log, 11), archive)
+    await atStart.caughtUp(20)
+    expect([archive.oldest, archive.latest, atStart.tail.first]).toEqual([11, 20, 11])
+    await atStart.stop()
+    let kept = 1
+    const running = following(
+      { ...log, follow: (after, signal) => dropping(log.follow(after, signal), () => kept) },
+      archive,
+    )
+    await running.caughtUp(20)
+    kept = 26
+    await writer.commit({ events: sampleEvents(21, 30) })
+    await running.caughtUp(30)
+    expect([archive.oldest, archive.latest, running.tail.first]).toEqual([26, 30, 26])
+  })
+
+  it('is behind for as long as the log does not answer, whatever it has heard of', async () => {
+    const log = createMemoryLog()
+    await (await claimed(log)).commit({ events: sampleEvents(1, 3) })
+    let silentMs: number | null = null
+    const { follower, caughtUp } = following(log, memoryArchive(), false, () => silentMs)
+    await caughtUp(3)
+    expect(follower.lag).toEqual({ events: 0, sinceMs: null })
+    silentMs = 1234
+    expect([follower.lag, follower.copy.filling]).toEqual([{ events: 0, sinceMs: 1234 }, null])
+  })
+
+  it('says how far it is, and nothing before it was compared with the log', async () => {
+    const log = createMemoryLog()
+    await (await claimed(log)).commit({ events: sampleEvents(1, 1000) })
+    const asked = Promise.withResolvers<void>()
+    const going = Promise.withResolvers<void>()
+    const slow: Log = {
+      ...log,
+      end: (signal) => asked.promise.then(() => log.end(signal)),
+      async *follow(after, signal) {
+        await going.promise
+        yield* log.follow(after, signal)
+      },
+    }
+    const archive = memoryArchive((await followed(log, 0, 500)).slice(0, 500))
+    const { follower } = following(slow, archive)
+    const { epoch } = await log.end(never)
+    const seen = follower.caughtUp(500, String(epoch), never)
+    expect(follower.copy.filling).toEqual({ sequence: 500, goal: null, share: 0 })
+    asked.resolve()
+    await seen
+    expect(follower.copy.filling).toEqual({ sequence: 500, goal: 1000, share: 0.5 })
+    expect(follower.lag.events).toBe(500)
+    going.resolve()
+    await follower.caughtUp(1000, String(epoch), never)
+    expect(follower.copy.filling).toBe(null)
+  })
+})
+
+/** The log after everything before `oldest` was dropped by age. */
+function keptFrom(log: Log, oldest: number): Log {
+  return { ...log, follow: (after, signal) => log.follow(Math.max(after, oldest - 1), signal) }
+}
+
+async function* dropping(
+  batches: AsyncIterable<Committed[]>,
+  oldest: () => number,
+): AsyncGenerator<Committed[]> {
+  for await (const batch of batches) yield batch.filter(({ sequence }) => sequence >= oldest())
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { eventsBetween } from '../../../src/archive/reading/query.ts'
+import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
+import { decodeCursor } from '../../../src/core/cursor.ts'
+import { contentHash } from '../../../src/core/disclosure.ts'
+import { cursorOf, encodeAttributes, joinEvent } from '../../../src/core/event.ts'
+import { EPOCH, eventWith, gapAt, inPlace, items, memoryArchive, START_MS } from '../samples.ts'
+
+describe('an archive', () => {
+  it('that is empty has no epoch and stands before the first event', () => {
+    const archive = memoryArchive()
+    expect([archive.epoch, archive.oldest, archive.latest]).toEqual([null, 1, 0])
+    expect(decodeCursor(archive.cursorAt(0))).toEqual({ epoch: NO_EPOCH, sequence: 0, timeMs: 0 })
+    expect(archive.sequenceSince(0)).toBe(0)
+    expect(archive.known(['a']).size).toBe(0)
+  })
+
+  it('gives back every event as it was committed', () => {
+    const odd = {
+      ...eventWith({ headline: 'Ünï “q” \u2028' }, 'g'),
+      late: true,
+      replacesid: 'r',
+      subject: 's"\n',
+    }
+    const events = inPlace([odd, gapAt('one', START_MS), ...items(3)])
+    const archive = memoryArchive(events)
+    expect(archive.committed(0, 10)).toEqual(events)
+    expect(archive.committed(1, 2)).toEqual(events.slice(1, 3))
+  })
+
+  it('hands out each event as one line of JSON with its facts, times and cursor', () => {
+    const event = inPlace([eventWith({ headline: 'Final Results', fca: ['FR'] }, 'g')])[0]
+    if (event === undefined) throw new Error('no event')
+    const [stored] = eventsBetween(memoryArchive([event]), 0, 1)
+    expect(stored?.json.toString()).toBe(joinEvent(encodeAttributes(event), event.data))
+    expect(stored).toMatchObject({
+      sequence: 1,
+      type: event.type,
+      timeMs: START_MS,
+      recordedMs: START_MS + 1000,
+    })
+    expect(stored?.facts).toMatchObject({ kind: 'published', headline: 'final results', fca: ['FR'] })
+    expect(stored?.cursor).toBe(cursorOf(event))
+  })
+
+  it('knows the latest revision of each guid by the hash of its content', () => {
+    const first = eventWith({ headline: 'one' }, 'g')
+    const second = eventWith({ kind: 'amended', headline: 'two' }, 'g')
+    const archive = memoryArchive(inPlace([first, second, eventWith({}, 'h')]))
+    const known = archive.known(['g', 'h', 'missing'])
+    expect(known.get('g')).toEqual({ revision: 2, hash: contentHash(JSON.parse(second.data)) })
+    expect(known.get('h')?.revision).toBe(1)
+    expect(known.has('missing')).toBe(false)
+  })
+
+  it('may begin at any sequence, as a log that dropped its oldest events does', () => {
+    const archive = memoryArchive(inPlace(items(2), 41))
+    expect([archive.oldest, archive.latest]).toEqual([41, 42])
+    expect(decodeCursor(archive.cursorAt(40))).toEqual({ epoch: EPOCH, sequence: 40, timeMs: START_MS })
+  })
+
+  it.each([
+    ['a hole in the sequence', inPlace(items(1), 4)],
+    ['a sequence that is there already', inPlace(items(1), 2)],
+    ['another epoch', inPlace(items(1), 3, 'Epoch002')],
+    ['an event that holds no disclosure', inPlace([{ ...eventWith({}, 'g'), data: '{}' }], 3)],
+  ])('refuses %s and adds nothing of that batch', (_, wrong) => {
+    const archive = memoryArchive(inPlace(items(2)))
+    const batch = [...(wrong[0]?.sequence === 4 ? inPlace(items(1), 3).slice(1) : []), ...wrong]
+    expect(() => archive.append(batch)).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+    expect(archive.latest).toBe(2)
+    expect(archive.committed(0, 10)).toHaveLength(2)
+    archive.append(inPlace(items(1), 3))
+    expect(archive.latest).toBe(3)
+  })
+
+  it('takes none of a batch whose last event is refused', () => {
+    const archive = memoryArchive()
+    const [first, second] = inPlace(items(2))
+    if (first === undefined || second === undefined) throw new Error('no events')
+    expect(() => archive.append([first, { ...second, sequence: 5 }])).toThrow('does not follow')
+    expect([archive.epoch, archive.latest]).toEqual([null, 0])
+  })
+
+  it('forgets everything when cleared, and takes another epoch', () => {
+    const archive = memoryArchive(inPlace(items(3)))
+    archive.clear()
+    expect([archive.epoch, archive.oldest, archive.latest]).toEqual([null, 1, 0])
+    archive.append(inPlace(items(2), 1, 'Epoch002'))
+    expect([archive.epoch, archive.latest, archive.sequenceSince(START_MS + 500)]).toEqual(['Epoch002', 2, 1])
+  })
+
+  it('finds the position before the lowest sequence at or after any moment', () => {
+    const time = fc.integer({ min: 0, max: 50 })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(time, fc.boolean()), { maxLength: 30 }), time, (times, askedMs) => {
+        const events = inPlace(
+          times.map(([ms, isGap], index) => (isGap ? gapAt(`${index}`, ms) : eventWith({}, `g${index}`, ms))),
+        )
+        const archive = memoryArchive(events)
+        const lowest = events.find((event) => event.timeMs >= askedMs)
+        expect(archive.sequenceSince(askedMs)).toBe(
+          lowest === undefined ? events.length : lowest.sequence - 1,
+        )
+        archive.close()
+      }),
+    )
+  })
+})

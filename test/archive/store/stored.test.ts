@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { storedEvent, storedRun } from '../../../src/archive/store/stored.ts'
+import { EPOCH, eventWith, gapAt, inPlace, memoryArchive, plainFacts, START_MS } from '../samples.ts'
+
+/** Headlines whose characters take one to four bytes; null = a gap. */
+const someLog = fc.array(fc.option(fc.string({ unit: 'grapheme', maxLength: 20 })), {
+  minLength: 1,
+  maxLength: 20,
+})
+
+describe('a run of events', () => {
+  test('gives each its own text and facts, as one by one, wherever it begins and ends', () => {
+    fc.assert(
+      fc.property(someLog, fc.nat(20), fc.nat(20), (headlines, after, through) => {
+        const events = inPlace(
+          headlines.map((headline, index) =>
+            headline === null
+              ? gapAt(`gap-${index}`, START_MS)
+              : eventWith({ headline, fca: ['FR'] }, `guid-${index}`),
+          ),
+        )
+        const archive = memoryArchive(events)
+        const run = storedRun(archive.db, { after, through }, EPOCH)
+        const wanted = events.filter(({ sequence }) => sequence > after && sequence <= through)
+        expect(run.map(({ sequence }) => sequence)).toEqual(wanted.map(({ sequence }) => sequence))
+        for (const [index, event] of run.entries()) {
+          const one = storedEvent(archive.db, event.sequence, EPOCH)
+          expect(event.json.toString()).toBe(one?.json.toString())
+          expect(JSON.parse(event.json.toString())).toMatchObject({ cursor: event.cursor })
+          expect(event.facts).toEqual(one?.facts)
+          expect(event.facts).toEqual(plainFacts(wanted[index] ?? ({} as never)))
+        }
+        archive.close()
+      }),
+      { numRuns: 60, endOnFailure: true },
+    )
+  })
+
+  test('that holds nothing is empty', () => {
+    const archive = memoryArchive([])
+    expect(storedRun(archive.db, { after: 0, through: 9 }, EPOCH)).toEqual([])
+    expect(storedEvent(archive.db, 1, EPOCH)).toBeUndefined()
+    archive.close()
+  })
+})

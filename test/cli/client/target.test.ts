@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { networkWords } from '../../../src/cli/client/network-words.ts'
+import { targetOf } from '../../../src/cli/client/target.ts'
+
+const TOKEN = 'a-token-of-the-tests'
+
+function noFile(path: string): never {
+  throw Object.assign(new Error(`no ${path}`), { code: 'ENOENT' })
+}
+
+const files = (texts: Record<string, string>) => (path: string) => texts[path] ?? noFile(path)
+
+describe('the bridge that a command talks to', () => {
+  test.each([
+    [{ BRIDGE_ADMIN_TOKEN: TOKEN }, 'http://127.0.0.1:8080'],
+    [
+      { BRIDGE_ADMIN_TOKEN: TOKEN, BRIDGE_HTTP_HOST: '0.0.0.0', BRIDGE_HTTP_PORT: '9000' },
+      'http://127.0.0.1:9000',
+    ],
+    [{ BRIDGE_ADMIN_TOKEN: TOKEN, BRIDGE_HTTP_HOST: '::' }, 'http://[::1]:8080'],
+    [{ BRIDGE_ADMIN_TOKEN: TOKEN, BRIDGE_UPSTREAM_PLAN: 'golden' }, 'http://127.0.0.1:8080'],
+  ])('follows from the settings that concern it: %j', (env, url) => {
+    expect(targetOf({}, env, noFile)).toEqual({ url, token: TOKEN, tokenIsFlag: false })
+  })
+
+  test('takes its token from a file, a .env file or a flag; flags win', () => {
+    const readFile = files({ secret: TOKEN, '.env': 'BRIDGE_HTTP_PORT=9001' })
+    expect(targetOf({}, { BRIDGE_ADMIN_TOKEN_FILE: 'secret' }, readFile)).toMatchObject({
+      url: 'http://127.0.0.1:9001',
+      token: TOKEN,
+    })
+    const flags = { url: 'https://desk.example/bridge/', token: 't' }
+    expect(targetOf(flags, { BRIDGE_HTTP_PORT: 'x' }, noFile)).toEqual({
+      url: 'https://desk.example/bridge',
+      token: 't',
+      tokenIsFlag: true,
+    })
+  })
+
+  test('is not guessed: what is missing or wrong is named', () => {
+    expect(() => targetOf({}, { BRIDGE_ADMIN_TOKN: TOKEN }, noFile)).toThrow(
+      expect.objectContaining({
+        code: 'settings',
+        errors: expect.arrayContaining([
+          {
+            field: 'BRIDGE_ADMIN_TOKN',
+            message: expect.stringContaining('did you mean "BRIDGE_ADMIN_TOKEN"?'),
+          },
+        ]),
+        hint: expect.stringContaining('--token'),
+      }),
+    )
+    expect(() => targetOf({ token: TOKEN }, { BRIDGE_HTTP_PORT: '80x' }, noFile)).toThrow(
+      expect.objectContaining({
+        code: 'settings',
+        errors: [expect.objectContaining({ field: 'BRIDGE_HTTP_PORT' })],
+      }),
+    )
+    expect(() => targetOf({ token: TOKEN }, { BRIDGE_HTTP_PORT: '0' }, noFile)).toThrow(
+      expect.objectContaining({ code: 'usage', hint: expect.stringContaining('ready line') }),
+    )
+  })
+
+  test.each(['ftp://x', 'localhost:8080', 'http://a:b@x', 'http://x/?q=1', ''])(
+    'refuses the address "%s"',
+    (url) => {
+      expect(() => targetOf({ url, token: TOKEN }, {}, noFile)).toThrow(
+        expect.objectContaining({ code: 'usage' }),
+      )
+    },
+  )
+})
+
+test.each([
+  ['ECONNREFUSED', 'nothing listens'],
+  ['ENOTFOUND', 'host name'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate'],
+  ['CERT_HAS_EXPIRED', 'certificate'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'TLS'],
+  ['HPE_INVALID_CONSTANT', 'no HTTP'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'in time'],
+  ['ESOMETHING', 'ESOMETHING'],
+])('the network fault %s has words and something to do', (code, words) => {
+  const { what, todo } = networkWords(code)
+  expect(what).toContain(words)
+  expect(todo.length).toBeGreaterThan(10)
+})

@@ -1,0 +1,182 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenCommand } from '../../../src/cli/commands/listen.ts'
+import { webhookId } from '../../../src/core/signature.ts'
+import { startApi, TOKEN, until } from '../../support/http/api-server.ts'
+import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
+import { testContext } from '../command-context.ts'
+
+/** Runs the command against that bridge; `ended` is what it rejected with, or null. */
+function run(url: string, ...args: string[]) {
+  const process = testContext()
+  const ended = listenCommand(['--url', url, '--token', TOKEN, ...args], process.context).then(
+    () => null,
+    (error: unknown) => error as { code: string; message: string; hint: string },
+  )
+  return {
+    ...process,
+    ended,
+    told: (what: RegExp): string => what.exec(process.stderr.join('\n'))?.[1] ?? '',
+    tries: () => process.stdout.map((line) => JSON.parse(line) as Record<string, unknown>),
+  }
+}
+
+/** A stream of these messages that stays open, as a bridge would send it. */
+async function streaming(...messages: [event: string, data: object][]): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const [event, data] of messages) response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const event = (n: number) => ({ id: `e${n}`, sequence: String(n), type: 'disclosure.published.v1', data: {} })
+const GAP = { id: 'gap:1:opened', sequence: '2', type: 'bridge.gap.opened.v1', data: {} }
+
+describe('what is posted', () => {
+  test('is the event as the bridge wrote it, signed so that the official library takes it', async () => {
+    await using api = await startApi({ count: 40 })
+    await using receiver = await startReceiver()
+    const listen = run(api.url, '--forward', receiver.url, '--tail', '3', '--fca-categories', 'FR')
+    await until(() => listen.stdout.length === 3)
+    api.store.grow(10)
+    await until(() => listen.stdout.length === 4)
+    listen.stop()
+    expect(await listen.ended).toBeNull()
+    const events = receiver.verify(listen.told(/^secret (whsec_\S+)$/m)) as { id: string; sequence: string }[]
+    expect(events.map(({ sequence }) => Number(sequence)).sort()).toEqual([20, 30, 40, 50])
+    const endpointId = listen.told(/as endpoint (ep_\w+)$/m)
+    for (const [at, { headers, body }] of receiver.received.entries()) {
+      const text = JSON.stringify(events[at])
+      expect(body).toBe(text)
+      expect(headers['webhook-id']).toBe(webhookId(endpointId, events[at]?.id ?? ''))
+      expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8')
+    }
+    expect(listen.stdout[0]).toMatch(/^204 {2}\d+ ms {2}2026-01-06 07:00:\d\d {2}FR .+Item \d+ · Alpha$/)
+    expect(listen.stderr.at(-1)).toBe('stopped; 4 delivered, 0 given up')
+  })
+
+  test('is signed by a secret of its user, and holds gaps where the filter names them', async () => {
+    const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
+    const bridge = await streaming(
+      ['disclosure', event(1)],
+      ['gap', GAP],
+      ['live', {}],
+      ['disclosure', event(3)],
+    )
+    for (const [types, ids] of [
+      [[], ['e1', 'e3']],
+      [
+        ['--types', 'published,gap'],
+        ['e1', 'e3', 'gap:1:opened'],
+      ],
+    ]) {
+      await using receiver = await startReceiver()
+      const listen = run(bridge, '--forward', receiver.url, '--secret', secret, '--json', ...(types ?? []))
+      await until(() => listen.stdout.length === ids?.length)
+      listen.stop()
+      await listen.ended
+      expect((receiver.verify(secret) as { id: string }[]).map(({ id }) => id).sort()).toEqual(ids)
+    }
+  })
+})
+
+describe('a receiver that fails', () => {
+  test('gets an event four times with the same id, and the others go on', async () => {
+    const bridge = await streaming(
+      ['disclosure', event(1)],
+      ['disclosure', event(2)],
+      ['disclosure', event(3)],
+    )
+    const statuses: Record<string, number[]> = { e1: [500, 302, 401, 503], e2: [429, 200], e3: [410] }
+    await using receiver = await startReceiver((response, { body }) => {
+      const { id } = JSON.parse(body) as { id: string }
+      response
+        .writeHead(statuses[id]?.shift() ?? 200, { location: 'http://127.0.0.1:1/', 'retry-after': '0' })
+        .end()
+    })
+    const listen = run(bridge, '--forward', receiver.url, '--json')
+    await until(() => listen.stdout.length === 7)
+    listen.stop()
+    await listen.ended
+    const seen = (id: string) =>
+      listen
+        .tries()
+        .filter(({ eventId }) => eventId === id)
+        .map(({ attempt, status, outcome, nextInMs }) => [attempt, status, outcome, nextInMs])
+    expect(seen('e1')).toEqual([
+      [1, 500, 'server_error', 0],
+      [2, 302, 'client_error', 0],
+      [3, 401, 'client_error', 0],
+      [4, 503, 'server_error', null],
+    ])
+    expect(seen('e2')).toEqual([
+      [1, 429, 'throttled', 0],
+      [2, 200, 'ok', null],
+    ])
+    expect(seen('e3')).toEqual([[1, 410, 'gone', null]])
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3)
+    expect(listen.stderr.at(-1)).toBe('stopped; 1 delivered, 2 given up')
+    expect(Object.keys(listen.tries()[0] ?? {})).toEqual([
+      'eventId',
+      'sequence',
+      'webhookId',
+      'attempt',
+      'at',
+      'status',
+      'outcome',
+      'durationMs',
+      'nextInMs',
+    ])
+  })
+
+  test('or is not there, is told in words, and what comes later is tried all the same', async () => {
+    const bridge = await streaming(
+      ['disclosure', event(1)],
+      ['disclosure', { odd: 1 }],
+      ['disclosure', event(2)],
+    )
+    const gone = await startReceiver()
+    await gone[Symbol.asyncDispose]()
+    const listen = run(bridge, '--forward', gone.url)
+    await until(() => listen.stdout.length === 8)
+    listen.stop()
+    await listen.ended
+    expect(listen.stdout[0]).toMatch(/^nothing listens there {2}\d+ ms {2}again in 0\.0 s {2}/)
+    expect(listen.stdout.filter((line) => / {2}given up {2}/.test(line))).toHaveLength(2)
+    expect(listen.stderr).toContain('what came is no event; it is left out')
+    expect(listen.stderr.at(-1)).toBe('stopped; 0 delivered, 2 given up')
+  })
+
+  test('and never answers, holds eight requests and no more, and a stop does not wait for it', async () => {
+    const bridge = await streaming(
+      ...Array.from({ length: 20 }, (_, at): [string, object] => ['disclosure', event(at)]),
+    )
+    await using receiver = await startReceiver(() => {})
+    const listen = run(bridge, '--forward', receiver.url)
+    await until(() => receiver.received.length === 8)
+    for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(receiver.received.length).toBe(8)
+    listen.stop()
+    expect(await listen.ended).toBeNull()
+    expect(listen.stdout).toEqual([])
+  })
+})
+
+test.each([
+  [[], '--forward is missing'],
+  [['--forward', 'localhost:9000'], 'http or https'],
+  [['--forward', 'http://user:word@127.0.0.1/'], 'without credentials'],
+  [['--forward', 'http://127.0.0.1/', '--secret', 'short'], '--secret is no secret'],
+  [['--foward', 'http://127.0.0.1/'], 'did you mean "forward"'],
+])('%j is refused with what to do', async (args, message) => {
+  const error = await run('http://127.0.0.1:1', ...args).ended
+  expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining(message) })
+  expect(error?.hint).toBeTruthy()
+})

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { planCommand } from '../../../src/cli/commands/plan.ts'
+import { testContext } from '../command-context.ts'
+
+async function run(args: string[], env: Record<string, string> = {}): Promise<string[]> {
+  const { context, stdout } = testContext(env)
+  await planCommand(args, context)
+  return stdout.join('\n').split('\n')
+}
+
+test('the plan needs neither address nor key, and never takes more units than the week has', async () => {
+  const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
+  const plan = JSON.parse(line)
+  expect(plan).toMatchObject({ plan: 'free', weeklyQuota: 350 })
+  expect(plan.polls + plan.kept + plan.left).toBeLessThanOrEqual(350)
+  expect(plan.polls).toBeGreaterThan(200)
+  expect(plan.kept).toBe(plan.fills)
+  expect(plan.hours.filter(({ isOpen }: { isOpen: boolean }) => isOpen)).toHaveLength(24)
+})
+
+test('a person sees a row an hour, and beside it as many polls placed otherwise', async () => {
+  const lines = await run(['--compare'], { BRIDGE_UPSTREAM_PLAN: 'lite' })
+  expect(lines[0]).toContain('plan lite: 1500 units a week, pages of 50')
+  expect(lines.filter((line) => /^ {2}\d\d:00 /.test(line))).toHaveLength(24)
+  const share = (name: string): number => {
+    const line = lines.find((candidate) => candidate.includes(name)) ?? ''
+    return Number(/[ (]([\d.]+) of it is planned/.exec(line)?.[1])
+  }
+  expect(share('polls placed evenly')).toBeLessThan(0.5)
+  expect(share('by the best timetable')).toBeGreaterThanOrEqual(0.99)
+  expect(share('by the best timetable')).toBeLessThan(1.1)
+})
+
+test('a quota that cannot pay for the fills of its bursts is told so', async () => {
+  const small = { BRIDGE_UPSTREAM_PLAN: 'free', BRIDGE_UPSTREAM_WEEKLY_QUOTA: '50' }
+  expect((await run([], small)).join('\n')).toMatch(/fills would take \d+ units and may take 25: .* gaps/)
+  expect((await run([], { BRIDGE_UPSTREAM_PLAN: 'free' })).join('\n')).not.toContain('gaps')
+})
+
+test('a wrong figure of the plan is refused with its name, other settings do not matter', async () => {
+  const wrong = run([], { BRIDGE_UPSTREAM_WEEKLY_QUOTA: 'many' })
+  await expect(wrong).rejects.toMatchObject({
+    code: 'settings',
+    errors: [{ field: 'BRIDGE_UPSTREAM_WEEKLY_QUOTA' }],
+  })
+  const other = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free', BRIDGE_HTTP_PORT: 'x' })
+  expect(other).toHaveLength(1)
+})
+
+test('the plan is held against even polling, and nobody waits less long at worst than in the mean', async () => {
+  const plain = await run([], { BRIDGE_UPSTREAM_PLAN: 'free' })
+  expect(plain[2]).toMatch(/^mean delay .*; of as many polls placed evenly .* \(0\.\d\d of it is planned\)$/)
+  const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
+  const { meanDelayS, evenMeanDelayS, hours } = JSON.parse(line)
+  expect(meanDelayS / evenMeanDelayS).toBeLessThan(0.5)
+  for (const hour of hours) expect(hour.worstDelayS).toBeGreaterThanOrEqual(hour.meanDelayS)
+})
+
+test('a quota for a poll every few seconds is told to need no plan', async () => {
+  const quota = { BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' }
+  expect((await run([], quota)).join()).toContain('nothing needs planning')
+  expect(JSON.parse((await run(['--json'], quota)).join())).toMatchObject({ weeklyQuota: 1_000_000 })
+})

@@ -1,0 +1,243 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { tailCommand } from '../../../src/cli/commands/tail.ts'
+import { startApi, until } from '../../support/http/api-server.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+import { testContext } from '../command-context.ts'
+
+const TOKEN = 'token of this test'
+
+/** Runs the command against that address; `ended` is what it rejected with, or null. */
+function run(url: string, ...args: string[]) {
+  const process = testContext()
+  const ended = tailCommand(['--url', url, '--token', TOKEN, ...args], process.context).then(
+    () => null,
+    (error: unknown) => error as { code: string; message: string; hint: string; errors: unknown[] },
+  )
+  return { ...process, ended }
+}
+
+/** A server whose answers are written by the test, one handler a request. */
+async function scripted(...answers: ((request: IncomingMessage, response: ServerResponse) => void)[]) {
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    requests.push(request)
+    answers[Math.min(requests.length, answers.length) - 1]?.(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    requests,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const SSE = { 'content-type': 'text/event-stream' }
+const frame = (id: number): string => `event: disclosure\nid: c${id}\ndata: {"n":${id}}\n\n`
+
+describe('what is shown', () => {
+  test('the last matching events as lines, then what is new; the rest on stderr', async () => {
+    await using api = await startApi({ count: 40 })
+    const tail = run(api.url, '--tail', '3', '--fca-categories', 'FR')
+    await until(() => tail.stderr.includes('caught up; what follows is new'))
+    api.store.grow(10)
+    await until(() => tail.stdout.length === 4)
+    tail.stop()
+    expect(await tail.ended).toBeNull()
+    expect(tail.stdout[0]).toBe('2026-01-06 07:00:20  FR       high    –       Item 20 · Alpha')
+    expect(tail.stdout.map((line) => line.match(/Item \d+/)?.[0])).toEqual([
+      'Item 20',
+      'Item 30',
+      'Item 40',
+      'Item 50',
+    ])
+    expect(tail.stderr[0]).toContain('Ctrl-C ends it')
+    expect(tail.stderr.at(-1)).toMatch(/^stopped; --after \S{39} goes on from here$/)
+  })
+
+  test('with --json each event byte for byte on a line of its own, and nothing else', async () => {
+    await using api = await startApi({ count: 5 })
+    const tail = run(api.url, '--since', '2026-01-06T07:00:04Z', '--json')
+    await until(() => tail.stdout.length === 2)
+    tail.stop()
+    await tail.ended
+    const pulled = await fetch(`${api.url}/v1/disclosures`, { headers: api.auth })
+    expect(await pulled.text()).toContain(tail.stdout.join(','))
+  })
+
+  test('either spelling of a field, lists by comma or repeated, and a whole filter as JSON', async () => {
+    await using server = await scripted((_request, response) => response.writeHead(200, SSE).write(frame(1)))
+    const queries = [
+      ['--fcaCategories', 'FR,IR', '--fca-categories', 'ACS', '--has-symbol', 'true'],
+      ['--filter', '{"exclude":{"preset":"results"}}'],
+      ['--importance', 'high+', '--tail', '5'],
+    ]
+    for (const args of queries) {
+      const tail = run(server.url, ...args)
+      await until(() => tail.stdout.length === 1)
+      tail.stop()
+      await tail.ended
+    }
+    expect(server.requests.map(({ url }) => [...new URL(url ?? '', 'http://x').searchParams])).toEqual([
+      [
+        ['fcaCategories', 'FR,IR'],
+        ['fcaCategories', 'ACS'],
+        ['hasSymbol', 'true'],
+      ],
+      [['filter', '{"exclude":{"preset":"results"}}']],
+      [
+        ['importance', 'high+'],
+        ['tail', '5'],
+      ],
+    ])
+  })
+})
+
+describe('a broken connection', () => {
+  test('is made again with the last cursor, the filter and no second beginning', async () => {
+    await using server = await scripted(
+      (_request, response) => {
+        response.writeHead(200, SSE).write(frame(1) + frame(2))
+        setImmediate(() => response.destroy())
+      },
+      (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end(),
+      (_request, response) => {
+        response.writeHead(200, SSE).end(`id: c9\n\nevent: going_away\ndata: {"reconnectInMs":0}\n\n`)
+      },
+      (_request, response) => response.writeHead(200, SSE).write(frame(10)),
+    )
+    const tail = run(server.url, '--tail', '2', '--q', 'offer', '--json')
+    await until(() => tail.stdout.length === 3)
+    tail.stop()
+    expect(await tail.ended).toBeNull()
+    expect(tail.stdout).toEqual(['{"n":1}', '{"n":2}', '{"n":10}'])
+    expect(server.requests.map(({ url, headers }) => [url, headers['last-event-id']])).toEqual([
+      ['/v1/events?q=offer&tail=2', undefined],
+      ['/v1/events?q=offer', 'c2'],
+      ['/v1/events?q=offer', 'c2'],
+      ['/v1/events?q=offer', 'c9'],
+    ])
+    const said = tail.stderr.join('\n')
+    for (const words of [
+      'again in 0.0 s from the last cursor',
+      'status 503',
+      'connected again',
+      'is stopping',
+    ])
+      expect(said).toContain(words)
+  })
+
+  test('that is silent for 45 s is given up and made again', async () => {
+    await using server = await scripted((_request, response) => response.writeHead(200, SSE).write(frame(1)))
+    const process = testContext()
+    const clock = createManualClock()
+    const args = ['--url', server.url, '--token', TOKEN, '--json']
+    const ended = tailCommand(args, { ...process.context, clock })
+    await until(() => process.stdout.length === 1)
+    clock.advance(45_000)
+    await until(() => {
+      clock.advance(0)
+      return process.stdout.length === 2
+    })
+    process.stop()
+    await ended
+    expect(process.stderr.join()).toContain('is silent; again in 0.0 s')
+  })
+
+  test('ends quietly when nobody reads the output any more', async () => {
+    await using api = await startApi({ count: 1 })
+    const tail = run(api.url)
+    await until(() => tail.stderr.length === 2)
+    tail.closeOutput()
+    expect(await tail.ended).toBeNull()
+    expect(tail.stderr).toHaveLength(2)
+  })
+})
+
+describe('what trying again does not help ends it, with what to do next', () => {
+  test.each([
+    [['--preset', 'no-rutine'], 'usage', 'preset', 'did you mean "no-routine"?'],
+    [['--tail', '0'], 'usage', 'tail', 'from 1 to 1000'],
+    [['--tail', '5', '--since', '2026'], 'usage', 'tail', 'does not go together with since'],
+    [['--after', 'rubbish'], 'usage', 'after', 'not a cursor'],
+    [['--filter', '{'], 'usage', 'filter', 'is not JSON'],
+  ])('a wrong flag: %j', async (args, code, field, words) => {
+    await using api = await startApi({ count: 1 })
+    const error = await run(api.url, ...args).ended
+    expect(error).toMatchObject({ code, hint: expect.stringContaining('--help') })
+    expect(`${error?.message} ${JSON.stringify(error?.errors)}`.replaceAll('\\', '')).toContain(words)
+    if (field !== 'after') expect(error?.errors).toMatchObject([{ field }])
+  })
+
+  test.each([
+    [['--fca-category', 'FR'], 'did you mean "fca-categories"?'],
+    [['--exclude', 'x'], 'there is no flag --exclude'],
+    [['extra'], 'extra'],
+    [['--url'], 'url'],
+  ])('an unknown flag: %j', async (args, words) => {
+    const error = await run('http://127.0.0.1:1', ...args).ended
+    expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining(words) })
+  })
+
+  test('a wrong token, whichever way it came', async () => {
+    await using api = await startApi({ count: 1 })
+    const byFlag = await run(api.url, '--token', 'wrong').ended
+    expect(byFlag).toMatchObject({ code: 'usage', hint: expect.stringContaining('--token') })
+    const { context } = testContext({ BRIDGE_ADMIN_TOKEN: 'a-wrong-token-of-a-test' })
+    const bySetting = tailCommand(['--url', api.url], context)
+    await expect(bySetting).rejects.toMatchObject({
+      code: 'settings',
+      hint: expect.stringContaining('BRIDGE_ADMIN_TOKEN'),
+    })
+  })
+
+  test('a token without the scope, a path without a stream, a stranger, a fault that is no problem answer', async () => {
+    await using server = await scripted(
+      (_request, response) =>
+        response.writeHead(403).end('{"detail":"this token does not have the scope x"}'),
+      (_request, response) => response.writeHead(404).end('\u001b[31mnothing'),
+      (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+      (_request, response) => response.writeHead(302, { location: 'http://x.example/' }).end(),
+    )
+    expect(await run(server.url).ended).toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('the scope x'),
+    })
+    expect(await run(server.url).ended).toMatchObject({
+      code: 'failed',
+      hint: expect.stringContaining('role feed'),
+    })
+    expect(await run(server.url).ended).toMatchObject({
+      code: 'failed',
+      message: expect.stringContaining('no bridge'),
+    })
+    expect(await run(server.url).ended).toMatchObject({
+      code: 'failed',
+      message: expect.stringContaining('302'),
+    })
+  })
+
+  test('a cursor that is too old, naming the oldest', async () => {
+    await using api = await startApi({ count: 10, first: 100 })
+    const old = api.store.reader.cursorAt(5)
+    const error = await run(api.url, '--after', old).ended
+    expect(error).toMatchObject({
+      code: 'failed',
+      hint: expect.stringMatching(/^--after \S{39} begins with the oldest/),
+    })
+  })
+
+  test('a bridge that is not running', async () => {
+    const server = await scripted()
+    await server[Symbol.asyncDispose]()
+    expect(await run(server.url).ended).toMatchObject({
+      code: 'failed',
+      message: `no bridge answers at ${server.url}: nothing listens there`,
+      hint: expect.stringContaining('npm start'),
+    })
+  })
+})

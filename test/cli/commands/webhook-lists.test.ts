@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { webhooksCommand } from '../../../src/cli/commands/webhooks.ts'
+import { attemptPage } from '../../../src/webhooks/attempts/attempt-record.ts'
+import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
+import { ask } from '../../support/http/ask.ts'
+import { EPOCH } from '../../support/store.ts'
+import { recordOf } from '../../support/webhooks/attempted.ts'
+import { testContext } from '../command-context.ts'
+
+async function run(api: ApiServer, args: string[]) {
+  const { context, stdout, stderr } = testContext()
+  const failure = await webhooksCommand([...args, '--url', api.url, '--token', TOKEN], context).then(
+    () => null,
+    (error: unknown) => error as { code: string; message: string; errors: { message: string }[] },
+  )
+  return { stdout, stderr, failure }
+}
+
+/** An endpoint with five attempts, the fourth of which failed. */
+async function endpointOf(api: ApiServer): Promise<string> {
+  const { body } = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
+  const startMs = api.clock.now() - 9000
+  const attempts = [1, 2, 3, 4, 5].map((sequence) =>
+    recordOf({ endpointId: body.id, sequence, atMs: startMs + sequence, ...(sequence === 4 && FAILED) }),
+  )
+  await api.attempts.append([attemptPage(EPOCH, attempts)])
+  await until(async () => (await ask(api, TOKEN, `/v1/webhooks/${body.id}/attempts`)).body.data.length === 5)
+  return body.id
+}
+
+const FAILED = {
+  status: 503,
+  outcome: 'server_error',
+  result: 'retry',
+  dueMs: Date.UTC(2026, 5, 1, 7),
+  response: 'busy\u001b[2J\n',
+} as const
+
+describe('bridge webhooks attempts', () => {
+  test('writes one line an attempt, the newest first, with nothing that steers a terminal', async () => {
+    await using api = await startApi({ count: 5 })
+    const id = await endpointOf(api)
+    const { stdout, failure } = await run(api, ['attempts', id, '--limit', '2'])
+    expect(failure).toBeNull()
+    expect(stdout).toEqual([
+      '2026-06-01T05:59:51.005Z  ok            204     12 ms  body     try 1  e5',
+      '2026-06-01T05:59:51.004Z  server_error  503     12 ms  body     try 1  e4  busy\ufffd[2J\ufffd',
+    ])
+  })
+
+  test('shows the failed alone, or those of an outcome, and as JSON what the API says', async () => {
+    await using api = await startApi({ count: 5 })
+    const id = await endpointOf(api)
+    const all = (await ask(api, TOKEN, `/v1/webhooks/${id}/attempts`)).body.data
+    for (const flags of [['--failed'], ['--outcome', 'dns,server_error']]) {
+      const { stdout } = await run(api, ['attempts', id, '--json', ...flags])
+      expect(stdout.map((line) => JSON.parse(line))).toEqual([all[1]])
+    }
+    const none = await run(api, ['attempts', id, '--outcome', 'tls'])
+    expect([none.stdout, none.stderr]).toEqual([[], ['there is no such attempt in the last week']])
+  })
+})
+
+test('bridge webhooks deliveries says how each stands, page by page', async () => {
+  await using api = await startApi({ count: 5 })
+  const id = await endpointOf(api)
+  const { stdout } = await run(api, ['deliveries', id])
+  expect(stdout).toHaveLength(5)
+  expect(stdout[1]).toBe('         4  pending    1 tries  503  e4  next 2026-06-01T07:00:00.000Z')
+  expect((await run(api, ['deliveries', id, '--state', 'pending,dead'])).stdout).toEqual([stdout[1]])
+})
+
+test.each<[string[], RegExp]>([
+  [['attempts'], /it takes ID/],
+  [['attempts', 'ep_x', '--limit', '0'], /--limit takes/],
+  [['attempts', 'ep_x', '--failed', '--outcome', 'ok'], /do not go together/],
+  [['attempts', 'ep_x', '--fail'], /mean "failed"/],
+  [['deliveries', 'ID', '--state', 'died'], /mean "dead"/],
+])('refuses %j', async (args, message) => {
+  await using api = await startApi()
+  const id = await endpointOf(api)
+  const { stdout, failure } = await run(
+    api,
+    args.map((arg) => (arg === 'ID' ? id : arg)),
+  )
+  expect([stdout, failure?.code]).toEqual([[], 'usage'])
+  expect(`${failure?.message} ${failure?.errors.map((one) => one.message)}`).toMatch(message)
+})

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { webhooksCommand } from '../../../src/cli/commands/webhooks.ts'
+import type { BridgeError } from '../../../src/errors.ts'
+import type { AttemptReport } from '../../../src/webhooks/send/attempt.ts'
+import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
+import { ask } from '../../support/http/ask.ts'
+import { eventAt } from '../../support/store.ts'
+import { testContext } from '../command-context.ts'
+
+const REPORT: AttemptReport = {
+  end: { kind: 'answered', status: 503, retryAfter: null },
+  phase: 'body',
+  startedMs: 0,
+  durationMs: 41,
+  phasesMs: {},
+  response: 'down\u001b[2J',
+  detail: null,
+}
+
+/** Runs the command against that server. */
+async function run(api: ApiServer, args: string[]) {
+  const { context, stdout, stderr } = testContext()
+  const failure = await webhooksCommand([...args, '--url', api.url, '--token', TOKEN], context).then(
+    () => null,
+    (error: unknown) => error as BridgeError,
+  )
+  return { stdout, stderr, failure }
+}
+
+async function endpointId(api: ApiServer): Promise<string> {
+  const { body } = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
+  return body.id
+}
+
+describe('bridge webhooks test', () => {
+  test('says that the receiver took it, with --json as the bridge answers', async () => {
+    await using api = await startApi()
+    const id = await endpointId(api)
+    const { stdout, failure } = await run(api, ['test', id])
+    expect(failure).toBeNull()
+    expect(stdout).toEqual([expect.stringMatching(/^taken: status 204 after 1 ms, webhook-id msg_\w{32}$/)])
+    const told = await run(api, ['test', id, '--json'])
+    expect(JSON.parse(told.stdout.join())).toMatchObject({ status: 204, outcome: 'ok' })
+  })
+
+  test('fails where it was not taken, and says why and what to do, whatever the receiver wrote', async () => {
+    await using api = await startApi({ attempt: async () => REPORT })
+    const { stdout, stderr, failure } = await run(api, ['test', await endpointId(api)])
+    expect(stdout).toEqual([])
+    expect(stderr).toEqual(['it answered: down\ufffd[2J'])
+    expect(failure?.message).toMatch(
+      /did not take the test: server_error, status 503 after 41 ms in the phase body$/,
+    )
+    expect(failure?.hint).toMatch(/2xx/)
+    await using blocked = await startApi({
+      attempt: async () => ({ ...REPORT, end: { kind: 'failed', fault: 'blocked' }, response: null }),
+    })
+    const refused = await run(blocked, ['test', await endpointId(blocked)])
+    expect([refused.failure?.message, refused.failure?.hint]).toEqual([
+      expect.stringMatching(/blocked, no answer/),
+      expect.stringMatching(/webhooks-addresses/),
+    ])
+  })
+})
+
+describe('bridge webhooks replay', () => {
+  test('begins one by window, ids or what is dead, and counts with --dry-run', async () => {
+    await using api = await startApi({ count: 30 })
+    const id = await endpointId(api)
+    const window = ['--since', eventAt(11).time, '--until', eventAt(20).time]
+    const counted = await run(api, ['replay', id, ...window, '--dry-run'])
+    expect([counted.stdout, counted.stderr]).toEqual([['10'], [`${id}: a replay would make 10 deliveries`]])
+    const begun = await run(api, ['replay', id, ...window])
+    expect([begun.stdout, begun.stderr]).toEqual([
+      [expect.stringMatching(/^rp_/)],
+      [`${id}: replay of 10 deliveries, behind what is new`],
+    ])
+    const ids = ['--ids', `${eventAt(3).id},${eventAt(4).id}`, '--ids', eventAt(9).id]
+    expect(JSON.parse((await run(api, ['replay', id, ...ids, '--json'])).stdout.join())).toMatchObject({
+      count: 3,
+    })
+    const after = ['--after', api.store.reader.cursorAt(30)]
+    expect((await run(api, ['replay', id, ...after])).stderr).toEqual([`${id}: nothing to replay`])
+    expect(api.recovery.commands.of(id).map(({ command }) => command.kind)).toEqual(['replay', 'replay'])
+  })
+
+  test('passes on what the bridge refuses, with what to do', async () => {
+    await using api = await startApi({ count: 3, first: 50 })
+    const id = await endpointId(api)
+    const none = (await run(api, ['replay', id])).failure
+    expect([none?.code, none?.errors[0]]).toMatchObject(['usage', { field: 'after' }])
+    const wrong = (await run(api, ['replay', id, '--sinse', 'x'])).failure
+    expect(wrong?.message).toMatch(/--sinse.*"since"|--since/)
+    const old = (await run(api, ['replay', id, '--after', await cursorBefore()])).failure
+    expect(old?.hint).toContain('--after')
+    for (let count = 0; count < 10; count++) await run(api, ['replay', id, '--since', '2016'])
+    const many = (await run(api, ['replay', id, '--since', '2016'])).failure
+    expect([many?.message, many?.hint]).toEqual([
+      expect.stringMatching(/10 replays of this endpoint wait/),
+      'Try again in some seconds.',
+    ])
+  })
+})
+
+/** A cursor of the same log from before what a store keeps that begins at 50. */
+async function cursorBefore(): Promise<string> {
+  await using before = await startApi({ count: 3 })
+  return before.store.reader.cursorAt(2)
+}

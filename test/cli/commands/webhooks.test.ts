@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest'
+import { webhooksCommand } from '../../../src/cli/commands/webhooks.ts'
+import { encodeCursor } from '../../../src/core/cursor.ts'
+import { newId } from '../../../src/registry/ids.ts'
+import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
+import { type ApiServer, OLD_SECRET_KEY, startApi, TOKEN } from '../../support/http/api-server.ts'
+import { ask, tokenOf } from '../../support/http/ask.ts'
+import { EPOCH } from '../../support/store.ts'
+import { wantedEndpoint } from '../../support/webhooks/endpoints.ts'
+import { testContext } from '../command-context.ts'
+
+interface Failure {
+  code: string
+  message: string
+  hint: string
+  errors: { field: string; message: string }[]
+}
+
+const URL = 'https://hooks.example/in'
+const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
+
+/** Runs the command with that token against that server. */
+async function run(api: ApiServer, args: string[], token = TOKEN) {
+  const { context, stdout, stderr } = testContext()
+  const flags = args.length === 0 ? [] : ['--url', api.url, '--token', token]
+  const failure = await webhooksCommand([...args, ...flags], context).then(
+    () => null,
+    (error: unknown) => error as Failure,
+  )
+  return { stdout, stderr, failure }
+}
+
+/** An endpoint as `add --json` tells it. */
+async function added(api: ApiServer, args: string[] = [], token = TOKEN) {
+  const { stdout, failure } = await run(api, ['add', URL, '--json', ...args], token)
+  expect(failure).toBeNull()
+  return JSON.parse(stdout.join())
+}
+
+describe('bridge webhooks add', () => {
+  test('writes the secret to stdout, and everything else to stderr', async () => {
+    await using api = await startApi()
+    const { stdout, stderr, failure } = await run(api, ['add', URL])
+    expect(failure).toBeNull()
+    expect(stdout).toEqual([expect.stringMatching(SECRET)])
+    expect(stderr.join('\n')).not.toContain(stdout[0])
+    expect(stderr[0]).toMatch(/^made ep_\S+ of the tenant default for https:\/\/hooks.example\/in$/)
+  })
+
+  test('sends what its flags say: the filter as fields or whole, headers, limits, start', async () => {
+    await using api = await startApi({ count: 9 })
+    const since = api.store.reader.cursorAt(4)
+    const flags = ['--symbols', 'vod,BP.', '--fca-categories', 'FR', '--types', 'gap,webhook.disabled']
+    const how = [
+      '--header',
+      'x-key: a: b',
+      '--header',
+      'X-B:c',
+      '--max-concurrency',
+      '2',
+      '--rate-limit',
+      '0.5',
+    ]
+    const made = await added(api, [
+      ...flags,
+      ...how,
+      '--order',
+      'issuer',
+      '--since',
+      since,
+      '--description',
+      'd',
+    ])
+    expect(made).toMatchObject({
+      filter: { symbols: ['VOD', 'BP.'], fcaCategories: ['FR'], types: ['gap', 'webhook.disabled'] },
+      headers: { 'x-key': 'a: b', 'X-B': 'c' },
+      maxConcurrency: 2,
+      rateLimit: 0.5,
+      order: 'issuer',
+      description: 'd',
+      start: since,
+    })
+    const filter = { exclude: { preset: 'results' }, filters: [{ q: 'offer' }] }
+    expect((await added(api, ['--filter', JSON.stringify(filter)])).filter).toEqual(filter)
+    expect((await added(api)).filter).toEqual({})
+  })
+
+  test.each<[string[], RegExp]>([
+    [['add'], /it takes URL/],
+    [['add', 'http://hooks.example/'], /url must begin with https/],
+    [['add', URL, '--symbol', 'VOD'], /mean "symbols"/],
+    [['add', URL, '--types', 'gaps'], /mean "gap"/],
+    [['add', URL, '--filter', '{'], /filter is not JSON/],
+    [['add', URL, '--filter', '{}', '--q', 'offer'], /move it inside/],
+    [['add', URL, '--rate-limit', 'none'], /rateLimit must be a number/],
+    [['add', URL, '--max-concurrency', '-1'], /maxConcurrency|argument/],
+    [['add', URL, '--header', 'x'], /a name, a colon and a text/],
+    [['add', URL, '--header', 'a: 1', '--header', 'a: 2'], /each name once/],
+    [['add', URL, '--header', 'host: x'], /headers.host is not yours/],
+    [['ad'], /mean "add"/],
+    [
+      [],
+      /which one: add, list, show, attempts, deliveries, rotate, enable, disable, delete, test, replay, rewrap/,
+    ],
+  ])('refuses %j', async (args, message) => {
+    await using api = await startApi()
+    const { stdout, failure } = await run(api, args)
+    const said = failure?.errors.map(({ field, message: text }) => `${field} ${text}`).join('; ')
+    expect([stdout, failure?.code]).toEqual([[], 'usage'])
+    expect(`${said}${failure?.message}`).toMatch(message)
+    expect(failure?.hint).toMatch(/--help|docs|--header/)
+  })
+
+  test('says where to begin instead when the cursor is too old', async () => {
+    await using api = await startApi({ count: 5, first: 11 })
+    const since = encodeCursor({ epoch: EPOCH, sequence: 3, timeMs: 0 })
+    const { failure } = await run(api, ['add', URL, '--since', since])
+    expect(failure?.hint).toContain(`--since ${api.store.reader.cursorAt(10)} begins with the oldest`)
+  })
+})
+
+test('bridge webhooks list shows every endpoint, one a line, and show one, both without a secret', async () => {
+  await using api = await startApi()
+  expect((await run(api, ['list'])).stderr).toEqual(['there is no endpoint yet'])
+  const desk = await tokenOf(api, 'desk')
+  const { id, secret } = await added(api, ['--description', 'first'], desk)
+  api.clock.advance(1)
+  const second = await added(api, ['--filter', '{"symbols":["VOD"]}'])
+  await run(api, ['disable', second.id])
+  const lines = (await run(api, ['list'])).stdout
+  expect(lines).toEqual([
+    `${id}  desk          active    ${URL}  first`,
+    `${second.id}  default       disabled (requested)  ${URL}`,
+  ])
+  expect((await run(api, ['list'], desk)).stdout).toHaveLength(1)
+  const json = (await run(api, ['list', '--json'])).stdout.map((line) => JSON.parse(line))
+  expect(json.map((endpoint) => endpoint.id)).toEqual([id, second.id])
+  const shown = (await run(api, ['show', second.id])).stdout
+  expect(shown).toContain('filter          {"symbols":["VOD"]}')
+  expect(shown).toContain('description     –')
+  expect(JSON.parse((await run(api, ['show', id, '--json'])).stdout.join())).toMatchObject({ id })
+  expect(JSON.stringify([lines, json, shown])).not.toContain(secret.slice(6))
+})
+
+test('bridge webhooks rotates, disables, enables and deletes one; what is not there is told, with what to do', async () => {
+  await using api = await startApi()
+  const { id, secret } = await added(api)
+  const rotated = await run(api, ['rotate', id])
+  expect(rotated.stdout).toEqual([expect.stringMatching(SECRET)])
+  expect(rotated.stdout).not.toEqual([secret])
+  expect(rotated.stderr.join()).toContain('24 hours')
+  expect((await run(api, ['disable', id])).stderr).toEqual([`${id} is disabled`])
+  expect((await run(api, ['enable', id])).stderr).toEqual([`${id} is active`])
+  expect((await run(api, ['delete', id])).stderr).toEqual([`deleted ${id}`])
+  for (const verb of ['show', 'rotate', 'enable', 'disable', 'delete']) {
+    const { failure, stdout } = await run(api, [verb, id])
+    expect([verb, failure?.message, stdout]).toEqual([
+      verb,
+      expect.stringMatching(/no endpoint of this id/),
+      [],
+    ])
+    expect(failure?.hint).toContain('bridge webhooks list')
+  }
+})
+
+test('bridge webhooks rewrap goes on until nothing is left, and names what no key opens', async () => {
+  await using api = await startApi()
+  const under = async (key: string): Promise<string> => {
+    const id = newId('ep', 0)
+    const wrapped = createSecretBox({ key, oldKey: null }).wrap('a secret', id)
+    await api.endpoints.create(wantedEndpoint({ id, secrets: [{ wrapped, untilMs: null }] }))
+    return id
+  }
+  for (let count = 0; count < 450; count += 1) await under(OLD_SECRET_KEY)
+  expect((await run(api, ['rewrap'])).stderr).toEqual(['rewrapped 450 endpoints'])
+  const lost = await under('a key that nobody here has any more')
+  const { stdout, failure } = await run(api, ['rewrap', '--json'])
+  expect(JSON.parse(stdout.join())).toEqual({ rewrapped: 0, left: 0, unreadable: [lost] })
+  expect(failure).toMatchObject({ code: 'failed', message: expect.stringContaining(lost) })
+  expect(failure?.hint).toContain('BRIDGE_SECRET_KEY_OLD')
+})
+
+test('bridge webhooks says which scope is missing, and all its verbs when asked for help', async () => {
+  await using api = await startApi()
+  const reader = await tokenOf(api, 'desk', ['webhooks:read'])
+  expect((await run(api, ['add', URL], reader)).failure?.message).toMatch(/scope webhooks:write/)
+  const { context, stdout } = testContext()
+  await webhooksCommand(['add', '--help'], context)
+  const help = stdout.join('\n')
+  for (const verb of ['add', 'list', 'show', 'rotate', 'enable', 'disable', 'delete', 'rewrap']) {
+    expect(help).toContain(`bridge webhooks ${verb}`)
+  }
+  expect((await ask(api, reader, '/v1/webhooks')).body.data).toEqual([])
+})

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { parseCalendarOverrides } from '../../../src/core/calendar/calendar-overrides.ts'
+import { isBridgeError } from '../../../src/errors.ts'
+
+function refusal(text: string): { message: string; fields: Record<string, string> } {
+  try {
+    parseCalendarOverrides(text)
+  } catch (error) {
+    if (!isBridgeError(error, 'settings')) throw error
+    expect(error.hint).toContain('{"holidays":["YYYY-MM-DD"]')
+    return {
+      message: error.message,
+      fields: Object.fromEntries(error.errors.map(({ field, message }) => [field, message])),
+    }
+  }
+  throw new Error('was accepted')
+}
+
+test('each list may be missing', () => {
+  expect(parseCalendarOverrides('{}')).toEqual({ holidays: [], businessDays: [], halfDays: [] })
+  expect(parseCalendarOverrides('{"halfDays":["2026-12-23"],"holidays":["2027-06-01"]}')).toEqual({
+    holidays: ['2027-06-01'],
+    businessDays: [],
+    halfDays: ['2026-12-23'],
+  })
+})
+
+describe('what is wrong is named', () => {
+  test.each([
+    ['{"holiday":["2026-01-01"]}', 'holiday', 'did you mean "holidays"?'],
+    ['{"halfdays":[]}', 'halfdays', 'did you mean "halfDays"?'],
+    ['{"__proto__":[]}', '__proto__', 'is not a list of this file'],
+    ['{"holidays":"2026-01-01"}', 'holidays', 'must be a list'],
+    ['{"holidays":["2026-01-01",20260102]}', 'holidays[1]', 'YYYY-MM-DD'],
+    ['{"businessDays":["2026-02-30"]}', 'businessDays[0]', 'YYYY-MM-DD'],
+    ['{"businessDays":["2026-2-3"]}', 'businessDays[0]', 'YYYY-MM-DD'],
+    ['{"holidays":["2026-01-05"],"halfDays":["2026-01-05"]}', 'halfDays[0]', 'in holidays too'],
+  ])('%s', (text, field, message) => {
+    expect(refusal(text).fields[field]).toContain(message)
+  })
+
+  test.each(['', 'holidays: []', '[]', 'null', '"x"', '['.repeat(10_000)])(
+    'a file that holds no object',
+    (text) => {
+      expect(refusal(text).message).toMatch(/not JSON|not a JSON object/)
+    },
+  )
+})

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import type { Disclosure } from '../../../src/core/disclosure.ts'
+import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../../../src/core/filter/facts.ts'
+
+const disclosure: Disclosure = {
+  guid: 'x',
+  timestamp: '2026-07-01T06:00:01Z',
+  timeMs: 0,
+  headline: 'Final RESULTS',
+  issuer: { name: 'A plc', lei: '213800tb53eleukm7q61', isin: 'gb00bh4hks39', symbol: 'Aaa' },
+  related: [
+    { name: 'B plc', lei: null, isin: null, symbol: 'BBB' },
+    { name: null, lei: null, isin: null, symbol: null },
+  ],
+  categories: [
+    { kind: 'FCA', code: 'FR', importance: 'high' },
+    { kind: 'FCA', code: 'ADM', importance: null },
+    { kind: 'FCA', code: 'HOL', importance: 'colossal' },
+    { kind: 'Acme', code: 'RE', importance: 'low' },
+    { kind: 'Native', code: 'XX', importance: null },
+    { kind: 'RNS', code: 'R1', importance: 'ultra' },
+  ],
+  replacesGuid: null,
+}
+
+test('facts hold identifiers in upper case and the headline in lower case, so that filters find them', () => {
+  expect(disclosureFacts(disclosure, 'amended', 'Acme')).toEqual({
+    kind: 'amended',
+    issuer: {
+      isin: 'GB00BH4HKS39',
+      symbol: 'AAA',
+      lei: '213800TB53ELEUKM7Q61',
+      spelt: { isin: 'gb00bh4hks39', symbol: 'Aaa' },
+    },
+    related: [{ symbol: 'BBB', name: 'b plc' }, {}],
+    fca: ['FR', 'ADM', 'HOL'],
+    native: ['RE'],
+    importance: ['high', 'colossal'],
+    headline: 'final results',
+  })
+})
+
+test('the native kind is the word that upstream has for it, and every other kind makes no category', () => {
+  expect(disclosureFacts(disclosure, 'published', 'Native').native).toEqual(['XX'])
+  expect(disclosureFacts(disclosure, 'published', 'Other').native).toEqual([])
+})
+
+test('a gap has no facts but its kind', () => {
+  expect(GAP_FACTS).toEqual({
+    kind: 'gap',
+    issuer: {},
+    related: [],
+    fca: [],
+    native: [],
+    importance: [],
+    headline: '',
+  })
+})
+
+test('a company is known by its LEI, else its name, else what identifier it has', () => {
+  const { issuer, related } = disclosureFacts(disclosure, 'published', 'Native')
+  expect([issuer, ...related].map(companyKey)).toEqual(['lei 213800TB53ELEUKM7Q61', 'name b plc', null])
+  expect(companyKey({ isin: 'GB00BH4HKS39', symbol: 'AAA' })).toBe('isin GB00BH4HKS39')
+  expect(companyKey({ symbol: 'AAA' })).toBe('symbol AAA')
+})
+
+test('an identifier can be had as upstream spelt it', () => {
+  const { issuer, related } = disclosureFacts(disclosure, 'published', 'Native')
+  expect([spelling(issuer, 'isin'), spelling(issuer, 'symbol')]).toEqual(['gb00bh4hks39', 'Aaa'])
+  expect(related.map((company) => spelling(company, 'symbol'))).toEqual(['BBB', undefined])
+})

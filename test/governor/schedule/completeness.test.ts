@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest'
+import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
+import { completenessOf } from '../../../src/governor/schedule/completeness.ts'
+
+describe('completeness', () => {
+  it('promises sweeps and day walks only where a usual week of the plan pays for them', () => {
+    const promised = Object.fromEntries(
+      planNames.map((name: PlanName) => [name, completenessOf(plans[name])]),
+    )
+    expect(promised).toEqual({
+      free: 'polls+fills',
+      lite: '+day',
+      advanced: '+day',
+      ultimate: '+day',
+      enterprise: '+day',
+    })
+    expect(completenessOf({ weeklyQuota: 50_000, pageSize: 10 })).toBe('+day')
+    expect(completenessOf({ weeklyQuota: 6_000, pageSize: 10 })).toBe('polls+fills')
+    expect(completenessOf({ weeklyQuota: 1_410, pageSize: 50 })).toBe('polls+fills')
+  })
+})

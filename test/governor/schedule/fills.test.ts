@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { plans } from '../../../src/core/plans.ts'
+import { outlooks } from '../../../src/governor/arrivals/forecast.ts'
+import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
+import { expectedFills, usualFillShare } from '../../../src/governor/schedule/fills.ts'
+import { asPlaced, byRule } from '../../../src/governor/schedule/poll-rounding.ts'
+
+const DAY_MS = 86_400_000
+const calendar = createCalendar()
+
+/** Fills of so many days from a London date on. */
+function fills(date: string, { pageSize = 50, pace = 0.005, days = 1 } = {}) {
+  const fromMs = calendar.momentMs(date, 0)
+  return expectedFills(outlooks(calendar)(firstProfile(), fromMs, fromMs + days * DAY_MS), { pageSize, pace })
+}
+
+describe('the fills that are expected', () => {
+  it('come just after the two bursts of a business day, by the clock of London, summer and winter', () => {
+    for (const date of ['2026-02-03', '2026-03-27', '2026-03-30', '2026-07-07', '2026-10-23', '2026-10-26']) {
+      const minutes = fills(date).map(({ atMs }) => calendar.minuteOfDay(atMs))
+      expect(minutes, date).toEqual([420, 430])
+    }
+  })
+
+  it('come on half days too, and on no weekend and no holiday, whatever the clocks do', () => {
+    expect(fills('2026-12-24')).toHaveLength(2)
+    for (const date of ['2026-12-25', '2026-12-28', '2026-03-29', '2026-10-25', '2026-02-07'])
+      expect(fills(date), date).toEqual([])
+    expect(fills('2026-12-21', { days: 14 })).toHaveLength(2 * 7)
+  })
+
+  it('read the pages of their burst and of what came before it, more of them on the first business day of a month', () => {
+    const units = (date: string, pageSize: number) =>
+      fills(date, { pageSize }).reduce((sum, fill) => sum + fill.units, 0)
+    expect(units('2026-02-03', 50)).toBeGreaterThanOrEqual(15)
+    expect(units('2026-02-03', 50)).toBeLessThanOrEqual(24)
+    expect(units('2026-02-02', 50)).toBeGreaterThan(units('2026-02-03', 50))
+    expect(units('2026-02-03', 1000)).toBe(0)
+  })
+
+  it('are sure where polls are too few to part a burst into pages', () => {
+    expect(fills('2026-02-03', { pageSize: 50, pace: 0.005 }).map(({ isSure }) => isSure)).toEqual([
+      true,
+      true,
+    ])
+    expect(fills('2026-02-03', { pageSize: 200, pace: 0.1 }).some(({ isSure }) => isSure)).toBe(false)
+  })
+
+  it('are a share of the quota that each plan can pay, and a small override cannot', () => {
+    expect(usualFillShare(plans.free)).toBeLessThan(0.4)
+    expect(usualFillShare(plans.ultimate)).toBeLessThan(0.06)
+    expect(usualFillShare({ weeklyQuota: 50, pageSize: 50 })).toBeGreaterThan(1)
+  })
+})
+
+describe('placed polls', () => {
+  it('rise with those of the rule, are never fewer, and lead back to them', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.1, max: 5000, noNaN: true }),
+        fc.double({ min: 0.1, max: 7, noNaN: true }),
+        (rule, days) => {
+          const placed = asPlaced(rule, days)
+          expect(placed).toBeGreaterThanOrEqual(rule)
+          expect(asPlaced(rule * 1.01, days)).toBeGreaterThan(placed)
+          expect(byRule(placed, days)).toBeCloseTo(rule, 6)
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { planNames, plans } from '../../../src/core/plans.ts'
+import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
+import { type PlanFigures, plannedPacing } from '../../../src/governor/schedule/pacing.ts'
+import type { Situation } from '../../../src/governor/schedule/planner.ts'
+import type { Ledger, Purpose } from '../../../src/log/log.ts'
+import { countUnits, type OpenLedger } from '../../../src/log/time-buckets.ts'
+
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+const START_MS = Date.UTC(2026, 5, 1)
+const calendar = createCalendar()
+
+function figures(changes: Partial<PlanFigures> = {}): PlanFigures {
+  return { ...plans.advanced, quotaReset: 'rolling', ...changes }
+}
+
+function spent(units: Partial<Record<Purpose, number>>): Ledger {
+  return new Map([[START_MS, units]])
+}
+
+function at(nowMs: number, ledger: Ledger = new Map()): Situation {
+  return { ledger, profile: firstProfile(), nowMs, skewMs: 0 }
+}
+
+test('the polls of a week leave to fills and sweeps what the mornings, rounds and day walks of each plan take', () => {
+  const pollsInHundred = Object.fromEntries(
+    planNames.map((name) => {
+      const pollsAWeek = WEEK_MS / plannedPacing(figures(plans[name]), calendar).meanIntervalMs
+      return [name, Math.round((pollsAWeek / plans[name].weeklyQuota) * 100)]
+    }),
+  )
+  expect(pollsInHundred).toEqual({ free: 66, lite: 60, advanced: 75, ultimate: 77, enterprise: 78 })
+})
+
+test('sweeps stop before fills do', () => {
+  const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
+  expect(pacing.maySweep(spent({ sweep: 1699 }), START_MS)).toBe(true)
+  expect(pacing.maySweep(spent({ sweep: 1701 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ sweep: 1701 }), START_MS)).toBe(true)
+  expect(pacing.maySweep(spent({ sweep: 1, fill: 2300 }), START_MS)).toBe(false)
+})
+
+test('a day walk begins only where all of it is paid', () => {
+  const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
+  expect(pacing.mayWalkDay(spent({ sweep: 1680 }), START_MS, 20)).toBe(true)
+  expect(pacing.mayWalkDay(spent({ sweep: 1681 }), START_MS, 20)).toBe(false)
+  expect(pacing.mayWalkDay(spent({ poll: 9980 }), START_MS, 20)).toBe(true)
+  expect(pacing.mayWalkDay(spent({ poll: 9981 }), START_MS, 20)).toBe(false)
+  expect(pacing.mayWalkDay(spent({ fill: 2281 }), START_MS, 20)).toBe(false)
+})
+
+test('polls never come faster than a second, nor than the rate of the plan', () => {
+  const plenty = { weeklyQuota: 10_000_000 }
+  const slow = { ...plenty, ratePerSecond: 0.1 }
+  for (const atMs of [START_MS, Date.UTC(2026, 5, 2, 6, 10), Date.UTC(2026, 5, 6, 12)]) {
+    expect(plannedPacing(figures(plenty), calendar).plan(at(atMs)).intervalMs).toBe(1000)
+    expect(plannedPacing(figures(slow), calendar).plan(at(atMs)).intervalMs).toBe(10_000)
+  }
+})
+
+test('walks stop at their share, fills at half of the quota, polls go on to its end', () => {
+  const pacing = plannedPacing(figures({ weeklyQuota: 1000 }), calendar)
+  expect(pacing.mayWalk(spent({ fill: 70, sweep: 10 }), START_MS)).toBe(true)
+  expect(pacing.mayWalk(spent({ fill: 450, sweep: 10 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ poll: 999 }), START_MS)).toBe(true)
+  expect(pacing.mayFill(spent({ fill: 499, sweep: 10 }), START_MS)).toBe(true)
+  expect(pacing.mayFill(spent({ fill: 500 }), START_MS)).toBe(false)
+  expect(pacing.mayFill(spent({ fill: 10, poll: 990 }), START_MS)).toBe(false)
+  expect(pacing.mayRequest(spent({ fill: 20, poll: 979 }), START_MS)).toBe(true)
+  expect(pacing.mayRequest(spent({ fill: 20, poll: 980 }), START_MS)).toBe(false)
+  expect(pacing.mayWalk(spent({ poll: 1000 }), START_MS)).toBe(false)
+})
+
+test('the share of the gateway is kept from polls and walks, whether it is used or not', () => {
+  const shared = plannedPacing(figures({ gatewayUnits: 500 }), calendar)
+  const smaller = plannedPacing(figures({ weeklyQuota: plans.advanced.weeklyQuota - 500 }), calendar)
+  expect(shared.meanIntervalMs).toBe(smaller.meanIntervalMs)
+  const nowMs = START_MS + 30 * HOUR_MS
+  for (const gateway of [0, 1, 500]) {
+    const used = { poll: 700, fill: 30 }
+    expect(shared.plan(at(nowMs, spent({ ...used, gateway })))).toEqual(smaller.plan(at(nowMs, spent(used))))
+    expect(shared.mayRequest(spent({ poll: 2_999, gateway }), START_MS)).toBe(true)
+    expect(shared.mayRequest(spent({ poll: 3_000, gateway }), START_MS)).toBe(false)
+  }
+  // A share that was made smaller later: the quota is never exceeded.
+  expect(shared.mayRequest(spent({ poll: 2_700, gateway: 800 }), START_MS)).toBe(false)
+  const off = plannedPacing(figures(), calendar)
+  expect(off.mayRequest(spent({ poll: 3_000, gateway: 500 }), START_MS)).toBe(false)
+})
+
+test('whoever begins to poll again and again, on any plan, spends a tenth more than is planned', () => {
+  const plan = fc.constantFrom(...planNames).map((name) => plans[name])
+  /** As a share of the plan's mean interval: a life that is far too short to poll in turn. */
+  const lives = fc.array(fc.double({ min: 0.01, max: 0.3, noNaN: true }), { minLength: 100, maxLength: 200 })
+  fc.assert(
+    fc.property(plan, lives, (limits, shares) => {
+      const pacing = plannedPacing(figures(limits), calendar)
+      const ledger: OpenLedger = new Map()
+      let atMs = START_MS
+      let polls = 0
+      for (const life of shares) {
+        atMs += life * pacing.meanIntervalMs
+        if (!pacing.mayPollEarly(at(atMs, ledger))) continue
+        countUnits(ledger, 1, 'poll', atMs)
+        polls += 1
+      }
+      // The first seven hours' polls may all come at once; no hour has more than a seventh of its day's.
+      const dayShare = (limits.weeklyQuota / 5) * 1.1
+      const days = Math.ceil((atMs - START_MS) / (24 * HOUR_MS)) + 0.5
+      expect(polls).toBeLessThanOrEqual(Math.max(1, days * dayShare))
+    }),
+    { numRuns: 8 },
+  )
+})
+
+test('whoever begins after a day as planned may poll at once, and not again and again', () => {
+  for (const name of ['free', 'advanced', 'ultimate'] as const) {
+    const pacing = plannedPacing(figures(plans[name]), calendar)
+    const ledger: OpenLedger = new Map()
+    const poll = (atMs: number): void => countUnits(ledger, 1, 'poll', atMs)
+    let nowMs = START_MS + 12 * HOUR_MS
+    for (; nowMs < START_MS + 19 * HOUR_MS; nowMs += pacing.plan(at(nowMs, ledger)).intervalMs) poll(nowMs)
+    const before = [...ledger.values()].reduce((sum, { poll: units = 0 }) => sum + units, 0)
+    let early = 0
+    for (; pacing.mayPollEarly(at(nowMs, ledger)); early++) poll(nowMs)
+    expect(early, name).toBeGreaterThanOrEqual(1)
+    expect(early, name).toBeLessThanOrEqual(before * 0.2 + 2)
+  }
+})
+
+test('whoever asks before each request never spends more than the quota in any seven days', () => {
+  const demand = fc.array(fc.record({ pauseMs: fc.nat(12 * HOUR_MS), walk: fc.boolean() }), {
+    minLength: 50,
+    maxLength: 150,
+  })
+  fc.assert(
+    fc.property(demand, fc.integer({ min: 1, max: 30 }), (requests, weeklyQuota) => {
+      const pacing = plannedPacing(figures({ weeklyQuota }), calendar)
+      const ledger: OpenLedger = new Map()
+      const sent: { atMs: number; walk: boolean }[] = []
+      let atMs = START_MS
+      for (const { pauseMs, walk } of requests) {
+        atMs += pauseMs
+        if (!(walk ? pacing.mayWalk(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
+        countUnits(ledger, 1, walk ? 'fill' : 'poll', atMs)
+        sent.push({ atMs, walk })
+      }
+      for (const last of sent) {
+        const week = sent.filter((one) => one.atMs > last.atMs - WEEK_MS && one.atMs <= last.atMs)
+        expect(week.length).toBeLessThanOrEqual(weeklyQuota)
+        expect(week.filter((one) => one.walk).length).toBeLessThanOrEqual(Math.ceil(weeklyQuota * 0.5))
+      }
+    }),
+  )
+})

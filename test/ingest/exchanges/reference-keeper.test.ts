@@ -1,0 +1,194 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createExchangeCopy, EXCHANGES_TABLE } from '../../../src/archive/exchanges.ts'
+import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
+import { createReferenceKeeper } from '../../../src/ingest/exchanges/reference-keeper.ts'
+import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { createReferenceClient, type ReferenceClient } from '../../../src/upstream/reference-client.ts'
+import { createTransport } from '../../../src/upstream/transport.ts'
+import { openSandbox, UNLIMITED } from '../../sandbox/sandbox-client.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts'
+import { createReferenceUpstream } from './reference-upstream.ts'
+
+const DAY_MS = 86_400_000
+
+/** A keeper over a log in memory and a poller that polls every `pollMs`, as far as a keeper sees one. */
+function keeperOf(
+  clock: ManualClock,
+  client: ReferenceClient,
+  plan = { ratePerSecond: 1, burst: 2 },
+  pollMs = 5_000,
+) {
+  const log = createMemoryLog()
+  const { logger, lines } = keepingLogger()
+  const bucket = createTokenBucket(plan)
+  const poller: { state: IngestState; leaderSinceMs: number | null } = {
+    state: {
+      ...initialState(),
+      name: 'polling',
+      lastGoodPollMs: clock.now(),
+      nextPollMs: clock.now() + pollMs,
+    },
+    leaderSinceMs: clock.now(),
+  }
+  /** How long each poll waited for the throttle. */
+  const pollWaitsMs: number[] = []
+  const pollLoop = (): void => {
+    const nowMs = clock.now()
+    pollWaitsMs.push(bucket.take(nowMs) - nowMs)
+    poller.state = { ...poller.state, nextPollMs: nowMs + pollMs }
+    clock.after(pollMs, pollLoop)
+  }
+  clock.after(pollMs, pollLoop)
+  const keeper = createReferenceKeeper({
+    ...{ client, poller, bucket, ratePerSecond: plan.ratePerSecond, log, clock, logger },
+    ...{ chance: () => 0.5, pageSize: 20 },
+  })
+  const stop = new AbortController()
+  const running = keeper.run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
+  const copy = createExchangeCopy(log.table(EXCHANGES_TABLE))
+  void copy.run(stop.signal)
+  /** Lets time go by in steps until the condition holds; the sockets get a turn in each. */
+  const live = async (holds: () => boolean, stepMs = 50): Promise<void> => {
+    while (!holds()) {
+      clock.advance(stepMs)
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const liveFor = (ms: number, stepMs = 50): Promise<void> => {
+    const endMs = clock.now() + ms
+    return live(() => clock.now() >= endMs, stepMs)
+  }
+  const walks = () => lines.filter(({ event }) => event === 'references.walked')
+  return { poller, pollWaitsMs, copy, live, liveFor, walks, log }
+}
+
+test('a sandbox is read whole and kept as it sends it, without a unit, one line a walk', async () => {
+  const { sandbox, get, clock } = await openSandbox({ weeklyQuota: 1, ratePerSecond: 1, burst: 1 })
+  const transport = createTransport({ url: sandbox.url, key: sandbox.key, timeoutMs: 3_600_000, clock })
+  onTestFinished(() => transport.close())
+  const { copy, live, walks } = keeperOf(clock, createReferenceClient(transport))
+  await live(() => walks().length === 1)
+  expect(walks()).toMatchObject([
+    { level: 'info', fields: { result: 'complete', requests: 49, count: 46, changed: 92, unread: 0 } },
+  ])
+  const list = await get('/references/exchanges?pageSize=200')
+  const london = await get('/references/exchanges/XLON')
+  expect(copy.exchanges()?.map(({ listed }) => JSON.parse(listed))).toEqual(list.body.data)
+  expect(JSON.parse(copy.exchange('XLON')?.detail ?? '')).toEqual(london.body.data)
+  expect(sandbox.usage()).toMatchObject({ units: 0, throttled: 0, violations: 0, unauthorised: 0 })
+})
+
+test('requests are a quarter of a second apart or more, and no poll ever waits for the throttle because of one', async () => {
+  for (const plan of [{ ratePerSecond: 1, burst: 2 }, { ratePerSecond: 5, burst: 10 }, UNLIMITED]) {
+    const clock = createManualClock()
+    const upstream = createReferenceUpstream(
+      clock,
+      Array.from({ length: 30 }, (_, index) => `X${index}`),
+    )
+    const { pollWaitsMs, live, walks } = keeperOf(clock, upstream, plan, 3_000)
+    await live(() => walks().length === 1)
+    const times = upstream.requests.map(({ atMs }) => atMs)
+    expect(times).toHaveLength(32)
+    times.slice(1).forEach((atMs, index) => {
+      expect(atMs - (times[index] ?? 0)).toBeGreaterThanOrEqual(250)
+    })
+    expect(pollWaitsMs.length).toBeGreaterThan(2)
+    expect(Math.max(...pollWaitsMs)).toBe(0)
+  }
+})
+
+test('nothing is asked before the first good poll, while the poller fills, or while upstream fails', async () => {
+  const clock = createManualClock()
+  const upstream = createReferenceUpstream(clock, ['XLON', 'XNYS'])
+  const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
+  const be = (change: Partial<IngestState>): void => {
+    poller.state = { ...poller.state, ...change }
+  }
+  be({ lastGoodPollMs: null })
+  await liveFor(20_000)
+  be({ lastGoodPollMs: clock.now(), name: 'filling' })
+  await liveFor(20_000)
+  be({ name: 'polling', request: { purpose: 'poll', query: { pageSize: 1 } } })
+  await liveFor(20_000)
+  be({ request: null, upstream: 'failing', blockedUntilMs: clock.now() + 20_000 })
+  await liveFor(19_000)
+  expect(upstream.requests).toEqual([])
+  await live(() => walks().length === 1)
+  expect(upstream.requests).toHaveLength(3)
+})
+
+test('a spent quota or a refused key does not keep open references from being read', async () => {
+  for (const health of ['quota', 'unauthorised'] as const) {
+    const clock = createManualClock()
+    const upstream = createReferenceUpstream(clock, ['XLON'])
+    const { poller, live, walks } = keeperOf(clock, upstream)
+    const blockedUntilMs = clock.now() + DAY_MS
+    poller.state = { ...poller.state, upstream: health, blockedUntilMs, nextPollMs: clock.now() }
+    await live(() => walks().length === 1)
+    expect(walks()[0]?.fields.result).toBe('complete')
+  }
+})
+
+test('who was frozen in a walk hears what it has lost before another request leaves', async () => {
+  const clock = createManualClock()
+  const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])
+  const { poller, live, liveFor } = keeperOf(clock, upstream, { ratePerSecond: 1, burst: 2 }, DAY_MS)
+  await live(() => upstream.requests.length === 2)
+  clock.set(clock.now() + 10_000)
+  clock.after(51, () => {
+    poller.leaderSinceMs = null
+  })
+  await liveFor(5_000)
+  expect(upstream.requests).toHaveLength(2)
+})
+
+test('only the leader walks: it stops when it no longer leads, and the next leader begins anew', async () => {
+  const clock = createManualClock()
+  const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])
+  const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
+  poller.leaderSinceMs = null
+  await liveFor(30_000)
+  expect(upstream.requests).toEqual([])
+  poller.leaderSinceMs = clock.now()
+  await live(() => upstream.requests.length === 2)
+  poller.leaderSinceMs = null
+  await live(() => walks().length === 1)
+  expect(walks()[0]).toMatchObject({ level: 'info', fields: { result: 'stopped', requests: 2 } })
+  await liveFor(30_000)
+  expect(upstream.requests).toHaveLength(2)
+  poller.leaderSinceMs = clock.now()
+  await live(() => walks().length === 2)
+  expect(walks()[1]?.fields.result).toBe('complete')
+})
+
+test('one walk a day, also where another leader made the last one', async () => {
+  const clock = createManualClock()
+  const upstream = createReferenceUpstream(clock, ['XLON'])
+  const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
+  await live(() => walks().length === 1)
+  const doneMs = clock.now()
+  await liveFor(DAY_MS / 2, 60_000)
+  poller.leaderSinceMs = clock.now()
+  await liveFor(DAY_MS / 2 - 120_000, 60_000)
+  expect(walks()).toHaveLength(1)
+  await live(() => walks().length === 2, 1_000)
+  expect(clock.now() - doneMs).toBeGreaterThanOrEqual(DAY_MS)
+  expect(clock.now() - doneMs).toBeLessThan(DAY_MS + 60_000)
+})
+
+test('after a walk that failed the next comes after a minute, two, four, up to an hour, and is a warning', async () => {
+  const clock = createManualClock()
+  const upstream = createReferenceUpstream(clock, ['XLON'])
+  upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null })
+  const { live, walks } = keeperOf(clock, upstream)
+  await live(() => walks().length === 8, 1_000)
+  const minutes = walks().map(({ fields }) => Number(fields.waitMs) / 60_000)
+  expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+  expect(walks()[0]).toMatchObject({ level: 'warn', fields: { result: 'failed', reason: 'status 400' } })
+})

@@ -1,0 +1,183 @@
+import { expect, test } from 'vitest'
+import { EXCHANGES_TABLE, type ExchangeRecord, WALK_KEY } from '../../../src/archive/exchanges.ts'
+import { walkReferences } from '../../../src/ingest/exchanges/reference-scan.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+import { createReferenceUpstream } from './reference-upstream.ts'
+
+const never = new AbortController().signal
+
+/** A log, an upstream of these exchanges, and walks whose waits cost no time. */
+function world(...mics: string[]) {
+  const clock = createManualClock()
+  const upstream = createReferenceUpstream(clock, mics)
+  const log = createMemoryLog()
+  const table = log.table<ExchangeRecord>(EXCHANGES_TABLE)
+  const walk = async (signal: AbortSignal = never) => {
+    const parts = {
+      client: upstream,
+      log,
+      gate: { throttle: async () => {} },
+      pageSize: 2,
+      chance: () => 0.5,
+    }
+    const walking = walkReferences({ ...parts, clock }, signal)
+    let done = false
+    void walking.then(() => (done = true))
+    for (; !done; await new Promise((resolve) => setImmediate(resolve))) clock.advance(60_000)
+    return walking
+  }
+  const kept = async () =>
+    Object.fromEntries(
+      [...(await table.load())].map(([key, record]) => [
+        key,
+        record.kind === 'walk' ? record.completedMs !== null : [record.listed, record.detail],
+      ]),
+    )
+  return { clock, upstream, walk, kept, table }
+}
+
+test('a walk keeps the texts of every entry and detail, and a second one writes nothing', async () => {
+  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
+  const first = await walk()
+  expect(first).toMatchObject({ result: 'complete', requests: 8, count: 5, changed: 10, removed: 0 })
+  expect(upstream.requests.map(({ asked }) => asked)).toEqual([
+    ...['list ', 'list 2', 'list 4'],
+    ...['XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR'],
+  ])
+  expect(await kept()).toMatchObject({
+    XLON: ['listed XLON', 'detail XLON'],
+    XWAR: ['listed XWAR', 'detail XWAR'],
+    [WALK_KEY]: true,
+  })
+  expect(await walk()).toMatchObject({ result: 'complete', changed: 0, removed: 0 })
+})
+
+test('what changes is written again; what a whole list lacks is taken out', async () => {
+  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS')
+  await walk()
+  upstream.held.delete('XAMS')
+  upstream.held.set('XLON', { listed: 'listed XLON', detail: 'other' })
+  upstream.held.set('XNYS', { listed: 'other', detail: '' })
+  upstream.held.set('XPAR', { listed: 'new', detail: 'new' })
+  expect(await walk()).toMatchObject({ result: 'complete', count: 3, changed: 5, removed: 1 })
+  expect(upstream.requests.at(-3)?.asked).toBe('XPAR')
+  expect(await kept()).toEqual({
+    XLON: ['listed XLON', 'other'],
+    XNYS: ['other', null],
+    XPAR: ['new', 'new'],
+    [WALK_KEY]: true,
+  })
+})
+
+test('a list that cannot be read whole takes nothing out, whatever is wrong with it', async () => {
+  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS')
+  await walk()
+  const before = await kept()
+  upstream.held.delete('XNYS')
+  const wrong: [string, () => void][] = [
+    ['the answer does not say how the walk goes on', () => (upstream.nextCursor = undefined)],
+    ['the page cursor goes in circles', () => (upstream.nextCursor = '1')],
+    ['the list is empty', () => upstream.held.clear()],
+    ['status 500', () => upstream.failing.set('list', { kind: 'server_error', status: 500 })],
+    ['aborted', () => upstream.failing.set('list', { kind: 'network', message: 'aborted' })],
+    ['timeout', () => upstream.failing.set('list', { kind: 'timeout', phase: 'body' })],
+    [
+      'status 400',
+      () => upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null }),
+    ],
+  ]
+  for (const [reason, breakIt] of wrong) {
+    breakIt()
+    expect(await walk()).toMatchObject({ result: 'failed', reason, changed: 0, removed: 0 })
+    expect(await kept()).toEqual(before)
+    upstream.nextCursor = 'honest'
+  }
+})
+
+test('a list without an end, and one too long to be held, are given up', async () => {
+  const endless = world('XLON')
+  let page = 0
+  const { exchanges } = endless.upstream
+  endless.upstream.exchanges = (query, gate, signal) => {
+    page += 1
+    endless.upstream.nextCursor = String(page)
+    return exchanges(query, gate, signal)
+  }
+  expect(await endless.walk()).toMatchObject({ result: 'failed', requests: 200, changed: 0 })
+  const long = world()
+  long.upstream.exchanges = async () => {
+    const timing = { startedMs: 0, endedMs: 0, serverMs: null, sent: true }
+    const none = { name: null, country: null, city: null, status: null, comments: null, text: '{}' }
+    const exchangesOfPage = Array.from({ length: 10_001 }, (_, index) => ({ ...none, mic: `X${index}` }))
+    return { ...timing, kind: 'ok', value: { exchanges: exchangesOfPage, unreadable: 0, nextCursor: null } }
+  }
+  expect(await long.walk()).toMatchObject({ result: 'failed', count: 0, changed: 0 })
+})
+
+test('a request is tried five times with growing waits, and as late as Retry-After asks within ten minutes', async () => {
+  const { upstream, walk } = world('XLON')
+  upstream.failing.set('list', { kind: 'server_error', status: 503 })
+  await walk()
+  expect(upstream.requests).toHaveLength(5)
+  upstream.failing.set('list', { kind: 'too_many', retryAfter: '999999' })
+  await walk()
+  const [first = 0, second = 0] = upstream.requests.slice(5).map(({ atMs }) => atMs)
+  expect(second - first).toBe(600_000)
+  upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null })
+  expect(await walk()).toMatchObject({ requests: 1 })
+})
+
+test('a detail that cannot be read stays as it was and makes the walk partial; three in a row end it', async () => {
+  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
+  upstream.failing.set('XLON', { kind: 'invalid', reason: 'the body is not JSON' })
+  expect(await walk()).toMatchObject({ result: 'partial', reason: 'XLON: the body is not JSON', unread: 1 })
+  expect(await kept()).toMatchObject({
+    XLON: ['listed XLON', undefined],
+    XWAR: ['listed XWAR', 'detail XWAR'],
+  })
+  expect(await kept()).toMatchObject({ [WALK_KEY]: false })
+  upstream.failing.clear()
+  expect(await walk()).toMatchObject({ result: 'complete', changed: 1 })
+  for (const mic of ['XLON', 'XNYS', 'XPAR']) upstream.failing.set(mic, { kind: 'server_error', status: 500 })
+  expect(await walk()).toMatchObject({ result: 'failed', unread: 3 })
+  expect(upstream.requests.some(({ asked }, index) => asked === 'XWAR' && index > 30)).toBe(false)
+  expect(await kept()).toMatchObject({ XLON: ['listed XLON', 'detail XLON'] })
+})
+
+test('a walk that is stopped says so and keeps what it has', async () => {
+  const { upstream, walk, kept } = world('XAMS', 'XLON')
+  const stop = new AbortController()
+  const { exchange } = upstream
+  upstream.exchange = (mic, gate, signal) => {
+    if (mic === 'XLON') stop.abort()
+    return exchange(mic, gate, signal)
+  }
+  expect(await walk(stop.signal)).toMatchObject({ result: 'stopped', reason: null })
+  expect(await kept()).toMatchObject({ XAMS: ['listed XAMS', 'detail XAMS'], [WALK_KEY]: false })
+})
+
+test('a list is kept a row a turn of the event loop, ends with a stop, and counts as whole when all of it is', async () => {
+  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR')
+  const stop = new AbortController()
+  const { exchanges } = upstream
+  upstream.exchanges = async (query, gate, signal) => {
+    const outcome = await exchanges(query, gate, signal)
+    const isLast = outcome.kind === 'ok' && outcome.value.nextCursor === null
+    if (isLast) setImmediate(() => stop.abort())
+    return outcome
+  }
+  expect(await walk(stop.signal)).toMatchObject({ result: 'stopped', count: 4, changed: 1 })
+  expect(await kept()).toEqual({ XAMS: ['listed XAMS', undefined] })
+  expect(await walk()).toMatchObject({ result: 'complete', changed: 7 })
+  expect(await kept()).toMatchObject({ XPAR: ['listed XPAR', 'detail XPAR'], [WALK_KEY]: true })
+  upstream.held.clear()
+  upstream.held.set('XLON', { listed: 'listed XLON', detail: 'detail XLON' })
+  const again = new AbortController()
+  upstream.exchanges = async (query, gate, signal) => {
+    setImmediate(() => again.abort())
+    return exchanges(query, gate, signal)
+  }
+  expect(await walk(again.signal)).toMatchObject({ result: 'stopped', removed: 1 })
+  expect(await walk()).toMatchObject({ result: 'complete', removed: 2 })
+})

@@ -1,0 +1,216 @@
+/** The leader's side of the fund gateway, in virtual time: its turn, its share, its queue. */
+import { expect, onTestFinished, test } from 'vitest'
+import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
+import { createGateway } from '../../../src/ingest/funds/fund-gateway.ts'
+import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
+import type { Poller } from '../../../src/ingest/poller/poller.ts'
+import { spellOf } from '../../../src/log/time-buckets.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import type { FundOutcome } from '../../../src/upstream/fund-client.ts'
+import { decodeReply } from '../../../src/upstream/fund-reply.ts'
+import { until } from '../../support/http/api-server.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const HOUR_MS = 3_600_000
+const plan = {
+  ...{ name: 'advanced' as const, quotaReset: 'rolling' as const },
+  ...{ ratePerSecond: 15, burst: 30, weeklyQuota: 3_500, pageSize: 100 },
+}
+
+/** A gateway beside a poller of this test, which polls every second. */
+function openGateway(
+  options: { weeklyUnits?: number; outcome?: Partial<FundOutcome>; name?: 'advanced' | 'lite' } = {},
+) {
+  const clock = createManualClock()
+  const log = createMemoryLog()
+  const stop = new AbortController()
+  const bucket = createTokenBucket(plan)
+  const spellMs = spellOf(clock.now())
+  const sent: { target: string; besidePoll: boolean }[] = []
+  let state: IngestState = {
+    ...initialState(),
+    ...{ name: 'polling', upstream: 'ok', lastGoodPollMs: clock.now(), nextPollMs: clock.now() + 1000 },
+  }
+  const poller: Pick<Poller, 'state' | 'leaderSinceMs' | 'pass'> & { leaderSinceMs: number | null } = {
+    get state() {
+      return state
+    },
+    leaderSinceMs: clock.now(),
+    async pass(send) {
+      const gate = { spend: async () => undefined, throttle: async () => void bucket.take(clock.now()) }
+      await gate.throttle()
+      const outcome = await send({ gate, signal: stop.signal })
+      const spent = (state.ledger.get(spellMs)?.gateway ?? 0) + 1
+      state = { ...state, ledger: new Map([[spellMs, { gateway: spent }]]) }
+      return outcome
+    },
+  }
+  const gateway = createGateway({
+    poller,
+    client: {
+      async get(target) {
+        sent.push({ target, besidePoll: state.request !== null })
+        const timing = { startedMs: clock.now(), endedMs: clock.now(), serverMs: null, sent: true }
+        return { ...timing, kind: 'ok', value: `{"data":"${target}"}`, ...options.outcome } as FundOutcome
+      },
+    },
+    bucket,
+    plan: { ...plan, name: options.name ?? 'advanced' },
+    weeklyUnits: options.weeklyUnits ?? 500,
+    questions: log.questions,
+    clock,
+    logger: keepingLogger().logger,
+  })
+  const running = gateway.run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+    await log.close()
+  })
+  const ask = async (target: string, signal = stop.signal) =>
+    decodeReply(await log.questions.ask(target, signal))
+  return {
+    ...{ clock, bucket, poller, sent, ask },
+    change(part: Partial<IngestState>) {
+      state = { ...state, ...part }
+    },
+    state: () => state,
+    /** Lets time pass in small steps until it holds. */
+    async pass(holds: () => boolean) {
+      await until(() => {
+        clock.advance(5)
+        return holds()
+      })
+    },
+  }
+}
+
+test('a hundred requests take nothing from polls: each poll finds its token at once, and one request is on its way', async () => {
+  const world = openGateway()
+  const { clock, bucket, sent, ask } = world
+  const replies = Array.from({ length: 100 }, (_, index) => ask(`/nav/A${index}`))
+  const pollsMs: number[] = []
+  let answerAtMs = Number.POSITIVE_INFINITY
+  await world.pass(() => {
+    const nowMs = clock.now()
+    const { nextPollMs, request } = world.state()
+    if (request === null && nowMs >= nextPollMs) {
+      // A poll and a fill of four pages behind it.
+      for (let page = 0; page < 5; page++) pollsMs.push(bucket.take(nowMs) - nowMs)
+      answerAtMs = nowMs + 200
+      world.change({ request: { purpose: 'poll', query: { pageSize: 100 } }, nextPollMs: nowMs + 1000 })
+    } else if (request !== null && nowMs >= answerAtMs) world.change({ request: null })
+    return sent.length === 100
+  })
+  expect(new Set(pollsMs)).toEqual(new Set([0]))
+  expect(pollsMs.length).toBeGreaterThan(20)
+  expect((await Promise.all(replies)).every((reply) => reply?.status === 200)).toBe(true)
+  expect(sent.filter(({ besidePoll }) => besidePoll)).toEqual([])
+})
+
+test('equal requests of all nodes are one, its answer stands for a minute, a 404 too', async () => {
+  const world = openGateway({ outcome: { kind: 'not_found', message: 'nothing', hint: null } })
+  const replies = Array.from({ length: 5 }, () => world.ask('/nav/A'))
+  await world.pass(() => world.sent.length === 1)
+  for (const reply of await Promise.all(replies)) {
+    expect(reply).toMatchObject({ status: 404, refusal: { message: 'nothing' }, validMs: expect.any(Number) })
+  }
+  world.clock.advance(30_000)
+  expect((await world.ask('/nav/A'))?.validMs).toBeLessThanOrEqual(30_000)
+  expect(world.sent).toHaveLength(1)
+})
+
+test('a share that is used up answers 429 with the time when units come back, and nothing is sent', async () => {
+  const world = openGateway({ weeklyUnits: 2 })
+  for (const target of ['/nav/A', '/nav/B']) {
+    const asked = world.ask(target)
+    const before = world.sent.length
+    await world.pass(() => world.sent.length > before)
+    await asked
+  }
+  const refused = await world.ask('/nav/C')
+  expect(refused).toMatchObject({
+    status: 429,
+    refusal: { message: expect.stringContaining('2 of 2 units') },
+  })
+  expect(refused?.retryAfterMs).toBeGreaterThan(6 * 24 * HOUR_MS)
+  expect(refused?.refusal?.hint).toContain('BRIDGE_GATEWAY_WEEKLY_UNITS')
+  expect(world.sent).toHaveLength(2)
+})
+
+test('what upstream would refuse anyway costs nothing: a page above the plan, a plan without funds, a blocked key', async () => {
+  const world = openGateway()
+  expect(await world.ask('/nav?pageSize=200')).toMatchObject({ status: 400 })
+  expect(await world.ask('/disclosures/sources/rns/items')).toMatchObject({ status: 400 })
+  world.change({ upstream: 'quota', blockedUntilMs: world.clock.now() + 60_000 })
+  expect(await world.ask('/nav')).toMatchObject({ status: 503, retryAfterMs: 60_000 })
+  world.change({ upstream: 'unauthorised' })
+  expect(await world.ask('/nav')).toMatchObject({ status: 502 })
+  world.change({ upstream: 'throttled' })
+  expect(await world.ask('/nav')).toMatchObject({ status: 503, retryAfterMs: 60_000 })
+  const lite = openGateway({ name: 'lite' })
+  expect(await lite.ask('/nav')).toMatchObject({ status: 503 })
+  expect([...world.sent, ...lite.sent]).toEqual([])
+})
+
+test('whoever does not lead answers nothing, and sends when it does; what nobody waits for is not sent', async () => {
+  const world = openGateway()
+  world.poller.leaderSinceMs = null
+  const gone = new AbortController()
+  const left = world.ask('/nav/A', gone.signal).catch(() => 'left')
+  const stayed = world.ask('/nav/B')
+  world.clock.advance(500)
+  await new Promise((resolve) => setImmediate(resolve))
+  gone.abort()
+  expect(await left).toBe('left')
+  world.poller.leaderSinceMs = world.clock.now()
+  world.change({ nextPollMs: world.clock.now() + 100_000 })
+  await world.pass(() => world.sent.length === 1)
+  expect(await stayed).toMatchObject({ status: 200 })
+  expect(world.sent.map(({ target }) => target)).toEqual(['/nav/B'])
+})
+
+test('upstream says in its own words what is wrong with the request, message and hint apart; without words we do', async () => {
+  const words = { message: 'no such instrument', hint: 'Use an ISIN.' }
+  const none = { message: '', hint: null }
+  for (const [outcome, status, refusal] of [
+    [{ kind: 'not_found', ...words }, 404, words],
+    [{ kind: 'refused', status: 400, ...words }, 400, words],
+    [{ kind: 'not_found', ...none }, 404, { message: 'upstream has nothing of that sort', hint: null }],
+    [{ kind: 'refused', status: 400, ...none }, 400, { message: 'upstream refuses the request', hint: null }],
+    [
+      { kind: 'refused', status: 410, ...words },
+      502,
+      { message: 'upstream answers with status 410', hint: 'no such instrument – Use an ISIN.' },
+    ],
+  ] as const) {
+    const world = openGateway({ outcome })
+    const asked = world.ask('/nav/A')
+    await world.pass(() => world.sent.length === 1)
+    expect(await asked).toMatchObject({ status, refusal })
+  }
+})
+
+test('each way to fail has its status, and is not tried again at once', async () => {
+  const outcomes: [Partial<FundOutcome>, number][] = [
+    [{ kind: 'server_error', status: 500 }, 502],
+    [{ kind: 'timeout', phase: 'headers' }, 504],
+    [{ kind: 'network', message: 'ECONNRESET' }, 502],
+    [{ kind: 'invalid', reason: 'not JSON' }, 502],
+    [{ kind: 'unauthorised', status: 403 }, 502],
+    [{ kind: 'refused', status: 400, message: 'no such parameter', hint: null }, 400],
+    [{ kind: 'refused', status: 410, message: 'gone', hint: null }, 502],
+    [{ kind: 'too_many', retryAfter: null }, 503],
+  ]
+  for (const [outcome, status] of outcomes) {
+    const world = openGateway({ outcome })
+    const asked = world.ask('/nav')
+    await world.pass(() => world.sent.length === 1)
+    const reply = await asked
+    expect([outcome.kind, reply?.status]).toEqual([outcome.kind, status])
+    if (outcome.kind === 'too_many') continue
+    expect(await world.ask('/nav')).toMatchObject({ status })
+    expect(world.sent).toHaveLength(1)
+  }
+})

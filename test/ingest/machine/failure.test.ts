@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { blockAfter, unblock } from '../../../src/ingest/machine/failure.ts'
+import { initialState, type Turn } from '../../../src/ingest/machine/state.ts'
+import type { Failure } from '../../../src/upstream/outcome.ts'
+import { ingestConfig } from '../../support/worlds/ingest-config.ts'
+
+const NOW_MS = Date.parse('2026-01-06T07:00:00Z')
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+
+/** A poller that meets one failure after the other. Each gives its wait; time passes with `after`. */
+function poller(weeklyQuota = 1_000_000) {
+  let turn: Turn = { state: initialState(), actions: [], nowMs: NOW_MS, config: ingestConfig(weeklyQuota) }
+  const wait = (ms: number): void => {
+    turn = { ...turn, nowMs: turn.nowMs + ms }
+  }
+  const fails = (failure: Failure, sent = true): number => {
+    const { nowMs } = turn
+    turn.state.request = { purpose: 'poll', query: { pageSize: 100 } }
+    blockAfter(turn, { ...failure, startedMs: nowMs, endedMs: nowMs, serverMs: null, sent }, nowMs)
+    return turn.state.blockedUntilMs - nowMs
+  }
+  return {
+    fails,
+    wait,
+    answers: () => unblock(turn),
+    /** Fails and waits as long as it must; says how often within that time. */
+    failsFor(failure: Failure, lastingMs: number, sent = true): number {
+      const endMs = turn.nowMs + lastingMs
+      let times = 0
+      for (; turn.nowMs < endMs; times++) wait(fails(failure, sent))
+      return times
+    },
+    get state() {
+      return turn.state
+    },
+    get actions() {
+      return turn.actions
+    },
+    get intervalMs() {
+      return turn.config.pacing.meanIntervalMs
+    },
+  }
+}
+
+const refused: Failure = { kind: 'unauthorised', status: 403 }
+const broken: Failure = { kind: 'server_error', status: 500 }
+const away: Failure = { kind: 'network', message: 'ECONNREFUSED' }
+const tooMany: Failure = { kind: 'too_many', retryAfter: null }
+
+test('a refused key is tried again after 10 s, 20 s, 40 s, up to a quarter of an hour', () => {
+  const { fails } = poller()
+  const waits = Array.from({ length: 9 }, () => fails(refused) / 1000)
+  expect(waits).toEqual([10, 20, 40, 80, 160, 320, 640, 900, 900])
+})
+
+test('a 403 amid failures of another kind waits as a first one does, and so does one after a good answer', () => {
+  const { fails, answers } = poller()
+  for (let times = 0; times < 6; times++) fails(broken)
+  expect(fails(refused)).toBe(10_000)
+  answers()
+  expect(fails(refused)).toBe(10_000)
+})
+
+test('errors are tried again after 1, 2, 4 s up to the poll interval, and long ones after a tenth of their length', () => {
+  const { fails, wait, intervalMs, state } = poller(3500)
+  const waits = Array.from({ length: 10 }, () => fails(broken) / 1000)
+  expect(waits.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 64, 128])
+  expect(waits[9]).toBeCloseTo(intervalMs / 1000, 0)
+  wait(2 * HOUR_MS)
+  expect(fails(broken)).toBe(12 * 60_000)
+  wait(10 * HOUR_MS)
+  expect(fails(broken)).toBe(15 * 60_000)
+  expect(state.upstream).toBe('failing')
+})
+
+test('a week of errors costs less than a third of the polls of the plan, a week with a refused key a twelfth', () => {
+  const polls = WEEK_MS / poller(3500).intervalMs
+  expect(poller(3500).failsFor(broken, WEEK_MS)).toBeLessThan(polls * 0.3)
+  expect(poller(3500).failsFor(refused, WEEK_MS)).toBeLessThan(polls / 12)
+})
+
+test('what never leaves the machine costs nothing, so it is tried again every 15 s at least', () => {
+  const { fails, failsFor, state } = poller(350)
+  failsFor(away, 24 * HOUR_MS, false)
+  expect(fails(away, false)).toBe(15_000)
+  expect(state.refunds).toHaveLength(state.failuresInARow)
+})
+
+test.each([
+  ['500', broken, 0.01],
+  ['429', tooMany, 0.001],
+] as const)(
+  'where every second request meets a %s, retries add no more than their share',
+  (_, failure, share) => {
+    for (const weeklyQuota of [350, 1500, 3500, 5000]) {
+      const { fails, answers, wait, intervalMs } = poller(weeklyQuota)
+      let requests = 0
+      for (let passedMs = 0; passedMs < WEEK_MS; ) {
+        const waitMs = fails(failure)
+        wait(waitMs)
+        answers()
+        wait(intervalMs)
+        requests += 2
+        passedMs += waitMs + intervalMs
+      }
+      const most = failure === tooMany ? Math.max(2, weeklyQuota * share) : Math.max(10, weeklyQuota * share)
+      expect(requests).toBeLessThanOrEqual(Math.ceil(WEEK_MS / intervalMs) + 2 * most + 2)
+    }
+  },
+)
+
+test('each 429 is counted with its verdict, also while that is open, and told in the log', () => {
+  const { fails, wait, state, actions } = poller()
+  for (let times = 0; times < 3; times++) wait(fails(tooMany))
+  expect(state.upstream).toBe('quota')
+  expect(actions.flatMap((action) => (action.type === 'tally' ? action.cause : []))).toEqual([
+    'unknown',
+    'unknown',
+    'quota',
+  ])
+  const told = actions.flatMap((action) => (action.type === 'report' ? action.fields.verdict : []))
+  expect(told).toEqual(['unknown', 'unknown', 'quota'])
+})

@@ -1,0 +1,114 @@
+/** Rounds: what came in behind the cursor outside of bursts is found, by what the plan can pay. */
+import { describe, expect, it } from 'vitest'
+import { plans } from '../../../src/core/plans.ts'
+import { roundsOf } from '../../../src/governor/schedule/rescans.ts'
+import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
+import { burst, type WorldItem } from '../../support/worlds/world-upstream.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const TEN = Date.parse('2026-01-06T10:00:00Z')
+
+const { pageSize, weeklyQuota } = plans.advanced
+const asSold: Omit<WorldOptions, 'seed' | 'items'> = { pageSize, weeklyQuota, startMs: TEN - HOUR }
+
+/** An item a minute for half an hour; one, that of 10:10 unless told, becomes visible so much later. */
+function halfHour(lateMs: number, index = 10): WorldItem[] {
+  const items = burst('calm', TEN, 30 * MINUTE, 30)
+  const late = items[index]
+  if (late !== undefined) late.visibleMs += lateMs
+  return items
+}
+
+/** Requests of rounds: day walks, which are sweeps too, have an end. */
+function sweeps(world: World): number {
+  return world.requests.filter(({ purpose, query }) => purpose === 'sweep' && query.toMs === undefined).length
+}
+
+describe('rounds', () => {
+  it('find what came in half an hour late', () => {
+    const world = new World({ ...asSold, seed: 1, items: halfHour(30 * MINUTE) })
+    world.run(TEN + 45 * MINUTE)
+    expect(world.missing().map((item) => item.guid)).toEqual(['calm-00010'])
+    world.run(TEN + 3 * HOUR)
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
+  it('find what came in after a round and behind the last news of the day', () => {
+    const world = new World({ ...asSold, seed: 1, items: halfHour(40 * MINUTE, 28) })
+    world.run(TEN + 65 * MINUTE)
+    expect(sweeps(world)).toBe(1)
+    world.run(TEN + 3 * HOUR)
+    expect(world.missing()).toEqual([])
+  })
+
+  it('end when nothing has come in for a while', () => {
+    const world = new World({ ...asSold, seed: 2, items: halfHour(0) })
+    world.run(TEN + 4 * HOUR)
+    const sent = sweeps(world)
+    expect(sent).toBeGreaterThan(0)
+    world.run(TEN + 24 * HOUR)
+    expect(sweeps(world)).toBe(sent)
+  })
+
+  it('are not made where the plan does not pay for them', () => {
+    const world = new World({ ...asSold, ...plans.free, seed: 3, items: halfHour(30 * MINUTE) })
+    world.run(TEN + 24 * HOUR)
+    expect(sweeps(world)).toBe(0)
+    expect(world.missing().map((item) => item.guid)).toEqual(['calm-00010'])
+  })
+
+  it('that upstream does not answer leave an open gap over their stretch, and go on behind it', () => {
+    const world = new World({
+      ...asSold,
+      seed: 4,
+      items: halfHour(25 * MINUTE),
+      fails: (query) =>
+        query.fromMs !== undefined && world.nowMs < TEN + 5 * HOUR
+          ? { kind: 'server_error', status: 500 }
+          : undefined,
+    })
+    world.run(TEN + 4 * HOUR)
+    const [gap] = world.openGaps
+    expect(Date.parse(gap?.from ?? '')).toBeLessThan(TEN)
+    expect(Date.parse(gap?.to ?? '')).toBeGreaterThan(TEN + 10 * MINUTE)
+    world.run(TEN + 24 * HOUR)
+    expect(world.openGaps).toEqual([])
+    expect(world.missing()).toEqual([])
+  })
+
+  it('come in time though the clock of the machine is set back by a day', () => {
+    const world = new World({ ...asSold, seed: 5, items: halfHour(30 * MINUTE) })
+    world.run(TEN + 20 * MINUTE)
+    world.options.clockOffMs = -24 * HOUR
+    world.run(TEN + 3 * HOUR)
+    expect(world.missing()).toEqual([])
+  })
+
+  it('are owed over a restart', () => {
+    const world = new World({
+      ...asSold,
+      seed: 6,
+      crashes: 0.2,
+      faultsUntilMs: TEN + HOUR,
+      items: halfHour(30 * MINUTE),
+    })
+    world.run(TEN + 4 * HOUR)
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
+  it('keep within their share of the quota in a week of busy days', () => {
+    const items = Array.from({ length: 7 }, (_, day) =>
+      burst(`day${day}`, TEN - 3 * HOUR + day * 24 * HOUR, 12 * HOUR, 1900),
+    ).flat()
+    const world = new World({ ...asSold, seed: 7, startMs: TEN - 4 * HOUR, items })
+    world.run(TEN + 7 * 24 * HOUR)
+    const share = roundsOf(plans.advanced)?.share ?? 0
+    // Seven days of news, where a week has five.
+    expect(sweeps(world)).toBeLessThanOrEqual((weeklyQuota * share * 7) / 5)
+    expect(world.missing()).toEqual([])
+  })
+})

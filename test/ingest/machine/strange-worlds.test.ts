@@ -1,0 +1,343 @@
+import { describe, expect, it } from 'vitest'
+import { isGap } from '../../../src/core/event.ts'
+import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
+import { burst } from '../../support/worlds/world-upstream.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+
+const plan: Omit<WorldOptions, 'seed' | 'items' | 'startMs'> = { pageSize: 100, weeklyQuota: 1_000_000 }
+const opening = () => burst('a', SEVEN + SECOND, 9 * SECOND, 265)
+
+function whole(world: World): void {
+  expect(world.missing().map((item) => item.guid)).toEqual([])
+  expect(world.twice()).toEqual([])
+}
+
+describe('the poller in a world whose clocks and answers are not to be trusted', () => {
+  it('holds everything when the very first answer is slow in the middle of a burst', () => {
+    for (const seconds of [3, 6]) {
+      const latencyMs = [seconds * SECOND, seconds * SECOND] as const
+      const world = new World({
+        ...plan,
+        latencyMs,
+        backfillMs: HOUR,
+        seed: 1,
+        startMs: SEVEN + 3 * SECOND,
+        items: opening(),
+      })
+      world.run(SEVEN + 20 * MINUTE)
+      whole(world)
+    }
+  })
+
+  it('covers what came in while the request for a new cursor was under way', () => {
+    const world = new World({
+      ...plan,
+      latencyMs: [4 * SECOND, 6 * SECOND],
+      seed: 2,
+      startMs: SEVEN - MINUTE,
+      items: opening(),
+      cursorsRefusedAtMs: SEVEN + 4 * SECOND,
+    })
+    world.run(SEVEN + HOUR)
+    whole(world)
+  })
+
+  it.each([
+    ['ten minutes slow', -10 * MINUTE, 0],
+    ['ten minutes fast', 10 * MINUTE, 0],
+    ['absent, our own clock twenty minutes fast', null, 20 * MINUTE],
+    ['absent, our own clock twenty minutes slow', null, -20 * MINUTE],
+  ])(
+    'holds everything when the upstream Date is %s, also through failing fills',
+    (_name, dateOffMs, clockOffMs) => {
+      const world = new World({
+        ...plan,
+        dateOffMs,
+        clockOffMs,
+        failures: 0.4,
+        faultsUntilMs: SEVEN + 3 * MINUTE,
+        seed: 3,
+        startMs: SEVEN - 5 * MINUTE,
+        items: opening(),
+      })
+      world.run(SEVEN + 2 * HOUR)
+      whole(world)
+    },
+  )
+
+  it.each([
+    ['Date is nine months fast', 270 * DAY, 0],
+    ['Date is absent, our own clock nine months fast', null, 270 * DAY],
+    ['Date is absent, our own clock nine months slow', null, -270 * DAY],
+  ])('fills what a poll left out also when the upstream %s', (_name, dateOffMs, clockOffMs) => {
+    for (const before of [0, 3]) {
+      const items = [
+        ...burst('known', SEVEN - MINUTE, 10 * SECOND, before),
+        ...burst('a', SEVEN + SECOND, 2 * SECOND, 450),
+      ]
+      const world = new World({
+        ...plan,
+        weeklyQuota: 100_000,
+        dateOffMs,
+        clockOffMs,
+        seed: 7,
+        startMs: SEVEN - 5 * MINUTE,
+        items,
+      })
+      world.run(SEVEN + HOUR)
+      whole(world)
+      expect(world.openGaps).toEqual([])
+    }
+  })
+
+  it('goes on polling when our clock is set back by an hour', () => {
+    const world = new World({ ...plan, seed: 4, startMs: SEVEN - 5 * MINUTE, items: opening() })
+    world.run(SEVEN - 2 * MINUTE)
+    const before = world.requests.length
+    world.options.clockOffMs = -HOUR
+    world.run(SEVEN + 5 * MINUTE)
+    expect(world.requests.length - before).toBeGreaterThan(100)
+    whole(world)
+  })
+
+  it('counts unreadable items when it has to guess whether a page was full', () => {
+    const items = opening()
+    for (const item of items) item.malformed = item.guid.endsWith('7')
+    const strange: WorldOptions['strange'] = (page) => ({ ...page, hasMore: undefined })
+    const world = new World({
+      ...plan,
+      strange,
+      weeklyQuota: 60_000,
+      seed: 5,
+      startMs: SEVEN - 5 * SECOND,
+      items,
+    })
+    world.run(SEVEN + 20 * MINUTE)
+    whole(world)
+    const raws = world.store.rejected.map((item) => item.raw)
+    expect(new Set(raws).size).toBe(raws.length)
+  })
+
+  it('does not follow a walk of empty pages, and leaves the backfill as an open gap', () => {
+    const strange: WorldOptions['strange'] = (page, query, requests) =>
+      query.sinceCursor !== undefined || query.fromMs === undefined
+        ? page
+        : { ...page, items: [], nextCursor: `${requests}` }
+    const world = new World({
+      ...plan,
+      strange,
+      weeklyQuota: 3500,
+      backfillMs: HOUR,
+      seed: 6,
+      startMs: SEVEN - HOUR,
+      items: [...burst('old', SEVEN - 2 * HOUR, SECOND, 1), ...opening()],
+    })
+    world.run(SEVEN + 12 * HOUR)
+    expect(world.requests.filter(({ purpose }) => purpose === 'backfill').length).toBeLessThan(40)
+    expect(world.openGaps.length).toBeGreaterThan(0)
+    expect(world.missing()).toEqual([])
+  })
+
+  it('does not walk through history when the date filter is ignored', () => {
+    const history = burst('h', SEVEN - 5 * DAY, 4 * DAY, 10_000)
+    const world = new World({
+      ...plan,
+      seed: 7,
+      backfillMs: 6 * DAY,
+      startMs: SEVEN - HOUR,
+      items: [...history, ...opening()],
+    })
+    world.run(SEVEN - SECOND)
+    const before = world.requests.length
+    world.options.strange = (page, { fromMs, toMs: _to, ...rest }) =>
+      fromMs === undefined ? page : world.answer(rest)
+    world.run(SEVEN + 10 * MINUTE)
+    expect(world.requests.slice(before).filter(({ purpose }) => purpose !== 'poll').length).toBeLessThan(80)
+    expect(world.missing()).toEqual([])
+  })
+
+  it('backs off when the log does not take its commits, instead of spending the quota', () => {
+    const world = new World({
+      ...plan,
+      weeklyQuota: 20_000,
+      backfillMs: HOUR,
+      refuseCommit: ({ commit }) => commit.events.length > 0,
+      seed: 8,
+      startMs: SEVEN,
+      items: opening(),
+    })
+    world.run(SEVEN + HOUR)
+    // Fewer than the polls of a healthy hour alone.
+    expect(world.requests.length).toBeLessThan((0.8 * 20_000) / (7 * 24))
+    world.options.refuseCommit = () => false
+    world.run(SEVEN + 2 * HOUR)
+    whole(world)
+  })
+
+  it('polls on between the days of a long gap', () => {
+    const items = burst('a', SEVEN - 14 * DAY, 14 * DAY, 8000)
+    const world = new World({
+      ...plan,
+      pageSize: 50,
+      ratePerSecond: 5,
+      burst: 10,
+      seed: 9,
+      startMs: SEVEN - 14 * DAY,
+      items,
+      cursorsRefusedAtMs: SEVEN - MINUTE,
+    })
+    world.run(SEVEN - 14 * DAY + MINUTE)
+    world.stop()
+    world.run(SEVEN)
+    world.start()
+    world.run(SEVEN + 20 * MINUTE)
+    const polls = world.requests.filter(
+      ({ atMs, purpose }) => purpose === 'poll' && atMs > SEVEN + 10 * SECOND,
+    )
+    const longest = polls.reduce(
+      (most, poll, index) => Math.max(most, poll.atMs - (polls[index - 1]?.atMs ?? poll.atMs)),
+      0,
+    )
+    expect(longest).toBeLessThan(15 * SECOND)
+    whole(world)
+  })
+
+  it('takes a cursor again whose commit was lost', () => {
+    const items = opening().slice(0, 3)
+    for (const item of items) item.malformed = true
+    let refused = 0
+    const world = new World({
+      ...plan,
+      stableCursors: true,
+      refuseCommit: ({ commit }) => (commit.rejected?.length ?? 0) > 0 && refused++ < 1,
+      seed: 10,
+      startMs: SEVEN - 5 * SECOND,
+      items,
+    })
+    world.run(SEVEN + 2 * MINUTE)
+    expect(world.store.rejected.length).toBe(3)
+    expect(world.store.events.filter((event) => isGap(event.type))).toEqual([])
+  })
+
+  it('polls by date when every new cursor is refused, instead of opening gaps for ever', () => {
+    const world = new World({
+      ...plan,
+      seed: 11,
+      startMs: SEVEN - MINUTE,
+      items: opening(),
+      cursorsRefusedAtMs: SEVEN,
+    })
+    world.options.alwaysRefuse = true
+    world.run(SEVEN + 3 * HOUR)
+    expect(world.store.events.filter((event) => isGap(event.type)).length).toBeLessThan(10)
+    whole(world)
+  })
+
+  it('holds everything when a walk comes oldest first: the specification shows no order', () => {
+    const world: World = new World({
+      ...plan,
+      pageSize: 50,
+      backfillMs: HOUR,
+      seed: 12,
+      startMs: SEVEN - MINUTE,
+      items: [...burst('before', SEVEN - 30 * MINUTE, 10 * MINUTE, 120), ...opening()],
+      strange: (page, query) => {
+        if (query.sinceCursor !== undefined) return page
+        const { pageCursor = '0', ...first } = query
+        const listed = world.answer({ ...first, pageSize: 10_000 }).items.reverse()
+        const next = Number(pageCursor) + query.pageSize
+        const items = listed.slice(Number(pageCursor), next)
+        return { ...page, items, nextCursor: next < listed.length ? String(next) : null }
+      },
+    })
+    world.run(SEVEN + HOUR)
+    whole(world)
+    expect(world.store.events.length).toBeGreaterThan(380)
+  })
+
+  it('an empty poll ends nothing: the cursor that comes back is polled with again', () => {
+    const world = new World({
+      ...plan,
+      stableCursors: true,
+      seed: 13,
+      startMs: SEVEN - MINUTE,
+      items: [...burst('a', SEVEN - 2 * MINUTE, SECOND, 1), ...burst('b', SEVEN + MINUTE, SECOND, 1)],
+      backfillMs: HOUR,
+    })
+    world.run(SEVEN + 5 * MINUTE)
+    whole(world)
+    const polled = world.requests.flatMap(({ query }) => query.sinceCursor ?? [])
+    const cursors = polled.filter((cursor, index) => cursor !== polled[index - 1])
+    expect(polled.length).toBeGreaterThan(100)
+    expect(cursors).toHaveLength(2)
+  })
+
+  it('goes on when the service does, after polls that repeated items under the cursor that was sent', () => {
+    const stuckUntilMs = SEVEN + 40 * SECOND
+    const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
+      sinceCursor !== undefined && world.nowMs > SEVEN + 4 * SECOND && world.nowMs < stuckUntilMs
+        ? { ...page, latestCursor: sinceCursor }
+        : page
+    const world: World = new World({
+      ...plan,
+      strange,
+      seed: 15,
+      startMs: SEVEN - 5 * SECOND,
+      items: opening(),
+    })
+    world.run(stuckUntilMs + 10 * SECOND)
+    expect(world.reports.some(({ event }) => event === 'poll.failed')).toBe(true)
+    world.reports.length = 0
+    world.run(stuckUntilMs + 5 * MINUTE)
+    expect(world.reports.filter(({ event }) => event === 'poll.failed')).toEqual([])
+    whole(world)
+  })
+
+  it('walks once, not for ever, when more is announced behind known items with every answer', () => {
+    const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
+      sinceCursor === undefined || world.nowMs < SEVEN + 2 * MINUTE
+        ? page
+        : { ...world.answer({ pageSize: 100 }), latestCursor: `${sinceCursor}+`, hasMore: true }
+    const world: World = new World({
+      ...plan,
+      strange,
+      seed: 16,
+      startMs: SEVEN - 5 * SECOND,
+      items: opening(),
+    })
+    world.run(SEVEN + 2 * MINUTE)
+    const before = world.requests.length
+    world.run(SEVEN + 10 * MINUTE)
+    const purposes = world.requests.slice(before).map(({ purpose }) => purpose)
+    expect(purposes.filter((purpose) => purpose === 'fill').length).toBeLessThan(5)
+    expect(purposes.filter((purpose) => purpose === 'poll').length).toBeGreaterThan(400)
+    whole(world)
+  })
+
+  it('gives no unit back for a 429, whatever it is taken for: a throttled request counts', () => {
+    const fails: WorldOptions['fails'] = (_query, requests) =>
+      requests > 5 && requests < 12 ? { kind: 'too_many', retryAfter: '604800' } : undefined
+    const world = new World({ ...plan, fails, seed: 17, startMs: SEVEN - 5 * SECOND, items: opening() })
+    world.run(SEVEN + HOUR)
+    expect(world.reports.some(({ fields }) => fields.result === 'quota')).toBe(true)
+    expect(world.unitsSpent()).toBe(world.requests.length)
+    whole(world)
+  })
+
+  it('sweeps after a burst that polling every second sees in small portions', () => {
+    const items = [
+      ...burst('early', SEVEN + 4 * SECOND, 3 * SECOND, 38),
+      ...burst('seen', SEVEN + 7 * SECOND, 16 * SECOND, 61),
+    ]
+    for (const item of items) if (item.guid.startsWith('early')) item.visibleMs += 18 * SECOND
+    const world = new World({ ...plan, seed: 18, startMs: SEVEN - 5 * SECOND, items })
+    world.run(SEVEN + MINUTE)
+    whole(world)
+    expect(world.requests.filter(({ purpose }) => purpose === 'sweep').length).toBe(1)
+  })
+})

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { createAhead } from '../../../src/ingest/poller/not-yet-replicated.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { memoryArchive } from '../../archive/samples.ts'
+import { claimed, gapOpened, sampleEvents, sampleGap } from '../../log/samples.ts'
+
+const guid = (n: number): string => `urn:newsml:example:${n}`
+
+describe('what is committed and not copied yet', () => {
+  it('counts as known until the copy holds it, and is forgotten then', async () => {
+    const writer = await claimed(createMemoryLog())
+    const archive = memoryArchive()
+    const ahead = createAhead(archive)
+    const first = await writer.commit({ events: [...sampleEvents(1, 3), gapOpened(sampleGap('g'))] })
+    ahead.remember(first)
+    expect([...ahead.standings([guid(1), guid(3), guid(9)]).keys()]).toEqual([guid(1), guid(3)])
+    expect(ahead.size).toBe(3)
+    archive.append(first)
+    expect(ahead.standings([guid(1)]).get(guid(1))?.revision).toBe(1)
+    const second = await writer.commit({ events: sampleEvents(4, 5) })
+    ahead.remember(second)
+    expect(ahead.size).toBe(2)
+    ahead.clear()
+    expect([...ahead.standings([guid(1), guid(4)]).keys()]).toEqual([guid(1)])
+  })
+
+  it('is not remembered where the copy is there already', async () => {
+    const writer = await claimed(createMemoryLog())
+    const archive = memoryArchive()
+    const ahead = createAhead(archive)
+    const events = await writer.commit({ events: sampleEvents(1, 3) })
+    archive.append(events)
+    ahead.remember(events)
+    expect(ahead.size).toBe(0)
+  })
+})

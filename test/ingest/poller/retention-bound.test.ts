@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { forgottenThroughMs } from '../../../src/ingest/poller/retention-bound.ts'
+
+const DAY_MS = 86_400_000
+const NOW = Date.UTC(2026, 5, 1)
+const SKEW_MS = 30_000
+
+/** What was published, oldest first: when we recorded it, and its upstream time by a clock a little ahead of ours. */
+const published = fc
+  .array(
+    fc.record({
+      agoMs: fc.integer({ min: 0, max: 30 * DAY_MS }),
+      oldMs: fc.oneof(fc.constant(-SKEW_MS), fc.integer({ min: 0, max: 3 * DAY_MS })),
+    }),
+    { minLength: 1, maxLength: 12 },
+  )
+  .map((events) =>
+    events
+      .toSorted((one, other) => other.agoMs - one.agoMs)
+      .map(({ agoMs, oldMs }) => ({ recordedMs: NOW - agoMs, timeMs: NOW - agoMs - oldMs })),
+  )
+
+const copyOf = (oldest: number, latest: number, recordedMs: number | null) => ({
+  oldest,
+  latest,
+  oldestRecordedMs: () => recordedMs,
+})
+
+describe('what may have been published and dropped', () => {
+  it('is never more than what retention may explain, and never less than what was dropped', () => {
+    fc.assert(
+      fc.property(published, fc.nat(), fc.nat(), (events, drop, claim) => {
+        const droppable = events.filter(({ recordedMs }) => recordedMs <= NOW - 7 * DAY_MS).length
+        const dropped = drop % (droppable + 1)
+        const sequence = claim % (events.length + 1)
+        const before = events.slice(0, sequence)
+        const claimed = { sequence, latestTimeMs: Math.max(0, ...before.map(({ timeMs }) => timeMs)) }
+        // A copy never forgets its newest event, and one that is made after everything was dropped has none.
+        const madeAfter = dropped === events.length && sequence === events.length
+        const first = Math.min(dropped, events.length - 1)
+        const copy = madeAfter
+          ? copyOf(1, 0, null)
+          : copyOf(first + 1, events.length, events[first]?.recordedMs ?? null)
+        const throughMs = forgottenThroughMs(copy, claimed, NOW)
+        const gone = events.slice(0, madeAfter ? dropped : first)
+        if (gone.length === 0) {
+          expect(throughMs).toBe(null)
+          return
+        }
+        for (const { timeMs } of gone) expect(timeMs).toBeLessThanOrEqual(throughMs ?? Number.NaN)
+        expect(throughMs).toBeLessThanOrEqual(NOW - 7 * DAY_MS + 60_000)
+      }),
+    )
+  })
+
+  it('after a stop in which everything was dropped is what was published before it, not what came meanwhile', () => {
+    const stoppedMs = NOW - 9 * DAY_MS
+    const claimed = { sequence: 500, latestTimeMs: stoppedMs }
+    expect(forgottenThroughMs(copyOf(1, 0, null), claimed, NOW)).toBe(stoppedMs)
+    // The same writer, once it has published the first of what it missed.
+    expect(forgottenThroughMs(copyOf(501, 600, NOW), claimed, NOW)).toBe(stoppedMs)
+  })
+
+  it('is nothing in a log that keeps its first event, or that has none yet', () => {
+    expect(forgottenThroughMs(copyOf(1, 9, NOW - 30 * DAY_MS), { sequence: 9, latestTimeMs: NOW }, NOW)).toBe(
+      null,
+    )
+    expect(forgottenThroughMs(copyOf(1, 0, null), { sequence: 0, latestTimeMs: 0 }, NOW)).toBe(null)
+  })
+})

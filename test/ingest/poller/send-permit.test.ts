@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
+import { createGate } from '../../../src/ingest/poller/send-permit.ts'
+import type { Purpose } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { claimed } from '../../log/samples.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A gate on a log in memory, with what its writer was asked; `slow` is what each of its spends takes. */
+async function gateOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = []) {
+  const clock = createManualClock()
+  const log = createMemoryLog()
+  const writer = await claimed(log)
+  const spends: [number, Purpose][] = []
+  const watched = {
+    async spend(units: number, purpose: Purpose, atMs: number) {
+      spends.push([units, purpose])
+      await writer.spend(units, purpose, atMs)
+      clock.advance(slow.shift() ?? 0)
+    },
+  }
+  const bucket = createTokenBucket(plan)
+  const { signal } = new AbortController()
+  const gate = createGate({ writer: watched, bucket, clock, signal })
+  return { clock, log, writer, bucket, spends, gate, signal }
+}
+
+test('a request that leaves as planned asks its writer once, however long the plan makes it wait', async () => {
+  const { clock, bucket, spends, gate, signal } = await gateOf({ ratePerSecond: 0.1, burst: 2 })
+  bucket.take(clock.now())
+  await gate.spend('poll', clock.now())
+  const passed = gate.throttle(signal)
+  const waitMs = clock.nextTimerMs() ?? 0
+  expect(waitMs).toBeGreaterThan(10_000)
+  clock.advance(waitMs)
+  await passed
+  expect(spends).toEqual([[1, 'poll']])
+})
+
+test('one whose process was frozen in the wait leaves after a new proof, without another unit', async () => {
+  const { clock, writer, bucket, spends, gate, signal } = await gateOf()
+  bucket.take(clock.now())
+  const spentMs = clock.now()
+  await gate.spend('fill', spentMs)
+  const passed = gate.throttle(signal)
+  clock.set(clock.now() + 10_000)
+  clock.advance(clock.nextTimerMs() ?? 0)
+  await passed
+  expect(spends).toEqual([
+    [1, 'fill'],
+    [0, 'fill'],
+  ])
+  expect(gate.spentMs).toBe(spentMs)
+  expect([...writer.state.ledger]).toEqual([[spentMs - (spentMs % HOUR_MS), { fill: 1 }]])
+})
+
+test('one whose process was frozen and fenced meanwhile does not leave', async () => {
+  const { clock, log, bucket, gate, signal } = await gateOf()
+  bucket.take(clock.now())
+  await gate.spend('poll', clock.now())
+  const passed = gate.throttle(signal)
+  await claimed(log)
+  clock.set(clock.now() + 10_000)
+  clock.advance(clock.nextTimerMs() ?? 0)
+  await expect(passed).rejects.toMatchObject({ code: 'log_fenced' })
+})
+
+test('a proof that took long itself is no proof, nor is the writing down of the unit', async () => {
+  const { clock, spends, gate, signal } = await gateOf({ ratePerSecond: 1, burst: 2 }, [7_000, 8_000, 10])
+  await gate.spend('poll', clock.now())
+  const passed = gate.throttle(signal)
+  clock.advance(0)
+  await passed
+  expect(spends.map(([units]) => units)).toEqual([1, 0, 0])
+})
+
+test('a request that is given up in the wait asks for no proof', async () => {
+  const { clock, log, bucket, writer } = await gateOf()
+  bucket.take(clock.now())
+  const given = new AbortController()
+  const gate = createGate({ writer, bucket, clock, signal: given.signal })
+  await gate.spend('poll', clock.now())
+  const passed = gate.throttle(given.signal)
+  await claimed(log)
+  clock.set(clock.now() + 10_000)
+  given.abort()
+  await expect(passed).resolves.toBeUndefined()
+})

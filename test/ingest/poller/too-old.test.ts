@@ -1,0 +1,69 @@
+/** The poller over a log that has dropped its first events: what may have been among them is not published again. */
+import { expect, it } from 'vitest'
+import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { isoMillis } from '../../../src/core/dates.ts'
+import { plans } from '../../../src/core/plans.ts'
+import { createIngest } from '../../../src/ingest/ingest.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { createMetrics } from '../../../src/obs/metrics.ts'
+import { never } from '../../archive/samples.ts'
+import { followed } from '../../log/samples.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { answers, startScriptedUpstream } from '../../support/worlds/scripted-upstream.ts'
+
+const DAY_MS = 86_400_000
+
+it('publishes what is young, counts as published what may have been dropped, and says so', async () => {
+  const nowMs = systemClock.now()
+  const item = (guid: string, agoMs: number) => ({
+    guid,
+    timestamp: isoMillis(nowMs - agoMs),
+    headline: guid,
+  })
+  const data = [item('young', 1000), item('old', 20 * DAY_MS), item('between', 8 * DAY_MS)]
+  const meta = { paging: { pageSize: 50, count: 3, hasMore: false, nextCursor: null, latestCursor: 'c' } }
+  await using upstream = await startScriptedUpstream((response, request) =>
+    answers(200, JSON.stringify({ data, meta }), { date: new Date(nowMs).toUTCString() })(response, request),
+  )
+  const { logger, lines } = keepingLogger()
+  const log = createMemoryLog()
+  // The first event kept was recorded ten days ago.
+  const copy = {
+    oldest: 400,
+    latest: 900,
+    oldestRecordedMs: () => nowMs - 10 * DAY_MS,
+    known: () => new Map(),
+    caughtUp: async () => undefined,
+  }
+  const plan = {
+    ...plans.enterprise,
+    name: 'enterprise' as const,
+    weeklyQuota: 1_000_000,
+    quotaReset: 'rolling' as const,
+  }
+  const ingest = createIngest({
+    upstream: { url: upstream.url, key: 'key', plan },
+    gatewayUnits: 0,
+    backfillMs: 0,
+    calendar: createCalendar(),
+    log,
+    copy,
+    clock: systemClock,
+    chance: () => 0.5,
+    logger,
+    metrics: createMetrics({ version: '0' }),
+  })
+  const ended = new AbortController()
+  const run = ingest.poller.run(ended.signal)
+  const events = await followed(log, 0, 2)
+  ended.abort()
+  await run
+  await ingest.close()
+  expect(events.map(({ id }) => id)).toEqual(['between', 'young'])
+  expect((await log.end(never)).sequence).toBe(2)
+  expect(lines.find(({ event }) => event === 'items.too_old')).toMatchObject({
+    level: 'warn',
+    fields: { items: 1, until: isoMillis(nowMs - 10 * DAY_MS + 60_000) },
+  })
+})

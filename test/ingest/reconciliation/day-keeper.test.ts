@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import { createDayCopy, DAYS_TABLE, type DayRow } from '../../../src/archive/days.ts'
+import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { emptyDay } from '../../../src/core/calendar/day-record.ts'
+import { BridgeError } from '../../../src/errors.ts'
+import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
+import { createDayKeeper } from '../../../src/ingest/reconciliation/day-keeper.ts'
+import { yieldTurn } from '../../../src/lifecycle/clock.ts'
+import type { Announcement, Log } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** A Thursday in winter, noon. */
+const START_MS = Date.parse('2026-01-08T12:00:00Z')
+
+/** A log whose words are kept, and that may be away. */
+function keptLog() {
+  const said: Announcement[] = []
+  const broker = { away: false }
+  const log: Log = {
+    ...createMemoryLog(),
+    announce: async (value) => {
+      if (broker.away) throw new BridgeError('log_unavailable', 'away')
+      said.push(value)
+    },
+  }
+  return { log, said, broker }
+}
+
+/** A keeper beside a poller whose state the test sets. */
+function keeping(log: Log, clock = createManualClock(START_MS)) {
+  const { logger, lines } = keepingLogger()
+  const poller: { state: IngestState; leaderSinceMs: number | null } = {
+    state: initialState(),
+    leaderSinceMs: null,
+  }
+  const config = { calendar: createCalendar(), dayWalks: null }
+  const stop = new AbortController()
+  const run = createDayKeeper({ log, poller, config, clock, logger }).run(stop.signal)
+  const be = (polled: number): void => {
+    const days = [{ ...emptyDay('2026-01-08'), polled }]
+    const head = { ...initialState().head, days, countedFromMs: START_MS - DAY_MS }
+    poller.state = { ...initialState(), head, lastGoodPollMs: START_MS }
+    poller.leaderSinceMs = START_MS
+  }
+  /** Lets so much time pass, a look after the other. */
+  const pass = async (ms: number): Promise<void> => {
+    for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
+      clock.advance(Math.min(15_000, endMs - clock.now()))
+      for (let turn = 0; turn < 8; turn++) await yieldTurn()
+    }
+  }
+  const end = async (): Promise<void> => {
+    stop.abort()
+    await run
+  }
+  return { clock, poller, lines, be, pass, end }
+}
+
+async function rowsOf(log: Log): Promise<Map<string, DayRow>> {
+  return log.table<DayRow>(DAYS_TABLE).load()
+}
+
+function told(said: readonly Announcement[]) {
+  return said.map(({ type, date, polled }) => [type, date, polled])
+}
+
+describe('the keeper of the days', () => {
+  it('writes what goes on at most once a minute, and nothing while it does not lead', async () => {
+    const { log } = keptLog()
+    const { poller, be, pass, end } = keeping(log)
+    await pass(60_000)
+    expect((await rowsOf(log)).size).toBe(0)
+    be(1)
+    await pass(15_000)
+    be(2)
+    await pass(30_000)
+    expect((await rowsOf(log)).get('2026-01-08')?.report.polled).toBe(1)
+    await pass(30_000)
+    expect((await rowsOf(log)).get('2026-01-08')?.report.polled).toBe(2)
+    be(3)
+    poller.leaderSinceMs = null
+    await pass(120_000)
+    expect((await rowsOf(log)).get('2026-01-08')?.report.polled).toBe(2)
+    await end()
+  })
+
+  it('tells each day that is over once, over changes of leader, and what changes later is kept only', async () => {
+    const { log, said } = keptLog()
+    const first = keeping(log)
+    first.be(5)
+    await first.pass(60_000)
+    expect(told(said)).toEqual([['day', '2026-01-07', 0]])
+    await first.end()
+    first.clock.advance(DAY_MS)
+    const second = keeping(log, first.clock)
+    second.be(6)
+    await second.pass(60_000)
+    expect(told(said).slice(1)).toEqual([['day', '2026-01-08', 6]])
+    expect(said[1]).toMatchObject({ filled: 0, swept: 0, rejected: 0, gapsLeft: 0, eodSeen: false })
+    second.be(7)
+    await second.pass(60_000)
+    await second.end()
+    const third = keeping(log, first.clock)
+    third.be(7)
+    await third.pass(60_000)
+    await third.end()
+    expect(said).toHaveLength(2)
+    expect((await rowsOf(log)).get('2026-01-08')).toMatchObject({ isTold: true, report: { polled: 7 } })
+  })
+
+  it('tells a day later that could not be told', async () => {
+    const { log, said, broker } = keptLog()
+    const { lines, be, pass, end } = keeping(log)
+    broker.away = true
+    be(5)
+    await pass(60_000)
+    expect(lines.map(({ event }) => event)).toEqual(['days.away'])
+    expect((await rowsOf(log)).size).toBe(0)
+    broker.away = false
+    await pass(15_000)
+    expect(told(said)).toEqual([['day', '2026-01-07', 0]])
+    await end()
+  })
+
+  it('keeps the days where nobody can be told, and forgets them after 400', async () => {
+    const log = createMemoryLog()
+    const old = { report: { date: '2024-12-01' }, isTold: true } as DayRow
+    await log.table<DayRow>(DAYS_TABLE).put('2024-12-01', old)
+    await log
+      .table<DayRow>(DAYS_TABLE)
+      .put('2024-12-05', { ...old, report: { ...old.report, date: '2024-12-05' } })
+    const { be, pass, end } = keeping(log)
+    be(5)
+    await pass(60_000)
+    expect([...(await rowsOf(log)).keys()].sort()).toEqual(['2024-12-05', '2026-01-07', '2026-01-08'])
+    await end()
+  })
+
+  it('leaves to every node a copy of the last days, oldest first', async () => {
+    const log = createMemoryLog()
+    const copy = createDayCopy(log.table(DAYS_TABLE))
+    expect(copy.last(1)).toBeNull()
+    const stop = new AbortController()
+    const following = copy.run(stop.signal)
+    const { be, pass, end } = keeping(log)
+    be(5)
+    await pass(60_000)
+    expect(copy.last(14)?.map(({ date, polled }) => [date, polled])).toEqual([
+      ['2026-01-07', 0],
+      ['2026-01-08', 5],
+    ])
+    expect(copy.last(1)?.map(({ date }) => date)).toEqual(['2026-01-08'])
+    await end()
+    stop.abort()
+    await following
+  })
+})

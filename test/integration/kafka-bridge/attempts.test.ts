@@ -1,0 +1,96 @@
+/** Attempts over one Kafka: a node that delivers, and one that only answers. */
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import {
+  type BridgeProcess,
+  bridgeEnv,
+  startBridge,
+  temporaryDirectory,
+} from '../../support/bridge-process.ts'
+import { eventually } from '../../support/http/api-client.ts'
+import { uniqueName } from '../../support/kafka/clients.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
+import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
+import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
+
+const brokers = await sharedBrokers()
+
+describe.skipIf(brokers === null)('attempts on Kafka', () => {
+  it('are listed alike by the node that delivers and by one that only answers, also after it was away', async () => {
+    using own = temporaryDirectory()
+    using other = temporaryDirectory()
+    const sandbox = await startSandbox(
+      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9 },
+      { clock: systemClock },
+    )
+    const prefix = uniqueName('attempts')
+    const envOf = (dataDir: string, roles: string) =>
+      bridgeEnv(sandbox, dataDir, {
+        BRIDGE_UPSTREAM_PLAN: 'advanced',
+        BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
+        BRIDGE_TOPIC_PREFIX: prefix,
+        BRIDGE_ROLES: roles,
+        ...LOCAL_RECEIVERS,
+      })
+    const startReady = async (dataDir: string, roles: string): Promise<BridgeProcess> => {
+      const bridge = await startBridge(envOf(dataDir, roles))
+      await eventually(
+        () => fetch(`${bridge.ready.ops}/readyz`),
+        ({ ok }) => ok,
+      )
+      return bridge
+    }
+    const sender = await startReady(own.path, 'poller,webhooks,api')
+    let answering = await startReady(other.path, 'api')
+    await using healthy = await startReceiver()
+    await using failing = await startReceiver((response) => response.writeHead(500).end('broken'))
+    const receivers = [healthy, failing]
+    try {
+      const ids: string[] = []
+      for (const { url } of receivers) {
+        const wanted = { url, maxConcurrency: 2, since: '2000-01-01' }
+        ids.push((await askEndpoints(sender.ready.http, 'POST', '', wanted)).id)
+      }
+      const lists = (base: string) =>
+        Promise.all(
+          ids.flatMap((id) => [wholeList(base, `${id}/attempts`), wholeList(base, `${id}/deliveries`)]),
+        )
+      const attempts = (base: string, id: string) => wholeList<Attempt>(base, `${id}/attempts`)
+      /** Both nodes list every attempt that the receivers have seen by now, and list it alike. */
+      const same = async (): Promise<void> => {
+        for (const id of ids) await askEndpoints(sender.ready.http, 'POST', `/${id}/disable`)
+        for (const [at, id] of ids.entries()) {
+          for (const base of [sender.ready.http, answering.ready.http]) {
+            await eventually(
+              () => attempts(base, id).catch(() => []),
+              ({ length }) => length === receivers[at]?.received.length,
+            )
+          }
+        }
+        expect(await lists(answering.ready.http)).toEqual(await lists(sender.ready.http))
+      }
+      const seen = (count: number) =>
+        eventually(
+          () => receivers.map(({ received }) => received.length),
+          (counts) => counts.every((one) => one >= count),
+        )
+      await seen(5)
+      await same()
+      await answering.stop()
+      const before = Math.max(...receivers.map(({ received }) => received.length))
+      const [healthyId = ''] = ids
+      await askEndpoints(sender.ready.http, 'POST', `/${healthyId}/enable`)
+      await eventually(
+        () => healthy.received.length,
+        (count) => count > before,
+      )
+      answering = await startReady(other.path, 'api')
+      await same()
+    } finally {
+      await Promise.all([sender.stop(), answering.stop()])
+      await sandbox.close()
+    }
+  }, 120_000)
+})

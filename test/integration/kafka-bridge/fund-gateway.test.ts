@@ -1,0 +1,84 @@
+/** Fund requests over several processes on Kafka: whoever is asked, the bridge that leads asks upstream and counts it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { ADMIN_TOKEN, bridgeEnv, startBridge, temporaryDirectory } from '../../support/bridge-process.ts'
+import { eventually } from '../../support/http/api-client.ts'
+import { uniqueName } from '../../support/kafka/clients.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+
+const brokers = await sharedBrokers()
+
+describe.skipIf(brokers === null)('fund requests on Kafka', () => {
+  let sandbox: Sandbox
+  const kafka = {
+    BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
+    BRIDGE_TOPIC_PREFIX: uniqueName('funds'),
+    BRIDGE_UPSTREAM_PLAN: 'advanced',
+    BRIDGE_GATEWAY_WEEKLY_UNITS: '50',
+    // Two seconds, as other tests have, are little for a leader that steps down on a machine that others use too.
+    BRIDGE_DRAIN_TIMEOUT: 'PT10S',
+  }
+
+  beforeAll(async () => {
+    sandbox = await startSandbox(
+      { scenario: 'quiet', plan: 'advanced', weeklyQuota: 1_000_000 },
+      { clock: systemClock },
+    )
+  })
+  afterAll(() => sandbox?.close())
+
+  const start = (dataDir: string, roles: string) =>
+    startBridge(bridgeEnv(sandbox, dataDir, { ...kafka, BRIDGE_ROLES: roles }))
+
+  async function ask(base: string, path: string, key = ADMIN_TOKEN) {
+    const response = await fetch(`${base}${path}`, { headers: { 'x-api-key': key } })
+    const { status, headers } = response
+    return { status, retryAfter: headers.get('retry-after'), text: await response.text() }
+  }
+
+  async function quotaUsed(http: string): Promise<number> {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+    const status = (await (await fetch(`${http}/v1/status`, { headers })).json()) as {
+      quota: { used: number }
+    }
+    return status.quota.used
+  }
+
+  it('are answered through the leader; without one 503 with Retry-After, and then by its successor', async () => {
+    using first = temporaryDirectory()
+    using second = temporaryDirectory()
+    using third = temporaryDirectory()
+    const reader = await start(second.path, 'api')
+    const leader = await start(first.path, 'poller,api')
+    const at = `${reader.ready.http}/v2`
+    const passed = await eventually(
+      () => ask(at, '/nav?pageSize=3'),
+      ({ status }) => status === 200,
+    )
+    const before = sandbox.usage().units
+    const direct = await ask(sandbox.url, '/nav?pageSize=3', sandbox.key)
+    expect(passed.text).toBe(direct.text)
+    expect(await ask(`${leader.ready.http}/v2`, '/nav?pageSize=3')).toEqual(passed)
+    // One was asked of the sandbox here, the rest are polls: the leader's count is never below.
+    await eventually(
+      async () => (await quotaUsed(leader.ready.http)) - (sandbox.usage().units - 1),
+      (more) => more === 0,
+    )
+    expect(sandbox.usage().units).toBeGreaterThan(before)
+
+    await leader.stop('SIGKILL')
+    const units = sandbox.usage().units
+    const refused = await ask(at, '/nav?pageSize=4')
+    expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) })
+    expect(sandbox.usage().units).toBe(units)
+
+    const successor = await start(third.path, 'poller,api')
+    const again = await eventually(
+      () => ask(at, '/nav?pageSize=4'),
+      ({ status }) => status === 200,
+    )
+    expect(again.text).toBe((await ask(sandbox.url, '/nav?pageSize=4', sandbox.key)).text)
+    expect(await Promise.all([reader.stop(), successor.stop()])).toEqual([0, 0])
+  })
+})

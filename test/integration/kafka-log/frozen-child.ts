@@ -1,0 +1,37 @@
+/**
+ * A leader that is frozen between writing its unit down and sending the request: argv is the brokers (comma list), the
+ * prefix of the log and the address of the upstream. It stops itself in the throttle's wait; who thaws it reads on stdout
+ * what came of the request: `{"outcome"}` or `{"failed"}`, with the code of the log.
+ */
+import { isBridgeError } from '../../../src/errors.ts'
+import { createGate } from '../../../src/ingest/poller/send-permit.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { openKafkaLog } from '../../../src/log-kafka/log.ts'
+import { createUpstreamClient } from '../../../src/upstream/client.ts'
+import { createTransport } from '../../../src/upstream/transport.ts'
+import { claimed } from '../../log/samples.ts'
+import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+
+const [brokers = '', prefix = '', url = ''] = process.argv.slice(2)
+const clock = systemClock
+const log = openKafkaLog(kafkaLogOptions(brokers.split(','), prefix))
+const writer = await claimed(log)
+const transport = createTransport({ url, key: 'k', timeoutMs: 30_000, clock })
+const client = createUpstreamClient(transport, clock.now)
+const bucket = {
+  take(nowMs: number) {
+    process.kill(process.pid, 'SIGSTOP')
+    return nowMs
+  },
+  drain: () => undefined,
+  msUntilFull: () => 0,
+}
+const { signal } = new AbortController()
+const gate = createGate({ writer, bucket, clock, signal })
+const said = await client.list({ pageSize: 1 }, 'poll', gate, signal).then(
+  ({ kind }) => ({ outcome: kind }),
+  (error: unknown) => ({ failed: isBridgeError(error, 'log_fenced') ? 'log_fenced' : String(error) }),
+)
+process.stdout.write(`${JSON.stringify(said)}\n`)
+await client.close()
+await log.close()

@@ -1,0 +1,84 @@
+/** Journals on a real broker: the contract of the port, several writers, what the topic forgets, and a Kafka that is away. */
+import kafkajs from 'kafkajs'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openKafkaLog } from '../../../src/log-kafka/log.ts'
+import { describeJournals, journalled } from '../../log/journals.ts'
+import { kafkaClient } from '../../support/kafka/clients.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { createFastClock } from '../../support/time/fast-clock.ts'
+
+const brokers = await sharedBrokers()
+const DAY_MS = 86_400_000
+
+describe.skipIf(brokers === null)('on the shared broker', () => {
+  describeJournals('Kafka', () => openKafkaLog(kafkaLogOptions(brokers ?? [])))
+
+  const logs = createLogKeeper()
+  afterEach(() => logs.closeAll())
+
+  it('holds the records of every process, each one’s in its order, in one order for all', async () => {
+    const options = kafkaLogOptions(brokers ?? [])
+    const [one, other] = [logs.open(options), logs.open(options)].map((log) =>
+      log.journal<string>('tries', DAY_MS),
+    )
+    if (one === undefined || other === undefined) throw new Error('two were opened')
+    const append = async (name: string, journal: typeof one): Promise<void> => {
+      for (let n = 0; n < 30; n++) await journal.append([`${name} ${n}`])
+    }
+    await Promise.all([append('a', one), append('b', other)])
+    const { records } = await journalled(one, null, 60)
+    expect((await journalled(other, null, 60)).records).toEqual(records)
+    for (const name of ['a', 'b']) {
+      const own = records.filter((record) => record.startsWith(name))
+      expect(own).toEqual(Array.from({ length: 30 }, (_, n) => `${name} ${n}`))
+    }
+  })
+
+  it('is kept as long as it is asked for, and read from its oldest record on where the position is older', async () => {
+    const options = kafkaLogOptions(brokers ?? [])
+    const journal = logs.open(options).journal<number>('tries', 3 * DAY_MS)
+    await journal.append([1])
+    const { batches } = await journalled(journal, null, 1)
+    await journal.append([2, 3, 4])
+    const topic = `${options.topics.prefix}.internal.journal.tries`
+    const admin = kafkaClient(brokers ?? []).admin()
+    await admin.connect()
+    try {
+      const { TOPIC: type } = kafkajs.ConfigResourceTypes
+      const configNames = ['cleanup.policy', 'retention.ms', 'segment.ms']
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: [{ type, name: topic, configNames }],
+      })
+      const found = resources[0]?.configEntries.map(({ configName, configValue }) => [
+        configName,
+        configValue,
+      ])
+      expect(Object.fromEntries(found ?? [])).toMatchObject({
+        'cleanup.policy': 'delete',
+        'retention.ms': String(3 * DAY_MS),
+        'segment.ms': String((3 * DAY_MS) / 20),
+      })
+      // As Kafka does when the time of a segment is over.
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] })
+    } finally {
+      await admin.disconnect()
+    }
+    expect((await journalled(journal, batches[0]?.position ?? null, 2)).records).toEqual([3, 4])
+    expect((await journalled(journal, null, 2)).records).toEqual([3, 4])
+  })
+})
+
+describe('a journal without Kafka', () => {
+  it('tells whoever appends, within seconds, that it is away', async () => {
+    const log = openKafkaLog({ ...kafkaLogOptions(['127.0.0.1:1']), clock: createFastClock(20) })
+    try {
+      await expect(log.journal('tries', DAY_MS).append([1])).rejects.toMatchObject({
+        code: 'log_unavailable',
+      })
+    } finally {
+      await log.close()
+    }
+  })
+})

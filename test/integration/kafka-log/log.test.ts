@@ -1,0 +1,34 @@
+/**
+ * The contract of the log port on a real broker, and behind a proxy what only shows on a way that breaks. What goes
+ * beyond it: `kafka-writer.test.ts`, `kafka-reading.test.ts`, `kafka-log-faults.test.ts`.
+ */
+import { describe } from 'vitest'
+import { openKafkaLog } from '../../../src/log-kafka/log.ts'
+import { describeLog } from '../../log/conformance.ts'
+import { describeTakeovers, type LogWay } from '../../log/takeovers.ts'
+import { kafkaRuntime, sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { apiKeys } from '../../support/kafka/proxy/frames.ts'
+import { useProxiedCluster } from '../../support/kafka/proxy/proxied-cluster.ts'
+
+const brokers = await sharedBrokers()
+const runtime = await kafkaRuntime()
+
+describe.skipIf(brokers === null)('on the shared broker', () => {
+  describeLog('Kafka', (seam) => openKafkaLog({ ...kafkaLogOptions(brokers ?? []), seam }))
+})
+
+describe.skipIf(runtime === null)('behind a proxy', () => {
+  const kafka = useProxiedCluster(runtime)
+
+  const way = (): LogWay => ({
+    holdReads: () => kafka.proxy.hold(apiKeys.fetch),
+    holdEnds: () => kafka.proxy.hold(apiKeys.endTxn),
+    cut: () => kafka.proxy.cut(),
+    get connections() {
+      return kafka.proxy.connections
+    },
+  })
+  const open = (seam: object) => openKafkaLog({ ...kafkaLogOptions(kafka.behindProxy), seam })
+  describeTakeovers('Kafka', open, way)
+})

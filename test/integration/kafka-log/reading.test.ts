@@ -1,0 +1,145 @@
+/** Reading the log of Kafka from any place, and what a claim refuses to build on. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import type { Seam } from '../../../src/log/fault-hook.ts'
+import type { Log } from '../../../src/log/log.ts'
+import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'
+import { eventRecord } from '../../../src/log-kafka/client/records.ts'
+import { readPartition } from '../../../src/log-kafka/reading/partition-reader.ts'
+import { claimed, followed, idsOf, sampleEvent, sampleEvents, sequencesOf } from '../../log/samples.ts'
+import { kafkaClient } from '../../support/kafka/clients.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+
+const brokers = (await sharedBrokers()) ?? []
+const logs = createLogKeeper()
+afterEach(() => logs.closeAll())
+
+/** A log with `commits` commits of `size` events each, a commit that failed before each of them. */
+async function logWithAborted(commits: number, size: number): Promise<{ log: Log; prefix: string }> {
+  const seam: Seam = {}
+  const options = { ...kafkaLogOptions(brokers), seam }
+  const log = logs.open(options)
+  for (let n = 0; n < commits; n++) {
+    const doomed = await claimed(log)
+    seam.beforeCommit = () => {
+      throw new Error('the machine stopped here')
+    }
+    await doomed.commit({ events: sampleEvents(1, size) }).catch(() => undefined)
+    delete seam.beforeCommit
+    await (await claimed(log)).commit({ events: sampleEvents(1 + n * size, size + n * size) })
+  }
+  return { log, prefix: options.topics.prefix }
+}
+
+describe.skipIf(brokers.length === 0)('following', () => {
+  it('finds any sequence among aborted commits and markers', async () => {
+    const { log } = await logWithAborted(4, 150)
+    for (const after of [0, 1, 149, 150, 151, 299, 300, 420, 598, 599]) {
+      const [first] = await followed(log, after, 1)
+      expect(first?.sequence).toBe(after + 1)
+    }
+    expect(sequencesOf(await followed(log, 0, 600))).toEqual(Array.from({ length: 600 }, (_, n) => n + 1))
+  })
+
+  it('begins with the earliest event that is kept', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    await (await claimed(log)).commit({ events: sampleEvents(1, 20) })
+    await dropBefore(`${options.topics.prefix}.all`, 15)
+    expect(sequencesOf(await followed(log, 3, 5))).toEqual([16, 17, 18, 19, 20])
+    expect(await log.oldest(AbortSignal.timeout(20_000))).toBe(16)
+    expect((await claimed(log)).state.head.sequence).toBe(20)
+  })
+
+  it('after the last event waits for the next', async () => {
+    const log = logs.open(kafkaLogOptions(brokers))
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 3) })
+    const next = followed(log, 3, 1)
+    await writer.commit({ events: [sampleEvent(4)] })
+    expect(idsOf(await next)).toEqual(idsOf([sampleEvent(4)]))
+  })
+})
+
+describe.skipIf(brokers.length === 0)('a reader of a partition', () => {
+  it('tells when the place it was at is gone, and goes on with what is kept', async () => {
+    const { prefix } = await logWithAborted(1, 5)
+    const topic = `${prefix}.all`
+    await dropBefore(topic, 8)
+    const { logger } = keepingLogger()
+    const parts = {
+      openSession: kafkaSessions(kafkaLogOptions(brokers).connection, logger),
+      clock: systemClock,
+      logger,
+    }
+    const ended = new AbortController()
+    for await (const { records, rewound, atEnd } of readPartition(parts, topic, 2, ended.signal)) {
+      expect(rewound).toMatchObject({ asked: 2, earliest: 8 })
+      expect(records.map(({ offset }) => offset)).toEqual([8, 9, 10])
+      expect(atEnd).toBe(true)
+      ended.abort()
+    }
+  })
+})
+
+describe.skipIf(brokers.length === 0)('a claim', () => {
+  const damaged = expect.objectContaining({ code: 'log_damaged', hint: expect.any(String) })
+
+  it('refuses to begin a log whose events are there and whose state is not', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    await log.campaign(new AbortController().signal)
+    await writeEvent(options.topics.prefix, 1)
+    await expect(claimed(log)).rejects.toEqual(damaged)
+  })
+
+  it('refuses a state that knows fewer events than there are, or more', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    await (await claimed(log)).commit({ events: sampleEvents(1, 2) })
+    await writeEvent(options.topics.prefix, 9)
+    await expect(claimed(log)).rejects.toEqual(damaged)
+  })
+
+  it('says of its end that nothing is kept before it, and goes on behind it', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    await (await claimed(log)).commit({ events: sampleEvents(1, 2) })
+    const signal = AbortSignal.timeout(20_000)
+    expect(await log.end(signal)).toEqual({ epoch: expect.any(String), sequence: 2 })
+    // Two events and the end of their transaction.
+    await dropBefore(`${options.topics.prefix}.all`, 3)
+    expect(await log.end(signal)).toEqual({ epoch: expect.any(String), sequence: 2, allDropped: true })
+    expect(await log.oldest(signal)).toBe(null)
+    expect(await (await claimed(log)).commit({ events: sampleEvents(3, 3) })).toMatchObject([{ sequence: 3 }])
+  })
+
+  it('stops when its signal aborts while Kafka is away', async () => {
+    const log = logs.open(kafkaLogOptions(['127.0.0.1:1']))
+    const ended = new AbortController()
+    const campaign = log.campaign(ended.signal)
+    const reason = new Error('stopping')
+    ended.abort(reason)
+    await expect(campaign).rejects.toBe(reason)
+  })
+})
+
+/** Deletes the records before that offset, as retention does. */
+async function dropBefore(topic: string, offset: number): Promise<void> {
+  const admin = kafkaClient(brokers).admin()
+  await admin.connect()
+  await admin.fetchTopicMetadata({ topics: [topic] })
+  await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(offset) }] })
+  await admin.disconnect()
+}
+
+/** An event that no writer of the product has written. */
+async function writeEvent(prefix: string, sequence: number): Promise<void> {
+  const producer = kafkaClient(brokers).producer()
+  await producer.connect()
+  const event = { ...sampleEvent(sequence), sequence, epoch: 'AAAAAAAA' }
+  await producer.send({ topic: `${prefix}.all`, messages: [eventRecord(event, sequence)] })
+  await producer.disconnect()
+}

@@ -1,0 +1,247 @@
+/**
+ * Who owns a lane is said by its partition and not by the group: owners that were overtaken and do not know it. The group's
+ * word is given by hand here.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { aborted } from '../../../src/lifecycle/aborted.ts'
+import { sleep, systemClock } from '../../../src/lifecycle/clock.ts'
+import type { Lane, Log } from '../../../src/log/log.ts'
+import { type KafkaSession, kafkaSessions } from '../../../src/log-kafka/client/client.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import type { LaneShare } from '../../../src/log-kafka/shards/shard-group.ts'
+import { NOTICE_MS } from '../../../src/log-kafka/shards/shard-lease.ts'
+import { createKafkaLanes } from '../../../src/log-kafka/shards/shards.ts'
+import { createLaneFold, markerRecord, rowRecord } from '../../../src/log-kafka/shards/valid-records.ts'
+import { ensureTopics } from '../../../src/log-kafka/topics/topic-setup.ts'
+import { lanesPlan } from '../../../src/log-kafka/topics/topics.ts'
+import { beginOwning, type Owner, putRow, puts, type Row } from '../../log/owning.ts'
+import { eventually } from '../../support/http/api-client.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+
+const brokers = await sharedBrokers()
+const lost = expect.objectContaining({ code: 'lane_lost' })
+
+describe.skipIf(brokers === null)('lanes of processes that the group has left behind', () => {
+  let topic: string
+  let session: KafkaSession
+  let closing: AbortController
+  const owners: Owner[] = []
+  const { connection, logger, topics } = kafkaLogOptions(brokers ?? [])
+  const openSession = kafkaSessions(connection, logger)
+  let turn = 0
+
+  beforeEach(async () => {
+    closing = new AbortController()
+    session = openSession()
+    const plan = lanesPlan(`fence${turn++}`, 2)
+    topic = `${topics.prefix}.${plan.topic}`
+    const parts = { openSession, clock: systemClock, settings: topics, named: 1 }
+    await ensureTopics(parts, [plan], closing.signal)
+  })
+  afterEach(async () => {
+    await Promise.all(owners.splice(0).map((owner) => owner.stop()))
+    closing.abort()
+    session.end()
+  })
+
+  /** Lanes of a process that is told by hand which are its own; at first both. */
+  function lanesByHand() {
+    let told: Pick<LaneShare, 'assigned' | 'expelled'> | null = null
+    const kept = keepingLogger()
+    const lanes = createKafkaLanes<Row>(
+      {
+        ...{ openSession, clock: systemClock, logger: kept.logger, closed: closing.signal },
+        open: () => undefined,
+        ready: async () => undefined,
+        async share(share, signal) {
+          told = share
+          share.assigned([0, 1])
+          await aborted(signal)
+        },
+      },
+      { topic, groupId: 'by hand', count: 2 },
+    )
+    return {
+      lanes,
+      lines: kept.lines,
+      give: (...given: number[]) => told?.assigned(given),
+      expel: (heardMs: number) => told?.expelled('by hand', heardMs),
+    }
+  }
+  /** Such a process, which holds what it gets. */
+  function begin() {
+    const { lanes, give } = lanesByHand()
+    const owner = beginOwning({ lanes: () => lanes } as unknown as Log, 'by hand', 2)
+    owners.push(owner)
+    return { owner, give }
+  }
+  /** Every record of the first lane. */
+  async function records(): Promise<KafkaRecord[]> {
+    const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
+    const all: KafkaRecord[] = []
+    for (let offset = 0; ; ) {
+      const how = { maxWaitMs: 50, maxBytes: 1_000_000 }
+      const fetched = (await session.partitions.fetchFrom(nodeId, topic, new Map([[0, offset]]), how)).get(0)
+      if (fetched === undefined || fetched.nextOffset === offset) return all
+      all.push(...fetched.records)
+      offset = fetched.nextOffset
+    }
+  }
+  const nonceNow = async (): Promise<string> => {
+    const fold = createLaneFold()
+    for (const record of await records()) fold.take(record)
+    return String(fold.nonce)
+  }
+  /** Writes to the first lane as an owner of that nonce would. */
+  async function writeAs(nonce: string, number: number, rows: Record<string, string | null>): Promise<void> {
+    const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
+    const late = Object.entries(rows).map(([key, text], n) => rowRecord(0, { key, text }, nonce, number + n))
+    const refused = await session.partitions.append(nodeId, topic, new Map([[0, late]]))
+    expect(refused.size).toBe(0)
+  }
+  /** The rows that the next owner finds in the first lane. */
+  async function found(): Promise<Record<string, Row>> {
+    const next = begin()
+    const { rows } = await next.owner.lane(0)
+    await next.owner.stop()
+    return Object.fromEntries(rows)
+  }
+  /** Waits until every record that does not count has one behind it that does. */
+  async function answered(): Promise<void> {
+    await eventually(
+      async () => {
+        const fold = createLaneFold()
+        for (const record of await records()) fold.take(record)
+        return fold.late.size
+      },
+      (late) => late === 0,
+    )
+  }
+
+  it('are lost to whoever takes them, and a write that comes too late throws and changes nothing', async () => {
+    const first = begin()
+    const lane = await first.owner.lane(0)
+    await putRow(lane, 'a', 1)
+    const second = begin()
+    const taken = await second.owner.lane(0)
+    expect(Object.fromEntries(taken.rows)).toEqual({ a: 1 })
+    const writes = [1, 2, 3].map((n) => putRow(lane, 'a', `late ${n}`))
+    for (const result of await Promise.allSettled(writes)) expect(result).toMatchObject({ reason: lost })
+    await aborted(lane.lost)
+    first.give()
+    await putRow(taken, 'b', 2)
+    expect([taken.lost.aborted, await found()]).toEqual([false, { a: 1, b: 2 }])
+  })
+
+  it('go to who wants them when their owner has ended its work, with all that it still wrote', async () => {
+    const first = lanesByHand()
+    const [stopping, ended] = [new AbortController(), Promise.withResolvers<void>()]
+    const held: Lane<Row>[] = []
+    const owning = first.lanes.own(async (lane) => {
+      held.push(lane)
+      await aborted(AbortSignal.any([lane.leaving, stopping.signal]))
+      await ended.promise
+      await putRow(lane, 'last', lane.number)
+    }, stopping.signal)
+    await eventually(
+      () => held.length,
+      (count) => count === 2,
+    )
+    const second = begin()
+    first.give()
+    // One that says nothing would have lost them by then.
+    await sleep(systemClock, 2 * NOTICE_MS)
+    expect(second.owner.held.size).toBe(0)
+    expect(held.map(({ lost }) => lost.aborted)).toEqual([false, false])
+    ended.resolve()
+    const lane = await second.owner.lane(1)
+    expect(Object.fromEntries(lane.rows)).toEqual({ last: 1 })
+    stopping.abort()
+    await owning
+  })
+
+  it('count as not loaded while the group does not hear their owner, from when it last did', async () => {
+    const { lanes, lines, give, expel } = lanesByHand()
+    const owner = beginOwning({ lanes: () => lanes } as unknown as Log, 'by hand', 2)
+    owners.push(owner)
+    await owner.holds(2)
+    const [one, other] = [...owner.held.values()]
+    expect(lanes.loadingSinceMs).toBeNull()
+    expel(123)
+    expect([lanes.loadingSinceMs, one?.lost.aborted, other?.lost.aborted]).toEqual([123, true, true])
+    const said = { level: 'warn', event: 'lanes.lost', fields: { changed: 2, reason: 'by hand' } }
+    expect(lines.at(-1)).toMatchObject(said)
+    give(0, 1)
+    await eventually(
+      () => owner.came.length,
+      (count) => count === 4,
+    )
+    expect(lanes.loadingSinceMs).toBeNull()
+  })
+
+  it('keep their rows whatever a lost owner still writes: changed ones, left ones, deleted ones', async () => {
+    const first = begin()
+    await (await first.owner.lane(0)).write(puts({ changed: 1, left: 1, deleted: 1, gone: 1 }))
+    const nonce = await nonceNow()
+    const second = begin()
+    const lane: Lane<Row> = await second.owner.lane(0)
+    first.give()
+    await lane.write([...puts({ changed: 2 }), { key: 'deleted', value: null }])
+    await writeAs(nonce, 5, {
+      changed: '"late"',
+      left: '"late"',
+      deleted: '"late"',
+      gone: null,
+      new: '"late"',
+    })
+    await putRow(lane, 'after', 1)
+    await answered()
+    await writeAs(nonce, 20, { left: '"later"' })
+    await second.owner.stop()
+    const rows = { changed: 2, left: 1, gone: 1, after: 1 }
+    expect(await found()).toEqual(rows)
+    // While nobody owned it; the next owner answers, and the third finds the same.
+    await writeAs(nonce, 30, { changed: null, deleted: '"latest"' })
+    expect(await found()).toEqual(rows)
+    const last = begin()
+    await last.owner.lane(0)
+    await answered()
+  })
+
+  it('stay as they are when a request arrives again, late', async () => {
+    const first = begin()
+    const lane = await first.owner.lane(0)
+    await lane.write(puts({ a: 'old', b: 'old' }))
+    await lane.write(puts({ a: 'new' }))
+    await writeAs(await nonceNow(), 1, { a: '"old"', b: '"old"' })
+    await answered()
+    expect(lane.lost.aborted).toBe(false)
+    expect(await found()).toEqual({ a: 'new', b: 'old' })
+  })
+
+  it('are loaded anew by an owner that the group still believes in, after another took them by mistake', async () => {
+    const first = begin()
+    const lane = await first.owner.lane(0)
+    await putRow(lane, 'a', 1)
+    const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
+    const stray = new Map([[0, [markerRecord(0, 'stray')]]])
+    await session.partitions.append(nodeId, topic, stray)
+    await aborted(lane.lost)
+    await expect(putRow(lane, 'a', 2)).rejects.toEqual(lost)
+    await writeAs('stray', 1, { a: '"stray"' })
+    await first.owner.holds(2)
+    const again = await first.owner.lane(0)
+    expect([again === lane, again.rows.get('a')]).toEqual([false, 'stray'])
+    await putRow(again, 'a', 3)
+    expect(await found()).toEqual({ a: 3 })
+  })
+
+  it('end the owning when a record in them is none of this program’s', async () => {
+    await writeAs('', 1, { a: '1' })
+    const owner = begin().owner
+    owners.splice(0)
+    await expect(owner.ended).rejects.toMatchObject({ code: 'log_damaged' })
+  })
+})

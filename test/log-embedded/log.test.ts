@@ -1,0 +1,169 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import type { Seam } from '../../src/log/fault-hook.ts'
+import type { Log } from '../../src/log/log.ts'
+import { openSqliteLog } from '../../src/log-embedded/log.ts'
+import { openDatabase } from '../../src/storage/database.ts'
+import { describeLog } from '../log/conformance.ts'
+import {
+  claimed,
+  followed,
+  START_MS,
+  sampleEvent,
+  sampleEvents,
+  sampleRejected,
+  sequencesOf,
+} from '../log/samples.ts'
+
+const folders: string[] = []
+const opened: Log[] = []
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bridge-log-'))
+  folders.push(folder)
+  return folder
+}
+
+function open(dataDir: string, seam: Seam = {}) {
+  const both = openSqliteLog({ dataDir, nativeKind: 'Native', clock: systemClock, seam })
+  opened.push(both.log)
+  return both
+}
+
+afterEach(async () => {
+  for (const log of opened.splice(0)) await log.close()
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+describeLog('embedded', (seam) => open(newFolder(), seam).log)
+
+describe('the embedded log on disk', () => {
+  it('opened again holds what was committed, and goes on after it', async () => {
+    const dataDir = newFolder()
+    const first = open(dataDir).log
+    const writer = await claimed(first)
+    await writer.spend(1, 'poll', START_MS)
+    await writer.commit({ events: sampleEvents(1, 3), rejected: [sampleRejected(1)], head: { cursor: 'c' } })
+    await first.table('tokens').put('a', { name: 'one' })
+    const before = writer.state
+    await first.close()
+    const { log, archive } = open(dataDir)
+    expect(archive.epoch).toBe(before.head.epoch)
+    const next = await claimed(log)
+    expect(next.state).toEqual(before)
+    await next.commit({ events: [sampleEvent(4)] })
+    expect(sequencesOf(await followed(log, 0, 4))).toEqual([1, 2, 3, 4])
+    expect(await log.rejected(5)).toEqual([sampleRejected(1)])
+    expect(await log.table('tokens').load()).toEqual(new Map([['a', { name: 'one' }]]))
+  })
+
+  it('makes a data directory that is missing', () => {
+    expect(open(join(newFolder(), 'deep', 'data')).log.kind).toBe('embedded')
+  })
+
+  it('refuses a second opening of the same directory, naming the first', async () => {
+    const dataDir = newFolder()
+    const first = open(dataDir).log
+    expect(() => open(dataDir)).toThrow(
+      expect.objectContaining({
+        code: 'log_locked',
+        message: expect.stringContaining(`process ${process.pid} on `),
+        hint: expect.stringContaining('BRIDGE_DATA_DIR'),
+      }),
+    )
+    await first.close()
+    expect(open(dataDir).log.kind).toBe('embedded')
+  })
+
+  it('reads the state of a version that knew fewer fields', async () => {
+    const dataDir = newFolder()
+    const { log, archive } = open(dataDir)
+    await claimed(log)
+    archive.db.exec("DELETE FROM writer WHERE key IN ('head/sweep', 'head/latestTimeMs')")
+    expect((await claimed(log)).state.head).toMatchObject({ sweep: null, latestTimeMs: 0 })
+  })
+})
+
+describe('a damaged embedded log', () => {
+  const damaged = expect.objectContaining({ code: 'log_damaged', hint: expect.any(String) })
+
+  it('refuses to open a file that is no database', () => {
+    const dataDir = newFolder()
+    writeFileSync(
+      join(dataDir, 'bridge.db'),
+      'this is a text file, and long enough to be looked at\n'.repeat(99),
+    )
+    expect(() => open(dataDir)).toThrow(damaged)
+  })
+
+  it('gives the directory back when opening failed', () => {
+    const dataDir = newFolder()
+    writeFileSync(join(dataDir, 'bridge.db'), 'no database\n'.repeat(99))
+    expect(() => open(dataDir)).toThrow(damaged)
+    rmSync(join(dataDir, 'bridge.db'))
+    expect(open(dataDir).log.kind).toBe('embedded')
+  })
+
+  it('refuses a store of a newer version', async () => {
+    const dataDir = newFolder()
+    await open(dataDir).log.close()
+    const db = openDatabase({ path: join(dataDir, 'bridge.db'), durable: false })
+    db.exec('PRAGMA user_version = 99')
+    db.close()
+    expect(() => open(dataDir)).toThrow(damaged)
+  })
+
+  it('refuses a claim when the state is empty and events are there', async () => {
+    const { log, archive } = open(newFolder())
+    await (await claimed(log)).commit({ events: [sampleEvent(1)] })
+    archive.db.exec('DELETE FROM writer')
+    await expect(claimed(log)).rejects.toEqual(damaged)
+  })
+
+  it('refuses a claim when events that the state knows are missing', async () => {
+    const dataDir = newFolder()
+    const { log, archive } = open(dataDir)
+    await (await claimed(log)).commit({ events: sampleEvents(1, 2) })
+    archive.db.exec('DELETE FROM events WHERE sequence = 2')
+    await log.close()
+    await expect(claimed(open(dataDir).log)).rejects.toEqual(damaged)
+  })
+
+  it('says so when pages in the middle of the file are garbage, instead of serving them', async () => {
+    const dataDir = newFolder()
+    const { log } = open(dataDir)
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 1000) })
+    await log.close()
+    const file = join(dataDir, 'bridge.db')
+    const bytes = readFileSync(file)
+    bytes.fill(0xa5, 8192 * 4, statSync(file).size)
+    writeFileSync(file, bytes)
+    const read = async (): Promise<unknown> => {
+      const again = open(dataDir)
+      return followed(again.log, 0, 1000)
+    }
+    await expect(read()).rejects.toEqual(damaged)
+  })
+})
+
+describe('a data directory', () => {
+  it.each([
+    ['is a file', () => join(newFolder(), 'file'), true],
+    ['lies below a file', () => join(newFolder(), 'file', 'deeper'), true],
+    ['lies where nothing can be made', () => '/proc/none/deeper', false],
+  ])('that %s is a wrong setting', (_name, pathOf, makesFile) => {
+    const path = pathOf()
+    if (makesFile) writeFileSync(path.replace(/file.*$/, 'file'), '')
+    expect(() => open(path)).toThrow(
+      expect.objectContaining({ code: 'settings', hint: expect.stringContaining('BRIDGE_DATA_DIR') }),
+    )
+  })
+
+  it('several levels deep is made', () => {
+    expect(() => open(join(newFolder(), 'a', 'b', 'c'))).not.toThrow()
+  })
+})

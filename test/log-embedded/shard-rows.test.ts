@@ -1,0 +1,198 @@
+/** Lanes and journals in the embedded log's file: over a restart, on a full disk, in few transactions, forgotten in steps. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
+import type { Lane, Log } from '../../src/log/log.ts'
+import { APART_MS, createGroupCommit, MOST_APART_MS } from '../../src/log-embedded/group-commit.ts'
+import { openSqliteLog } from '../../src/log-embedded/log.ts'
+import { openDatabase } from '../../src/storage/database.ts'
+import { describeJournals, journalled } from '../log/journals.ts'
+import { beginOwning, foundBy, putRow, type Row } from '../log/owning.ts'
+import { describeRetention } from '../log/retention.ts'
+import { describeLanes } from '../log/shards.ts'
+import { createManualClock } from '../support/time/manual-clock.ts'
+
+const DAY_MS = 86_400_000
+const folders: string[] = []
+const opened: Log[] = []
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bridge-lanes-'))
+  folders.push(folder)
+  return folder
+}
+
+function open(dataDir: string, clock: Clock = systemClock) {
+  const both = openSqliteLog({ dataDir, nativeKind: 'Native', clock })
+  opened.push(both.log)
+  return both
+}
+
+afterEach(async () => {
+  for (const log of opened.splice(0)) await log.close()
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+describeLanes('embedded', () => open(newFolder()).log)
+describeJournals('embedded', () => open(newFolder()).log)
+describeRetention('embedded', (clock) => open(newFolder(), clock).log)
+
+describe('lanes and journals in a file', () => {
+  it('hold after a restart what was written before it, up to the last moment', async () => {
+    const dataDir = newFolder()
+    const first = open(dataDir).log
+    const owner = beginOwning(first, 'words', 2)
+    const lane = await owner.lane(1)
+    const tries = first.journal<number>('tries', DAY_MS)
+    await tries.append([1])
+    const { batches } = await journalled(tries, null, 1)
+    const last = Promise.all([putRow(lane, 'a', 1), tries.append([2])])
+    await first.close()
+    await last
+    const second = open(dataDir).log
+    expect(await foundBy(second, 'words', 2)).toEqual([{}, { a: 1 }])
+    const again = second.journal<number>('tries', DAY_MS)
+    await again.append([3])
+    expect((await journalled(again, batches.at(-1)?.position ?? null, 2)).records).toEqual([2, 3])
+  })
+
+  it('say that a disk is full, write nothing of what failed, and go on when there is room', async () => {
+    const { log, archive } = open(newFolder())
+    const owner = beginOwning(log, 'words', 1)
+    const lane: Lane<Row> = await owner.lane(0)
+    await putRow(lane, 'a', 1)
+    const tries = log.journal<string>('tries', DAY_MS)
+    archive.db.exec('PRAGMA max_page_count = 1')
+    const large = 'x'.repeat(100_000)
+    const full = expect.objectContaining({
+      code: 'log_unavailable',
+      hint: expect.stringContaining('free space'),
+    })
+    for (let n = 0; n < 2; n++) {
+      const failing = [putRow(lane, 'b', large), putRow(lane, 'c', large), tries.append([large])]
+      for (const result of await Promise.allSettled(failing)) expect(result).toMatchObject({ reason: full })
+    }
+    archive.db.exec('PRAGMA max_page_count = 1000000')
+    await putRow(lane, 'd', 1)
+    await tries.append(['room'])
+    expect((await journalled(tries, null, 1)).records).toEqual(['room'])
+    await owner.stop()
+    expect(await foundBy(log, 'words', 1)).toEqual([{ a: 1, d: 1 }])
+  })
+
+  it('forget old records a few at a time, and all of them in the end', async () => {
+    const clock = createManualClock()
+    const { log, archive } = open(newFolder(), clock)
+    const tries = log.journal<number>('tries', DAY_MS)
+    const append = async (...records: number[]): Promise<number> => {
+      const appended = tries.append(records)
+      clock.advance(20)
+      await appended
+      return Number(archive.db.prepare<{ rows: number }>('SELECT count(*) AS rows FROM journals').get()?.rows)
+    }
+    expect(await append(...Array(100).keys())).toBe(100)
+    clock.advance(DAY_MS)
+    const counts: number[] = []
+    for (let n = 0; n < 40; n++) counts.push(await append(n))
+    expect(counts.slice(0, 3)).toEqual([97, 94, 91])
+    expect(counts.at(-1)).toBe(40)
+  })
+})
+
+describe('writes in groups', () => {
+  it('that come at a time are one transaction; none waits longer than 10 ms', async () => {
+    const db = openDatabase({ path: ':memory:', durable: false })
+    const clock = createManualClock()
+    let transactions = 0
+    const transaction = <T>(work: () => T): T => {
+      transactions++
+      return db.transaction(work)
+    }
+    const commits = createGroupCommit({ ...db, transaction }, clock)
+    const order: number[] = []
+    const writes = [1, 2, 3].map((n) => commits.run(() => void order.push(n)))
+    clock.advance(0)
+    await Promise.all(writes)
+    const late = commits.run(() => void order.push(4))
+    clock.advance(4)
+    expect(order).toEqual([1, 2, 3])
+    const later = commits.run(() => void order.push(5))
+    clock.advance(6)
+    await Promise.all([late, later])
+    expect([order, transactions]).toEqual([[1, 2, 3, 4, 5], 2])
+    clock.set(clock.now() - DAY_MS)
+    const backwards = commits.run(() => void order.push(6))
+    clock.advance(10)
+    await backwards
+    db.close()
+  })
+
+  it('are as far apart as they take long, so that the disk has a twentieth of the time; at the soonest and the latest when asked', async () => {
+    const db = openDatabase({ path: ':memory:', durable: false })
+    const clock = createManualClock()
+    let takesMs = 0
+    const transaction = <T>(work: () => T): T => {
+      clock.set(clock.now() + takesMs)
+      return db.transaction(work)
+    }
+    const commits = createGroupCommit({ ...db, transaction }, clock)
+    /** Of writes that come one behind the other: from the beginning of one to that of the next. */
+    const apartAfter = async (count: number): Promise<number> => {
+      let apartMs = 0
+      for (let n = 0; n < count; n++) {
+        let isWritten = false
+        const written = commits.run(() => {
+          isWritten = true
+        })
+        for (apartMs = takesMs; !isWritten; apartMs++) clock.advance(1)
+        await written
+      }
+      return apartMs - takesMs
+    }
+    expect(await apartAfter(10)).toBe(APART_MS)
+    takesMs = 2
+    const apart2 = await apartAfter(50)
+    takesMs = 30
+    const apart30 = await apartAfter(50)
+    takesMs = 0
+    expect([apart2, apart30, await apartAfter(100)]).toEqual([40, MOST_APART_MS, APART_MS])
+    clock.advance(MOST_APART_MS)
+    takesMs = 30
+    await apartAfter(50)
+    clock.advance(MOST_APART_MS)
+    let isSoon = false
+    const first = commits.run(() => {
+      isSoon = true
+    })
+    clock.advance(0)
+    await first
+    expect(isSoon).toBe(true)
+    db.close()
+  })
+
+  it('write each by itself where one of a transaction fails, so that none is refused for another', async () => {
+    const clock = createManualClock()
+    const db = openDatabase({ path: ':memory:', durable: false })
+    db.exec('CREATE TABLE words(word TEXT PRIMARY KEY)')
+    const commits = createGroupCommit(db, clock)
+    const put = (word: string): Promise<void> =>
+      commits.run(() => db.prepare('INSERT INTO words(word) VALUES (?)').run(word))
+    const writes = Promise.allSettled(['a', 'b', 'a', 'c'].map(put))
+    clock.advance(0)
+    expect((await writes).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(
+      db
+        .prepare<{ word: string }>('SELECT word FROM words')
+        .all()
+        .map(({ word }) => word),
+    ).toEqual(['a', 'b', 'c'])
+    db.close()
+  })
+})

@@ -1,0 +1,82 @@
+import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { repairKafkaJs } from '../../../src/log-kafka/client/kafkajs-patches.ts'
+
+/** As kafkajs makes one for each connection, with the parts it needs for what is looked at here. */
+const queueOf = (isConnected: () => boolean): RequestQueue =>
+  new (RequestQueue as unknown as new (options: object) => RequestQueue)({
+    maxInFlightRequests: null,
+    requestTimeout: 5_000,
+    enforceRequestTimeout: true,
+    isConnected,
+  })
+
+/** Sends a request that nobody answers. */
+const send = (queue: RequestQueue, requestTimeout: number) => {
+  const reject = vi.fn()
+  const entry = { correlationId: 1, resolve: () => undefined, reject }
+  queue.push({ entry, expectResponse: true, requestTimeout, sendRequest: () => undefined })
+  return reject
+}
+
+describe('requests on their way', () => {
+  beforeEach(() => {
+    repairKafkaJs({})
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('one without an answer is given up within a second after its time, and not before it', () => {
+    const reject = send(
+      queueOf(() => true),
+      5_000,
+    )
+    vi.advanceTimersByTime(5_000)
+    expect(reject).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1_000)
+    expect(reject).toHaveBeenCalledTimes(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test.each([
+    ['before', (queue: RequestQueue) => queue.destroy(), () => undefined],
+    ['after', () => undefined, (queue: RequestQueue) => queue.destroy()],
+  ])('one is given up too that was sent and the connection ended %s', (_, before, after) => {
+    const queue = queueOf(() => false)
+    before(queue)
+    const reject = send(queue, 5_000)
+    after(queue)
+    vi.advanceTimersByTime(6_000)
+    expect(reject).toHaveBeenCalledTimes(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('they are looked at once a second, and not when nothing is on its way', () => {
+    const queue = queueOf(() => true)
+    queue.scheduleRequestTimeoutCheck()
+    expect(vi.getTimerCount()).toBe(0)
+    send(queue, 60_000)
+    const looked = vi.spyOn(queue.inflight, 'values')
+    vi.advanceTimersByTime(10_000)
+    expect(looked).toHaveBeenCalledTimes(10)
+    queue.inflight.clear()
+    vi.advanceTimersByTime(1_000)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('no timer is left when the queue is ended and nothing is on its way', () => {
+    const queue = queueOf(() => true)
+    send(queue, 5_000)
+    queue.inflight.clear()
+    queue.destroy()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('a queue with nothing pending arms no timer', () => {
+    const queue = queueOf(() => true)
+    queue.scheduleCheckPendingRequests()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})

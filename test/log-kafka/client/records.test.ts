@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeCursor } from '../../../src/core/cursor.ts'
+import { isoMillis } from '../../../src/core/dates.ts'
+import { AMENDED, type Committed, PUBLISHED } from '../../../src/core/event.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import {
+  eventOf,
+  eventRecord,
+  type NewRecord,
+  rejectedOf,
+  rejectedRecord,
+} from '../../../src/log-kafka/client/records.ts'
+
+/** Text as every event holds it: no lone surrogate. */
+const text = fc.string({ minLength: 1, unit: 'grapheme' })
+
+const someEvent: fc.Arbitrary<Committed> = fc
+  .record({
+    id: text,
+    source: fc.constant('/disclosures/sources/rns'),
+    type: fc.constantFrom(PUBLISHED, AMENDED),
+    timeMs: fc.integer({ min: 0, max: 4e12 }),
+    time: fc.constant(''),
+    subject: text,
+    recordedtime: fc.constant('2026-01-06T07:00:00.000Z'),
+    late: fc.boolean(),
+    replacesid: fc.option(text),
+    data: fc.object().map((data) => JSON.stringify(data)),
+    sequence: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    epoch: fc.stringMatching(/^[A-Za-z0-9]{8}$/),
+  })
+  .map((event) => ({ ...event, time: isoMillis(event.timeMs) }))
+
+/** The record as a reader gets it. */
+function sent({ key, value, headers = {} }: NewRecord): KafkaRecord {
+  const bytes = Object.entries(headers).map(([name, given]) => [name, Buffer.from(given)] as const)
+  return {
+    offset: 7,
+    key: key === null ? null : Buffer.from(key),
+    value: value === null ? null : Buffer.from(value),
+    headers: Object.fromEntries(bytes),
+  }
+}
+
+describe('the record of an event', () => {
+  it('read back is the event', () => {
+    fc.assert(
+      fc.property(someEvent, (event) => {
+        expect(eventOf(sent(eventRecord(event, 1)))).toEqual(event)
+      }),
+    )
+  })
+
+  it('says where to resume, and which of its topic it is', () => {
+    fc.assert(
+      fc.property(someEvent, fc.nat(), (event, topicSequence) => {
+        const { headers = {} } = eventRecord(event, topicSequence)
+        const { epoch, sequence, timeMs } = event
+        expect(decodeCursor(headers.ce_cursor ?? '')).toEqual({ epoch, sequence, timeMs })
+        expect(headers.ce_topicsequence).toBe(String(topicSequence))
+      }),
+    )
+  })
+
+  it('that somebody else wrote is damage, and says what to do', () => {
+    const foreign: KafkaRecord = { offset: 3, key: null, value: Buffer.from('{}'), headers: {} }
+    expect(() => eventOf(foreign)).toThrow(
+      expect.objectContaining({
+        code: 'log_damaged',
+        message: expect.stringContaining('record 3'),
+        hint: expect.stringContaining('BRIDGE_TOPIC_PREFIX'),
+      }),
+    )
+  })
+})
+
+describe('the record of a rejected item', () => {
+  it('read back is the item', () => {
+    const someItem = fc.record({ raw: text, reason: text, guid: fc.option(text), recordedtime: text })
+    fc.assert(
+      fc.property(someItem, (item) => {
+        expect(rejectedOf(sent(rejectedRecord(item)))).toEqual(item)
+      }),
+    )
+  })
+})

@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { LARGEST_BATCH_BYTES, sizeOf } from '../../../src/log-kafka/client/batch-splitting.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
+import { createTextAssembly, textRecords } from '../../../src/log-kafka/client/text-parts.ts'
+
+/** The record as it comes back. */
+function readBack({ key, value, headers = {} }: NewRecord): KafkaRecord {
+  const bytes = (text: string | null): Buffer | null => (text === null ? null : Buffer.from(text))
+  const marks = Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])
+  return { offset: 0, key: bytes(key), value: bytes(value), headers: Object.fromEntries(marks) }
+}
+
+const someText = fc
+  .tuple(fc.string({ unit: 'binary', maxLength: 9 }), fc.constantFrom(0, 1, 40_000))
+  .map(([text, times]) => text.repeat(times))
+
+test('a text of any length comes back as it was, in parts that a broker takes', () => {
+  fc.assert(
+    fc.property(someText, (text) => {
+      const records = textRecords('key', text, 'id')
+      expect(records.every((record) => sizeOf(record) <= LARGEST_BATCH_BYTES)).toBe(true)
+      const assembly = createTextAssembly()
+      const taken = records.map((record) => assembly.take(readBack(record)))
+      expect(taken.slice(0, -1).every((part) => part === null)).toBe(true)
+      expect(taken.at(-1) === text).toBe(true)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('the parts of two texts under one key are told apart, and one with a part missing is never given', () => {
+  const [one, other] = ['a'.repeat(500_000), 'b'.repeat(500_000)].map((text, index) =>
+    textRecords('key', text, `text ${index}`).map(readBack),
+  )
+  if (one === undefined || other === undefined) throw new Error('two texts')
+  const assembly = createTextAssembly()
+  const mixed = one.flatMap((record, index) => (index === 1 ? [other[1]] : [other[index], record]))
+  const given = mixed.flatMap((record) => (record === undefined ? [] : (assembly.take(record) ?? [])))
+  expect(given).toEqual(['b'.repeat(500_000)])
+})

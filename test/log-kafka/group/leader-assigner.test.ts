@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { AssignerProtocol, type Cluster, type Logger } from 'kafkajs'
+import { describe, expect, it } from 'vitest'
+import {
+  type Candidacy,
+  chooseMember,
+  leaderAssigner,
+  readCandidacy,
+} from '../../../src/log-kafka/group/leader-assigner.ts'
+
+const candidacy: fc.Arbitrary<Candidacy> = fc.record({ holds: fc.boolean(), sinceMs: fc.nat() })
+const group = fc.dictionary(fc.stringMatching(/^[a-z][0-9]{0,2}$/), candidacy, { minKeys: 1 })
+
+/** What the members of a group are told when one of them assigns. */
+async function assigned(members: Record<string, Candidacy | 'rubbish'>): Promise<Record<string, unknown>> {
+  const assigner = (said: Candidacy) =>
+    leaderAssigner(() => said)({ cluster: {} as Cluster, groupId: 'group', logger: {} as Logger })
+  const joined = Object.entries(members).map(([memberId, said]) => ({
+    memberId,
+    memberMetadata:
+      said === 'rubbish'
+        ? Buffer.from([0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7])
+        : assigner(said).protocol({ topics: ['topic'] }).metadata,
+  }))
+  const told = await assigner({ holds: false, sinceMs: 0 }).assign({ members: joined, topics: ['topic'] })
+  return Object.fromEntries(
+    told.map(({ memberId, memberAssignment }) => [
+      memberId,
+      AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment,
+    ]),
+  )
+}
+
+describe('the choice of a leader', () => {
+  it('leaves the partition with who holds it, whoever joins', () => {
+    fc.assert(
+      fc.property(group, fc.constantFrom('A', 'm5m', 'zzz'), fc.nat(), (others, id, sinceMs) => {
+        const standbys = Object.entries(others).map(
+          ([key, said]) => [key, { ...said, holds: false }] as const,
+        )
+        const members = new Map<string, Candidacy>([...standbys, [id, { holds: true, sinceMs }]])
+        expect(chooseMember(members)).toBe(id)
+      }),
+    )
+  })
+
+  it('gives it, when nobody holds it, to who waits longest; the same whatever the order of members', () => {
+    fc.assert(
+      fc.property(group, (members) => {
+        const all = Object.entries(members)
+        const chosen = chooseMember(new Map(all))
+        expect(chooseMember(new Map(all.toReversed()))).toBe(chosen)
+        const best = members[String(chosen)]
+        for (const [, other] of all) {
+          if (other.holds === best?.holds) expect(other.sinceMs).toBeGreaterThanOrEqual(best.sinceMs)
+          else expect(best?.holds).toBe(true)
+        }
+      }),
+    )
+  })
+
+  it('chooses nobody of nobody', () => {
+    expect(chooseMember(new Map())).toBeNull()
+  })
+
+  it('tells every member of the group, in the bytes that kafkajs reads', async () => {
+    expect(
+      await assigned({
+        old: { holds: false, sinceMs: 1 },
+        holder: { holds: true, sinceMs: 2 },
+        odd: 'rubbish',
+      }),
+    ).toEqual({ old: {}, holder: { topic: [0] }, odd: {} })
+    expect(await assigned({ odd: 'rubbish' })).toEqual({ odd: { topic: [0] } })
+  })
+
+  it('puts last who says nothing that can be read', () => {
+    for (const text of ['', 'null', '[]', '{"holds":1}', '{"holds":true,"sinceMs":"1"}']) {
+      expect(readCandidacy(Buffer.from(text))).toEqual({ holds: false, sinceMs: Number.MAX_SAFE_INTEGER })
+    }
+    expect(readCandidacy(undefined).holds).toBe(false)
+  })
+})

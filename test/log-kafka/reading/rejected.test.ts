@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { rejectedHash } from '../../../src/log/rejected-window.ts'
+import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-internals.ts'
+import { newestHashes } from '../../../src/log-kafka/reading/rejected.ts'
+
+/** A topic of these texts, two to a fetch, and how many of them were read. */
+function topicOf(texts: readonly string[]): { partitions: PartitionClient; readCount: () => number } {
+  let read = 0
+  const partitions: PartitionClient = {
+    async fetch(_, offset) {
+      const slice = texts.slice(offset, offset + 2)
+      read += slice.length
+      const records = slice.map((text, index) => ({
+        offset: offset + index,
+        key: null,
+        value: Buffer.from(text),
+        headers: {},
+      }))
+      return {
+        errorCode: 0,
+        records,
+        nextOffset: offset + slice.length,
+        lastStableOffset: texts.length,
+      }
+    },
+    offsets: async () => ({ earliest: 0, lastStable: texts.length, end: texts.length }),
+    undecided: async () => [],
+    decide: async () => undefined,
+    leaveGroup: async () => undefined,
+  }
+  return { partitions, readCount: () => read }
+}
+
+const small = (count: number): string[] => Array.from({ length: count }, (_, n) => `small ${n}`)
+
+test('all of a topic inside the window is known, the newest last', async () => {
+  const texts = small(100)
+  const { partitions } = topicOf(texts)
+  const window = { limit: 1_000, mostBytes: 1_000_000 }
+  expect(await newestHashes(partitions, 't', window)).toEqual(texts.map(rejectedHash))
+})
+
+test('of more than the limit the newest are known, and little more is read', async () => {
+  const texts = small(10_000)
+  const { partitions, readCount } = topicOf(texts)
+  const hashes = await newestHashes(partitions, 't', { limit: 20, mostBytes: 1_000_000 })
+  expect(hashes).toEqual(texts.slice(-20).map(rejectedHash))
+  expect(readCount()).toBeLessThan(60)
+})
+
+test('large items before them are not read to their end, and the newest stay without a hole', async () => {
+  const newest = small(30)
+  const texts = [...Array.from({ length: 1_000 }, (_, n) => `${n}`.padEnd(10_000, 'x')), ...newest]
+  const { partitions, readCount } = topicOf(texts)
+  const hashes = await newestHashes(partitions, 't', { limit: 1_000, mostBytes: 100_000 })
+  const known = texts.map(rejectedHash).slice(-hashes.length)
+  expect(hashes).toEqual(known)
+  expect(hashes.length).toBeGreaterThanOrEqual(16)
+  expect(readCount()).toBeLessThan(60)
+})
+
+test('the newest few are known however large they are', async () => {
+  const texts = Array.from({ length: 5 }, (_, n) => `${n}`.padEnd(10_000, 'x'))
+  const { partitions } = topicOf(texts)
+  expect(await newestHashes(partitions, 't', { limit: 9, mostBytes: 1 })).toEqual(texts.map(rejectedHash))
+})

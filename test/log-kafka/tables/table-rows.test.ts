@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { ReadBatch } from '../../../src/log-kafka/reading/partition-reader.ts'
+import { createTableRows, type TableRows } from '../../../src/log-kafka/tables/table-rows.ts'
+
+type Row = readonly [key: string, value: number | null]
+
+/** A batch of rows of the table `t`. */
+function batch(rows: readonly Row[], how: Partial<ReadBatch> = {}): ReadBatch {
+  const records = rows.map(([key, value], offset) => ({
+    offset,
+    key: Buffer.from(`t/${key}`),
+    value: value === null ? null : Buffer.from(JSON.stringify(value)),
+    headers: {},
+  }))
+  return { records, nextOffset: records.length, atEnd: true, rewound: null, ...how }
+}
+
+const REWOUND = { asked: 9, earliest: 0, end: 9 }
+
+/** What stands in the table. */
+function standing(rows: TableRows): Record<string, unknown> {
+  return Object.fromEntries([...rows.textsOf('t')].map(([key, text]) => [key, JSON.parse(text)]))
+}
+
+/** Every change told so far and later. */
+function heard(rows: TableRows): Row[] {
+  const told: Row[] = []
+  void (async () => {
+    for await (const changes of rows.feedOf('t').subscribe(new AbortController().signal)) {
+      for (const { key, value } of changes) told.push([key, value as number | null])
+    }
+  })()
+  return told
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('while a topic is read again what stood before stands on, and the difference is told at its end', async () => {
+  const rows = createTableRows()
+  rows.take(batch([...Object.entries({ a: 1, b: 2, c: 3 })]))
+  const told = heard(rows)
+  rows.take(batch([['b', 20]], { rewound: REWOUND, atEnd: false }))
+  expect(standing(rows)).toEqual({ a: 1, b: 2, c: 3 })
+  expect(rows.nextOffset).toBe(0)
+  rows.take(
+    batch(
+      [
+        ['c', 3],
+        ['d', 4],
+      ],
+      { nextOffset: 7 },
+    ),
+  )
+  expect(standing(rows)).toEqual({ b: 20, c: 3, d: 4 })
+  expect(rows.nextOffset).toBe(7)
+  await turn()
+  expect(told).toEqual([
+    ['a', null],
+    ['b', 20],
+    ['d', 4],
+  ])
+})
+
+test('who reads again twice before the end keeps nothing of the first time', () => {
+  const rows = createTableRows()
+  rows.take(batch([['a', 1]]))
+  rows.take(batch([['x', 1]], { rewound: REWOUND, atEnd: false }))
+  rows.take(batch([['b', 2]], { rewound: REWOUND }))
+  expect(standing(rows)).toEqual({ b: 2 })
+})
+
+test('nothing stands, and nothing is told, before the topic was first read to its end', async () => {
+  const rows = createTableRows()
+  const told = heard(rows)
+  rows.take(batch([['a', 1]], { atEnd: false }))
+  expect(standing(rows)).toEqual({})
+  rows.take(batch([['b', 2]]))
+  expect(standing(rows)).toEqual({ a: 1, b: 2 })
+  await turn()
+  expect(told).toEqual([])
+})
+
+test('whatever is written, missed and read again, who applies what is told has what stands', async () => {
+  const change = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.option(fc.nat(3), { nil: null }))
+  const step = fc.record({ changes: fc.array(change, { maxLength: 5 }), missed: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step), async (steps) => {
+      const rows = createTableRows()
+      rows.take(batch([]))
+      const told = heard(rows)
+      const truth = new Map<string, number>()
+      for (const { changes, missed } of steps) {
+        for (const [key, value] of changes) value === null ? truth.delete(key) : truth.set(key, value)
+        // A compacted topic gives what stands, and no word of what was deleted long ago.
+        rows.take(missed ? batch([...truth], { rewound: REWOUND }) : batch(changes))
+        expect(standing(rows)).toEqual(Object.fromEntries(truth))
+      }
+      await turn()
+      const applied = new Map<string, number>()
+      for (const [key, value] of told) value === null ? applied.delete(key) : applied.set(key, value)
+      expect(applied).toEqual(truth)
+    }),
+  )
+})
+
+test('a value that is not JSON is damage, named by its row, in the first reading and later', () => {
+  const foreign = (): ReadBatch => ({
+    ...batch([]),
+    records: [{ offset: 0, key: Buffer.from('t/a'), value: Buffer.from('{"a":'), headers: {} }],
+  })
+  const damage = expect.objectContaining({
+    code: 'log_damaged',
+    message: 'what is stored under t/a is not JSON',
+  })
+  expect(() => createTableRows().take(foreign())).toThrow(damage)
+  const rows = createTableRows()
+  rows.take(batch([['a', 1]]))
+  expect(() => rows.take(foreign())).toThrow(damage)
+  expect(standing(rows)).toEqual({ a: 1 })
+})

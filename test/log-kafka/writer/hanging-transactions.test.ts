@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import type { Committed } from '../../../src/core/event.ts'
+import { unusedState } from '../../../src/log/writer-state.ts'
+import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-internals.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import { eventRecord, type NewRecord } from '../../../src/log-kafka/client/records.ts'
+import {
+  type DecidingParts,
+  decideState,
+  decideTopics,
+} from '../../../src/log-kafka/writer/hanging-transactions.ts'
+import type { Books } from '../../../src/log-kafka/writer/writer-state.ts'
+import { sampleEvent } from '../../log/samples.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+
+/** A topic as it lies on a broker: what is decided, and what waits. */
+interface Lying {
+  decided: NewRecord[]
+  waiting: NewRecord[]
+}
+
+/** Parts over topics of the prefix `p`, and the decisions made. */
+function over(topics: Record<string, Lying>): { parts: DecidingParts; decisions: string[][] } {
+  const decisions: string[][] = []
+  const lying = (topic: string): Lying => topics[topic.slice(2)] ?? { decided: [], waiting: [] }
+  const records = (list: NewRecord[]): KafkaRecord[] =>
+    list.map(({ key, value, headers = {} }, offset) => ({
+      offset,
+      key: key === null ? null : Buffer.from(key),
+      value: value === null ? null : Buffer.from(value),
+      headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])),
+    }))
+  const partitions: PartitionClient = {
+    async fetch(topic, offset, { undecidedToo = false }) {
+      const { decided, waiting } = lying(topic)
+      const seen = undecidedToo ? [...decided, ...waiting] : decided
+      return {
+        errorCode: 0,
+        records: records(seen).filter((record) => record.offset >= offset),
+        nextOffset: seen.length,
+        lastStableOffset: decided.length,
+      }
+    },
+    async offsets(topic) {
+      const { decided, waiting } = lying(topic)
+      return { earliest: 0, lastStable: decided.length, end: decided.length + waiting.length }
+    },
+    async undecided(names) {
+      return names
+        .map((topic) => ({ topic, from: lying(topic).decided.length, waiting: lying(topic).waiting.length }))
+        .filter(({ waiting }) => waiting > 0)
+        .map(({ topic, from, waiting }) => ({ topic, from, end: from + waiting }))
+    },
+    async decide(_, topic, end) {
+      decisions.push([topic, end])
+    },
+    leaveGroup: async () => undefined,
+  }
+  const read: DecidingParts['read'] = (_, work) => work(partitions)
+  return {
+    parts: { prefix: 'p', transactionalId: 'p.writer', logger: keepingLogger().logger, read },
+    decisions,
+  }
+}
+
+function event(sequence: number, topicSequence = sequence): NewRecord {
+  const committed: Committed = { ...sampleEvent(sequence), sequence, epoch: 'AAAAAAAA' }
+  return eventRecord(committed, topicSequence)
+}
+
+function sequenceRow(sequence: number): NewRecord {
+  return { partition: 0, key: 'head/sequence', value: String(sequence) }
+}
+
+describe('an undecided state', () => {
+  const stateOf = async (all: Lying, waiting: NewRecord[]): Promise<string[][]> => {
+    const { parts, decisions } = over({ all, 'internal.state': { decided: [], waiting } })
+    expect(await decideState(parts)).toBe(waiting.length > 0)
+    return decisions
+  }
+
+  it('whose events are seen was committed', async () => {
+    const all = { decided: [event(1), event(2)], waiting: [] }
+    expect(await stateOf(all, [sequenceRow(2)])).toEqual([['p.internal.state', 'commit']])
+  })
+
+  it('whose events wait like it is taken as committed', async () => {
+    const all = { decided: [event(1)], waiting: [event(2), event(3)] }
+    expect(await stateOf(all, [sequenceRow(3)])).toEqual([['p.internal.state', 'commit']])
+  })
+
+  it('whose events are gone was aborted', async () => {
+    const all = { decided: [event(1)], waiting: [] }
+    expect(await stateOf(all, [sequenceRow(3)])).toEqual([['p.internal.state', 'abort']])
+  })
+
+  it('that speaks of no events is taken as committed: no unit is forgotten', async () => {
+    const spent: NewRecord = { partition: 0, key: 'ledger/0', value: '{"poll":1}' }
+    expect(await stateOf({ decided: [], waiting: [] }, [spent])).toEqual([['p.internal.state', 'commit']])
+  })
+
+  it('is none where everything is decided', async () => {
+    expect(await stateOf({ decided: [event(1)], waiting: [] }, [])).toEqual([])
+  })
+})
+
+describe('undecided topics', () => {
+  it('were committed as far as the books count them, and aborted beyond', async () => {
+    const unused = unusedState('AAAAAAAA')
+    const books: Books = {
+      state: { ...unused, head: { ...unused.head, sequence: 5 } },
+      counts: new Map([
+        ['fca.REN', 2],
+        ['gaps', 1],
+      ]),
+      choices: new Map(),
+    }
+    const { parts, decisions } = over({
+      all: { decided: [event(4)], waiting: [event(5)] },
+      'fca.REN': { decided: [event(2, 1)], waiting: [event(5, 2)] },
+      gaps: { decided: [event(3, 1)], waiting: [event(6, 2)] },
+      rejected: { decided: [], waiting: [{ partition: 0, key: null, value: '{' }] },
+      'native.ME': { decided: [event(1)], waiting: [] },
+    })
+    const topics = ['all', 'fca.REN', 'gaps', 'rejected', 'native.ME']
+    expect(await decideTopics(parts, topics, books)).toBe(true)
+    expect(decisions).toEqual([
+      ['p.all', 'commit'],
+      ['p.fca.REN', 'commit'],
+      ['p.gaps', 'abort'],
+      ['p.rejected', 'commit'],
+    ])
+  })
+})

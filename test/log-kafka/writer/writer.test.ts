@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { BridgeError } from '../../../src/errors.ts'
+import type { Writer } from '../../../src/log/log.ts'
+import { unusedState } from '../../../src/log/writer-state.ts'
+import { createKafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
+import type { Books } from '../../../src/log-kafka/writer/writer-state.ts'
+import { sampleEvent } from '../../log/samples.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const HOUR_MS = 3_600_000
+const UNUSED: Books = { state: unusedState('AAAAAAAA'), counts: new Map(), choices: new Map() }
+
+/** A writer whose transactions are only noted, and which fails when told to. */
+function writerOver(createTopics: (topics: readonly string[]) => Promise<void> = async () => undefined) {
+  const clock = createManualClock()
+  const { logger, lines } = keepingLogger()
+  const closing = new AbortController()
+  const written: Map<string, readonly { key: string | null }[]>[] = []
+  const said = { fault: null as Error | null, ends: 0 }
+  const transactions = {
+    fence: async () => undefined,
+    async run(records: ReadonlyMap<string, readonly { key: string | null }[]>) {
+      if (said.fault !== null) throw said.fault
+      written.push(new Map(records))
+    },
+    end() {
+      said.ends += 1
+    },
+  }
+  const parts = { prefix: 'p', nativeKind: 'Native', clock, logger, transactions, known: new Set<string>() }
+  const writer: Writer = createKafkaWriter(
+    { ...parts, createTopics, nonce: 'n', closed: closing.signal },
+    UNUSED,
+  )
+  return {
+    writer,
+    clock,
+    lines,
+    written,
+    said,
+  }
+}
+
+const fca = (...codes: string[]) => {
+  const category = codes.map((code) => ({ kind: 'FCA', code }))
+  return {
+    ...sampleEvent(1),
+    data: JSON.stringify({ guid: 'g', timestamp: '2026-01-06T07:00:00Z', category }),
+  }
+}
+
+describe('a writer on Kafka', () => {
+  it('writes something at least hourly, and nothing more after its end', async () => {
+    const { writer, clock, written } = writerOver()
+    clock.advance(HOUR_MS)
+    await expect.poll(() => written).toHaveLength(1)
+    expect(written.map((records) => [...records])).toEqual([
+      [['p.internal.state', [{ partition: 0, key: 'nonce', value: 'n' }]]],
+    ])
+    await writer.release()
+    clock.advance(3 * HOUR_MS)
+    await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_fenced' })
+    expect(written).toHaveLength(1)
+  })
+
+  it('discards its producer at the first error, and at its end', async () => {
+    const { writer, said } = writerOver()
+    said.fault = new Error('no answer')
+    await expect(writer.spend(1, 'poll', 0)).rejects.toMatchObject({ code: 'log_unknown' })
+    expect(said.ends).toBeGreaterThan(0)
+    const other = writerOver()
+    await other.writer.release()
+    expect(other.said.ends).toBeGreaterThan(0)
+  })
+
+  it('is fenced by each of Kafka’s ways to say so, however deep', async () => {
+    const codes = [{ code: 47 }, { code: 49 }, { message: 'Unknown error code 90' }]
+    for (const code of codes) {
+      const { writer, said } = writerOver()
+      said.fault = new Error('tried often', { cause: Object.assign(new Error('refused'), code) })
+      await expect(writer.spend(1, 'poll', 0)).rejects.toMatchObject({ code: 'log_fenced' })
+    }
+  })
+
+  it('makes a new code’s topic first, and uses the shared one where brokers refuse it', async () => {
+    const allowed = writerOver()
+    await allowed.writer.commit({ events: [fca('NEW')] })
+    expect([...(allowed.written[0]?.keys() ?? [])]).toContain('p.fca.NEW')
+    for (const type of ['TOPIC_AUTHORIZATION_FAILED', 'INVALID_REPLICATION_FACTOR', 'POLICY_VIOLATION']) {
+      const refused = writerOver(async () => {
+        const cause = Object.assign(new Error('refused'), { type })
+        throw new BridgeError('log_unavailable', 'creating topics failed', { cause })
+      })
+      await refused.writer.commit({ events: [fca('NEW')] })
+      expect([...(refused.written[0]?.keys() ?? [])]).toContain('p.fca._other')
+    }
+  })
+
+  it('uses the shared topic for a new code whose topic has several partitions, says so, and makes the others', async () => {
+    const cause = new BridgeError('kafka', 'the topic p.fca.ADM has 3 partitions')
+    const { writer, written, lines } = writerOver(async (topics) => {
+      if (topics.includes('fca.ADM')) throw cause
+    })
+    await writer.commit({ events: [fca('NEW', 'ADM')] })
+    const topics = [...(written[0]?.keys() ?? [])]
+    expect(topics).toEqual(['p.all', 'p.fca.NEW', 'p.fca._other', 'p.internal.state'])
+    const said = { level: 'warn', event: 'topic.refused', fields: { topic: 'p.fca.ADM', error: cause } }
+    expect(lines).toEqual([said])
+    await writer.commit({ events: [fca('ADM')] })
+    expect([...(written[1]?.keys() ?? [])]).toContain('p.fca._other')
+    expect(lines).toHaveLength(1)
+  })
+})

@@ -1,0 +1,60 @@
+/** A market on a clock that stands still, and what its listings show. Owns no promises of its own. */
+import type { Selection } from '../../../src/core/filter/selection.ts'
+import { createMarket, type Market } from '../../../src/sandbox/market/market.ts'
+import { findScenario } from '../../../src/sandbox/scenario-list.ts'
+import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts'
+
+export interface FullItem {
+  rnsId: string
+  timestamp: string
+  guid: string
+  version: number | null
+  headline: string
+  issuer: { name?: string; lei?: string; instrument?: { isin: string; symbol?: { mnemonic: string } } }
+  related?: unknown[]
+  category: { kind: string; code: string; importance?: string }[]
+  replaces?: { guid: string }
+}
+
+const everything: Selection = {
+  ...{ fromMs: null, toMs: null, isins: null, symbols: null, match: 'issuer', fcaCategories: null },
+  ...{ nativeCategories: null, q: null, hasSymbol: false, channel: null },
+}
+
+/** The market of a scenario, at its start. */
+export function openMarket(
+  name: string,
+  options: { seed?: number; speed?: number; backlog?: number } = {},
+): { market: Market; clock: ManualClock } {
+  const clock = createManualClock()
+  const market = createMarket(
+    {
+      scenario: findScenario(name),
+      seed: options.seed ?? 1,
+      speed: options.speed ?? 1,
+      backlog: options.backlog ?? null,
+      nativeKind: 'Native',
+      documentsUrl: 'https://documents.sandbox.example',
+    },
+    clock,
+  )
+  return { market, clock }
+}
+
+/** Raw texts of everything that is listed, newest first. */
+export function listed(market: Market): string[] {
+  market.advance()
+  const page = market.shelf.pageBefore(everything, null, 1_000_000, new AbortController().signal)
+  if (page instanceof Promise) throw new Error('the shelf answers at once')
+  return page.items.map(({ raw }) => raw)
+}
+
+/** Time of the day of an ISO 8601 text. */
+export function second(text: string): string {
+  return text.slice(11, 19)
+}
+
+/** Half a day on: every scenario that ends has ended. */
+export function toTheEnd(clock: ManualClock): void {
+  clock.advance(12 * 3_600_000)
+}

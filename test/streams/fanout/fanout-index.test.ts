@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import type { Reader } from '../../../src/archive/reading/reader.ts'
+import type { Filter } from '../../../src/core/filter/filter.ts'
+import { createAudience } from '../../../src/streams/fanout/fanout-index.ts'
+import { Blocks } from '../../../src/streams/fanout/frame-batches.ts'
+import type { EventFraming } from '../../../src/streams/fanout/framing.ts'
+import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
+import { sseFraming } from '../../../src/streams/transport/sse-frames.ts'
+import { createStore } from '../../support/store.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+/** A framing that counts how often it is asked. */
+function countingFraming(): EventFraming & { framed: number } {
+  return {
+    ...sseFraming.shared,
+    framed: 0,
+    events(events, sentMs) {
+      this.framed += events.length
+      return sseFraming.shared.events(events, sentMs)
+    },
+  }
+}
+
+async function node() {
+  const clock = createManualClock()
+  const store = createStore(clock, 9)
+  const reads: (Filter | null)[] = []
+  const state = { epoch: store.reader.epoch }
+  const reader: Reader = Object.create(store.reader, {
+    epoch: { get: () => state.epoch },
+    read: {
+      value: (request: Parameters<Reader['read']>[0]) => {
+        reads.push(request.filter)
+        return store.reader.read(request)
+      },
+    },
+  })
+  const stopping = new AbortController()
+  const holdings = new Holdings()
+  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
+  const audience = createAudience({ reader, clock, holdings })
+  const running = audience.run(stopping.signal)
+  const grow = async (count: number): Promise<void> => {
+    store.grow(count)
+    await new Promise((resolve) => setImmediate(resolve))
+    while (audience.decided < store.reader.latest) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await running
+  }
+  return { audience, blocks, clock, grow, reads, state, stop, store }
+}
+
+describe('the audience', () => {
+  test('wakes those who want an event, once, and nobody else', async () => {
+    const { audience, grow, stop } = await node()
+    const woken: string[] = []
+    const wait = (name: string, filter: Filter | null) => {
+      const channel = audience.join(filter, sseFraming.shared)
+      channel.waiting.add({ onMore: (decided) => woken.push(`${name} behind ${decided}`) })
+      return channel
+    }
+    wait('all', null)
+    const tenths = wait('tenths', { fcaCategories: ['FR'] })
+    wait('none', { fcaCategories: ['XX'] })
+    await grow(1)
+    expect(woken.toSorted()).toEqual(['all behind 9', 'tenths behind 9'])
+    wait('tenths again', { fcaCategories: ['FR'] })
+    await grow(5)
+    expect(woken).toHaveLength(2)
+    audience.leave(tenths)
+    await grow(5)
+    expect(woken.slice(2)).toEqual(['tenths again behind 15'])
+    await stop()
+  })
+
+  test('wakes everybody for what comes while it wakes them, also when the log has just begun', async () => {
+    for (const begins of [false, true]) {
+      const { audience, clock, store, state, grow, stop } = await node()
+      const channel = audience.join(null, sseFraming.shared)
+      const woken: number[] = []
+      // Takes so long that others get their turn, and has everything when the next event comes.
+      const slow = {
+        onMore(): void {
+          woken.push(store.reader.latest)
+          channel.waiting.add(slow)
+          clock.advance(20)
+          if (woken.length === 1) setImmediate(() => store.grow(1))
+        },
+      }
+      channel.waiting.add(slow)
+      channel.waiting.add({ onMore: () => {} })
+      if (begins) state.epoch = 'Epoch002'
+      await grow(1)
+      await grow(1)
+      expect(woken.slice(0, 2)).toEqual([10, 11])
+      await stop()
+    }
+  })
+
+  test('tells nobody of places of the log before, when another has begun', async () => {
+    const { audience, state, grow, stop } = await node()
+    expect(audience.decided).toBe(9)
+    const told: number[] = []
+    audience.ahead.add({ onMore: (decided) => told.push(decided) })
+    state.epoch = 'Epoch002'
+    await grow(1)
+    expect(told).toEqual([0])
+    await stop()
+  })
+
+  test('wakes a reader whose place is ahead of the copy, whatever comes', async () => {
+    const { audience, grow, stop } = await node()
+    let woken = 0
+    audience.ahead.add({
+      onMore: () => {
+        woken += 1
+      },
+    })
+    await grow(1)
+    expect(woken).toBe(1)
+    expect(audience.ahead.size).toBe(0)
+    await stop()
+  })
+
+  test('gives equal filters one channel, whose blocks are read and framed once for all at one place', async () => {
+    const { audience, blocks, reads, stop } = await node()
+    const framing = countingFraming()
+    const filter = (): Filter => ({ fcaCategories: ['NAV'] })
+    const one = audience.join(filter(), framing)
+    expect(audience.join(filter(), framing)).toBe(one)
+    expect(audience.join({ fcaCategories: ['FR'] }, framing)).not.toBe(one)
+    const [first, second] = await Promise.all([blocks.next(one, 3), blocks.next(one, 3)])
+    expect(second).toBe(first)
+    expect(blocks.next(one, 3)).toBe(first)
+    expect(first).toMatchObject({ events: 6, position: 9 })
+    expect({ reads: reads.length, framed: framing.framed }).toEqual({ reads: 1, framed: 6 })
+    await blocks.next(one, 4)
+    expect(reads).toHaveLength(2)
+    await stop()
+  })
+
+  test('keeps no block for a reader that is alone', async () => {
+    const { audience, blocks, reads, stop } = await node()
+    const alone = audience.join(null, sseFraming.shared)
+    await blocks.next(alone, 0)
+    await blocks.next(alone, 0)
+    expect(reads).toHaveLength(2)
+    await stop()
+  })
+})

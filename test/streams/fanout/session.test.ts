@@ -1,0 +1,314 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Reader } from '../../../src/archive/reading/reader.ts'
+import { resumeAt } from '../../../src/archive/reading/resume.ts'
+import { WHOLE } from '../../../src/archive/store/replica-progress.ts'
+import { encodeCursor } from '../../../src/core/cursor.ts'
+import type { Filter } from '../../../src/core/filter/filter.ts'
+import { createAudience } from '../../../src/streams/fanout/fanout-index.ts'
+import { Blocks } from '../../../src/streams/fanout/frame-batches.ts'
+import { Session, type SessionClient, type SessionEnd } from '../../../src/streams/fanout/session.ts'
+import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
+import { Turns } from '../../../src/streams/limits/tick-budget.ts'
+import { Wheel } from '../../../src/streams/limits/timer-wheel.ts'
+import { RETRY_FRAME, sseFraming } from '../../../src/streams/transport/sse-frames.ts'
+import { createStore, EPOCH, type Store } from '../../support/store.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+interface Message {
+  event: string
+  id: string
+  data: string
+}
+
+/** Parses what a client that was cut after `bytes` would have understood. */
+function parse(bytes: Buffer): { messages: Message[]; lastId: string } {
+  const messages: Message[] = []
+  let lastId = ''
+  for (const block of bytes.toString().split('\n\n').slice(0, -1)) {
+    const message: Message = { event: 'message', id: '', data: '' }
+    for (const line of block.split('\n')) {
+      const [name = '', value = ''] = [
+        line.slice(0, line.indexOf(':')),
+        line.slice(line.indexOf(':') + 1).trimStart(),
+      ]
+      if (name === 'event') message.event = value
+      if (name === 'id') lastId = message.id = value
+      if (name === 'data') message.data = value
+    }
+    if (message.data !== '') messages.push(message)
+  }
+  return { messages, lastId }
+}
+
+/** Some turns of the event loop: the archive gives way after each block. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** What the sessions of one node share. */
+function node(reader: Reader) {
+  const clock = createManualClock()
+  const stopping = new AbortController()
+  const holdings = new Holdings()
+  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
+  const audience = createAudience({ reader, clock, holdings })
+  const running = audience.run(stopping.signal)
+  const wheel = new Wheel(clock, new Turns())
+  const parts = { reader, clock, blocks, audience, wheel, stopping: stopping.signal }
+  return { parts, stop: () => stopping.abort(), running }
+}
+
+/** A session whose client keeps what it gets; a slow one is full after each write until it is told that there is room. */
+class TestClient implements SessionClient {
+  readonly framing = sseFraming
+  readonly written: Buffer[] = []
+  readonly ended = Promise.withResolvers<SessionEnd>()
+  isFull = false
+  readonly #isSlow: boolean
+
+  constructor(isSlow: boolean) {
+    this.#isSlow = isSlow
+  }
+  write(frames: Buffer): void {
+    this.written.push(frames)
+    this.isFull = this.#isSlow
+  }
+  onSent(): void {}
+  onEnd(end: SessionEnd): void {
+    this.ended.resolve(end)
+  }
+  onFault(error: unknown): void {
+    this.ended.reject(error)
+  }
+}
+
+function open(
+  store: Store,
+  options: { after: number; cursor?: string; filter?: Filter; slow?: boolean; endsMs?: number },
+  { parts, stop, running } = node(store.reader),
+) {
+  const client = new TestClient(options.slow === true)
+  const session = new Session(parts, client, {
+    filter: options.filter ?? null,
+    start: {
+      epoch: store.reader.epoch,
+      after: options.after,
+      cursor: options.cursor ?? store.reader.cursorAt(options.after),
+      notice: null,
+    },
+    opening: RETRY_FRAME,
+    endsMs: options.endsMs ?? Number.POSITIVE_INFINITY,
+  })
+  session.start()
+  return {
+    clock: parts.clock,
+    session,
+    ended: client.ended.promise,
+    text: () => Buffer.concat(client.written),
+    writes: () => client.written.length,
+    room(): void {
+      client.isFull = false
+      session.onRoom()
+    },
+    stopNode: stop,
+    async stop(): Promise<void> {
+      session.stop()
+      stop()
+      await running
+    },
+  }
+}
+
+/** A reader whose store can be swapped, as when a copy is rebuilt under its readers. */
+function switching(state: { current: Reader }): Reader {
+  return {
+    copy: WHOLE,
+    get epoch() {
+      return state.current.epoch
+    },
+    get oldest() {
+      return state.current.oldest
+    },
+    get latest() {
+      return state.current.latest
+    },
+    read: (request) => state.current.read(request),
+    cursorAt: (sequence) => state.current.cursorAt(sequence),
+    sequenceSince: (timeMs) => state.current.sequenceSince(timeMs),
+    beforeLast: (filter, count, signal) => state.current.beforeLast(filter, count, signal),
+    waitBeyond: (sequence, signal) => state.current.waitBeyond(sequence, signal),
+  }
+}
+
+const sequences = (messages: Message[]): number[] =>
+  messages
+    .filter((message) => message.event === 'disclosure')
+    .map((message) => Number((JSON.parse(message.data) as { sequence: string }).sequence))
+
+describe('a session', () => {
+  it('replays from its position, says once that it is live, then follows, with no seam', async () => {
+    const store = createStore(createManualClock(), 1200)
+    const session = open(store, { after: 1000 })
+    await settle()
+    store.grow(3)
+    await settle()
+    await session.stop()
+    const { messages } = parse(session.text())
+    expect(sequences(messages)).toEqual(Array.from({ length: 203 }, (_, index) => 1001 + index))
+    expect(messages.filter((message) => message.event === 'live').length).toBe(1)
+    expect(messages[200]?.event).toBe('live')
+  })
+
+  it('gives a sign of life after 15 s of silence, with the place where a narrow filter stands', async () => {
+    const store = createStore(createManualClock(), 5)
+    const session = open(store, { after: 0, filter: { fcaCategories: ['FR'] } })
+    await settle()
+    store.grow(3)
+    await settle()
+    session.clock.advance(15_000)
+    await settle()
+    await session.stop()
+    const { lastId, messages } = parse(session.text())
+    expect(sequences(messages)).toEqual([])
+    expect(session.text().toString()).toContain(': heartbeat')
+    expect(resumeAt(store.reader, lastId, 0)).toMatchObject({ after: 8 })
+  })
+
+  it('ends when its time is over, once it has caught up', async () => {
+    const store = createStore(createManualClock(), 5)
+    const session = open(store, { after: 0, endsMs: createManualClock().now() + 20_000 })
+    await settle()
+    session.clock.advance(15_000)
+    expect(sequences(parse(session.text()).messages)).toEqual([1, 2, 3, 4, 5])
+    session.clock.advance(15_000)
+    expect(await session.ended).toBe('over')
+    await session.stop()
+  })
+
+  it('reads nothing while its client is slow, and goes on where it was', async () => {
+    const store = createStore(createManualClock(), 400)
+    const session = open(store, { after: 0, slow: true })
+    await settle()
+    expect(session.writes()).toBe(1)
+    store.grow(100)
+    session.clock.advance(60_000)
+    await settle()
+    expect(session.writes()).toBe(1)
+    for (let block = 0; block < 20; block++) {
+      session.room()
+      await settle()
+    }
+    await session.stop()
+    const { messages } = parse(session.text())
+    expect(sequences(messages)).toEqual(Array.from({ length: 500 }, (_, index) => 1 + index))
+  })
+
+  it('waits where its cursor is ahead of this copy, and is live only beyond it', async () => {
+    const store = createStore(createManualClock(), 5)
+    const ahead = encodeCursor({ epoch: EPOCH, sequence: 7, timeMs: 5 })
+    const session = open(store, { after: 7, cursor: ahead })
+    await settle()
+    expect(session.text().toString()).toBe('retry: 3000\n\n')
+    store.grow(1)
+    await settle()
+    session.clock.advance(15_000)
+    await settle()
+    expect(parse(session.text()).lastId).toBe(ahead)
+    store.grow(3)
+    await settle()
+    await session.stop()
+    expect(sequences(parse(session.text()).messages)).toEqual([8, 9])
+    expect(parse(session.text()).messages.map(({ event }) => event)).toEqual([
+      'disclosure',
+      'disclosure',
+      'live',
+    ])
+  })
+
+  it('ends when what it has not read is no longer kept, without sending what comes after', async () => {
+    const store = createStore(createManualClock(), 10)
+    const reader = Object.create(store.reader, { oldest: { get: () => 7 } }) as Store['reader']
+    const session = open({ ...store, reader }, { after: 3 })
+    expect(await session.ended).toBe('fell_behind')
+    expect(session.text().toString()).not.toContain('disclosure')
+  })
+
+  it('reads nothing more once its node stops, however far behind it is', async () => {
+    const store = createStore(createManualClock(), 1200)
+    let reads = 0
+    const read: Reader['read'] = (request) => {
+      reads += 1
+      if (reads > 100) throw new Error('a read that brings nothing is tried again and again')
+      return store.reader.read(request)
+    }
+    const reader = Object.create(store.reader, { read: { value: read } }) as Store['reader']
+    const session = open({ ...store, reader }, { after: 0, slow: true })
+    session.room()
+    await settle()
+    session.stopNode()
+    session.room()
+    await settle()
+    expect(reads).toBe(1)
+    await session.stop()
+  })
+
+  it('goes on in another epoch after a gap that says so', async () => {
+    const old = createStore(createManualClock(), 10)
+    const fresh = createStore(createManualClock(), 3, 1, 'Epoch002')
+    const state = { current: old.reader }
+    const reader = switching(state)
+    const session = open({ ...old, reader }, { after: 10 })
+    await settle()
+    state.current = fresh.reader
+    session.clock.advance(15_000)
+    await settle()
+    await session.stop()
+    const { messages } = parse(session.text())
+    expect(messages.map(({ event }) => event)).toEqual([
+      'live',
+      'gap',
+      'disclosure',
+      'disclosure',
+      'disclosure',
+    ])
+    expect(JSON.parse(messages[1]?.data ?? '')).toMatchObject({ epoch: 'Epoch002', data: { cause: 'epoch' } })
+    expect(sequences(messages)).toEqual([1, 2, 3])
+  })
+
+  it('cut at random and resumed with the last id sees every matching event once, in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
+        fc.boolean(),
+        fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 6 }),
+        async (cuts, narrow, growth) => {
+          const store = createStore(createManualClock(), 50)
+          const filter: Filter | undefined = narrow ? { fcaCategories: ['FR'] } : undefined
+          const seen: number[] = []
+          let lastId = store.reader.cursorAt(0)
+          const lives: { cut: number; grow: number }[] = growth.map((grow, index) => ({
+            cut: cuts[index] ?? 1,
+            grow,
+          }))
+          for (const { cut, grow } of [...lives, { cut: 1, grow: 0 }]) {
+            const resume = resumeAt(store.reader, lastId, 0)
+            if (resume.kind !== 'from') throw new Error('too old')
+            const session = open(store, { after: resume.after, ...(filter === undefined ? {} : { filter }) })
+            await settle()
+            store.grow(grow)
+            await settle()
+            await session.stop()
+            const text = session.text()
+            const kept = parse(text.subarray(0, Math.floor(text.length * cut)))
+            seen.push(...sequences(kept.messages))
+            if (kept.lastId !== '') lastId = kept.lastId
+          }
+          const all = Array.from({ length: store.reader.latest }, (_, index) => index + 1)
+          expect(seen).toEqual(narrow ? all.filter((sequence) => sequence % 10 === 0) : all)
+        },
+      ),
+      { numRuns: 20 },
+    )
+  })
+})

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Sink, type SinkOwner } from '../../../src/streams/fanout/socket-writer.ts'
+import {
+  Holdings,
+  LARGE_BLOCK_BYTES,
+  LARGE_BUDGET_BYTES,
+  SMALL_BLOCK_BYTES,
+} from '../../../src/streams/limits/send-buffers.ts'
+import { Turns } from '../../../src/streams/limits/tick-budget.ts'
+
+const open: (() => void)[] = []
+afterEach(() => {
+  for (const close of open.splice(0)) close()
+})
+
+/** A sink over a real socket, and the client on its other side, which does not read yet. */
+async function pair() {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const client = connect(address.port, '127.0.0.1')
+  client.pause()
+  const [[socket]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [
+    [Socket],
+    [],
+  ]
+  open.push(() => {
+    client.destroy()
+    socket.destroy()
+    server.close()
+  })
+  const holdings = new Holdings()
+  const said: string[] = []
+  const owner: SinkOwner = {
+    onFull: () => said.push('full'),
+    onRoom: () => said.push('room'),
+    onStalled: () => said.push('stalled'),
+  }
+  const sink = new Sink(socket, 'bare', { stallMs: 60_000, holdings, turns: new Turns() }, owner)
+  return { client, holdings, said, sink, socket }
+}
+
+/** Writes until the kernel takes no more. */
+function fill(sink: Sink): number {
+  let written = 0
+  for (const block = Buffer.alloc(SMALL_BLOCK_BYTES); !sink.isFull; written += block.length) sink.write(block)
+  return written
+}
+
+/** What the next block may have where only that much else of the budget is free. */
+function nextSize(holdings: Holdings): number {
+  const { maxBytes, done } = holdings.make()
+  done()
+  return maxBytes
+}
+
+describe('the way to a client', () => {
+  test('is not full where its kernel took everything, however much that was', async () => {
+    const { said, sink, holdings } = await pair()
+    sink.write(Buffer.alloc(LARGE_BLOCK_BYTES / 2))
+    expect(sink.isFull).toBe(false)
+    expect(said).toEqual([])
+    expect(nextSize(holdings)).toBe(LARGE_BLOCK_BYTES)
+  })
+
+  test('is full at the first byte that is left, and has room when the last one is taken', async () => {
+    const { client, holdings, said, sink, socket } = await pair()
+    let left = fill(sink)
+    expect(socket.writableLength).toBeLessThanOrEqual(SMALL_BLOCK_BYTES)
+    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BLOCK_BYTES))
+    expect(said).toEqual(['full'])
+    expect(nextSize(holdings)).toBe(SMALL_BLOCK_BYTES)
+    client.resume()
+    for await (const chunk of client) {
+      left -= (chunk as Buffer).length
+      if (left === 0) break
+    }
+    expect(said).toEqual(['full', 'room'])
+    expect(sink.isFull).toBe(false)
+    expect(nextSize(holdings)).toBe(LARGE_BLOCK_BYTES)
+  })
+
+  test('holds nothing once its socket is gone', async () => {
+    const { holdings, sink, socket } = await pair()
+    fill(sink)
+    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BLOCK_BYTES))
+    expect(nextSize(holdings)).toBe(SMALL_BLOCK_BYTES)
+    socket.destroy()
+    await once(socket, 'close')
+    expect(nextSize(holdings)).toBe(LARGE_BLOCK_BYTES)
+  })
+})

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest'
+import {
+  capacityFor,
+  createPlaces,
+  createTokenPlaces,
+  mostConnections,
+  type Places,
+  parseOpenFiles,
+} from '../../../src/streams/limits/connection-slots.ts'
+import { caller } from '../../support/http/callers.ts'
+
+test('streams are as many as wished for where enough files may be opened, or nobody knows', () => {
+  expect(capacityFor(10_000, 11_000)).toEqual({ maxClients: 10_000, warning: null })
+  expect(capacityFor(10_000, null)).toEqual({ maxClients: 10_000, warning: null })
+})
+
+test('streams are fewer where the limit of open files is lower, with the remedy', () => {
+  const { maxClients, warning } = capacityFor(10_000, 10_999)
+  expect(maxClients).toBe(9999)
+  expect(warning).toMatch(/11000 \(ulimit -n, LimitNOFILE\).*BRIDGE_STREAM_MAX_CLIENTS/)
+  expect(capacityFor(10_000, 256).maxClients).toBe(1)
+})
+
+test('connections leave files for the log and the upstream, and for more than the streams', () => {
+  for (const openFiles of [1024, 11_000]) {
+    const most = mostConnections(openFiles) ?? 0
+    expect(most).toBeLessThanOrEqual(openFiles - 500)
+    expect(most).toBeGreaterThanOrEqual(capacityFor(10_000, openFiles).maxClients + 500)
+  }
+  expect([mostConnections(256), mostConnections(null)]).toEqual([128, null])
+})
+
+test('the limit is the soft one; an unlimited or missing one is unknown', () => {
+  const head = 'Limit                     Soft Limit           Hard Limit           Units     \n'
+  expect(
+    parseOpenFiles(`${head}Max open files            1024                 524288               files     \n`),
+  ).toBe(1024)
+  expect(
+    parseOpenFiles(`${head}Max open files            unlimited            unlimited            files     \n`),
+  ).toBeNull()
+  expect(parseOpenFiles('')).toBeNull()
+})
+
+/** Takes a place that must be free. */
+function taken(places: Places, address: string | null): () => void {
+  const leave = places.take(address)
+  if (typeof leave === 'string') throw new Error(leave)
+  return leave
+}
+
+test('places are as many as there are, and given back once', () => {
+  const places = createPlaces(2)
+  const leave = taken(places, null)
+  taken(places, null)
+  expect(places.take(null)).toBe('full')
+  leave()
+  leave()
+  taken(places, null)
+  expect(places.take(null)).toBe('full')
+})
+
+test('one address has half of the places, whatever others have', () => {
+  const places = createPlaces(5)
+  const leave = taken(places, 'a')
+  taken(places, 'a')
+  expect(places.take('a')).toBe('address_full')
+  taken(places, 'b')
+  leave()
+  leave()
+  taken(places, 'a')
+  expect(places.take('a')).toBe('address_full')
+  for (let more = 0; more < 2; more += 1) taken(places, null)
+  expect(['a', 'b', null].map((address) => places.take(address))).toEqual(['full', 'full', 'full'])
+})
+
+test('one address has a place where there is one only', () => {
+  const places = createPlaces(1)
+  taken(places, 'a')()
+  taken(places, 'b')
+  expect(places.take('a')).toBe('full')
+})
+
+test('each token has places of its own, and the token of the settings as many as it likes', () => {
+  const places = createTokenPlaces(1)
+  const [a, b] = [caller({ tokenId: 'a' }), caller({ tokenId: 'b' })]
+  const leave = places.take(a)
+  expect([places.take(a), places.take(b)]).toEqual([null, expect.any(Function)])
+  leave?.()
+  leave?.()
+  expect([places.take(a), places.take(a)]).toEqual([expect.any(Function), null])
+  const settings = caller({ tokenId: 'settings', seesAllTenants: true })
+  expect([1, 2, 3].map(() => places.take(settings))).not.toContain(null)
+})

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { addressKey } from '../../../src/streams/limits/remote-address.ts'
+
+test.each([
+  ['one IPv4 address, mapped into IPv6 or not', '5.6.7.8', '::ffff:5.6.7.8', true],
+  ['two IPv4 addresses', '5.6.7.8', '5.6.7.9', false],
+  ['two IPv6 addresses of one /64', '2a02:26f7:1:2::1', '2a02:26f7:1:2:ffff::9', true],
+  ['one IPv6 address in two spellings', '2a02:26f7:1:2::1', '2A02:26F7:0001:0002:0:0:0:1', true],
+  ['two /64', '2a02:26f7:1:2::1', '2a02:26f7:1:3::1', false],
+])('%s: %s and %s counting as one is %j', (_what, one, other, together) => {
+  expect(addressKey(one)).not.toBeNull()
+  expect(addressKey(one) === addressKey(other)).toBe(together)
+})
+
+test.each([
+  ['127.0.0.1'],
+  ['::1'],
+  ['::ffff:127.0.0.1'],
+  ['10.1.2.3'],
+  ['172.16.0.1'],
+  ['172.31.255.255'],
+  ['192.168.0.1'],
+  ['::ffff:192.168.0.1'],
+  ['100.64.0.1'],
+  ['169.254.1.1'],
+  ['fd00::1'],
+  ['fe80::1'],
+  ['fe80::1%eth0'],
+  [''],
+  [undefined],
+])('%s is not counted', (address) => {
+  expect(addressKey(address)).toBeNull()
+})
+
+test('what lies beside the nets of an operator is counted', () => {
+  for (const address of ['11.0.0.1', '172.32.0.1', '172.15.0.1', '192.169.0.1', '100.128.0.1', '126.0.0.1']) {
+    expect(addressKey(address)).not.toBeNull()
+  }
+})

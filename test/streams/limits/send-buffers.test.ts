@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  Holdings,
+  LARGE_BLOCK_BYTES,
+  LARGE_BUDGET_BYTES,
+  type Making,
+  SMALL_BLOCK_BYTES,
+} from '../../../src/streams/limits/send-buffers.ts'
+
+/** Blocks that are made, taken by so many readers, and let go of by them. */
+type Step = { kind: 'make' } | { kind: 'take'; readers: number } | { kind: 'let go' }
+
+const someStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Step>({ kind: 'make' }) },
+  {
+    weight: 3,
+    arbitrary: fc.integer({ min: 0, max: 3 }).map<Step>((readers) => ({ kind: 'take', readers })),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ kind: 'let go' }) },
+)
+
+describe('what slow readers hold', () => {
+  test('is never more than the budget and a small block each, whatever they take and let go of', () => {
+    fc.assert(
+      fc.property(fc.array(someStep, { minLength: 200, maxLength: 600 }), (steps) => {
+        const holdings = new Holdings()
+        const making: Making[] = []
+        const held: Buffer[] = []
+        for (const step of steps) {
+          if (step.kind === 'make') making.push(holdings.make())
+          const made = step.kind === 'take' ? making.shift() : undefined
+          if (made !== undefined && step.kind === 'take') {
+            const bytes = Buffer.allocUnsafeSlow(made.maxBytes)
+            for (let reader = 0; reader < step.readers; reader++) {
+              holdings.hold(bytes)
+              held.push(bytes)
+            }
+            made.done()
+          }
+          const gone = step.kind === 'let go' ? held.shift() : undefined
+          if (gone !== undefined) holdings.release(gone)
+          const blocks = [...new Set(held)].map(({ length }) => length)
+          const large = blocks.filter((length) => length === LARGE_BLOCK_BYTES)
+          expect(large.length * LARGE_BLOCK_BYTES).toBeLessThanOrEqual(LARGE_BUDGET_BYTES)
+          expect(blocks.every((length) => length <= LARGE_BLOCK_BYTES)).toBe(true)
+        }
+      }),
+      { numRuns: 20, endOnFailure: true },
+    )
+  })
+
+  test('makes blocks small once the budget is used up, and large again when it is not', () => {
+    const holdings = new Holdings()
+    const blocks = Array.from({ length: LARGE_BUDGET_BYTES / LARGE_BLOCK_BYTES }, () => {
+      const { maxBytes, done } = holdings.make()
+      const bytes = Buffer.allocUnsafeSlow(maxBytes)
+      holdings.hold(bytes)
+      done()
+      return bytes
+    })
+    expect(blocks.every(({ length }) => length === LARGE_BLOCK_BYTES)).toBe(true)
+    const small = holdings.make()
+    expect(small.maxBytes).toBe(SMALL_BLOCK_BYTES)
+    small.done()
+    const [first = Buffer.alloc(0)] = blocks
+    holdings.release(first)
+    expect(holdings.make().maxBytes).toBe(LARGE_BLOCK_BYTES)
+  })
+
+  test('counts a block once, however many hold it, until the last of them lets go', () => {
+    const holdings = new Holdings()
+    const shared = Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BLOCK_BYTES)
+    const size = (): number => {
+      const { maxBytes, done } = holdings.make()
+      done()
+      return maxBytes
+    }
+    for (let reader = 0; reader < 1000; reader++) holdings.hold(shared)
+    expect(size()).toBe(LARGE_BLOCK_BYTES)
+    holdings.hold(Buffer.alloc(1))
+    for (let reader = 0; reader < 999; reader++) holdings.release(shared)
+    expect(size()).toBe(SMALL_BLOCK_BYTES)
+    holdings.release(shared)
+    expect(size()).toBe(LARGE_BLOCK_BYTES)
+  })
+})

@@ -1,0 +1,123 @@
+import { Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Sink } from '../../../src/streams/fanout/socket-writer.ts'
+import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
+import { JOBS_A_TURN, Turns } from '../../../src/streams/limits/tick-budget.ts'
+import { Wheel } from '../../../src/streams/limits/timer-wheel.ts'
+import { TokenEnds } from '../../../src/streams/limits/token-expiry.ts'
+import { startApi, until } from '../../support/http/api-server.ts'
+import { openRaw } from '../../support/streams/raw-stream.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const MANY = 10_000
+
+/** How much happens in each turn of the event loop, from now until so much has happened. */
+async function byTurn(happened: () => number, all: number): Promise<number[]> {
+  const counts = [happened()]
+  while (happened() < all) {
+    const before = happened()
+    await nextTurn()
+    counts.push(happened() - before)
+  }
+  return counts
+}
+
+describe('jobs', () => {
+  test('are all done, once and in order, whenever they come', async () => {
+    const portions = fc.array(fc.nat(3 * JOBS_A_TURN), { minLength: 1, maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(portions, async (added) => {
+        const turns = new Turns()
+        const done: number[] = []
+        let next = 0
+        for (const portion of added) {
+          for (let job = 0; job < portion; job++) {
+            const number = next
+            turns.add(() => done.push(number))
+            next += 1
+          }
+          await nextTurn()
+        }
+        await byTurn(() => done.length, next)
+        expect(done).toEqual(Array.from({ length: next }, (_, number) => number))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test('come at once where there are few, and may add others', () => {
+    const turns = new Turns()
+    const done: string[] = []
+    turns.add(() => {
+      turns.add(() => done.push('inner'))
+      done.push('outer')
+    })
+    expect(done).toEqual(['inner', 'outer'])
+  })
+})
+
+describe('one turn never sees more than its share of', () => {
+  const share = (counts: number[]): void => {
+    expect(Math.max(...counts)).toBeLessThanOrEqual(JOBS_A_TURN)
+    expect(counts.reduce((sum, count) => sum + count)).toBe(MANY)
+  }
+
+  test('ten thousand clients that stall at one moment', async () => {
+    const turns = new Turns()
+    const stalled: true[] = []
+    const holdings = new Holdings()
+    const owner = { onFull: () => {}, onRoom: () => {}, onStalled: () => void stalled.push(true) }
+    const outlets = Array.from({ length: MANY }, () => {
+      const outlet = Object.assign(new Writable({ highWaterMark: 1, write: () => {} }), {
+        setTimeout: () => {},
+      })
+      new Sink(outlet, 'bare', { stallMs: 1000, turns, holdings }, owner).write(
+        Buffer.from('more than it takes'),
+      )
+      return outlet
+    })
+    for (const outlet of outlets) outlet.emit('timeout')
+    share(await byTurn(() => stalled.length, MANY))
+  })
+
+  test('ten thousand signs of life, pings and dead peers that fall due together; one cleared meanwhile is not called', async () => {
+    const turns = new Turns()
+    const clock = createManualClock()
+    const wheel = new Wheel(clock, turns)
+    const called: true[] = []
+    const entries = Array.from({ length: MANY + 1 }, () => ({
+      slot: -1,
+      onDue: () => void called.push(true),
+    }))
+    for (const entry of entries) wheel.set(entry, 1000)
+    clock.advance(1000)
+    wheel.clear(entries.at(-1) ?? expect.unreachable())
+    share(await byTurn(() => called.length, MANY))
+    expect(clock.nextTimerMs()).toBeNull()
+  })
+
+  test('ten thousand streams of a token that ends', async () => {
+    const ends = new TokenEnds(new Turns())
+    const token = new AbortController()
+    const ended: true[] = []
+    for (let stream = 0; stream < MANY; stream++) {
+      ends.add(token.signal, { onTokenEnded: () => void ended.push(true) })
+    }
+    token.abort()
+    share(await byTurn(() => ended.length, MANY))
+  })
+
+  test('a hundred clients that do not answer their close', async () => {
+    await using api = await startApi()
+    const silent = await Promise.all(Array.from({ length: 100 }, () => openRaw(api, { answersClose: false })))
+    await until(() => silent.every(({ texts }) => texts.length === 2))
+    api.feed.stop()
+    await until(() => silent.every((client) => client.closeCode() === 4200))
+    const ended = (): number => api.lines.filter(({ event }) => event === 'stream.closed').length
+    api.clock.advance(5000)
+    const counts = await byTurn(ended, 100)
+    expect(Math.max(...counts)).toBeLessThanOrEqual(JOBS_A_TURN)
+  })
+})

@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../../src/lifecycle/clock.ts'
+import { Turns } from '../../../src/streams/limits/tick-budget.ts'
+import { type Due, Wheel } from '../../../src/streams/limits/timer-wheel.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const TURN_MS = 250
+
+function entry(onDue: () => void): Due {
+  return { slot: -1, onDue }
+}
+
+/** Keeps the time of `clock`; its timers come later than they should by what `lateMs` says when they are set. */
+function behind(clock: Clock, lateMs: () => number): Clock {
+  return {
+    now: () => clock.now(),
+    after: (delayMs, callback) => clock.after(delayMs + lateMs(), callback),
+  }
+}
+
+describe('the wheel', () => {
+  test('calls each entry once, at its time or at most a turn later, whatever else is set and cleared', () => {
+    const delays = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 30 })
+    fc.assert(
+      fc.property(delays, fc.nat(60_000), (delaysMs, startMs) => {
+        const clock = createManualClock()
+        const wheel = new Wheel(clock, new Turns())
+        const other = entry(() => {})
+        wheel.set(other, 60_000)
+        clock.advance(startMs % 59_000)
+        const setMs = clock.now()
+        const calledMs = delaysMs.map((): number[] => [])
+        for (const [place, delayMs] of delaysMs.entries()) {
+          wheel.set(
+            entry(() => calledMs[place]?.push(clock.now() - setMs)),
+            delayMs,
+          )
+        }
+        wheel.clear(other)
+        clock.advance(70_000)
+        for (const [place, delayMs] of delaysMs.entries()) {
+          const [lateMs = Number.NaN, ...again] = calledMs[place]?.map((ms) => ms - delayMs) ?? []
+          expect(again).toEqual([])
+          expect(Math.abs(lateMs)).toBeLessThanOrEqual(TURN_MS)
+        }
+        expect(clock.nextTimerMs()).toBeNull()
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('sets an entry anew from its own call, and never calls one that was cleared', () => {
+    const clock = createManualClock()
+    const wheel = new Wheel(clock, new Turns())
+    let calls = 0
+    const again = entry(() => {
+      calls += 1
+      wheel.set(again, 1000)
+    })
+    const cleared = entry(() => expect.unreachable())
+    wheel.set(again, 1000)
+    wheel.set(cleared, 1000)
+    wheel.clear(cleared)
+    clock.advance(10_000)
+    expect(calls).toBe(10)
+    wheel.clear(again)
+    wheel.clear(again)
+    expect(clock.nextTimerMs()).toBeNull()
+  })
+
+  test('never adds up the lateness of its timer: an entry is late by a turn and by what the timer is late then', () => {
+    const delays = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 16 })
+    fc.assert(
+      fc.property(delays, fc.infiniteStream(fc.nat(400)), (delaysMs, lateness) => {
+        const clock = createManualClock()
+        const wheel = new Wheel(
+          behind(clock, () => lateness.next().value),
+          new Turns(),
+        )
+        const setMs = clock.now()
+        const calledMs = delaysMs.map((): number[] => [])
+        for (const [place, delayMs] of delaysMs.entries()) {
+          wheel.set(
+            entry(() => calledMs[place]?.push(clock.now() - setMs - delayMs)),
+            delayMs,
+          )
+        }
+        clock.advance(70_000)
+        for (const late of calledMs) {
+          expect(late).toHaveLength(1)
+          expect(late[0]).toBeGreaterThanOrEqual(0)
+          expect(late[0]).toBeLessThanOrEqual(TURN_MS + 400)
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test.each([20_000, 600_000])(
+    'after a standstill of %d ms calls what is due, each once and in order, and nothing else before its time',
+    (stillMs) => {
+      const clock = createManualClock()
+      let lateMs = stillMs
+      const wheel = new Wheel(
+        behind(clock, () => lateMs),
+        new Turns(),
+      )
+      const startMs = clock.now()
+      const called: [name: string, atMs: number][] = []
+      const named = (name: string) => entry(() => called.push([name, clock.now() - startMs]))
+      for (const second of [15, 2, 10, 1]) wheel.set(named(`${second} s`), second * 1000)
+      lateMs = 0
+      clock.advance(stillMs - 1000)
+      expect(called).toEqual([])
+      // Set by others while the timer still has not come.
+      wheel.set(named('soon'), 500)
+      wheel.set(named('later'), 60_000)
+      const again = entry(() => called.push(['15 s again', clock.now() - startMs]))
+      wheel.set(again, 15_000)
+      clock.advance(1250)
+      const atMs = stillMs + TURN_MS
+      expect(called).toEqual(['1 s', '2 s', '10 s', '15 s', 'soon'].map((name) => [name, atMs]))
+      clock.advance(60_000)
+      expect(called.slice(5)).toEqual([
+        ['15 s again', stillMs + 14_000],
+        ['later', stillMs + 59_000],
+      ])
+      expect(clock.nextTimerMs()).toBeNull()
+    },
+  )
+
+  test('goes on where the clock is set back, and loses no more than a turn', () => {
+    const clock = createManualClock()
+    const wheel = new Wheel(clock, new Turns())
+    let calls = 0
+    wheel.set(
+      entry(() => (calls += 1)),
+      10_000,
+    )
+    clock.advance(5100)
+    clock.set(clock.now() - 3_600_000)
+    clock.advance(4800)
+    expect(calls).toBe(0)
+    clock.advance(100 + 2 * TURN_MS)
+    expect(calls).toBe(1)
+  })
+})

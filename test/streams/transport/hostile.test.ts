@@ -1,0 +1,207 @@
+import { connect, type Socket } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
+import { liveBytes } from '../../support/live-bytes.ts'
+import { metric } from '../../support/metric.ts'
+import { largeEvents } from '../../support/streams/large-events.ts'
+import { FIN, frame, OPCODES, openRaw, type RawStream } from '../../support/streams/raw-stream.ts'
+import { openStream } from '../../support/streams/ws-client.ts'
+
+const { text, continuation, ping, pong } = OPCODES
+const KIB = 1024
+const MIB = 1024 * KIB
+const HEAD = 'GET /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+
+const closes = (api: ApiServer, code: number) =>
+  metric(api, `stream_closes_total{transport="ws",code="${code}"}`)
+const openStreams = (api: ApiServer) => metric(api, 'stream_clients{transport="ws"}')
+
+/** Checks that nobody is held, nothing waits, nothing went wrong inside, and the next client is served. */
+async function isUnharmed(api: ApiServer): Promise<void> {
+  await until(async () => (await openStreams(api)) === 0)
+  expect(api.clock.nextTimerMs()).toBeNull()
+  expect(api.lines.filter(({ level }) => level === 'error')).toEqual([])
+  const next = await openStream(api)
+  await next.next('hello')
+  next.webSocket.close()
+  await next.closed
+}
+
+/** A bare connection, and what comes over it until it ends. */
+function connection(api: ApiServer): { socket: Socket; answer: Promise<string> } {
+  const socket = connect({ port: api.listener.port, host: '127.0.0.1', noDelay: true })
+  let answer = ''
+  socket.on('error', () => {})
+  socket.on('data', (chunk) => {
+    answer += chunk.toString('latin1')
+  })
+  return { socket, answer: new Promise((resolve) => socket.on('close', () => resolve(answer))) }
+}
+
+describe('a handshake', () => {
+  test('that comes a byte at a time is cut off with 408 when its time is over', async () => {
+    await using api = await startApi({ headersTimeoutMs: 200 })
+    const { socket, answer } = connection(api)
+    for (const character of HEAD) {
+      socket.write(character)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(await answer).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s)
+    await isUnharmed(api)
+  })
+
+  test.each([
+    ['a header of 1 MiB', `${HEAD}X: ${'x'.repeat(MIB)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['ten thousand headers', `${HEAD}${'X: y\r\n'.repeat(10_000)}\r\n`, 431, 'headers_too_large'],
+    ['a header without end', `${HEAD}X: ${'x'.repeat(64 * KIB)}`, 431, 'headers_too_large'],
+    ['a ticket of 5 KB', HEAD.replace('stream', `stream?ticket=${'x'.repeat(5000)}`), 414, 'url_too_long'],
+    ['a line that is no header', `${HEAD}\u0000\u0001\r\n\r\n`, 400, 'request_malformed'],
+    ['bytes that are no HTTP', '\u0016\u0003\u0001\u0002\u0000\u0001', 400, 'request_malformed'],
+  ])('with %s is answered as HTTP answers', async (_what, bytes, status, code) => {
+    await using api = await startApi()
+    const { socket, answer } = connection(api)
+    socket.write(status === 414 ? `${bytes}Sec-WebSocket-Version: 13\r\n\r\n` : bytes, 'latin1')
+    expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*"code":"${code}"`, 's'))
+    await isUnharmed(api)
+  })
+
+  test('that never comes, on a thousand connections, keeps nobody out; they are closed', async () => {
+    await using api = await startApi({ headersTimeoutMs: 500, maxClients: 10 })
+    const silent = Array.from({ length: 1000 }, () => connection(api))
+    await Promise.all(silent.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))))
+    const client = await openStream(api)
+    await client.next('hello')
+    client.webSocket.close()
+    await Promise.all(silent.map(({ answer }) => answer))
+    await isUnharmed(api)
+  })
+})
+
+/** What a client sends once it is let in, and the code it is closed with. */
+const attacks: [what: string, code: number, attack: (client: RawStream) => void][] = [
+  [
+    'a message without end in frames of 16 KiB',
+    1009,
+    (client) => client.send(frame(text, '{'), ...Array(100).fill(frame(continuation, ' '.repeat(16 * KIB)))),
+  ],
+  [
+    'a message without end in frames of one byte',
+    1008,
+    (client) => client.send(frame(text, '{'), ...Array(20_000).fill(frame(continuation, ' '))),
+  ],
+  [
+    'a message without end in empty frames',
+    1008,
+    (client) => client.send(frame(text, ''), ...Array(20_000).fill(frame(continuation))),
+  ],
+  [
+    'a message of 256 KiB and a byte',
+    1009,
+    (client) => client.send(frame(FIN | text, 'x'.repeat(256 * KIB + 1))),
+  ],
+  ['a message of 4 MiB', 1009, (client) => client.send(frame(FIN | text, Buffer.alloc(4 * MIB, 0x20)))],
+  ['20,000 pings', 4129, (client) => client.send(...Array(20_000).fill(frame(FIN | ping, 'x'.repeat(125))))],
+  ['20,000 pongs', 4129, (client) => client.send(...Array(20_000).fill(frame(FIN | pong, 'x'.repeat(125))))],
+  ['20,000 empty texts', 4129, (client) => client.send(...Array(20_000).fill(frame(FIN | text)))],
+  [
+    'eleven messages of 256 KiB at once',
+    4129,
+    (client) => client.send(...Array(11).fill(frame(FIN | text, Buffer.alloc(256 * KIB, 0x20)))),
+  ],
+  [
+    '4 MiB that are no UTF-8, in texts of 128 KiB',
+    1007,
+    (client) => client.send(...Array(32).fill(frame(FIN | text, Buffer.alloc(128 * KIB, 0xff)))),
+  ],
+  ['4 MiB of noise', 1002, (client) => client.send(Buffer.alloc(4 * MIB, 0xff))],
+]
+
+describe('a client that sends', () => {
+  test.each(attacks)('%s is closed with %d, and leaves nothing behind', async (_what, code, attack) => {
+    await using api = await startApi()
+    const client = await openRaw(api)
+    attack(client)
+    expect(await client.ended).toBe(code)
+    await until(async () => (await closes(api, code)) === 1)
+    await isUnharmed(api)
+  })
+
+  test.each(attacks)('%s is cut off before it has authenticated too', async (_what, _code, attack) => {
+    await using api = await startApi()
+    const client = await openRaw(api, { authorization: '' })
+    attack(client)
+    expect([1002, 1007, 1008, 1009, 4129]).toContain(await client.ended)
+    await isUnharmed(api)
+  })
+
+  test('all of this, again and again, makes the process hold no more than 1 MiB', async () => {
+    await using api = await startApi()
+    const round = async () => {
+      const clients = await Promise.all(attacks.map(() => openRaw(api)))
+      for (const [index, client] of clients.entries()) attacks[index]?.[2](client)
+      await Promise.all(clients.map(({ ended }) => ended))
+      await until(async () => (await openStreams(api)) === 0)
+      api.lines.length = 0
+    }
+    await round()
+    const before = await liveBytes()
+    for (let rounds = 0; rounds < 2; rounds += 1) await round()
+    expect((await liveBytes()) - before).toBeLessThan(MIB)
+  })
+})
+
+test('strangers that hold as much as they may take 32 KiB each, with their own side of the connection', async () => {
+  const count = 200
+  await using api = await startApi({ maxClients: 10 * count })
+  const before = await liveBytes()
+  const unfinished = frame(text, 'x'.repeat(4000))
+  const strangers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const client = await openRaw(api, { authorization: '' })
+      await client.sendChopped(unfinished, 500)
+      return client
+    }),
+  )
+  expect(await openStreams(api)).toBe(count)
+  const each = ((await liveBytes()) - before) / count
+  expect(each).toBeLessThan(32 * KIB)
+  api.clock.advance(10_000)
+  for (const { ended } of strangers) expect(await ended).toBe(4001)
+  await isUnharmed(api)
+})
+
+describe('a client that never reads', () => {
+  test('its errors and pongs is closed with 4201 within 35 s', async () => {
+    await using api = await startApi()
+    const client = await openRaw(api)
+    await until(() => client.texts.length === 2)
+    client.pause()
+    for (let second = 0; second < 35; second += 1) {
+      expect(await closes(api, 4201)).toBe(0)
+      client.send(frame(FIN | text, 'no command'), frame(FIN | ping, 'x'.repeat(125)))
+      await until(() => client.unsent() === 0)
+      await new Promise((resolve) => setImmediate(resolve))
+      api.clock.advance(1000)
+    }
+    client.destroy()
+    await until(async () => (await closes(api, 4201)) === 1)
+    await isUnharmed(api)
+  })
+
+  test('what it asked for is not read from: what it sends besides stays on its own side', async () => {
+    await using api = await startApi({ count: 400, reader: largeEvents })
+    const client = await openRaw(api)
+    await until(() => client.texts.length === 2)
+    client.pause()
+    client.send(frame(FIN | text, '{"action":"subscribe","from":"earliest"}'))
+    await until(async () => (await metric(api, 'stream_slow_clients')) === 1)
+    const before = await liveBytes()
+    client.send(Buffer.concat(Array(100_000).fill(frame(FIN | ping, 'x'.repeat(125)))))
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    expect(client.unsent()).toBeGreaterThan(MIB)
+    expect((await liveBytes()) - before - client.unsent()).toBeLessThan(4 * MIB)
+    expect(await openStreams(api)).toBe(1)
+    client.destroy()
+    await isUnharmed(api)
+  })
+})

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { raw } from '../../http/raw.ts'
+import { type ApiServer, startApi } from '../../support/http/api-server.ts'
+import { openRaw } from '../../support/streams/raw-stream.ts'
+import { openStream } from '../../support/streams/ws-client.ts'
+
+const ORIGIN = 'https://desk.example'
+
+/** The handshake as bytes; `changes` replace headers, null leaves one out. */
+function handshake(api: ApiServer, changes: Record<string, string | null> = {}, path = '/v1/stream') {
+  const headers: Record<string, string | null> = {
+    Host: 'x',
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    Authorization: api.auth.authorization ?? '',
+    ...changes,
+  }
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    value === null ? [] : [`${name}: ${value}\r\n`],
+  )
+  return raw(api.listener.port, `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+}
+
+describe('before there is a WebSocket', () => {
+  test.each([
+    ['a page of another origin', { Origin: 'https://evil.example' }, '/v1/stream', 403, 'origin_refused'],
+    ['a page without origin', { Origin: 'null' }, '/v1/stream', 403, 'origin_refused'],
+    ['query parameters', {}, '/v1/stream?tail=5', 400, 'parameter_invalid'],
+    ['broken percent-encoding', {}, '/v1/stream?%', 400, 'url_malformed'],
+    ['an older version', { 'Sec-WebSocket-Version': '8' }, '/v1/stream', 426, 'upgrade_required'],
+    ['a missing key', { 'Sec-WebSocket-Key': null }, '/v1/stream', 400, 'request_malformed'],
+    [
+      'a broken subprotocol list',
+      { 'Sec-WebSocket-Protocol': 'a,,' },
+      '/v1/stream',
+      400,
+      'request_malformed',
+    ],
+    ['another path', {}, '/v1/streams', 404, 'not_found'],
+    ['no upgrade', { Upgrade: null, Connection: null }, '/v1/stream', 426, 'upgrade_required'],
+    ['an upgrade to something else', { Upgrade: 'h2c' }, '/v1/stream', 426, 'upgrade_required'],
+    ['no upgrade and no token', { Upgrade: null, Authorization: null }, '/v1/stream', 401, 'unauthorised'],
+  ])('%s is answered as HTTP answers', async (_what, changes, path, status, code) => {
+    await using api = await startApi({ corsOrigins: [ORIGIN] })
+    const answer = await handshake(api, changes, path)
+    expect(answer.status).toBe(status)
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+    expect(JSON.parse(answer.body)).toMatchObject({ status, code, detail: expect.any(String) })
+    if (status === 426) {
+      expect(answer.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
+    }
+  })
+
+  test.each([
+    ['below it', 'https://desk.example.evil.example'],
+    ['above it', 'https://evil.desk.example'],
+    ['that begins with it', 'https://desk.examples.test'],
+    ['that ends with it', 'https://mydesk.example'],
+    ['on another port', 'https://desk.example:8443'],
+    ['with its port written out', 'https://desk.example:443'],
+    ['without TLS', 'http://desk.example'],
+    ['in capitals', 'https://DESK.example'],
+    ['with a slash', `${ORIGIN}.`],
+    ['with a user', 'https://desk.example@evil.example'],
+    ['beside another', 'https://desk.example https://evil.example'],
+    ['of a list', 'https://desk.example,https://evil.example'],
+    ['with a dot', `${ORIGIN}.`],
+    ['without scheme', 'desk.example'],
+    ['that is null', 'null'],
+    ['that is empty', ''],
+  ])('an origin %s is not the listed one: %s', async (_what, origin) => {
+    await using api = await startApi({ corsOrigins: [ORIGIN, 'http://127.0.0.1:3000'] })
+    const answer = await handshake(api, { Origin: origin })
+    expect(answer.status).toBe(403)
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 'origin_refused' })
+  })
+
+  test('a page of a listed origin is let in', async () => {
+    await using api = await startApi({ corsOrigins: [ORIGIN] })
+    const client = await openStream(api, { headers: { ...api.auth, origin: ORIGIN } })
+    await client.next('hello')
+  })
+
+  test('compression is offered and not agreed upon', async () => {
+    await using api = await startApi()
+    const headers = 'Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits, x-other\r\n'
+    const client = await openRaw(api, { headers })
+    expect(client.head).toMatch(/^HTTP\/1\.1 101 /)
+    expect(client.head).not.toMatch(/extensions/i)
+    client.destroy()
+  })
+
+  test('another method is refused, and an upgrade that no path takes is ignored', async () => {
+    await using api = await startApi()
+    const post = await raw(
+      api.listener.port,
+      'POST /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    expect(post.status).toBe(405)
+    expect((await handshake(api, {}, '/v1/disclosures')).status).toBe(200)
+  })
+})

@@ -1,0 +1,212 @@
+/**
+ * The rules of the house that a machine can check, each a function from files to what breaks it. Owns the tables:
+ * who may use whom, which folder owns which package. `test/architecture.test.ts` shows each rule red and green.
+ */
+import type { SourceFile, SyntaxNode } from './imports.ts'
+
+/** One sentence a breach, beginning with the file's path. */
+export type Breach = string
+
+const ground = ['core', 'errors']
+const services = [
+  'registry',
+  'archive',
+  'upstream',
+  'governor',
+  'http',
+  'log',
+  'storage',
+  'obs',
+  'lifecycle',
+  'settings',
+]
+const adapters = ['log-kafka', 'log-embedded', 'log-memory', 'log-shared']
+const roles = ['ingest', 'webhooks', 'streams', 'api', 'sandbox']
+
+/** Which areas of `src/` an area may import from, besides itself. Direction: ARCHITECTURE.md. */
+const mayUse: Readonly<Record<string, readonly string[]>> = {
+  main: ['cli', 'app', 'settings', 'errors'],
+  app: [...roles, ...adapters, ...services, ...ground],
+  cli: ['app', ...roles, ...adapters, ...services, ...ground],
+  ...Object.fromEntries(roles.map((role) => [role, [...services, ...ground]])),
+  sandbox: ['api/mirror', ...services, ...ground],
+  ...Object.fromEntries(adapters.map((adapter) => [adapter, [...adapters, ...services, ...ground]])),
+  ...Object.fromEntries(services.map((service) => [service, [...services, ...ground]])),
+  core: ['errors'],
+  errors: [],
+}
+
+/** Where each package may be imported. A package that is not here has no owner yet. */
+const owners: Readonly<Record<string, RegExp>> = {
+  kafkajs: /^src\/log-kafka\//,
+  'kafkajs/src':
+    /^src\/log-kafka\/client\/(kafkajs-internals\.ts|partition-protocol\.ts|kafkajs-patches\.ts|kafkajs-types\.d\.ts)$/,
+  'node:sqlite': /^src\/storage\/database\.ts$/,
+  express: /^src\/http\/|(^|[/-])router\.ts$/,
+  ws: /^src\/(streams|cli)\//,
+  undici: /^src\/(upstream|webhooks)\//,
+  'prom-client': /^src\/obs\//,
+  pino: /^src\/obs\//,
+  zod: /^src\/(settings|sandbox|api|webhooks|registry|streams)\//,
+  'node:timers': /^src\/lifecycle\/clock\.ts$/,
+  'node:timers/promises': /^src\/lifecycle\/clock\.ts$/,
+}
+
+/** The area of a file: its folder below `src/`, or its own name at the top. */
+function areaOf(path: string): string {
+  return path.replace(/^src\//, '').replace(/(\.ts|\/.*)$/, '')
+}
+
+/** Imports go down the layers, never up or across. */
+export function wrongDirections(files: SourceFile[]): Breach[] {
+  return files.flatMap(({ path, imports }) => {
+    const area = areaOf(path)
+    const allowed = mayUse[area]
+    if (allowed === undefined) return [`${path}: \`${area}\` is no part of the architecture page`]
+    return imports.flatMap(({ target }) => {
+      if (target === null) return []
+      if (!target.startsWith('src/')) return [`${path}: imports ${target}, which is outside src`]
+      const other = areaOf(target)
+      const fine =
+        other === area || allowed.includes(other) || allowed.some((name) => target.startsWith(`src/${name}/`))
+      return fine ? [] : [`${path}: \`${area}\` may not import \`${other}\` (${target})`]
+    })
+  })
+}
+
+/** Each package is imported by its owners only, and has some. */
+export function strayPackages(files: SourceFile[]): Breach[] {
+  return files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ specifier, target }) => {
+      if (target !== null) return []
+      const owner = owners[specifier] ?? owners[specifier.split('/').slice(0, 2).join('/')]
+      if (owner === undefined && specifier.startsWith('node:')) return []
+      if (owner === undefined) return [`${path}: nobody owns the package ${specifier}`]
+      return owner.test(path) ? [] : [`${path}: ${specifier} may not be imported here`]
+    }),
+  )
+}
+
+/** No file imports itself by way of others, not even for a type. Each circle is told once. */
+export function importCycles(files: SourceFile[]): Breach[] {
+  const targets = new Map(
+    files.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])]),
+  )
+  const done = new Set<string>()
+  const breaches: Breach[] = []
+  const visit = (path: string, trail: string[]): void => {
+    const at = trail.indexOf(path)
+    if (at >= 0) breaches.push([...trail.slice(at), path].join(' → '))
+    if (at >= 0 || done.has(path)) return
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
+    done.add(path)
+  }
+  for (const { path } of files) visit(path, [])
+  return breaches
+}
+
+/** No file grows above the ceiling, except those listed with their reason; the list holds no one it need not. */
+export function tallFiles(
+  files: SourceFile[],
+  ceiling: number,
+  exceptions: Record<string, string>,
+): Breach[] {
+  const tall = files.filter(({ text }) => text.trimEnd().split('\n').length > ceiling).map(({ path }) => path)
+  return [
+    ...tall
+      .filter((path) => exceptions[path] === undefined)
+      .map((path) => `${path}: more than ${ceiling} lines`),
+    ...Object.keys(exceptions)
+      .filter((path) => !tall.includes(path))
+      .map((path) => `${path}: needs no exception from the ceiling`),
+  ]
+}
+
+/** A name has one home: nothing is exported by default, nothing is handed on from another module. */
+export function homelessExports(files: SourceFile[]): Breach[] {
+  return files.flatMap(({ path, exports }) =>
+    exports.flatMap(({ names, passesOn }) => {
+      if (passesOn) return [`${path}: hands on ${names.join(', ')} from another module`]
+      return names.includes('default') ? [`${path}: has a default export`] : []
+    }),
+  )
+}
+
+/** A file begins by saying what it owns. A first line for the shell may stand before it. */
+export function missingHeaders(files: SourceFile[]): Breach[] {
+  return files
+    .filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text))
+    .map(({ path }) => `${path}: has no header`)
+}
+
+/**
+ * Every exported name is documented: by a comment of its own, by that of the lines it stands directly below, or, for
+ * a type, by comments on its members.
+ */
+export function undocumentedExports(files: SourceFile[]): Breach[] {
+  return files.flatMap(({ path, text, exports, docComments }) =>
+    exports.flatMap(({ names, start, end, isType }) => {
+      const paragraph = Math.max(0, text.lastIndexOf('\n\n', start))
+      const above = docComments.some((comment) => comment.end <= start && comment.start >= paragraph)
+      const inside = isType && docComments.some((comment) => comment.start > start && comment.end < end)
+      return above || inside ? [] : [`${path}: ${names.join(', ')} has no comment`]
+    }),
+  )
+}
+
+/** The machine's clock, timers and chance are asked in one file only. */
+export function machineTime(files: SourceFile[], owner: string): Breach[] {
+  return files
+    .filter(({ path }) => path !== owner)
+    .flatMap(({ path, nodes }) => nodes.flatMap(machineCall).map((call) => `${path}: uses ${call}`))
+}
+
+const TIMERS = ['setTimeout', 'setInterval']
+const CALLS = ['Date.now', 'Math.random', 'performance.now', ...TIMERS.map((timer) => `globalThis.${timer}`)]
+
+function machineCall(node: SyntaxNode): string[] {
+  const nameOf = (field: unknown): string => String((field as { name?: unknown } | undefined)?.name ?? '')
+  if (node.type === 'MemberExpression') {
+    const call = `${nameOf(node.object)}.${nameOf(node.property)}`
+    return CALLS.includes(call) ? [call] : []
+  }
+  if (node.type === 'CallExpression') {
+    const callee = nameOf(node.callee)
+    return TIMERS.includes(callee) || callee === 'Date' ? [callee] : []
+  }
+  const clock = node.type === 'NewExpression' && nameOf(node.callee) === 'Date'
+  return clock && (node.arguments as unknown[]).length === 0 ? ['new Date()'] : []
+}
+
+/** A file of the repository that people read. */
+export interface TextFile {
+  path: string
+  text: string
+}
+
+/**
+ * Hosts that anybody may name: this machine, those reserved for examples, the services of docker-compose.yml, and the
+ * homes of licence and standards.
+ */
+const OPEN_HOSTS =
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|host|[a-z]|sandbox|prometheus|(.+\.)?example(\.com|\.org|\.net)?|.+\.(invalid|test|localhost|example\.evil)|(www\.)?apache\.org|.*[$…{<].*)$/i
+
+/** No address of a real service: the provider's, a registry's, anybody's. */
+export function namedHosts(files: TextFile[]): Breach[] {
+  return files.flatMap(({ path, text }) =>
+    [...text.matchAll(/\b(?:https?|wss?):\/\/(?:[^\s/@'"`]*@)?(\[[0-9a-f:]*\]|[^\s/:?#'"`)<>\\|,;]+)/gi)]
+      .map(([, host = '']) => host)
+      .filter((host) => host !== '' && !OPEN_HOSTS.test(host))
+      .map((host) => `${path}: names the host ${host}`),
+  )
+}
+
+/** No path that exists on one machine only. */
+export function machinePaths(files: TextFile[]): Breach[] {
+  const machines = ['work', 'farm', 'root', 'home', 'Users'].join('|')
+  const path = new RegExp(`(^|[^a-zA-Z0-9.})\\]*_-])/(${machines})/[^\\s'"\`]*`, 'm')
+  return files.flatMap((file) => {
+    const found = path.exec(file.text)
+    return found === null ? [] : [`${file.path}: has the path ${found[0].trim()}`]
+  })
+}

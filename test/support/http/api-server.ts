@@ -1,0 +1,241 @@
+/** The public listener over a store in memory: routes of api and feed on a real socket, with a clock of the test's. */
+import type { IncomingMessage } from 'node:http'
+import { disclosuresRoute } from '../../../src/api/routes/disclosures-route.ts'
+import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
+import { ticketRoute } from '../../../src/api/routes/ticket-route.ts'
+import { tokenRoutes } from '../../../src/api/routes/token-routes.ts'
+import type { Reader } from '../../../src/archive/reading/reader.ts'
+import { sequencesOf } from '../../../src/archive/store/event-ids.ts'
+import { createApp } from '../../../src/http/app.ts'
+import {
+  type Authenticate,
+  adminAuthenticate,
+  eitherAuthenticate,
+  type FindCaller,
+  findCallerAmong,
+} from '../../../src/http/auth.ts'
+import { type Listener, listen } from '../../../src/http/listener.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import type { Journal, Log } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { createMetrics, type Metrics } from '../../../src/obs/metrics.ts'
+import { createEndpoints, type Endpoints } from '../../../src/registry/endpoints.ts'
+import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
+import { createTokens, type Tokens } from '../../../src/registry/tokens.ts'
+import { createFeed, type Feed } from '../../../src/streams/streams.ts'
+import { addressRules } from '../../../src/webhooks/address/rules.ts'
+import { createAttemptIndex } from '../../../src/webhooks/attempts/attempt-index.ts'
+import {
+  ATTEMPTS_JOURNAL,
+  ATTEMPTS_KEPT_MS,
+  type AttemptPage,
+} from '../../../src/webhooks/attempts/attempt-record.ts'
+import { attemptRoutes } from '../../../src/webhooks/attempts/attempt-routes.ts'
+import { endpointRoutes } from '../../../src/webhooks/endpoints/endpoint-routes.ts'
+import { rewrapRoute } from '../../../src/webhooks/endpoints/re-encrypt-route.ts'
+import { createSecretBox, type SecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
+import { createRecovery, type Recovery } from '../../../src/webhooks/replay/replay-wiring.ts'
+import type { Attempt, Attempted } from '../../../src/webhooks/send/delivery.ts'
+import { type KeptLine, keepingLogger } from '../keeping-logger.ts'
+import { createStore, type Store } from '../store.ts'
+import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
+
+/** An attempt that the receiver took. */
+const taken: Attempt = async () => ({
+  end: { kind: 'answered', status: 204, retryAfter: null },
+  phase: 'body',
+  startedMs: 0,
+  durationMs: 1,
+  phasesMs: {},
+  response: null,
+  detail: null,
+})
+
+export const TOKEN = 'token of this test'
+const SECRET_KEY = 'the present key of this test, long enough'
+export const OLD_SECRET_KEY = 'the key before of this test, long enough'
+/** What the upstream of these tests says in heartbeats. */
+export const LAST_GOOD_POLL = '2026-06-01T05:59:59.000Z'
+export const NEXT_POLL = '2026-06-01T06:00:04.000Z'
+
+export interface ApiServer {
+  store: Store
+  clock: ManualClock
+  feed: Feed
+  metrics: Metrics
+  lines: KeptLine[]
+  /** Over a log of its own. */
+  tokens: Tokens
+  /** Over the same log. */
+  endpoints: Endpoints
+  tickets: Tickets
+  /** The journal of that log, which the index of attempts follows. */
+  attempts: Journal<AttemptPage>
+  recovery: Recovery
+  /** Tests, and attempts to deliver notices. */
+  attempted: Attempted[]
+  secrets: SecretBox
+  /** What the log of tokens and endpoints holds. */
+  log: Log
+  listener: Listener
+  url: string
+  auth: Record<string, string>
+  /** Aborts long polls and streams as a stopping node does. */
+  stop(): void
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Starts it over a store of `count` events from `first` on. `reader` = another reader than the store's own. */
+export async function startApi(
+  options: {
+    count?: number
+    first?: number
+    maxClients?: number
+    stallMs?: number
+    reader?: (store: Store) => Reader
+    authenticate?: Authenticate
+    /** Finds the callers behind tickets; those of `tokens` where it is left out. */
+    findCaller?: FindCaller
+    corsOrigins?: string[]
+    maxPerToken?: number
+    /** Time for the headers of a request. */
+    headersTimeoutMs?: number
+    /** From which address a request comes; its socket's where it is left out. */
+    remoteAddress?: (request: IncomingMessage) => string | undefined
+    /** Instead of one that follows an empty log. */
+    tokens?: Tokens
+    /** Instead of one that follows an empty log. */
+    endpoints?: Endpoints
+    /** What webhooks may reach; public hosts where it is left out. */
+    allowNets?: string[]
+    /** How tests and notices are sent; every endpoint takes them where it is left out. */
+    attempt?: Attempt
+  } = {},
+): Promise<ApiServer> {
+  const { count = 0, first = 1, maxClients = 100, corsOrigins = [], ...limits } = options
+  const clock = createManualClock()
+  const store = createStore(clock, count, first)
+  const reader = options.reader?.(store) ?? store.reader
+  const metrics = createMetrics({ version: '0' })
+  const { logger, lines } = keepingLogger()
+  const log = createMemoryLog()
+  const tokens = options.tokens ?? createTokens({ log, clock, logger })
+  const endpoints = options.endpoints ?? createEndpoints({ log, clock, logger })
+  const keys = { key: SECRET_KEY, oldKey: OLD_SECRET_KEY }
+  const secrets = createSecretBox(keys)
+  const tickets = createTickets({ keys, clock })
+  const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
+  const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
+  const chance = (): number => 0.5
+  const index = createAttemptIndex({ path: ':memory:', journal: attempts, endpoints, clock, chance, logger })
+  const attempted: Attempted[] = []
+  const recovery = createRecovery({
+    log,
+    reader,
+    findEvents: (ids) => sequencesOf(store.archive, ids, reader.latest),
+    endpoints,
+    secrets,
+    attempt: options.attempt ?? taken,
+    onTested: (one) => attempted.push(one),
+    onAttempted: (one) => attempted.push(one),
+    clock,
+    chance: () => 0.5,
+    metrics,
+    logger,
+  })
+  const ended = new AbortController()
+  const running = Promise.all([
+    options.tokens === undefined ? tokens.run(ended.signal) : null,
+    options.endpoints === undefined ? endpoints.run(ended.signal) : null,
+    index.run(ended.signal),
+    recovery.commands.run(ended.signal),
+  ])
+  await until(() => options.tokens !== undefined || tokens.isLoaded)
+  await until(() => options.endpoints !== undefined || endpoints.isLoaded)
+  await until(() => recovery.commands.isLoaded)
+  const authenticate =
+    options.authenticate ?? eitherAuthenticate(adminAuthenticate(TOKEN), tokens.authenticate)
+  const stopping = new AbortController()
+  const feed = createFeed({
+    reader,
+    clock,
+    chance: () => 0.5,
+    metrics,
+    logger,
+    credentials: {
+      authenticate,
+      findCaller: options.findCaller ?? findCallerAmong(tokens.findCaller),
+      tickets,
+    },
+    corsOrigins,
+    upstream: () => ({ lastGoodPoll: LAST_GOOD_POLL, nextPoll: NEXT_POLL, phase: 'open' }),
+    maxClients,
+    ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
+    ...(limits.remoteAddress === undefined ? {} : { remoteAddress: limits.remoteAddress }),
+    ...(limits.stallMs === undefined ? {} : { stallMs: limits.stallMs }),
+  })
+  const app = createApp({
+    routes: [
+      disclosuresRoute({ reader, clock, stopping: stopping.signal }),
+      filterTestRoute(reader),
+      ...tokenRoutes({ tokens, clock, logger }),
+      ticketRoute(tickets),
+      rewrapRoute({ endpoints, secrets, clock, logger }),
+      ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
+      ...attemptRoutes({ endpoints, index, reader }),
+      ...recovery.routes,
+      ...feed.routes,
+    ],
+    authenticate,
+    corsOrigins,
+    logger,
+  })
+  const listener = await listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    setting: 'X',
+    clock: systemClock,
+    logger,
+    upgrade: feed.upgrade,
+    ...(limits.headersTimeoutMs === undefined ? {} : { headersTimeoutMs: limits.headersTimeoutMs }),
+  })
+  const feeding = feed.run(ended.signal)
+  const stop = (): void => {
+    stopping.abort()
+    feed.stop()
+  }
+  return {
+    store,
+    clock,
+    feed,
+    metrics,
+    lines,
+    tokens,
+    tickets,
+    endpoints,
+    attempts,
+    recovery,
+    attempted,
+    secrets,
+    log,
+    listener,
+    url: listener.url,
+    auth: { authorization: `Bearer ${TOKEN}` },
+    stop,
+    async [Symbol.asyncDispose]() {
+      stop()
+      await listener.close(0)
+      ended.abort()
+      await running
+      await feeding
+      index.close()
+      await log.close()
+      store.archive.close()
+    },
+  }
+}
+
+/** Resolves when the condition holds; asked again after every turn of the event loop. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,124 @@
+/**
+ * A reader over events in memory, whose every answer comes at once: for worlds in simulated time. Owns the making of events.
+ * Refuses to be faithful about costs: the real one is `archive/reading/reader.ts`.
+ */
+
+import type { Reader } from '../../../src/archive/reading/reader.ts'
+import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
+import { WHOLE } from '../../../src/archive/store/replica-progress.ts'
+import type { StoredEvent } from '../../../src/archive/store/stored.ts'
+import { encodeCursor } from '../../../src/core/cursor.ts'
+import { encodeAttributes, GAP_OPENED, joinEvent, PUBLISHED } from '../../../src/core/event.ts'
+import { type Facts, GAP_FACTS } from '../../../src/core/filter/facts.ts'
+import { matches } from '../../../src/core/filter/filter.ts'
+import type { Clock } from '../../../src/lifecycle/clock.ts'
+
+export const EPOCH = 'Epoch001'
+
+export interface ScriptedReader {
+  readonly reader: Reader
+  readonly events: readonly StoredEvent[]
+  /** Appends one event now; `fca` null: a gap. Returns its sequence. */
+  add(event: { subject?: string; fca?: string | null; id?: string }): number
+  /** Forgets what is before that sequence. */
+  forget(before: number): void
+  /** Begins a new log, empty; null: nobody has written to it, and its first event begins an epoch. */
+  restart(epoch: string | null): void
+}
+
+/** An empty log. */
+export function createScriptedReader(clock: Clock): ScriptedReader {
+  let events: StoredEvent[] = []
+  let epoch: string | null = EPOCH
+  let oldest = 1
+  const waiters = new Set<() => void>()
+  const wakeAll = (): void => {
+    for (const wake of waiters) wake()
+  }
+  const reader: Reader = {
+    copy: WHOLE,
+    get epoch() {
+      return epoch
+    },
+    get oldest() {
+      return oldest
+    },
+    get latest() {
+      return events.length
+    },
+    async read({ after, filter, limit }) {
+      const found: StoredEvent[] = []
+      let position = after
+      while (position < events.length && found.length < limit) {
+        position += 1
+        const event = events[position - 1]
+        if (event === undefined || position < oldest) continue
+        if (filter === null || matches(filter, event.facts)) found.push(event)
+      }
+      return { events: found, position, cursor: reader.cursorAt(position), more: position < events.length }
+    },
+    cursorAt: (sequence) =>
+      encodeCursor({ epoch: epoch ?? NO_EPOCH, sequence, timeMs: events[sequence - 1]?.timeMs ?? 0 }),
+    sequenceSince: (timeMs) =>
+      (events.find((event) => event.timeMs >= timeMs)?.sequence ?? events.length + 1) - 1,
+    beforeLast: async () => 0,
+    waitBeyond(sequence, signal) {
+      if (events.length > sequence || signal.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const wake = (): void => {
+          if (events.length <= sequence && !signal.aborted) return
+          waiters.delete(wake)
+          signal.removeEventListener('abort', wake)
+          resolve()
+        }
+        waiters.add(wake)
+        signal.addEventListener('abort', wake)
+      })
+    },
+  }
+  return {
+    reader,
+    get events() {
+      return events
+    },
+    add({ subject = 'alpha', fca = 'FR', id }) {
+      const sequence = events.length + 1
+      const timeMs = clock.now()
+      const time = new Date(timeMs).toISOString()
+      epoch ??= EPOCH
+      const place = { epoch, sequence, timeMs }
+      const attributes = encodeAttributes({
+        ...place,
+        id: id ?? `e${sequence}`,
+        source: '/disclosures/sources/rns',
+        type: fca === null ? GAP_OPENED : PUBLISHED,
+        time,
+        subject,
+        recordedtime: time,
+        late: false,
+        replacesid: null,
+        data: '{}',
+      })
+      const facts: Facts = { ...GAP_FACTS, kind: 'published', fca: [fca ?? ''] }
+      events.push({
+        sequence,
+        timeMs,
+        type: fca === null ? GAP_OPENED : PUBLISHED,
+        recordedMs: timeMs,
+        cursor: encodeCursor(place),
+        facts: fca === null ? GAP_FACTS : facts,
+        json: Buffer.from(joinEvent(attributes, '{"data":","}')),
+      })
+      wakeAll()
+      return sequence
+    },
+    forget(before) {
+      oldest = before
+    },
+    restart(next) {
+      epoch = next
+      events = []
+      oldest = 1
+    },
+  }
+}

@@ -1,0 +1,37 @@
+/** Endpoints of a running bridge, as a user makes and changes them over HTTP; and what came to one. */
+import { bearer } from '../http/api-client.ts'
+import type { Received } from './webhook-receiver.ts'
+
+/** What lets a bridge deliver to receivers of this machine. */
+export const LOCAL_RECEIVERS = { BRIDGE_WEBHOOK_ALLOW_NETS: '127.0.0.0/8', BRIDGE_WEBHOOK_ALLOW_HTTP: 'true' }
+
+/** An endpoint as the API shows it. */
+export interface ShownEndpoint {
+  id: string
+  status: string
+  disabledReason: string | null
+  /** Only in the answers that make one. */
+  secret: string
+}
+
+/** Sends one request about endpoints; rejects unless it is taken. */
+export async function askEndpoints(
+  base: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<ShownEndpoint> {
+  const response = await fetch(`${base}/v1/webhooks${path}`, {
+    method,
+    headers: { ...bearer, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+  return JSON.parse(text === '' ? '{}' : text) as ShownEndpoint
+}
+
+/** Sequences of the events in these requests, in the order in which they came. */
+export function sequencesOf(received: readonly Received[]): number[] {
+  return received.map(({ body }) => Number((JSON.parse(body) as { sequence: string }).sequence))
+}

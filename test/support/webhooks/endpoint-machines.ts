@@ -1,0 +1,67 @@
+/** Machines of endpoints for tests, with short words for what their worker does. Owns no rule: the machine does. */
+import { encodeCursor } from '../../../src/core/cursor.ts'
+import type { DeliveryRow, RetryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
+import {
+  createEndpointMachine,
+  type EndpointMachine,
+} from '../../../src/webhooks/delivery-state/endpoint-machine.ts'
+import type { Loaded, MachineConfig, Matched } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
+import type { AttemptEnd } from '../../../src/webhooks/delivery-state/outcome.ts'
+
+/** How attempts end. */
+export const OK: AttemptEnd = { kind: 'answered', status: 204, retryAfter: null }
+export const BROKEN: AttemptEnd = { kind: 'answered', status: 500, retryAfter: null }
+export const GONE: AttemptEnd = { kind: 'answered', status: 410, retryAfter: null }
+const NEW: Loaded = {
+  base: 0,
+  isWritten: true,
+  ahead: [],
+  failingSinceMs: null,
+  retries: new Map(),
+  dead: [],
+  replays: [],
+}
+/** Settings of an endpoint. */
+export const PLAIN: MachineConfig = { maxConcurrency: 4, rateLimit: null, order: 'none', isActive: true }
+
+/** The cursor of a sequence. */
+export const cursorAt = (sequence: number) => encodeCursor({ epoch: 'Epoch001', sequence, timeMs: 0 })
+/** An event that matches. */
+export const event = (sequence: number, subject = 'alpha'): Matched => ({
+  sequence,
+  subject,
+  eventId: `e${sequence}`,
+  cursor: cursorAt(sequence),
+  recordedMs: sequence,
+})
+
+/** A row that waits for a try, due at 0. */
+export function rowOf({ sequence, ...rest }: Matched, { tries = 1 } = {}): [number, RetryRow] {
+  return [sequence, { kind: 'retry', ...rest, tries, dueMs: 0, lastStatus: 500 }]
+}
+
+/** A machine with short words for what its worker does. */
+export function machineOf(config: Partial<MachineConfig> = {}, loaded: Partial<Loaded> = {}) {
+  const machine = createEndpointMachine('ep_1', { ...NEW, ...loaded }, { ...PLAIN, ...config })
+  const offer = (...events: Matched[]): void => {
+    for (const one of events) machine.offer(one, 0)
+  }
+  const write = (): ReadonlyMap<string, DeliveryRow | null> => {
+    const batch = machine.take(cursorAt, false)
+    batch?.settled()
+    return new Map(batch?.changes.map(({ key, value }) => [key, value]))
+  }
+  return { machine, offer, write }
+}
+
+/** The sequences that are sent now. */
+export function sent(machine: EndpointMachine, nowMs = 0): number[] {
+  const starts: number[] = []
+  for (let start = machine.next(nowMs); start !== null; start = machine.next(nowMs)) {
+    starts.push(start.delivery.sequence)
+  }
+  return starts
+}
+
+/** What `ended` needs to know beside the end. */
+export const at = (nowMs: number) => ({ nowMs, chance: 0.5 })

@@ -1,0 +1,41 @@
+/** Endpoints for tests: one as it is asked for, and a node that follows the log's table of them. */
+import { onTestFinished } from 'vitest'
+import type { Log } from '../../../src/log/log.ts'
+import { createEndpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
+import { newId } from '../../../src/registry/ids.ts'
+import { until } from '../http/api-server.ts'
+import { keepingLogger } from '../keeping-logger.ts'
+import { createManualClock } from '../time/manual-clock.ts'
+
+/** An endpoint that nobody has made yet, of the tenant `desk` but for what is given. */
+export function wantedEndpoint(parts: Partial<NewEndpoint> = {}): NewEndpoint {
+  return {
+    id: newId('ep', 0),
+    tenant: 'desk',
+    url: 'https://hooks.example/in',
+    description: null,
+    status: 'active',
+    filter: {},
+    headers: {},
+    maxConcurrency: 8,
+    rateLimit: null,
+    order: 'none',
+    start: 'a cursor',
+    secrets: [{ wrapped: 'wrapped', untilMs: null }],
+    ...parts,
+  }
+}
+
+/** A node over that log, which follows it until the test ends. */
+export async function endpointNode(log: Log, clock = createManualClock()) {
+  const { logger, lines } = keepingLogger()
+  const endpoints = createEndpoints({ log, clock, logger })
+  const stop = new AbortController()
+  const running = endpoints.run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
+  await until(() => endpoints.isLoaded)
+  return { endpoints, clock, lines, stop }
+}

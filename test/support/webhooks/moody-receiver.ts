@@ -1,0 +1,115 @@
+/**
+ * One server in the place of many receivers, a path each, with moods: what each answers, and after what time. Owns the book
+ * of every request, in the order in which they came and were answered. Refuses to judge: `webhook-verdict.ts`.
+ */
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { SeededChance } from '../../../src/core/chance.ts'
+
+/** How a request went: taken (2xx), refused by the receiver's mood, or its sender went away before the answer. */
+export type ReceiptEnd = 'taken' | 'refused' | 'cut'
+
+/** One request. `came` and `answered` count on one counter, so that they can be compared. */
+export interface Receipt {
+  /** The path's name. */
+  receiver: string
+  webhookId: string
+  headers: IncomingHttpHeaders
+  body: string
+  /** How many kills there were before it. */
+  life: number
+  came: number
+  /** null: not yet, or never. */
+  answered: number | null
+  end: ReceiptEnd | null
+}
+
+/** What a receiver does with a request; `tries` counts those with this id, this one included. */
+export type ReceiverMood = (
+  request: { webhookId: string; tries: number },
+  chance: SeededChance,
+) => { status: number | 'break'; afterMs: number }
+
+/** Moods that a campaign's endpoints have. */
+export const receiverMoods = {
+  healthy: (_request, chance) => ({ status: 204, afterMs: chance.between(0, 20) }),
+  slow: (_request, chance) => ({ status: 200, afterMs: chance.between(100, 600) }),
+  /** The first try of every fifth delivery fails: with a 503, a 429 or a broken connection. */
+  failing: ({ webhookId, tries }, chance) => {
+    const fails = tries === 1 && (createHash('sha256').update(webhookId).digest()[0] ?? 0) % 5 === 0
+    return { status: fails ? chance.pick([503, 429, 'break'] as const) : 204, afterMs: chance.between(0, 60) }
+  },
+} satisfies Record<string, ReceiverMood>
+
+export interface MoodyReceiver extends AsyncDisposable {
+  /** The address of a receiver. */
+  url(receiver: string): string
+  readonly receipts: readonly Receipt[]
+  /** A process was killed: what comes from now on is of the next life. */
+  killed(): void
+}
+
+/** Starts it. */
+export async function startMoodyReceiver(
+  moods: Readonly<Record<string, ReceiverMood>>,
+  chance: SeededChance,
+): Promise<MoodyReceiver> {
+  const receipts: Receipt[] = []
+  const tries = new Map<string, number>()
+  let counter = 0
+  let life = 0
+  const server = createServer(async (request, response) => {
+    const receiver = request.url?.slice(1) ?? ''
+    const chunks: Buffer[] = []
+    try {
+      for await (const chunk of request) chunks.push(chunk)
+    } catch {
+      // The sender died before the body was whole: nothing was received.
+      return
+    }
+    const webhookId = String(request.headers['webhook-id'])
+    const key = `${receiver} ${webhookId}`
+    const count = (tries.get(key) ?? 0) + 1
+    tries.set(key, count)
+    const body = Buffer.concat(chunks).toString()
+    const { headers } = request
+    const receipt: Receipt = {
+      receiver,
+      webhookId,
+      headers,
+      body,
+      life,
+      came: ++counter,
+      answered: null,
+      end: null,
+    }
+    receipts.push(receipt)
+    const mood = moods[receiver]?.({ webhookId, tries: count }, chance) ?? { status: 404, afterMs: 0 }
+    const over = (end: ReceiptEnd): void => {
+      if (receipt.end !== null) return
+      receipt.end = end
+      receipt.answered = ++counter
+    }
+    response.once('close', () => over('cut'))
+    setTimeout(() => {
+      if (response.destroyed) return
+      over(typeof mood.status === 'number' && mood.status < 300 ? 'taken' : 'refused')
+      if (mood.status === 'break') request.socket.destroy()
+      else response.writeHead(mood.status).end()
+    }, mood.afterMs)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: (receiver) => `http://127.0.0.1:${port}/${receiver}`,
+    receipts,
+    killed() {
+      life += 1
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * Random worlds of webhooks and what must hold in each. Owns the draws and the verdict. Refuses to simulate: `webhook-world.ts`
+ * does.
+ */
+import type { StoredEvent } from '../../../src/archive/store/stored.ts'
+import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { decodeCursor } from '../../../src/core/cursor.ts'
+import { matches } from '../../../src/core/filter/filter.ts'
+import { webhookId } from '../../../src/core/signature.ts'
+import { deadKey, positionKey, retryKey } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
+import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
+import { wantsGaps } from '../../../src/webhooks/endpoints/event-type-opt-in.ts'
+import { answer, endpointOf, hangs, healthy, type Mood, type Seen, WebhookWorld } from './webhook-world.ts'
+
+const SECOND_MS = 1000
+const HOUR_MS = 3600 * SECOND_MS
+/** Longer than a delivery waits; those behind it in the order of their issuer may wait on. */
+const LONGEST_HOURS = 72
+
+const fails: Mood = ({ chance }) => ({ end: answer(500), afterMs: chance.between(1, 400) })
+
+const moods: Readonly<Record<string, (outageMs: readonly [number, number]) => Mood>> = {
+  well: () => healthy,
+  shaky: () => (attempt) => (attempt.chance.yes(0.3) ? fails(attempt) : healthy(attempt)),
+  stalling: () => (attempt) => (attempt.chance.yes(0.2) ? hangs(attempt) : healthy(attempt)),
+  out:
+    ([fromMs, toMs]) =>
+    (attempt) =>
+      attempt.nowMs >= fromMs && attempt.nowMs < toMs ? fails(attempt) : healthy(attempt),
+  picky: () => (attempt) => (attempt.eventId.endsWith('7') ? fails(attempt) : healthy(attempt)),
+  throttling: () => (attempt) =>
+    attempt.chance.yes(0.2)
+      ? {
+          end: { kind: 'answered', status: 429, retryAfter: String(attempt.chance.between(0, 600)) },
+          afterMs: 5,
+        }
+      : healthy(attempt),
+}
+
+/** What became of a world. */
+export interface PlayedWorld {
+  world: WebhookWorld
+  /** Lives that ended without a word. */
+  crashes: number
+  /** Sentences about what must not be; empty where all is well. */
+  breaches: string[]
+}
+
+/** Plays the world of that seed to its end. */
+export async function playWorld(seed: number): Promise<PlayedWorld> {
+  const chance = seededChance(seed)
+  const startMs = Date.UTC(2026, 5, 1, 6)
+  const outage = [
+    startMs + chance.between(0, 600) * SECOND_MS,
+    startMs + chance.between(600, 9000) * SECOND_MS,
+  ] as const
+  const endpoints = Array.from({ length: chance.between(2, 4) }, (_, index) =>
+    randomEndpoint(`ep_${index}`, chance),
+  )
+  const drawn = endpoints.map(
+    ({ id }) => [id, moods[chance.pick(Object.keys(moods))]?.(outage) ?? healthy] as const,
+  )
+  const world = new WebhookWorld({
+    seed,
+    endpoints,
+    moods: Object.fromEntries(drawn),
+    refusals: chance.pick([0, 0.1, 0.4]),
+  })
+  const breaches: string[] = []
+  const crashes = chance.between(3, 8)
+  for (let crash = 0; crash < crashes; crash++) {
+    for (let left = chance.between(1, 40); left > 0; left--) {
+      world.log.add({
+        subject: chance.pick(['a', 'b', 'c', 'd']),
+        fca: chance.yes(0.05) ? null : chance.pick(['FR', 'NAV']),
+      })
+      if (chance.yes(0.2)) await world.run(chance.between(1, 2000))
+    }
+    await world.run(
+      chance.pick([chance.between(0, 60), chance.between(0, 20_000), chance.between(0, HOUR_MS)]),
+    )
+    await world.crash()
+    breaches.push(...aheadOfItself(world))
+    world.clock.advance(chance.between(0, 5000))
+    world.start()
+  }
+  world.refusals = 0
+  await world.run(10 * SECOND_MS)
+  for (let hours = 0; hours < LONGEST_HOURS && world.worker?.figures().pending !== 0; hours++)
+    await world.run(HOUR_MS)
+  const isOver = world.worker?.figures().pending === 0
+  await world.stop()
+  breaches.push(...aheadOfItself(world), ...verdict(world), ...(isOver ? lost(world) : []), ...fat(world))
+  return { world, crashes, breaches }
+}
+
+function randomEndpoint(id: string, chance: SeededChance): DeliveryEndpoint {
+  return endpointOf(id, {
+    maxConcurrency: chance.between(1, 5),
+    order: chance.pick(['none', 'issuer']),
+    filter: chance.pick([{}, { fcaCategories: ['FR'] }, { types: ['gap', 'published'] }]),
+    rateLimit: chance.pick([null, null, 2, 20]),
+  })
+}
+
+function matching(world: WebhookWorld, { filter }: DeliveryEndpoint): StoredEvent[] {
+  return world.log.events.filter(
+    ({ facts }) => matches(filter, facts) && (facts.kind !== 'gap' || wantsGaps(filter)),
+  )
+}
+
+function wasTaken({ status, endedMs }: Seen): boolean {
+  return status === 204 && endedMs !== null
+}
+
+/** Rule 7: what durable positions have passed that is neither delivered nor in a row. */
+function aheadOfItself(world: WebhookWorld): string[] {
+  return [...world.endpoints.values()].flatMap((endpoint) => {
+    const { id } = endpoint
+    const position = world.rows.get(positionKey(id))
+    if (position?.kind !== 'position') return []
+    const base = decodeCursor(position.cursor).sequence
+    const taken = new Set(
+      world.seen.filter((one) => one.endpointId === id && wasTaken(one)).map((one) => one.sequence),
+    )
+    return matching(world, endpoint)
+      .map(({ sequence }) => sequence)
+      .filter((sequence) => sequence <= base || position.ahead.includes(sequence))
+      .filter((sequence) => !taken.has(sequence))
+      .filter((sequence) => !world.rows.has(retryKey(id, sequence)) && !world.rows.has(deadKey(id, sequence)))
+      .map((sequence) => `${id} at ${base} has passed ${sequence}, which is nowhere`)
+  })
+}
+
+function verdict(world: WebhookWorld): string[] {
+  return [...world.endpoints.values()].flatMap((endpoint) => {
+    const seen = world.seen.filter(({ endpointId }) => endpointId === endpoint.id)
+    return [
+      ...repeated(endpoint, seen),
+      ...misnamed(world, endpoint, seen),
+      ...tooMany(world, endpoint),
+      ...(endpoint.order === 'issuer' ? outOfOrder(world, endpoint, seen) : []),
+      ...tooSoon(endpoint, seen),
+    ]
+  })
+}
+
+/** With nothing pending: what was neither taken nor died with a record. */
+function lost(world: WebhookWorld): string[] {
+  return [...world.endpoints.values()].flatMap((endpoint) => {
+    const taken = new Set(
+      world.seen
+        .filter((one) => one.endpointId === endpoint.id && wasTaken(one))
+        .map(({ sequence }) => sequence),
+    )
+    return matching(world, endpoint)
+      .filter(({ sequence }) => !taken.has(sequence) && !world.rows.has(deadKey(endpoint.id, sequence)))
+      .map(({ sequence }) => `${endpoint.id} never got ${sequence}`)
+  })
+}
+
+/** A row holds no body. */
+function fat(world: WebhookWorld): string[] {
+  return [...world.rows]
+    .filter(([, row]) => JSON.stringify(row).length > 400)
+    .filter(([, row]) => row.kind !== 'position')
+    .map(([key, row]) => `${key} has ${JSON.stringify(row).length} characters`)
+}
+
+/** Taken again in a later life: at most `maxConcurrency` of a life, and nothing twice in one. */
+function repeated({ id, maxConcurrency }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
+  const lastLife = new Map<number, number>()
+  const ofLife = new Map<number, number>()
+  const breaches: string[] = []
+  for (const { sequence, life } of seen.filter(wasTaken)) {
+    const before = lastLife.get(sequence)
+    lastLife.set(sequence, life)
+    if (before === undefined) continue
+    if (before === life) breaches.push(`${id} got ${sequence} twice in life ${life}`)
+    ofLife.set(before, (ofLife.get(before) ?? 0) + 1)
+  }
+  for (const [life, count] of ofLife) {
+    if (count > maxConcurrency) breaches.push(`${id} (${maxConcurrency}): ${count} of life ${life} repeated`)
+  }
+  return breaches
+}
+
+function misnamed(world: WebhookWorld, { id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
+  return seen
+    .filter((one) => one.webhookId !== webhookId(id, `e${world.log.events[one.sequence - 1]?.sequence}`))
+    .map((one) => `${id}: ${one.sequence} came as ${one.webhookId}`)
+}
+
+function tooMany(world: WebhookWorld, { id, maxConcurrency }: DeliveryEndpoint): string[] {
+  const most = world.mostInFlight.get(id) ?? 0
+  return most > maxConcurrency ? [`${id}: ${most} in flight of ${maxConcurrency}`] : []
+}
+
+/** Sent although an earlier one of the issuer was neither taken nor dead. */
+function outOfOrder(world: WebhookWorld, endpoint: DeliveryEndpoint, seen: readonly Seen[]): string[] {
+  const takenAtMs = new Map<number, number>()
+  for (const one of seen) {
+    if (wasTaken(one) && !takenAtMs.has(one.sequence)) takenAtMs.set(one.sequence, one.endedMs ?? 0)
+  }
+  const wanted = new Set(matching(world, endpoint).map(({ sequence }) => sequence))
+  const ofSubject = (subject: string): Set<number> =>
+    new Set(
+      seen
+        .filter((one) => one.subject === subject && wanted.has(one.sequence))
+        .map(({ sequence }) => sequence),
+    )
+  return seen.flatMap((one) =>
+    [...ofSubject(one.subject)]
+      .filter((sequence) => sequence < one.sequence)
+      .filter((sequence) => (takenAtMs.get(sequence) ?? Number.POSITIVE_INFINITY) > one.startedMs)
+      .filter((sequence) => !world.rows.has(deadKey(endpoint.id, sequence)))
+      .map((sequence) => `${endpoint.id} got ${one.sequence} of ${one.subject} before ${sequence}`),
+  )
+}
+
+/** Tried again before the time that the receiver asked for, or else before the schedule's first delay. */
+function tooSoon({ id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
+  const last = new Map<number, Seen>()
+  return seen.flatMap((one) => {
+    const before = last.get(one.sequence)
+    last.set(one.sequence, one)
+    if (before === undefined || before.life !== one.life || before.endedMs === null) return []
+    const gapMs = one.startedMs - before.endedMs
+    const asked = Number(before.retryAfter ?? 0) * SECOND_MS
+    return gapMs < (asked > 0 ? asked : 4500) ? [`${id} got ${one.sequence} again after ${gapMs} ms`] : []
+  })
+}

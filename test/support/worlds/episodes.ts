@@ -1,0 +1,205 @@
+/**
+ * Episodes of 429s with a known cause: the sandbox's own limits, other processes on the same key, a service with an
+ * overload of its own, headers of every form. Owns the draws and what was true. Refuses to know how the judge decides:
+ * everything is drawn from the seed before it is asked.
+ */
+import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
+import { retryAfterMs } from '../../../src/core/retry-after.ts'
+import { type Cause, judge429, NOTHING_MET } from '../../../src/governor/quota/throttle-classifier.ts'
+import { createLimits } from '../../../src/sandbox/limits.ts'
+import { lasting, otherProcess } from './other-process.ts'
+
+const SECOND_MS = 1000
+const HOUR_MS = 3_600_000
+const WEEK_MS = 7 * 24 * HOUR_MS
+const START_MS = Date.parse('2026-01-06T07:00:00Z')
+/** Requests after the first one in which the cause must be told. */
+const EXTRA = 2
+
+/** Why upstream refuses, and who brought it about. */
+export const causes = [
+  /** Our own requests came bunched: the bucket is empty and nobody else takes from it. */
+  'throttle: ours',
+  /** Another process reads as fast as the plan allows, and minds 429s. */
+  'throttle: another process',
+  /** Another process asks as fast as it can, whatever it is answered. */
+  'throttle: an unruly process',
+  /** The service refuses a share of all requests for a while. */
+  'throttle: overload',
+  /** Spent by us, where our count is nearly right. */
+  'quota: ours',
+  /** Spent by others, of whom our count knows nothing. */
+  'quota: another process',
+] as const
+/** One of them. */
+export type EpisodeCause = (typeof causes)[number]
+
+/** What the service puts into Retry-After. */
+export const headers = [
+  'none',
+  'honest seconds',
+  'honest date',
+  'date, clocks apart',
+  'always 1',
+  'always 60',
+  'always an hour',
+  'always a week',
+  'zero',
+  'negative',
+  'words',
+  'a date of the past',
+  'thirty years',
+] as const
+/** One of them. */
+export type HeaderForm = (typeof headers)[number]
+
+/** What became of one episode. */
+export interface Episode {
+  plan: PlanName
+  cause: EpisodeCause
+  header: HeaderForm
+  /** Whether the cause was told by the last verdict, or by a probe that was answered. */
+  isRight: boolean
+  /** The cause of the last 429. */
+  truth: Exclude<Cause, 'unknown'>
+  verdict: Cause
+  /** Requests after the first one. */
+  probes: number
+  /** Units that upstream counted for 429s. */
+  lost: number
+  /** From the first 429 to the first good answer or the verdict that stands, ms. */
+  tookMs: number
+}
+
+/** One episode; the same seed gives the same. */
+export function playEpisode(seed: number): Episode {
+  const chance = seededChance(seed)
+  const plan = chance.pick(planNames)
+  const cause = chance.pick(causes)
+  const header = chance.pick(headers)
+  const world = createUpstream(plan, cause, chance)
+  const resetMs = START_MS + chance.between(1, WEEK_MS / SECOND_MS) * SECOND_MS
+  const knowsReset = chance.yes(0.5)
+  const leftShare = countedLeft(cause, chance)
+  /** A fill was under way. */
+  const goodInARow =
+    cause === 'throttle: ours' ? chance.between(1, plans[plan].burst * 2) : chance.between(0, 3)
+  let nowMs = START_MS
+  let memory = { ...NOTHING_MET, goodInARow, goodMs: nowMs - chance.between(10, 1000) }
+  let lost = 0
+  let truth = world.ask(nowMs)
+  for (let probes = 0; ; probes++) {
+    if (truth === 'ok') throw new Error(`seed ${seed}: an episode begins with a 429`)
+    if (truth === 'throttle') lost += 1
+    const refillMs = (plans[plan].burst / plans[plan].ratePerSecond) * SECOND_MS
+    const { value, skewMs } = headerOf(header, { truth, nowMs, resetMs, refillMs }, chance)
+    const judged = judge429(
+      memory,
+      {
+        retryAfterMs: retryAfterMs(value, nowMs + skewMs),
+        leftShare,
+        resetMs: knowsReset ? resetMs : null,
+        refillMs,
+        nowMs,
+      },
+      chance.next,
+    )
+    memory = judged.memory
+    const { kind, waitMs } = judged.verdict
+    const end = { plan, cause, header, truth, verdict: kind, probes, lost, tookMs: nowMs - START_MS }
+    if (kind === 'quota' || probes === EXTRA) return { ...end, isRight: kind === truth }
+    nowMs += waitMs + chance.between(5, 120)
+    const next = world.ask(nowMs)
+    if (next === 'ok')
+      return { ...end, isRight: truth === 'throttle', probes: probes + 1, tookMs: nowMs - START_MS }
+    truth = next
+  }
+}
+
+/** What our own count has left, as a share: wrong by much in a tenth of the episodes, whatever the cause. */
+function countedLeft(cause: EpisodeCause, chance: SeededChance): number {
+  if (chance.yes(0.1)) return chance.next()
+  if (cause === 'quota: ours') return chance.next() * 0.03
+  if (cause === 'quota: another process') return 0.02 + 0.98 * chance.next()
+  return 0.01 + 0.99 * chance.next()
+}
+
+interface Upstream {
+  /** One request of ours, others' before it included. */
+  ask(nowMs: number): 'ok' | 'throttle' | 'quota'
+}
+
+/** An upstream that refuses the first request at the start, for that cause. */
+function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChance): Upstream {
+  const { ratePerSecond, burst, weeklyQuota } = plans[plan]
+  const limits = createLimits(plans[plan], START_MS - WEEK_MS)
+  const spend = (units: number): void => {
+    for (let unit = 0; unit < units; unit++) limits.take(START_MS - 2 * HOUR_MS + unit)
+  }
+  const emptyBucket = (): void => {
+    for (let unit = 0; unit < burst; unit++) limits.take(START_MS - 1)
+  }
+  if (cause.startsWith('quota')) {
+    spend(weeklyQuota)
+    return { ask: (nowMs) => limits.take(nowMs) }
+  }
+  spend(Math.floor(weeklyQuota * 0.6 * chance.next()))
+  if (cause === 'throttle: overload') {
+    const untilMs = START_MS + lasting(500, 60_000, chance)
+    const share = chance.pick([1, 0.5])
+    let first = true
+    return {
+      ask(nowMs) {
+        const isRefused = nowMs < untilMs && (first || chance.yes(share))
+        first = false
+        const taken = limits.take(nowMs)
+        return taken === 'ok' && isRefused ? 'throttle' : taken
+      },
+    }
+  }
+  emptyBucket()
+  if (cause === 'throttle: ours') return { ask: (nowMs) => limits.take(nowMs) }
+  const unruly = cause === 'throttle: an unruly process'
+  const requests = Math.round(lasting(1, weeklyQuota * 0.3, chance))
+  const other = otherProcess(limits, {
+    startMs: START_MS,
+    requests,
+    everyMs: SECOND_MS / (ratePerSecond * (unruly ? chance.between(2, 6) : 1.02)),
+    waitMs: unruly ? 0 : SECOND_MS,
+  })
+  return {
+    ask(nowMs) {
+      other(nowMs)
+      return limits.take(nowMs)
+    },
+  }
+}
+
+/** The header's text, and how far upstream's clock is from ours. */
+function headerOf(
+  form: HeaderForm,
+  at: { truth: 'throttle' | 'quota'; nowMs: number; resetMs: number; refillMs: number },
+  chance: SeededChance,
+): { value: string | null; skewMs: number } {
+  const honestMs = at.truth === 'quota' ? Math.max(0, at.resetMs - at.nowMs) : at.refillMs * chance.next()
+  const seconds = String(Math.ceil(honestMs / SECOND_MS))
+  const skewMs = form === 'date, clocks apart' ? chance.between(-1200, 1200) * SECOND_MS : 0
+  const date = (ms: number): string => new Date(ms).toUTCString()
+  const texts: Record<HeaderForm, string | null> = {
+    none: null,
+    'honest seconds': seconds,
+    'honest date': date(at.nowMs + honestMs + SECOND_MS),
+    'date, clocks apart': date(at.nowMs + skewMs + honestMs + SECOND_MS),
+    'always 1': '1',
+    'always 60': '60',
+    'always an hour': '3600',
+    'always a week': '604800',
+    zero: '0',
+    negative: '-1',
+    words: 'soon',
+    'a date of the past': 'Wed, 21 Oct 2015 07:28:00 GMT',
+    'thirty years': '1000000000',
+  }
+  return { value: texts[form], skewMs }
+}

@@ -1,0 +1,230 @@
+/**
+ * Weeks of spending in simulated time: the real ledger, bucket and arithmetic of the log against limits that count as
+ * upstream does, with processes that die at any moment. Owns the simulation and what was broken in it. Refuses to know
+ * why a request is made: demand is drawn, most of it more than the plan allows.
+ */
+import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { type PlanLimits, planNames, plans } from '../../../src/core/plans.ts'
+import { type QuotaReset, quotaAt } from '../../../src/governor/quota/ledger.ts'
+import { createTokenBucket, type TokenBucket } from '../../../src/governor/quota/token-bucket.ts'
+import type { Purpose, Refund, WriterState } from '../../../src/log/log.ts'
+import { spellOf } from '../../../src/log/time-buckets.ts'
+import { afterCommit, afterSpend, unusedState } from '../../../src/log/writer-state.ts'
+import { createLimits } from '../../../src/sandbox/limits.ts'
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const WEEK_MS = 7 * 24 * HOUR_MS
+const START_MS = Date.parse('2026-01-05T00:00:00Z')
+/** A Monday; fixed weeks are counted from here. */
+const ANCHOR_MS = START_MS
+const CALM = { kills: 0, unsent: 0 } as const
+
+/** What was drawn and what came of it. */
+export interface GovernedWeeks {
+  weeks: number
+  requests: number
+  kills: number
+  /** Requests that never left, whose units came back. */
+  unsent: number
+  /** Units on our count that upstream has not counted, over the whole time. */
+  unitsOver: number
+  /** Requests that upstream refused though its key was good: the plan was exceeded. */
+  throttled: number
+  quotaRefused: number
+  /** Moments at which our count of the week was below upstream's, and by how much at most. */
+  below: number
+  belowMost: number
+  /** Of the quota, the most that was used within a week, as a share. */
+  usedMost: number
+}
+
+/** Plays so many weeks in a row on one plan. Without `faults` nobody dies and every request leaves. */
+export function playWeeks(seed: number, weeks: number, faults: boolean): GovernedWeeks {
+  return new Weeks(seed, faults).run(START_MS + weeks * WEEK_MS, weeks)
+}
+
+/** Upstream's count: the sandbox's bucket, and its quota or one that begins anew at a fixed moment of the week. */
+class Upstream {
+  readonly #limits
+  readonly #plan: PlanLimits
+  readonly #reset: QuotaReset
+  #weekStartMs = 0
+  #counted = 0
+  total = 0
+
+  constructor(plan: PlanLimits, reset: QuotaReset) {
+    this.#plan = plan
+    this.#reset = reset
+    const weeklyQuota = reset === 'rolling' ? plan.weeklyQuota : Number.POSITIVE_INFINITY
+    this.#limits = createLimits({ ...plan, weeklyQuota }, START_MS)
+  }
+
+  take(nowMs: number): 'ok' | 'throttle' | 'quota' {
+    if (this.#reset !== 'rolling' && this.used(nowMs) >= this.#plan.weeklyQuota) return 'quota'
+    const taken = this.#limits.take(nowMs)
+    if (taken === 'quota') return taken
+    this.#counted += 1
+    this.total += 1
+    return taken
+  }
+
+  used(nowMs: number): number {
+    if (this.#reset === 'rolling') return this.#limits.unitsUsed(nowMs)
+    const offsetMs = this.#reset.minutesAfterMonday * MINUTE_MS
+    const startMs = ANCHOR_MS + offsetMs + Math.floor((nowMs - ANCHOR_MS - offsetMs) / WEEK_MS) * WEEK_MS
+    if (startMs !== this.#weekStartMs) this.#counted = 0
+    this.#weekStartMs = startMs
+    return this.#counted
+  }
+}
+
+class Weeks {
+  readonly #chance: SeededChance
+  readonly #plan: PlanLimits
+  readonly #reset: QuotaReset
+  readonly #upstream: Upstream
+  readonly #faults: { kills: number; unsent: number }
+  /** Mean time from one job to the next; below what the quota gives in most worlds. */
+  readonly #everyMs: number
+  #nowMs = START_MS
+  /** Our clock minus the true time, ms. */
+  #clockOffMs = 0
+  #durable: WriterState = unusedState('epoch000')
+  #bucket: TokenBucket
+  #refunds: Refund[] = []
+  /** Units of hours that the ledger keeps no longer. */
+  #forgotten = 0
+  readonly #tally = {
+    ...{ requests: 0, kills: 0, unsent: 0, unitsOver: 0, throttled: 0, quotaRefused: 0 },
+    ...{ below: 0, belowMost: 0, usedMost: 0 },
+  }
+
+  constructor(seed: number, faults: boolean) {
+    const chance = seededChance(seed)
+    this.#chance = chance
+    const sold = plans[chance.pick(planNames)]
+    const weeklyQuota = chance.yes(0.05) ? sold.weeklyQuota : chance.between(20, 1000)
+    this.#plan = { ...sold, weeklyQuota }
+    this.#reset = chance.yes(0.5)
+      ? 'rolling'
+      : { minutesAfterMonday: chance.between(0, 7 * 24 - 1) * 60 + chance.pick([0, 0, 1, 30, 59]) }
+    this.#upstream = new Upstream(this.#plan, this.#reset)
+    this.#faults = faults ? { kills: chance.pick([0, 0.002, 0.05]), unsent: chance.pick([0, 0.1]) } : CALM
+    this.#everyMs = (WEEK_MS / weeklyQuota) * chance.pick([0.3, 0.9, 3])
+    this.#bucket = createTokenBucket(this.#plan)
+    this.#begin()
+  }
+
+  run(untilMs: number, weeks: number): GovernedWeeks {
+    while (this.#nowMs < untilMs) {
+      this.#nowMs += -Math.log(1 - this.#chance.next()) * this.#everyMs
+      if (this.#chance.yes(0.1))
+        this.#waitForHour(this.#chance.pick([-3000, 100, 2500]) * this.#chance.next())
+      // Most jobs are one request; some are walks as long as a long fill, and a few are as long as they may be.
+      const pages = this.#chance.yes(0.9) ? 1 : this.#chance.pick([5, 40, 200])
+      for (let page = 0; page < pages && this.#request(pages === 1 ? 'poll' : 'fill'); page++);
+    }
+    this.#refund()
+    const kept = [...this.#durable.ledger.values()].flatMap((hour) => Object.values(hour))
+    const spent = kept.reduce((sum, units) => sum + units, this.#forgotten)
+    return { weeks, ...this.#tally, unitsOver: spent - this.#upstream.total }
+  }
+
+  get #ourMs(): number {
+    return Math.round(this.#nowMs + this.#clockOffMs)
+  }
+
+  /** One request, if the quota has a unit for it. False where it has none, or the process died. */
+  #request(purpose: Purpose): boolean {
+    const quota = quotaAt(this.#durable.ledger, this.#plan.weeklyQuota, this.#reset, this.#ourMs)
+    if (quota.remaining === 0) return false
+    const spentMs = this.#ourMs
+    this.#spend(purpose, spentMs)
+    this.#pass(1, 20)
+    if (this.#dies()) return false
+    const readyMs = this.#bucket.take(this.#ourMs)
+    this.#nowMs += readyMs - this.#ourMs
+    if (this.#dies()) return false
+    if (this.#chance.yes(this.#faults.unsent)) {
+      this.#refunds.push({ atMs: spentMs, units: 1, purpose })
+      this.#tally.unsent += 1
+      this.#pass(1, 50)
+      if (this.#dies()) return false
+      this.#refund()
+      return true
+    }
+    // Who dies now has a request under way that still arrives.
+    const isSlow = this.#chance.yes(0.01)
+    this.#pass(isSlow ? 500 : 2, isSlow ? 9_000 : 60)
+    this.#arrive()
+    this.#pass(2, 60)
+    return !this.#dies()
+  }
+
+  #arrive(): void {
+    const { weeklyQuota } = this.#plan
+    const taken = this.#upstream.take(this.#nowMs)
+    this.#tally.requests += 1
+    if (taken === 'throttle') this.#tally.throttled += 1
+    if (taken === 'quota') this.#tally.quotaRefused += 1
+    const used = this.#upstream.used(this.#nowMs)
+    this.#tally.usedMost = Math.max(this.#tally.usedMost, used / weeklyQuota)
+    if (this.#chance.yes(0.3)) this.#compare()
+  }
+
+  /** Our count of this moment's week is never below upstream's. */
+  #compare(): void {
+    const { weeklyQuota } = this.#plan
+    const ours = quotaAt(this.#durable.ledger, weeklyQuota, this.#reset, this.#ourMs).used
+    const short = this.#upstream.used(this.#nowMs) - ours
+    if (short <= 0) return
+    this.#tally.below += 1
+    this.#tally.belowMost = Math.max(this.#tally.belowMost, short)
+  }
+
+  /** Until so long after the next full hour of our clock: counts differ most where a spell begins or leaves the week. */
+  #waitForHour(afterMs: number): void {
+    const hourMs = Math.ceil((this.#ourMs + 3000) / HOUR_MS) * HOUR_MS
+    this.#nowMs = hourMs + afterMs - this.#clockOffMs
+    this.#compare()
+  }
+
+  #spend(purpose: Purpose, atMs: number): void {
+    const before = this.#durable.ledger
+    this.#durable = afterSpend(this.#durable, 1, purpose, atMs)
+    // Old spells go when a new one begins.
+    if (before.has(spellOf(atMs))) return
+    for (const [spellMs, units] of before) {
+      if (this.#durable.ledger.has(spellMs)) continue
+      for (const spent of Object.values(units)) this.#forgotten += spent
+    }
+  }
+
+  #refund(): void {
+    if (this.#refunds.length === 0) return
+    this.#durable = afterCommit(this.#durable, { events: [], refunds: this.#refunds }, [])
+    this.#refunds = []
+  }
+
+  #pass(lowMs: number, highMs: number): void {
+    this.#nowMs += this.#chance.between(lowMs, highMs)
+  }
+
+  /** True when the process ended here; another one leads a moment later, on a machine with another clock. */
+  #dies(): boolean {
+    if (!this.#chance.yes(this.#faults.kills)) return false
+    this.#tally.kills += 1
+    this.#pass(0, 9_000)
+    this.#begin()
+    return true
+  }
+
+  #begin(): void {
+    this.#clockOffMs = this.#chance.between(-1000, 1000)
+    this.#refunds = []
+    this.#bucket = createTokenBucket(this.#plan)
+    this.#bucket.drain(this.#ourMs)
+  }
+}

@@ -1,0 +1,335 @@
+/**
+ * A whole world around the poller's state machine, in simulated time: an upstream with time-keyed cursors, a log that
+ * can lose its answer, a process that can die. Owns the simulation and its own count of the truth. Everything is
+ * drawn from one seed, so a failing run can be run again.
+ */
+import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { contentHash } from '../../../src/core/disclosure.ts'
+import type { NewEvent } from '../../../src/core/event.ts'
+import { isGap } from '../../../src/core/event.ts'
+import type { QuotaReset } from '../../../src/governor/quota/ledger.ts'
+import { dayWalksOf } from '../../../src/governor/schedule/daily-reconciliation.ts'
+import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
+import { roundsOf } from '../../../src/governor/schedule/rescans.ts'
+import {
+  type Action,
+  type Answer,
+  type IngestConfig,
+  type Input,
+  initialState,
+  type QueuedCommit,
+} from '../../../src/ingest/machine/state.ts'
+import { step } from '../../../src/ingest/machine/step.ts'
+import { readItems, type Standing } from '../../../src/ingest/poller/read-page.ts'
+import type { Head, Ledger, Purpose, RejectedItem } from '../../../src/log/log.ts'
+import { COMMIT_LIMIT } from '../../../src/log/log.ts'
+import { countUnits } from '../../../src/log/time-buckets.ts'
+import type { ListQuery } from '../../../src/upstream/client.ts'
+import type { Failure } from '../../../src/upstream/outcome.ts'
+import type { Page } from '../../../src/upstream/page.ts'
+import { honestPage, newestFirst, type PlacedItem, textOf, type WorldItem } from './world-upstream.ts'
+
+export interface WorldOptions {
+  seed: number
+  startMs: number
+  items: WorldItem[]
+  pageSize: number
+  weeklyQuota: number
+  quotaReset?: QuotaReset
+  ratePerSecond?: number
+  burst?: number
+  backfillMs?: number
+  /** Probability that a request fails, that a commit's answer is lost, that the process dies at an event. */
+  failures?: number
+  unknowns?: number
+  crashes?: number
+  /** Faults stop at this moment, so that the world can come to rest. */
+  faultsUntilMs?: number
+  /** How long an answer takes, ms; default 5 to 120. */
+  latencyMs?: readonly [low: number, high: number]
+  /** Upstream's `Date` minus the true time, ms; null = it sends none. Default 0. */
+  dateOffMs?: number | null
+  /** Our clock minus the true time, ms. May be changed while the world runs. */
+  clockOffMs?: number
+  /** Timers ring a millisecond early, as the machine's may. */
+  timersEarly?: boolean
+  /** Poll cursors are the same whenever they are given; else each is new. */
+  stableCursors?: boolean
+  /** Every poll cursor is refused, new ones too. */
+  alwaysRefuse?: boolean
+  /** Changes answers as a strange upstream would. */
+  strange?: (page: Page, query: ListQuery, requests: number) => Page
+  /** Requests that surely fail, and how. */
+  fails?: (query: ListQuery, requests: number) => Failure | undefined
+  /** Commits that surely fail. */
+  refuseCommit?: (queued: QueuedCommit) => boolean
+  /** Once, at this moment, upstream forgets every cursor given before. */
+  cursorsRefusedAtMs?: number
+}
+
+const calendar = createCalendar()
+
+interface Scheduled {
+  atMs: number
+  order: number
+  run: () => void
+}
+
+const FAILURES: Failure[] = [
+  { kind: 'server_error', status: 500 },
+  { kind: 'timeout', phase: 'body' },
+  { kind: 'invalid', reason: 'the body is not JSON' },
+  { kind: 'network', message: 'ECONNRESET' },
+  { kind: 'too_many', retryAfter: null },
+  { kind: 'too_many', retryAfter: '-1' },
+]
+
+/** What is durable. */
+interface Store {
+  head: Head
+  ledger: Map<number, Partial<Record<Purpose, number>>>
+  events: (NewEvent & { sequence: number })[]
+  rejected: RejectedItem[]
+  standings: Map<string, Standing>
+}
+
+export class World {
+  readonly store: Store
+  readonly requests: { atMs: number; purpose: Purpose; query: ListQuery }[] = []
+  readonly reports: { event: string; fields: Record<string, unknown> }[] = []
+  halted: string | null = null
+  nowMs: number
+  readonly options: WorldOptions
+  private readonly chance: SeededChance
+  private readonly config: IngestConfig
+  private readonly agenda: Scheduled[] = []
+  private readonly newestFirst: readonly PlacedItem[]
+  private state = initialState()
+  private order = 0
+  /** A new life begins with every crash and every claim; what an earlier one still brings is dropped. */
+  private life = 0
+  private requestNumber = 0
+  private wakeNumber = 0
+
+  constructor(options: WorldOptions) {
+    this.options = options
+    this.nowMs = options.startMs
+    this.chance = seededChance(options.seed)
+    this.newestFirst = newestFirst(options.items)
+    const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30, quotaReset = 'rolling' } = options
+    const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset }
+    this.config = {
+      ...{ pageSize, weeklyQuota, quotaReset, calendar },
+      pacing: plannedPacing(plan, calendar),
+      breathMs: (burst / ratePerSecond) * 1000,
+      rounds: roundsOf(plan),
+      dayWalks: dayWalksOf(plan),
+      backfillMs: options.backfillMs ?? 0,
+      chance: () => this.chance.next(),
+    }
+    this.store = {
+      head: { ...initialState().head, epoch: 'epoch000' },
+      ledger: new Map(),
+      events: [],
+      rejected: [],
+      standings: new Map(),
+    }
+  }
+
+  /** Lets the world run until `untilMs`. */
+  run(untilMs: number): void {
+    if (this.order === 0) this.start()
+    for (;;) {
+      this.agenda.sort((one, other) => one.atMs - other.atMs || one.order - other.order)
+      const next = this.agenda[0]
+      if (next === undefined || next.atMs > untilMs || this.halted !== null) break
+      this.agenda.shift()
+      this.nowMs = Math.max(this.nowMs, next.atMs)
+      if (this.happens(this.options.crashes)) this.crash()
+      else next.run()
+    }
+    this.nowMs = untilMs
+  }
+
+  /** The process dies: only the store is left. It is started again a second later. */
+  crash(): void {
+    this.stop()
+    this.at(1000, () => this.start())
+  }
+
+  /** The process ends without a word. */
+  stop(): void {
+    this.life++
+    this.agenda.length = 0
+    this.state = initialState()
+  }
+
+  /** The process begins. */
+  start(): void {
+    this.feed({ type: 'started', nowMs: this.nowMs })
+  }
+
+  get openGaps() {
+    return this.store.head.openGaps
+  }
+
+  /** Items that upstream shows and that are neither in the log, nor rejected, nor inside an open gap. */
+  missing(): WorldItem[] {
+    const held = new Set(this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data))
+    const rejected = new Set(this.store.rejected.map((item) => item.raw))
+    return this.options.items.filter((item) => {
+      const text = textOf(item)
+      if (item.visibleMs > this.nowMs || held.has(text) || rejected.has(text)) return false
+      return !this.openGaps.some(
+        (gap) => Date.parse(gap.from) <= item.timeMs && item.timeMs <= Date.parse(gap.to),
+      )
+    })
+  }
+
+  /** Texts that the log holds more than once. */
+  twice(): string[] {
+    const texts = this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data)
+    const seen = new Set<string>()
+    return texts.filter((text) => seen.size === seen.add(text).size)
+  }
+
+  unitsSpent(): number {
+    const hours = [...this.store.ledger.values()]
+    return hours.flatMap((hour) => Object.values(hour)).reduce((sum, units) => sum + units, 0)
+  }
+
+  /** What the status page says of upstream. */
+  get health() {
+    return this.state.upstream
+  }
+
+  private happens(probability = 0): boolean {
+    return this.nowMs < (this.options.faultsUntilMs ?? 0) && this.chance.yes(probability)
+  }
+
+  private at(delayMs: number, run: () => void): void {
+    this.agenda.push({ atMs: this.nowMs + Math.max(0, delayMs), order: this.order++, run })
+  }
+
+  /** Like `at`, but dropped when the life it belongs to has ended. */
+  private during(delayMs: number, run: () => void): void {
+    const { life } = this
+    this.at(delayMs, () => {
+      if (life === this.life) run()
+    })
+  }
+
+  private feed(input: Input): void {
+    const turn = step(this.state, { ...input, nowMs: this.ourMs }, this.config)
+    this.state = turn.state
+    for (const action of turn.actions) this.perform(action)
+  }
+
+  private perform(action: Action): void {
+    if (action.type === 'campaign') {
+      this.life++
+      this.during(10, () => this.feed({ type: 'elected', nowMs: this.nowMs }))
+    } else if (action.type === 'claim') {
+      this.life++
+      this.during(10, () => this.feed({ type: 'claimed', writer: this.writerState(), nowMs: this.nowMs }))
+    } else if (action.type === 'await-copy')
+      this.during(1, () => this.feed({ type: 'copied', nowMs: this.nowMs }))
+    else if (action.type === 'wake') {
+      const number = ++this.wakeNumber
+      const delayMs = action.atMs - this.ourMs
+      const earlyMs = this.options.timersEarly === true && delayMs > 1 ? 1 : 0
+      this.during(delayMs - earlyMs, () => {
+        if (number === this.wakeNumber) this.feed({ type: 'woke', nowMs: this.nowMs })
+      })
+    } else if (action.type === 'abandon') this.requestNumber++
+    else if (action.type === 'request') this.send(action.purpose, action.query)
+    else if (action.type === 'commit') this.commit(action.queued)
+    else if (action.type === 'report') this.reports.push(action)
+    else if (action.type === 'halt') this.halted = action.message
+  }
+
+  private writerState() {
+    return { head: { ...this.store.head }, ledger: new Map(this.store.ledger) as Ledger }
+  }
+
+  private send(purpose: Purpose, query: ListQuery): void {
+    const spentMs = this.ourMs
+    this.spend(purpose, 1)
+    this.store.head = { ...this.store.head, lastSpendMs: spentMs }
+    this.requests.push({ atMs: spentMs, purpose, query })
+    const number = ++this.requestNumber
+    const { latencyMs: [low, high] = [5, 120], dateOffMs = 0 } = this.options
+    this.during(this.chance.between(low, high), () => {
+      if (number !== this.requestNumber) return
+      const serverMs = dateOffMs === null ? null : this.nowMs - (this.nowMs % 1000) + dateOffMs
+      const given = this.answerTo(query)
+      const sent = given.kind !== 'network' || given.message !== 'ECONNREFUSED'
+      const answer: Answer = { startedMs: spentMs, endedMs: this.ourMs, serverMs, sent, ...given }
+      this.feed({ type: 'answered', answer, spentMs, ledger: this.writerState().ledger, nowMs: this.nowMs })
+    })
+  }
+
+  private spend(purpose: Purpose, units: number, atMs = this.nowMs): void {
+    countUnits(this.store.ledger, units, purpose, atMs)
+  }
+
+  private answerTo(query: ListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
+    if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
+    const failure = this.options.fails?.(query, this.requests.length)
+    if (failure !== undefined) return failure
+    const refusedAt = this.options.cursorsRefusedAtMs ?? Number.POSITIVE_INFINITY
+    if (
+      query.sinceCursor !== undefined &&
+      this.nowMs >= refusedAt &&
+      Number(query.sinceCursor.split('@')[1]) < refusedAt
+    ) {
+      return { kind: 'refused', status: 400, message: 'cursor expired', hint: null }
+    }
+    const page = this.options.strange?.(this.answer(query), query, this.requests.length) ?? this.answer(query)
+    const standings = (guids: string[]) =>
+      new Map(guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const]).filter(hasStanding))
+    const isRejected = (text: string) => this.store.rejected.some((item) => item.raw === text)
+    return { kind: 'ok', value: readItems(page, standings, isRejected, () => false, this.ourMs) }
+  }
+
+  /** The page as an honest upstream would give it now. */
+  answer(query: ListQuery): Page {
+    return honestPage(this.newestFirst, query, this.nowMs, this.options.stableCursors === true)
+  }
+
+  /** The time on the clock of the machine that the poller runs on. */
+  private get ourMs(): number {
+    return this.nowMs + (this.options.clockOffMs ?? 0)
+  }
+
+  private commit({ purpose, commit }: QueuedCommit): void {
+    const refused = this.options.refuseCommit?.({ purpose, commit }) === true
+    const lost = refused || this.happens(this.options.unknowns)
+    const applied = !refused && (!lost || this.chance.yes(0.5))
+    this.during(this.chance.between(1, 20), () => {
+      if (applied) this.apply(commit, purpose)
+      if (lost) this.feed({ type: 'broke', code: 'unknown', nowMs: this.nowMs })
+      else this.feed({ type: 'committed', writer: this.writerState(), nowMs: this.nowMs })
+    })
+  }
+
+  private apply(commit: QueuedCommit['commit'], _purpose: Purpose): void {
+    if (commit.events.length > COMMIT_LIMIT) throw new RangeError('too many events in one commit')
+    const { store } = this
+    for (const event of commit.events) {
+      store.events.push({ ...event, sequence: store.events.length + 1 })
+      if (isGap(event.type)) continue
+      const value = JSON.parse(event.data) as { guid: string }
+      const revision = event.id === value.guid ? 1 : Number(event.id.slice(value.guid.length + 1))
+      store.standings.set(value.guid, { revision, hash: contentHash(value) })
+    }
+    store.rejected.push(...(commit.rejected ?? []))
+    for (const refund of commit.refunds ?? []) this.spend(refund.purpose, -refund.units, refund.atMs)
+    store.head = { ...store.head, ...commit.head, sequence: store.events.length }
+  }
+}
+
+function hasStanding(pair: readonly [string, Standing | undefined]): pair is readonly [string, Standing] {
+  return pair[1] !== undefined
+}

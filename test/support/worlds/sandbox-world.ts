@@ -1,0 +1,371 @@
+/**
+ * The real sandbox and the real poller, log and archive, over real sockets, on one virtual clock: ten minutes of market
+ * pass in about a second. Owns how time goes on: when nothing moves any more, the clock steps to the next timer. Refuses
+ * to judge what came of it: `world-verdict.ts` does.
+ */
+
+import { createTail } from '../../../src/archive/reading/recent-events.ts'
+import { createFollower } from '../../../src/archive/replica/replicator.ts'
+import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { seededChance } from '../../../src/core/chance.ts'
+import type { Committed } from '../../../src/core/event.ts'
+import { type PlanName, plans } from '../../../src/core/plans.ts'
+import { createIngest, type Ingest } from '../../../src/ingest/ingest.ts'
+import type { Clock } from '../../../src/lifecycle/clock.ts'
+import type { Head, Ledger, Log, RejectedItem } from '../../../src/log/log.ts'
+import { openSqliteLog } from '../../../src/log-embedded/log.ts'
+import type { Fields, Logger } from '../../../src/obs/logger.ts'
+import type { Metrics } from '../../../src/obs/metrics.ts'
+import type { FaultSetting } from '../../../src/sandbox/faults/faults.ts'
+import type { Truth } from '../../../src/sandbox/market/market.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import type { Usage } from '../../../src/sandbox/usage.ts'
+import type { KeptLine } from '../keeping-logger.ts'
+import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
+import { type WholePage, type WireWatch, watchWire } from './wire-watch.ts'
+
+/** A fault that is switched on `atMs` after the start. */
+export interface TimedFault {
+  atMs: number
+  setting: FaultSetting
+}
+
+/** An end of the poller `atMs` after the start, and a new start on the same data: told to stop, or cut off. */
+export interface TimedEnd {
+  atMs: number
+  how: 'stop' | 'crash'
+}
+
+/** One world. Everything in it follows from these. */
+export interface WorldPlan {
+  scenario: string
+  seed: number
+  plan: PlanName
+  /** Units a week, for both sides. */
+  weeklyQuota: number
+  backfillMs: number
+  /** Our clock minus upstream's at the start. */
+  clockOffMs: number
+  faults: readonly TimedFault[]
+  /** After this, ms after the start, no fault is on any more. */
+  faultsUntilMs: number
+  ends: readonly TimedEnd[]
+  /** A market that is not finished by then, ms after the start, is looked at as it is. */
+  marketMs: number
+}
+
+/** A line that the poller logged, with the market's time. */
+export type TimedLine = KeptLine & { marketMs: number }
+
+/** What there is to judge when the world has come to rest. */
+export interface WorldRun {
+  /** Why it never came to rest, or what the poller ended with; null where it did. */
+  stuck: string | null
+  truth: Truth
+  usage: Usage
+  /** What became visible up to here must have been seen; market time, ms since 1970. */
+  coveredMs: number
+  /** Everything in the log, in sequence. */
+  events: Committed[]
+  /** The same as it was committed. */
+  commits: Committed[][]
+  rejected: RejectedItem[]
+  head: Head
+  ledger: Ledger
+  pages: readonly WholePage[]
+  lines: readonly TimedLine[]
+  /** Virtual time that passed. */
+  virtualMs: number
+}
+
+/** Turns of the event loop without a move after which nothing is under way any more. */
+const REST_TURNS = 6
+/** The same while an answer is awaited: client and server share this process, so only a held-back answer takes longer. */
+const SILENT_TURNS = 40
+/**
+ * A world that needs more virtual time than this after its market and faults are over will not come to rest. A gap that
+ * has failed ten times is tried again hours later.
+ */
+const LONGEST_REST_MS = 24 * 3_600_000
+
+/** Runs one world to its rest on the data directory given, which must be empty. */
+export async function runWorld(
+  plan: WorldPlan,
+  { dataDir, metrics }: { dataDir: string; metrics: Metrics },
+): Promise<WorldRun> {
+  const clock = createManualClock()
+  const { weeklyQuota, seed } = plan
+  const sandbox = await startSandbox(
+    { scenario: plan.scenario, plan: plan.plan, seed, weeklyQuota },
+    { clock },
+  )
+  const beganMs = clock.now()
+  const offMs = sandbox.marketNow() - beganMs + plan.clockOffMs
+  const ours: Clock = { now: () => clock.now() + offMs, after: clock.after }
+  using wire = watchWire(new URL(sandbox.url).origin, () => sandbox.marketNow())
+  const life = createLives({ plan, sandbox, wire, clock: ours, dataDir, metrics })
+  const pages: WholePage[] = []
+  wire.onPage = (page) => void pages.push(page)
+  let due: TimedEnd['how'] | null = null
+  const added: number[] = []
+  for (const { atMs, setting } of plan.faults)
+    clock.after(atMs, () => void added.push(sandbox.faults.add(setting).id))
+  clock.after(plan.faultsUntilMs, () => {
+    for (const id of added) sandbox.faults.remove(id)
+  })
+  for (const end of plan.ends) {
+    clock.after(end.atMs, () => {
+      due = end.how
+    })
+  }
+  const overMs = Math.max(plan.faultsUntilMs, ...plan.ends.map(({ atMs }) => atMs))
+  const isOver = (): boolean => {
+    const passedMs = clock.now() - beganMs
+    return passedMs >= overMs && (passedMs >= plan.marketMs || sandbox.finished())
+  }
+  const lastsMs = Math.max(overMs, plan.marketMs)
+  const at = {
+    sandbox,
+    wire,
+    clock: ours,
+    overMs: ours.now() + lastsMs,
+    marketOverMs: sandbox.marketNow() + lastsMs,
+  }
+  try {
+    life.start()
+    let stuck: string | null = null
+    for (;;) {
+      await settle(life, wire)
+      if (due !== null) {
+        await life.end(due)
+        due = null
+        life.start()
+        continue
+      }
+      if (life.fault() !== null) stuck = String(life.fault())
+      else if (clock.now() - beganMs > plan.marketMs + overMs + LONGEST_REST_MS) stuck = 'never came to rest'
+      if (stuck !== null || (isOver() && isAtRest(life.ingest(), at))) break
+      if (!stepOn(clock)) stuck = 'the poller waits for nothing'
+    }
+    const { head, ledger } = life.ingest().poller.state
+    const evidence = { commits: life.commits, lines: life.lines, pages, head, ledger }
+    const log = life.log()
+    const lastPoll = pages.findLast(({ query }) => query.has('sinceCursor'))
+    const polledMs = lastPoll?.askedMs ?? 0
+    // Where the market goes on, so do the rounds: what came in late after the last one is still to be found.
+    const coveredMs = sandbox.finished()
+      ? sandbox.marketNow()
+      : Math.min(polledMs, head.round?.fromMs ?? polledMs)
+    const [events, rejected] = [log.events(), await log.rejected()]
+    const measured = { truth: sandbox.truth(), usage: sandbox.usage(), virtualMs: clock.now() - beganMs }
+    return { stuck, events, rejected, coveredMs, ...evidence, ...measured }
+  } finally {
+    await life.end('stop')
+    await sandbox.close()
+  }
+}
+
+/** Steps to the next timer. False where there is none. */
+function stepOn(clock: ManualClock): boolean {
+  const nextMs = clock.nextTimerMs()
+  if (nextMs === null) return false
+  clock.advance(nextMs)
+  return true
+}
+
+/** Lets the process work until nothing moves: the poller waits for its timer, or for an answer that is held back. */
+async function settle(life: Lives, wire: WireWatch): Promise<void> {
+  let still = 0
+  let before: readonly unknown[] = []
+  while (still < (life.awaitsAnswer() ? SILENT_TURNS : REST_TURNS)) {
+    await new Promise((resolve) => setImmediate(resolve))
+    const now = [wire.moves, life.ingest().poller.state, life.fault()]
+    still = now.every((value, index) => value === before[index]) ? still + 1 : 0
+    before = now
+  }
+}
+
+interface RestingWorld {
+  sandbox: Sandbox
+  wire: WireWatch
+  clock: Clock
+  /** When the market's busy time, the faults and the ends of processes are over: on our clock, ms since 1970. */
+  overMs: number
+  /** The same on the market's clock. */
+  marketOverMs: number
+}
+
+/**
+ * True when nothing is owed that can be paid, and a poll has seen the market as it is: that of this very moment, or,
+ * where the market never ends, a poll and a round of a moment after everything was over.
+ */
+function isAtRest(
+  { poller, config }: Ingest,
+  { sandbox, wire, clock, overMs, marketOverMs }: RestingWorld,
+): boolean {
+  const { state } = poller
+  const { head } = state
+  const { round } = head
+  const hasRound =
+    round === null || round.dueAtMs === null || (!sandbox.finished() && round.fromMs > marketOverMs)
+  const owesNothing = head.openGaps.length === 0 && head.sweep === null && head.backfill === null && hasRound
+  const canPay = config.pacing.mayWalk(state.ledger, clock.now())
+  return (
+    state.name === 'polling' &&
+    state.request === null &&
+    state.queue.length === 0 &&
+    state.upstream === 'ok' &&
+    (sandbox.finished()
+      ? state.lastGoodPollMs === clock.now() && wire.lastRequestMs === sandbox.marketNow()
+      : (state.lastGoodPollMs ?? 0) > overMs) &&
+    (owesNothing || !canPay)
+  )
+}
+
+interface Lives {
+  readonly commits: Committed[][]
+  readonly lines: TimedLine[]
+  ingest(): Ingest
+  log(): { events(): Committed[]; rejected(): Promise<RejectedItem[]> }
+  /** True while a request has left and its answer is not taken in. */
+  awaitsAnswer(): boolean
+  /** What ended the poller or the follower by itself, or null. */
+  fault(): unknown
+  start(): void
+  /** Ends this life, told or cut off in the middle. Without one nothing happens. */
+  end(how: TimedEnd['how']): Promise<void>
+}
+
+/** The bridge's writing half, one life after the other on the same data. */
+function createLives(parts: {
+  plan: WorldPlan
+  sandbox: Sandbox
+  wire: WireWatch
+  clock: Clock
+  dataDir: string
+  metrics: Metrics
+}): Lives {
+  const { plan, sandbox, wire, clock } = parts
+  const commits: Committed[][] = []
+  const lines: TimedLine[] = []
+  const chance = seededChance(plan.seed)
+  let current: ReturnType<typeof begin> | null = null
+  const begin = () => {
+    const { log, archive } = openSqliteLog({
+      dataDir: parts.dataDir,
+      nativeKind: 'Native',
+      clock,
+    })
+    const tail = createTail(archive.latest)
+    const logger = timedLogger(lines, sandbox.marketNow)
+    const follower = createFollower({
+      log,
+      archive,
+      tail,
+      clock,
+      logger,
+      shared: true,
+      silentSinceMs: () => null,
+    })
+    const copy = {
+      get oldest() {
+        return archive.oldest
+      },
+      get latest() {
+        return archive.latest
+      },
+      oldestRecordedMs: archive.oldestRecordedMs,
+      known: archive.known,
+      caughtUp: follower.caughtUp,
+    }
+    const ingest = createIngest({
+      upstream: upstreamOf(plan, sandbox),
+      gatewayUnits: 0,
+      backfillMs: plan.backfillMs,
+      calendar: createCalendar(),
+      log: recording(log, commits),
+      copy,
+      clock,
+      chance: chance.next,
+      logger,
+      metrics: parts.metrics,
+    })
+    const stop = new AbortController()
+    const life = { log, archive, ingest, stop, fault: null as unknown, ended: Promise.resolve<unknown>(null) }
+    const failed = (error: unknown): void => {
+      life.fault ??= error
+    }
+    life.ended = Promise.all([
+      follower.run(stop.signal).catch(failed),
+      ingest.poller.run(stop.signal).catch(failed),
+    ])
+    return life
+  }
+  const living = () => {
+    if (current === null) throw new Error('there is no life')
+    return current
+  }
+  let asked: unknown = null
+  wire.onRequest = () => {
+    asked = living().ingest.poller.state.request
+  }
+  return {
+    commits,
+    lines,
+    ingest: () => living().ingest,
+    log: () => {
+      const { archive, log } = living()
+      return { events: () => archive.committed(0, 1_000_000), rejected: () => log.rejected(100_000) }
+    },
+    awaitsAnswer: () => asked !== null && asked === living().ingest.poller.state.request,
+    fault: () => current?.fault ?? null,
+    start() {
+      current = begin()
+    },
+    async end(how) {
+      const life = current
+      current = null
+      if (life === null) return
+      if (how === 'crash') await life.log.close()
+      life.stop.abort()
+      await life.ended
+      await life.ingest.close()
+      await life.log.close()
+    },
+  }
+}
+
+function timedLogger(lines: TimedLine[], marketNow: () => number): Logger {
+  const at =
+    (level: KeptLine['level']) =>
+    (event: string, fields: Fields = {}): void =>
+      void lines.push({ level, event, fields, marketMs: marketNow() })
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+function upstreamOf({ plan, weeklyQuota }: WorldPlan, { url, key }: Sandbox) {
+  const figures = { ...plans[plan], name: plan, weeklyQuota, quotaReset: 'rolling' as const }
+  return { url, key, plan: figures, nativeWord: 'native', nativeKind: 'Native' }
+}
+
+/** The same log; what it commits is noted. */
+function recording(log: Log, commits: Committed[][]): Log {
+  return {
+    ...log,
+    async claim(term, signal) {
+      const writer = await log.claim(term, signal)
+      return {
+        get state() {
+          return writer.state
+        },
+        spend: writer.spend,
+        release: writer.release,
+        async commit(commit) {
+          const events = await writer.commit(commit)
+          commits.push(events)
+          return events
+        },
+      }
+    },
+  }
+}

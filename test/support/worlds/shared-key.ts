@@ -1,0 +1,82 @@
+/**
+ * Weeks on a key that other processes use too: the real machine of the poller in simulated time, against the sandbox's
+ * limits. Owns the other processes and the count of what 429s cost. The market is empty: polls are what is governed.
+ */
+import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { type PlanName, plans } from '../../../src/core/plans.ts'
+import { createLimits } from '../../../src/sandbox/limits.ts'
+import { World } from './ingest-world.ts'
+import { lasting, otherProcess } from './other-process.ts'
+
+const SECOND_MS = 1000
+const DAY_MS = 24 * 3_600_000
+const WEEK_MS = 7 * DAY_MS
+const START_MS = Date.parse('2026-01-05T00:00:00Z')
+/** Values of Retry-After, one a world: both forms are tried in `episodes.ts`. */
+const HEADERS = [null, null, '1', '60', '3600', '604800', '-1', 'soon']
+
+/** What one week brought. */
+export interface SharedWeek {
+  plan: PlanName
+  requests: number
+  /** Units of ours that upstream counted for 429s. */
+  lost: number
+  /** 429s of the quota, which upstream does not count and our ledger does. */
+  quotaRefused: number
+  /** Requests of others. */
+  others: number
+}
+
+/** The most units a week that may be lost to 429s on that plan. */
+export function mostLost(plan: PlanName): number {
+  return Math.max(2, plans[plan].weeklyQuota * 0.001)
+}
+
+/** So many weeks in a row on one plan, with up to twenty jobs of others in each. The same seed gives the same. */
+export function playSharedWeeks(seed: number, weeks: number): SharedWeek[] {
+  const chance = seededChance(seed)
+  const plan = chance.pick(['free', 'lite', 'advanced', 'ultimate'] as const)
+  const figures = plans[plan]
+  const limits = createLimits(figures, START_MS)
+  const retryAfter = chance.pick(HEADERS)
+  const jobs = Array.from({ length: weeks }, (_, week) =>
+    jobsOf(START_MS + week * WEEK_MS, plan, chance),
+  ).flat()
+  const others = jobs.map((job) => otherProcess(limits, job))
+  let week: SharedWeek = newWeek(plan)
+  const world: World = new World({
+    ...figures,
+    ...{ seed, startMs: START_MS, items: [] },
+    fails: () => {
+      for (const other of others) week.others += other(world.nowMs)
+      week.requests += 1
+      const taken = limits.take(world.nowMs)
+      if (taken === 'throttle') week.lost += 1
+      if (taken === 'quota') week.quotaRefused += 1
+      return taken === 'ok' ? undefined : { kind: 'too_many', retryAfter }
+    },
+  })
+  return Array.from({ length: weeks }, (_, index) => {
+    week = newWeek(plan)
+    world.run(START_MS + (index + 1) * WEEK_MS)
+    return week
+  })
+}
+
+function newWeek(plan: PlanName): SharedWeek {
+  return { plan, requests: 0, lost: 0, quotaRefused: 0, others: 0 }
+}
+
+/** Reads of others: up to a tenth of the quota each, half of them without minding the throttle. */
+function jobsOf(weekMs: number, plan: PlanName, chance: SeededChance) {
+  const { ratePerSecond, weeklyQuota } = plans[plan]
+  return Array.from({ length: chance.between(0, 20) }, () => {
+    const isUnruly = chance.yes(0.5)
+    return {
+      startMs: weekMs + chance.between(0, WEEK_MS - 1),
+      requests: Math.round(lasting(5, weeklyQuota / 10, chance)),
+      everyMs: SECOND_MS / (ratePerSecond * (isUnruly ? 3 : 1.02)),
+      waitMs: isUnruly ? 0 : SECOND_MS,
+    }
+  })
+}

@@ -1,0 +1,238 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { BridgeError } from '../../../src/errors.ts'
+import type { Journal } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { attemptOutcomes } from '../../../src/obs/metrics.ts'
+import { openDatabase } from '../../../src/storage/database.ts'
+import { createAttemptIndex } from '../../../src/webhooks/attempts/attempt-index.ts'
+import {
+  ATTEMPTS_KEPT_MS,
+  type AttemptPage,
+  attemptPage,
+} from '../../../src/webhooks/attempts/attempt-record.ts'
+import { openAttemptStore } from '../../../src/webhooks/attempts/attempt-store.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
+import { until } from '../../support/http/api-server.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { EPOCH } from '../../support/store.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+import { recordOf } from '../../support/webhooks/attempted.ts'
+import { endpointNode, wantedEndpoint } from '../../support/webhooks/endpoints.ts'
+
+const NOW_MS = createManualClock().now()
+
+/** A node with an endpoint, a journal of that log, and the index of it in a file. */
+async function worldOf(wrap: (journal: Journal<AttemptPage>) => Journal<AttemptPage> = (journal) => journal) {
+  const clock = createManualClock(NOW_MS)
+  const log = createMemoryLog({ clock })
+  const { endpoints } = await endpointNode(log, clock)
+  const { id } = await endpoints
+    .create(wantedEndpoint())
+    .then((made) => (typeof made === 'string' ? { id: '' } : made))
+  const directory = temporaryDirectory()
+  const path = join(directory.path, 'attempts.db')
+  const { logger, lines } = keepingLogger()
+  const journal = log.journal<AttemptPage>('attempts', ATTEMPTS_KEPT_MS)
+  const open = (file = path) => {
+    const index = createAttemptIndex({
+      path: file,
+      journal: wrap(journal),
+      endpoints,
+      clock,
+      chance: () => 0.5,
+      logger,
+    })
+    const stop = new AbortController()
+    const running = index.run(stop.signal)
+    const sequences = (endpointId = id): number[] =>
+      index
+        .deliveries(endpointId, {
+          epoch: EPOCH,
+          states: ['pending', 'delivered', 'dead'],
+          before: null,
+          limit: 1000,
+        })
+        .map(({ sequence }) => sequence)
+    const close = async (): Promise<void> => {
+      stop.abort()
+      await running
+      index.close()
+    }
+    return { index, sequences, close }
+  }
+  onTestFinished(async () => {
+    await log.close()
+    directory[Symbol.dispose]()
+  })
+  const tell = (...sequences: number[]) =>
+    journal.append([
+      attemptPage(
+        EPOCH,
+        sequences.map((sequence) => recordOf({ endpointId: id, sequence, atMs: NOW_MS - 1000 + sequence })),
+      ),
+    ])
+  return { id, clock, endpoints, journal, path, lines, open, tell }
+}
+
+test('follows the journal, and goes on over a restart where its file stopped', async () => {
+  const asked: (string | null)[] = []
+  const world = await worldOf((journal) => ({
+    ...journal,
+    read(after, signal) {
+      asked.push(after)
+      return journal.read(after, signal)
+    },
+  }))
+  const first = world.open()
+  await world.tell(1, 2)
+  await until(() => first.sequences().length === 2)
+  await world.tell(3)
+  await until(() => first.sequences().length === 3)
+  await first.close()
+  await world.tell(4)
+  const second = world.open()
+  await until(() => second.sequences().length === 4)
+  expect(asked).toEqual([null, '2'])
+  await second.close()
+})
+
+test('passes over what it cannot read, and says how much', async () => {
+  const world = await worldOf()
+  const { sequences, close } = world.open()
+  await world.journal.append([{ epoch: 7, attempts: [] } as unknown as AttemptPage])
+  await world.tell(1)
+  await until(() => sequences().length === 1)
+  expect(world.lines).toEqual([{ level: 'warn', event: 'attempts.unreadable', fields: { count: 1 } }])
+  await close()
+})
+
+test.each<[string, (path: string) => void]>([
+  ['is no database', (path) => writeFileSync(path, 'x'.repeat(9000))],
+  [
+    'is of another version',
+    (path) => {
+      const db = openDatabase({ path, durable: false })
+      db.exec('PRAGMA user_version = 99')
+      db.close()
+    },
+  ],
+])('makes its file anew from the journal where it %s', async (_, spoil) => {
+  const world = await worldOf()
+  await world.tell(1, 2, 3)
+  spoil(world.path)
+  const { sequences, close } = world.open()
+  await until(() => sequences().length === 3)
+  expect(world.lines.map(({ event }) => event)).toEqual(['attempts.rebuilt'])
+  await close()
+})
+
+test('makes its file anew when the damage shows only while it serves', async () => {
+  const world = await worldOf()
+  const first = world.open()
+  await world.tell(1, 2, 3)
+  await until(() => first.sequences().length === 3)
+  await first.close()
+  const bytes = readFileSync(world.path)
+  // What is read when it is opened lies in the first three pages.
+  writeFileSync(world.path, bytes.fill(0xff, 3 * 8192))
+  const { index, sequences, close } = world.open()
+  const list = () => index.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
+  expect(list).toThrow(expect.objectContaining({ code: 'log_unavailable' }))
+  await until(() => {
+    world.clock.advance(100)
+    return list().length === 3
+  })
+  expect(sequences()).toEqual([3, 2, 1])
+  expect(world.lines.map(({ event }) => event)).toContain('attempts.rebuilt')
+  await close()
+})
+
+test('waits for a journal that is away, and starts from its file again', async () => {
+  let isAway = true
+  const world = await worldOf((journal) => ({
+    ...journal,
+    async *read(after, signal) {
+      if (isAway) throw new BridgeError('log_damaged', 'a record cannot be read')
+      yield* journal.read(after, signal)
+    },
+  }))
+  const { sequences, close } = world.open()
+  await world.tell(1)
+  await until(() => world.lines.some(({ event }) => event === 'attempts.stuck'))
+  expect(sequences()).toEqual([])
+  isAway = false
+  await until(() => {
+    world.clock.advance(100)
+    return sequences().length === 1
+  })
+  await close()
+})
+
+test('waits for a file that cannot be made, answers that it is not there, and goes on once it can', async () => {
+  const world = await worldOf()
+  const path = join(world.path, '..', 'later', 'attempts.db')
+  const { index, sequences, close } = world.open(path)
+  await world.tell(1)
+  const list = () => index.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
+  expect(list).toThrow(expect.objectContaining({ code: 'log_unavailable' }))
+  await until(() => world.lines.some(({ event }) => event === 'attempts.stuck'))
+  mkdirSync(join(path, '..'))
+  await until(() => {
+    world.clock.advance(100)
+    return list().length === 1
+  })
+  expect(sequences()).toEqual([1])
+  await close()
+})
+
+test('forgets what is a week old, and the rows of an endpoint that was deleted', async () => {
+  const world = await worldOf()
+  const { index, sequences, close } = world.open()
+  const lasting = wantedEndpoint()
+  await world.endpoints.create(lasting)
+  await world.tell(1)
+  const late = recordOf({ endpointId: lasting.id, sequence: 2, atMs: NOW_MS + ATTEMPTS_KEPT_MS })
+  await world.journal.append([
+    attemptPage(EPOCH, [
+      late,
+      recordOf({ endpointId: lasting.id, atMs: NOW_MS - 1000 }),
+      recordOf({ endpointId: lasting.id, sequence: 3, atMs: NOW_MS - ATTEMPTS_KEPT_MS - 1 }),
+    ]),
+  ])
+  await until(() => sequences().length === 1 && sequences(lasting.id).includes(1))
+  await world.endpoints.delete(world.id, () => undefined)
+  world.clock.advance(30_000)
+  await until(() => sequences().length === 0)
+  expect(sequences(lasting.id)).toEqual([2, 1])
+  world.clock.advance(ATTEMPTS_KEPT_MS)
+  await until(() => sequences(lasting.id).length === 1)
+  expect(sequences(lasting.id)).toEqual([2])
+  const store = openAttemptStore(world.path, () => undefined)
+  expect(store.endpointIds()).toEqual([lasting.id])
+  store.close()
+  expect(index.attempts(lasting.id, { outcomes: ['ok'], before: null, limit: 9 })).toHaveLength(1)
+  await close()
+})
+
+test('asks for no journal and makes no file before there is an endpoint', async () => {
+  const log = createMemoryLog()
+  const { endpoints, clock } = await endpointNode(log)
+  const { logger } = keepingLogger()
+  using directory = temporaryDirectory()
+  const path = join(directory.path, 'attempts.db')
+  const journal: Journal<AttemptPage> = {
+    append: () => Promise.reject(new Error('nobody appends here')),
+    read() {
+      throw new Error('it was asked for')
+    },
+  }
+  const index = createAttemptIndex({ path, journal, endpoints, clock, chance: () => 0, logger })
+  const stop = new AbortController()
+  const running = index.run(stop.signal)
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
+  stop.abort()
+  await running
+  expect(existsSync(path)).toBe(false)
+})

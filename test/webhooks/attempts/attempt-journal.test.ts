@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest'
+import { BridgeError } from '../../../src/errors.ts'
+import { type Journal, LARGEST_ROW_BYTES } from '../../../src/log/log.ts'
+import { createMetrics } from '../../../src/obs/metrics.ts'
+import {
+  createAttemptJournal,
+  GATHER_MS,
+  queueBounds,
+} from '../../../src/webhooks/attempts/attempt-journal.ts'
+import { type AttemptPage, readAttemptPage } from '../../../src/webhooks/attempts/attempt-record.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { metric } from '../../support/metric.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+import { attemptedOf } from '../../support/webhooks/attempted.ts'
+import { answer, endpointOf, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
+
+const MINUTE_MS = 60_000
+const refused = new BridgeError('log_unavailable', 'the disk is full')
+
+/** A journal whose port does what the test says with each page. */
+function worldOf(append: (page: AttemptPage) => Promise<void> = async () => undefined, bounds = queueBounds) {
+  const clock = createManualClock()
+  const metrics = createMetrics({ version: '0' })
+  const { logger, lines } = keepingLogger()
+  const pages: AttemptPage[] = []
+  /** Pages of each append. */
+  const calls: number[] = []
+  const port: Journal<AttemptPage> = {
+    async append(together) {
+      calls.push(together.length)
+      for (const page of together) await append(page)
+      pages.push(...together)
+    },
+    read: () => {
+      throw new Error('nobody reads here')
+    },
+  }
+  const journal = createAttemptJournal({ journal: port, clock, chance: () => 0.5, metrics, logger, bounds })
+  /** Lets time pass, and what waited for it do its work. */
+  const pass = async (ms: number, step = 50): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += step) {
+      clock.advance(Math.min(step, ms - passed))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const written = () => pages.flatMap((page) => readAttemptPage(JSON.parse(JSON.stringify(page))).attempts)
+  return {
+    clock,
+    metrics,
+    lines,
+    pages,
+    calls,
+    journal,
+    pass,
+    written,
+    dropped: () => metric({ metrics }, 'webhook_journal_dropped_total'),
+  }
+}
+
+const events = (lines: { event: string }[]) => lines.map(({ event }) => event)
+
+describe('the journal of attempts', () => {
+  test('gathers what comes within a quarter of a second into one page, in order', async () => {
+    const { journal, pages, pass, written } = worldOf()
+    for (const sequence of [3, 1, 2]) journal.add(attemptedOf({ sequence }))
+    expect(pages).toHaveLength(0)
+    await pass(GATHER_MS)
+    expect(pages).toHaveLength(1)
+    journal.add(attemptedOf({ sequence: 9 }))
+    await pass(GATHER_MS)
+    expect([pages.length, written().map(({ sequence }) => sequence)]).toEqual([2, [3, 1, 2, 9]])
+  })
+
+  test('writes a burst in pages that the log takes, whatever the answers hold, each of one epoch', async () => {
+    const { journal, pages, pass, written } = worldOf()
+    const nul = String.fromCharCode(0).repeat(1024)
+    for (let sequence = 1; sequence <= 3000; sequence++) {
+      const isFailure = sequence % 3 === 0
+      const failure = { end: answer(500), verdict: { next: 'dead' as const }, response: nul }
+      journal.add(
+        attemptedOf({
+          sequence,
+          epoch: sequence > 2000 ? 'Epoch002' : 'Epoch001',
+          ...(isFailure && failure),
+        }),
+      )
+    }
+    await pass(2 * GATHER_MS, 10)
+    expect(written().map(({ sequence }) => sequence)).toEqual(Array.from({ length: 3000 }, (_, at) => at + 1))
+    for (const { sequence, epoch } of written()) expect(epoch).toBe(sequence > 2000 ? 'Epoch002' : 'Epoch001')
+    for (const page of pages) expect(JSON.stringify(page).length).toBeLessThan(LARGEST_ROW_BYTES)
+  })
+
+  test('keeps what the log does not take, writes it once it does, and says each once', async () => {
+    let isAway = true
+    const { journal, lines, pass, written } = worldOf(async () => {
+      if (isAway) throw refused
+    })
+    journal.add(attemptedOf({ sequence: 1 }))
+    await pass(MINUTE_MS, 500)
+    journal.add(attemptedOf({ sequence: 2 }))
+    expect(events(lines)).toEqual(['webhook.journal_stuck'])
+    isAway = false
+    await pass(MINUTE_MS, 500)
+    expect(written().map(({ sequence }) => sequence)).toEqual([1, 2])
+    expect(events(lines)).toEqual(['webhook.journal_stuck', 'webhook.journal_writes_again'])
+  })
+
+  test('drops what does not fit, by count and by bytes, and counts it; a line a minute says so', async () => {
+    for (const bounds of [
+      { attempts: 10, bytes: 1e9 },
+      { attempts: 1e9, bytes: 3070 },
+    ]) {
+      const { journal, lines, pass, dropped } = worldOf(
+        () => Promise.reject(refused),
+        bounds as typeof queueBounds,
+      )
+      for (let sequence = 1; sequence <= 15; sequence++) journal.add(attemptedOf({ sequence }))
+      await pass(1000)
+      for (let sequence = 16; sequence <= 30; sequence++) journal.add(attemptedOf({ sequence }))
+      expect(await dropped()).toBe(10)
+      expect(lines.filter(({ event }) => event === 'webhook.journal_dropped')).toHaveLength(1)
+      await pass(MINUTE_MS, 500)
+      journal.add(attemptedOf({ sequence: 31 }))
+      const said = lines.filter(({ event }) => event === 'webhook.journal_dropped')
+      expect(said.map(({ fields }) => fields.count)).toEqual([1, 10])
+    }
+  })
+
+  test('goes on after a page that the log will never take', async () => {
+    const { journal, lines, pass, written, dropped } = worldOf(async ({ attempts }) => {
+      if (attempts[0]?.sequence === 1) throw new RangeError('too large')
+    })
+    journal.add(attemptedOf({ sequence: 1 }))
+    await pass(GATHER_MS)
+    journal.add(attemptedOf({ sequence: 2 }))
+    await pass(GATHER_MS)
+    expect(written().map(({ sequence }) => sequence)).toEqual([2])
+    expect([await dropped(), events(lines)]).toEqual([
+      1,
+      ['webhook.journal_refused', 'webhook.journal_dropped'],
+    ])
+  })
+
+  test('writes what waits when it is closed, at once, and takes nothing more', async () => {
+    const { journal, written, dropped, calls } = worldOf()
+    for (let sequence = 1; sequence <= 1200; sequence++) journal.add(attemptedOf({ sequence }))
+    await journal.close()
+    await journal.close()
+    expect(written()).toHaveLength(1200)
+    expect(calls).toEqual([3])
+    journal.add(attemptedOf())
+    expect(await dropped()).toBe(1)
+  })
+
+  test('lets a stop wait for two seconds and no longer, and says what was lost', async () => {
+    for (const append of [() => Promise.reject(refused), () => new Promise<void>(() => undefined)]) {
+      const { journal, lines, pass, dropped } = worldOf(append)
+      for (let sequence = 1; sequence <= 600; sequence++) journal.add(attemptedOf({ sequence }))
+      let isClosed = false
+      const closing = journal.close().then(() => {
+        isClosed = true
+      })
+      await pass(1900)
+      expect(isClosed).toBe(false)
+      await pass(200)
+      await closing
+      expect(lines.filter(({ event }) => event === 'webhook.journal_dropped')).toHaveLength(1)
+      expect(await dropped()).toBe(600)
+    }
+  })
+})
+
+test('a journal that refuses, hangs or is full changes no attempt and no row of any delivery', async () => {
+  /** What receivers saw and what was kept over three hours of an endpoint that fails for a while. */
+  const play = async (append: Journal<AttemptPage>['append'], bounds = queueBounds) => {
+    const fails = ({ nowMs }: { nowMs: number }) => ({
+      end: answer(nowMs % 7_200_000 < 3_600_000 ? 500 : 204),
+      afterMs: 10,
+    })
+    const world = new WebhookWorld({
+      seed: 3,
+      endpoints: [endpointOf('one'), endpointOf('two')],
+      moods: { one: fails },
+    })
+    const { logger } = keepingLogger()
+    const metrics = createMetrics({ version: '0' })
+    const port: Journal<AttemptPage> = { append, read: () => Promise.reject() as never }
+    const journal = createAttemptJournal({
+      journal: port,
+      clock: world.clock,
+      chance: () => 0.5,
+      metrics,
+      logger,
+      bounds,
+    })
+    world.onAttempted = journal.add
+    for (let count = 0; count < 40; count++) {
+      world.log.add({})
+      await world.run(270_000)
+    }
+    await world.stop()
+    expect(world.seen.length).toBeGreaterThan(90)
+    return JSON.stringify([world.seen, [...world.rows].sort()])
+  }
+  const well = await play(async () => undefined)
+  expect(await play(() => Promise.reject(refused))).toBe(well)
+  expect(await play(() => new Promise(() => undefined))).toBe(well)
+  expect(await play(() => Promise.reject(new BridgeError('failed', 'the log is closed')))).toBe(well)
+  expect(await play(async () => undefined, { attempts: 0, bytes: 0 } as unknown as typeof queueBounds)).toBe(
+    well,
+  )
+})

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { webhookId } from '../../../src/core/signature.ts'
+import { type AttemptRecord, attemptPage } from '../../../src/webhooks/attempts/attempt-record.ts'
+import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
+import { ask, tokenOf } from '../../support/http/ask.ts'
+import { EPOCH } from '../../support/store.ts'
+import { recordOf } from '../../support/webhooks/attempted.ts'
+
+const NOW_MS = Date.UTC(2026, 5, 1, 6)
+
+/** An endpoint of whose attempts the journal tells. */
+async function worldOf(api: ApiServer, ...attempts: Partial<AttemptRecord>[]) {
+  const { body } = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
+  const path = `/v1/webhooks/${body.id}`
+  const records = attempts.map((parts, at) =>
+    recordOf({ endpointId: body.id, atMs: NOW_MS - 9000 + at, ...parts }),
+  )
+  await api.attempts.append([attemptPage(EPOCH, records)])
+  const get = (query: string, token = TOKEN) => ask(api, token, `${path}${query}`)
+  await until(async () => (await get('/attempts')).body.data.length === attempts.length)
+  return { id: body.id as string, get }
+}
+
+const failure = {
+  status: 503,
+  outcome: 'server_error',
+  result: 'retry',
+  dueMs: NOW_MS + 5000,
+  response: 'later',
+} as const
+
+describe('GET /v1/webhooks/{id}/attempts', () => {
+  test('lists attempts in the shape of the contract, the newest first', async () => {
+    await using api = await startApi({ count: 3 })
+    const { id, get } = await worldOf(
+      api,
+      { sequence: 1, ...failure, phase: 'head' },
+      { sequence: 2, durationMs: 7 },
+    )
+    const { status, body } = await get('/attempts')
+    expect([status, body]).toEqual([
+      200,
+      {
+        data: [
+          {
+            id: expect.stringMatching(/^att_[0-9a-z]{21}$/),
+            eventId: 'e2',
+            webhookId: webhookId(id, 'e2'),
+            attempt: 1,
+            at: '2026-06-01T05:59:51.001Z',
+            status: 204,
+            outcome: 'ok',
+            durationMs: 7,
+            phase: 'body',
+            response: null,
+          },
+          expect.objectContaining({
+            eventId: 'e1',
+            status: 503,
+            outcome: 'server_error',
+            phase: 'head',
+            response: 'later',
+          }),
+        ],
+        next: null,
+      },
+    ])
+    const [first, second] = body.data
+    expect(first.id > second.id).toBe(true)
+  })
+
+  test('pages, and chooses by outcome', async () => {
+    await using api = await startApi({ count: 9 })
+    const { get } = await worldOf(
+      api,
+      ...Array.from({ length: 7 }, (_, at) => ({ sequence: at + 1, ...(at % 3 === 0 && { ...failure }) })),
+    )
+    const found: string[] = []
+    let next = ''
+    do {
+      const { body } = await get(`/attempts?limit=2${next === '' ? '' : `&after=${next}`}`)
+      found.push(...body.data.map(({ eventId }: { eventId: string }) => eventId))
+      next = body.next
+    } while (next !== null)
+    expect(found).toEqual(['e7', 'e6', 'e5', 'e4', 'e3', 'e2', 'e1'])
+    const failed = (await get('/attempts?outcome=timeout,server_error')).body.data
+    expect(failed.map(({ eventId }: { eventId: string }) => eventId)).toEqual(['e7', 'e4', 'e1'])
+  })
+})
+
+describe('GET /v1/webhooks/{id}/deliveries', () => {
+  test('says how each delivery stands, in the shape of the contract, the newest event first', async () => {
+    await using api = await startApi({ count: 9 })
+    const { get } = await worldOf(
+      api,
+      { sequence: 1, ...failure },
+      { sequence: 2, attempt: 9, outcome: 'timeout', status: null, result: 'dead' },
+      { sequence: 3, ...failure },
+      { sequence: 3, attempt: 2 },
+      { sequence: 4, status: 410, outcome: 'gone', result: 'gone' },
+    )
+    const pending = {
+      eventId: 'e1',
+      sequence: 1,
+      state: 'pending',
+      attempts: 1,
+      nextAttempt: '2026-06-01T06:00:05.000Z',
+      lastStatus: 503,
+    }
+    const { body } = await get('/deliveries')
+    expect(body).toEqual({
+      data: [
+        { eventId: 'e4', sequence: 4, state: 'pending', attempts: 1, nextAttempt: null, lastStatus: 410 },
+        { eventId: 'e3', sequence: 3, state: 'delivered', attempts: 2, nextAttempt: null, lastStatus: 204 },
+        { eventId: 'e2', sequence: 2, state: 'dead', attempts: 9, nextAttempt: null, lastStatus: null },
+        pending,
+      ],
+      next: null,
+    })
+    expect((await get('/deliveries?state=pending&after=4')).body).toEqual({ data: [pending], next: null })
+    const page = (await get('/deliveries?state=dead,delivered&limit=1')).body
+    expect([page.data[0].sequence, page.next]).toEqual([3, '3'])
+  })
+})
+
+test.each([
+  ['/attempts?outcome=tls,timout', 'outcome', /did you mean "timeout"/],
+  ['/attempts?outcome=', 'outcome', /empty/],
+  ['/attempts?after=x', 'after', /no `next`/],
+  ['/attempts?after=zzzzzzzzzz-zzzzzzzzzzz-1', 'after', /no `next`/],
+  ['/attempts?limit=1001', 'limit', /from 1 to 1000/],
+  ['/attempts?state=dead', 'state', /not a parameter/],
+  ['/deliveries?state=died', 'state', /did you mean "dead"/],
+  ['/deliveries?after=-1', 'after', /no `next`/],
+  ['/deliveries?outcome=ok', 'outcome', /not a parameter/],
+])('%s is refused', async (query, field, message) => {
+  await using api = await startApi()
+  const { get } = await worldOf(api)
+  const { status, body } = await get(query)
+  expect([status, body.code, body.errors]).toEqual([
+    400,
+    'parameter_invalid',
+    [{ field, message: expect.stringMatching(message) }],
+  ])
+})
+
+test('the id is judged before anything else of the request, and the scope is to read', async () => {
+  await using api = await startApi()
+  const { get } = await worldOf(api)
+  for (const path of ['/attempts', '/deliveries']) {
+    expect((await get(`${path}?limit=none`, await tokenOf(api, 'other'))).status).toBe(404)
+    expect((await get(path, await tokenOf(api, 'default', ['webhooks:write']))).status).toBe(403)
+    expect((await get(path, await tokenOf(api, 'default', ['webhooks:read']))).status).toBe(200)
+  }
+})

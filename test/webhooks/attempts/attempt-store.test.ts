@@ -1,0 +1,230 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { attemptOutcomes } from '../../../src/obs/metrics.ts'
+import { createGathering } from '../../../src/webhooks/attempts/attempt-buffer.ts'
+import { type AttemptRecord, attemptResults } from '../../../src/webhooks/attempts/attempt-record.ts'
+import {
+  type AttemptStore,
+  deliveryStates,
+  openAttemptStore,
+} from '../../../src/webhooks/attempts/attempt-store.ts'
+import { EPOCH } from '../../support/store.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+import { recordOf } from '../../support/webhooks/attempted.ts'
+
+const never = new AbortController().signal
+
+function newStore(attempts: readonly AttemptRecord[] = []): AttemptStore {
+  const store = openAttemptStore(':memory:', () => undefined)
+  store.write(attempts, null)
+  return store
+}
+
+const attemptsOf = (store: AttemptStore, parts: object = {}, id = 'ep_1') =>
+  store.attempts(id, { outcomes: attemptOutcomes, before: null, limit: 1000, ...parts })
+const deliveriesOf = (store: AttemptStore, parts: object = {}, id = 'ep_1') =>
+  store.deliveries(id, { epoch: EPOCH, states: deliveryStates, before: null, limit: 1000, ...parts })
+
+/** A few endpoints and events, so that attempts meet. */
+const record: fc.Arbitrary<AttemptRecord> = fc
+  .record({
+    endpointId: fc.constantFrom('ep_1', 'ep_2'),
+    sequence: fc.integer({ min: 1, max: 4 }),
+    attempt: fc.integer({ min: 1, max: 3 }),
+    atMs: fc.integer({ min: 1, max: 30 }),
+    outcome: fc.constantFrom(...attemptOutcomes),
+    result: fc.constantFrom(...attemptResults),
+    status: fc.option(fc.integer({ min: 100, max: 599 })),
+    response: fc.option(fc.constantFrom('', 'busy', String.fromCharCode(0, 0x20ac))),
+  })
+  .map(recordOf)
+/** No two at one place but those that are the same, as the machine gives them. */
+const history = fc.uniqueArray(record, {
+  maxLength: 30,
+  selector: ({ endpointId, atMs }) => `${endpointId} ${atMs}`,
+})
+
+describe('the index of attempts', () => {
+  test('lists the attempts of an endpoint as they were, the newest first, whatever is asked for', () => {
+    fc.assert(
+      fc.property(
+        history,
+        fc.subarray([...attemptOutcomes]),
+        fc.integer({ min: 1, max: 8 }),
+        (attempts, outcomes, limit) => {
+          const store = newStore(attempts)
+          const wanted = attempts
+            .filter(({ endpointId, outcome }) => endpointId === 'ep_1' && outcomes.includes(outcome))
+            .sort((one, other) => other.atMs - one.atMs)
+            .map(({ endpointId: _, result: _r, dueMs: _d, ...rest }) => rest)
+          const found: object[] = []
+          for (let page = attemptsOf(store, { outcomes, limit }); page.length > 0; ) {
+            found.push(...page.map((one) => ({ ...one })))
+            page = attemptsOf(store, { outcomes, limit, before: page.at(-1) })
+          }
+          expect(found).toEqual(wanted)
+          store.close()
+        },
+      ),
+    )
+  })
+
+  test('says how each delivery stands after its latest attempt, in whatever order and however often they come', () => {
+    fc.assert(
+      fc.property(history, fc.infiniteStream(fc.nat()), (attempts, chance) => {
+        const shuffled = [...attempts, ...attempts.slice(0, 5)]
+          .map((one) => ({ one, place: chance.next().value }))
+          .sort((one, other) => one.place - other.place)
+          .map(({ one }) => one)
+        const [inOrder, mixed] = [newStore(attempts), newStore(shuffled)]
+        for (const states of [deliveryStates, ['pending'], ['dead', 'delivered']] as const) {
+          const latest = new Map(
+            attempts
+              .filter(({ endpointId }) => endpointId === 'ep_1')
+              .sort((one, other) => one.atMs - other.atMs)
+              .map((one) => [one.sequence, one]),
+          )
+          const wanted = [...latest.values()]
+            .map(({ eventId, sequence, result, attempt, status }) => {
+              const state = result === 'delivered' || result === 'dead' ? result : 'pending'
+              return { eventId, sequence, state, attempts: attempt, nextMs: null, lastStatus: status }
+            })
+            .filter(({ state }) => states.some((one) => one === state))
+            .sort((one, other) => other.sequence - one.sequence)
+          for (const store of [inOrder, mixed]) {
+            expect(deliveriesOf(store, { states }).map((one) => ({ ...one }))).toEqual(wanted)
+          }
+        }
+        expect(attemptsOf(mixed)).toEqual(attemptsOf(inOrder))
+        inOrder.close()
+        mixed.close()
+      }),
+    )
+  })
+
+  test('pages through deliveries, and shows those of one epoch of the log alone', () => {
+    const store = newStore(
+      [5, 1, 4, 2, 3].flatMap((sequence) => [
+        recordOf({ sequence, result: sequence % 2 === 0 ? 'dead' : 'delivered' }),
+        recordOf({ sequence, epoch: 'Epoch002', atMs: 9, eventId: 'other' }),
+      ]),
+    )
+    const sequences = (parts: object) => deliveriesOf(store, parts).map(({ sequence }) => sequence)
+    expect(sequences({ limit: 2 })).toEqual([5, 4])
+    expect(sequences({ limit: 9, before: 4 })).toEqual([3, 2, 1])
+    expect(sequences({ states: ['dead'], before: 4 })).toEqual([2])
+    expect(deliveriesOf(store, { epoch: 'Epoch002' }).map(({ eventId }) => eventId)).toEqual(
+      Array(5).fill('other'),
+    )
+    expect(deliveriesOf(store, {}, 'ep_unknown')).toEqual([])
+    store.close()
+  })
+
+  test('tells when the next try is due', () => {
+    const store = newStore([recordOf({ result: 'retry', dueMs: 77, status: null, outcome: 'dns' })])
+    expect(deliveriesOf(store)).toMatchObject([{ state: 'pending', nextMs: 77, lastStatus: null }])
+    store.close()
+  })
+
+  test('forgets what is old in slices, with the deliveries and answers that only it has, and nothing else', () => {
+    fc.assert(
+      fc.property(
+        history,
+        fc.integer({ min: 1, max: 31 }),
+        fc.integer({ min: 1, max: 4 }),
+        (attempts, beforeMs, limit) => {
+          const store = newStore(attempts)
+          let forgotten = 0
+          for (
+            let count = store.forget('ep_1', beforeMs, limit);
+            count > 0;
+            count = store.forget('ep_1', beforeMs, limit)
+          ) {
+            expect(count).toBeLessThanOrEqual(limit)
+            forgotten += count
+          }
+          const kept = attempts.filter(({ endpointId, atMs }) => endpointId === 'ep_2' || atMs >= beforeMs)
+          const fresh = newStore(kept)
+          expect(forgotten).toBe(attempts.length - kept.length)
+          for (const id of ['ep_1', 'ep_2']) {
+            expect(attemptsOf(store, {}, id)).toEqual(attemptsOf(fresh, {}, id))
+            expect(deliveriesOf(store, {}, id)).toEqual(deliveriesOf(fresh, {}, id))
+          }
+          store.close()
+          fresh.close()
+        },
+      ),
+    )
+  })
+
+  test('forgets an endpoint whole', () => {
+    const store = newStore([recordOf({ outcome: 'dns', response: 'x' }), recordOf({ endpointId: 'ep_2' })])
+    expect(store.endpointIds()).toEqual(['ep_1', 'ep_2'])
+    while (store.forget('ep_1', null, 1) > 0);
+    expect([store.endpointIds(), attemptsOf(store), deliveriesOf(store)]).toEqual([['ep_2'], [], []])
+    store.write([recordOf()], null)
+    expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length]).toEqual([1, 1])
+    store.close()
+  })
+})
+
+describe('what is gathered for the index', () => {
+  test('is written when it is much or has waited for five seconds, and then the position', async () => {
+    const clock = createManualClock()
+    const store = newStore()
+    const gathering = createGathering(store, clock)
+    expect(gathering.isDue()).toBe(false)
+    gathering.add([recordOf()], 'one')
+    clock.advance(4999)
+    expect([gathering.isDue(), store.position]).toEqual([false, null])
+    clock.advance(1)
+    expect(gathering.isDue()).toBe(true)
+    await gathering.write(never)
+    expect([gathering.isDue(), store.position, attemptsOf(store).length]).toEqual([false, 'one', 1])
+    const many = Array.from({ length: 10_000 }, (_, at) =>
+      recordOf({ endpointId: `ep_${at % 700}`, sequence: at + 1 }),
+    )
+    gathering.add(many, 'two')
+    expect(gathering.isDue()).toBe(true)
+    await gathering.write(never)
+    expect(store.position).toBe('two')
+    let count = 0
+    for (const id of store.endpointIds()) count += deliveriesOf(store, {}, id).length
+    expect(count).toBe(10_001)
+    store.close()
+  })
+
+  test('is there for whoever reads an endpoint, without the position, and is written once', async () => {
+    const store = newStore()
+    const gathering = createGathering(store, createManualClock())
+    gathering.add([recordOf(), recordOf({ endpointId: 'ep_2' }), recordOf({ sequence: 2 })], 'one')
+    gathering.writeOf('ep_1')
+    expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length, store.position]).toEqual([
+      2,
+      0,
+      null,
+    ])
+    await gathering.write(never)
+    expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length, store.position]).toEqual([
+      2,
+      1,
+      'one',
+    ])
+    store.close()
+  })
+
+  test('leaves the position where it was when a stop comes in between', async () => {
+    const store = newStore()
+    const gathering = createGathering(store, createManualClock())
+    gathering.add(
+      Array.from({ length: 2000 }, (_, at) => recordOf({ sequence: at + 1 })),
+      'one',
+    )
+    const stop = new AbortController()
+    const writing = gathering.write(stop.signal)
+    stop.abort()
+    await writing
+    expect(store.position).toBeNull()
+    store.close()
+  })
+})

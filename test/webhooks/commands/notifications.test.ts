@@ -1,0 +1,214 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Log } from '../../../src/log/log.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { createMetrics } from '../../../src/obs/metrics.ts'
+import { createEndpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
+import type { Command } from '../../../src/webhooks/commands/command-rows.ts'
+import { newSecret } from '../../../src/webhooks/endpoints/endpoint-secrets.ts'
+import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
+import { createRecovery } from '../../../src/webhooks/replay/replay-wiring.ts'
+import type { Attempt } from '../../../src/webhooks/send/delivery.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createScriptedReader } from '../../support/streams/scripted-reader.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+import { wantedEndpoint } from '../../support/webhooks/endpoints.ts'
+import { mortalLog } from '../../support/webhooks/mortal-log.ts'
+
+const box = createSecretBox({ key: 'the key of this test, of thirty-two characters', oldKey: null })
+const NAMES = { filter: { types: ['webhook.disabled' as const] } }
+const HOUR_MS = 3_600_000
+
+/** A log with endpoints, and processes that work on them one after the other. */
+function noticeWorld(statusOf: (endpointId: string, tries: number) => number = () => 204) {
+  const clock = createManualClock()
+  const log = createMemoryLog()
+  const { logger, lines } = keepingLogger()
+  const seen: {
+    to: string
+    webhookId: string
+    event: { id: string; type: string; data: object }
+    atMs: number
+  }[] = []
+  const attempt: Attempt = async ({ id }, { headers, body }, signal) => {
+    const startedMs = clock.now()
+    const event = JSON.parse(Buffer.from(body).toString())
+    seen.push({ to: id, webhookId: headers['webhook-id'] ?? '', event, atMs: startedMs })
+    const tries = seen.filter(({ to }) => to === id).length
+    await new Promise<void>((resolve) => void clock.after(5, resolve))
+    const answered = { kind: 'answered', status: statusOf(id, tries), retryAfter: null } as const
+    const end = signal.aborted ? ({ kind: 'aborted' } as const) : answered
+    return { end, phase: 'body', startedMs, durationMs: 5, phasesMs: {}, response: null, detail: null }
+  }
+  const settle = () => new Promise((resolve) => setImmediate(resolve))
+  /** Lets time pass, timer by timer. */
+  async function run(forMs: number): Promise<void> {
+    const untilMs = clock.now() + forMs
+    await settle()
+    while (clock.now() < untilMs) {
+      clock.advance(Math.min(untilMs - clock.now(), clock.nextTimerMs() ?? untilMs))
+      await settle()
+    }
+  }
+  function start() {
+    const life = new AbortController()
+    const own: Log = mortalLog(log, clock, life.signal)
+    const endpoints = createEndpoints({ log: own, clock, logger })
+    const recovery = createRecovery({
+      log: own,
+      reader: createScriptedReader(clock).reader,
+      findEvents: () => new Map(),
+      endpoints,
+      secrets: box,
+      attempt,
+      onTested: () => undefined,
+      onAttempted: () => undefined,
+      clock,
+      chance: () => 0.5,
+      metrics: createMetrics({ version: '0' }),
+      logger,
+    })
+    void endpoints.run(life.signal)
+    void recovery.commands.run(life.signal)
+    const worker = { replay: async () => false, replays: () => [], countDead: () => 0 }
+    void recovery.runner(() => worker).run(life.signal)
+    return { endpoints, recovery, kill: () => life.abort() }
+  }
+  const commands = log.table<Command>('webhook-commands')
+  return { clock, lines, seen, run, start, commands, left: () => commands.load() }
+}
+
+type Process = ReturnType<ReturnType<typeof noticeWorld>['start']>
+
+async function make(
+  world: ReturnType<typeof noticeWorld>,
+  { endpoints }: Process,
+  parts: Partial<NewEndpoint>,
+) {
+  const wanted = wantedEndpoint(parts)
+  const secrets = [{ wrapped: box.wrap(newSecret(), wanted.id), untilMs: null }]
+  const made = endpoints.create({ ...wanted, secrets })
+  await world.run(10)
+  await made
+}
+
+describe('webhook.disabled.v1', () => {
+  test('is sent to the tenant’s other active endpoints that name it, and to nobody else', async () => {
+    const world = noticeWorld()
+    const process = world.start()
+    await make(world, process, { id: 'ep_bad', description: 'the desk', ...NAMES })
+    await make(world, process, { id: 'ep_told', ...NAMES })
+    await make(world, process, { id: 'ep_any', filter: { filters: [{ q: 'xx' }, NAMES.filter] } })
+    await make(world, process, { id: 'ep_silent', filter: {} })
+    await make(world, process, { id: 'ep_paused', status: 'paused', ...NAMES })
+    await make(world, process, { id: 'ep_other', tenant: 'other', ...NAMES })
+    const disabled = process.recovery.disable('ep_bad', 'failing')
+    await world.run(2000)
+    await disabled
+    expect(process.endpoints.get('ep_bad')).toMatchObject({ status: 'disabled', disabledReason: 'failing' })
+    expect(world.seen.map(({ to }) => to).sort()).toEqual(['ep_any', 'ep_told'])
+    expect(world.seen[0]?.event).toMatchObject({
+      type: 'webhook.disabled.v1',
+      data: { endpointId: 'ep_bad', description: 'the desk', reason: 'failing' },
+    })
+    expect((await world.left()).size).toBe(0)
+    process.kill()
+  })
+
+  test('is tried again by the schedule of every delivery, and given up after the ninth try, in words', async () => {
+    const world = noticeWorld((id) => (id === 'ep_dead' ? 500 : 204))
+    const process = world.start()
+    await make(world, process, { id: 'ep_bad' })
+    await make(world, process, { id: 'ep_dead', ...NAMES })
+    void process.recovery.disable('ep_bad', 'gone')
+    await world.run(48 * HOUR_MS)
+    const waits = world.seen
+      .slice(1)
+      .map(({ atMs }, at) => Math.round((atMs - (world.seen[at]?.atMs ?? 0)) / 1000))
+    const seconds = [5, 30, 120, 600, 3600, 14_400, 36_000, 86_400]
+    expect(waits).toHaveLength(8)
+    for (const [at, planned] of seconds.entries())
+      expect(Math.abs((waits[at] ?? 0) - planned)).toBeLessThanOrEqual(1)
+    expect(new Set(world.seen.map(({ webhookId }) => webhookId)).size).toBe(1)
+    expect(world.lines.filter(({ event }) => event === 'webhook.notice_dead')).toHaveLength(1)
+    expect((await world.left()).size).toBe(0)
+    process.kill()
+  })
+
+  test('ends where everybody is gone: each is disabled once, and waits then', async () => {
+    const world = noticeWorld(() => 410)
+    const process = world.start()
+    for (const id of ['ep_a', 'ep_b', 'ep_c']) await make(world, process, { id, ...NAMES })
+    void process.recovery.disable('ep_a', 'gone')
+    await world.run(60_000)
+    expect(['ep_a', 'ep_b', 'ep_c'].map((id) => process.endpoints.get(id)?.status)).toEqual(
+      Array(3).fill('disabled'),
+    )
+    expect(world.seen.length).toBeLessThanOrEqual(3)
+    process.kill()
+  })
+
+  test('is not sent for one that its owner changed before it was disabled', async () => {
+    const world = noticeWorld()
+    const process = world.start()
+    await make(world, process, { id: 'ep_bad' })
+    await make(world, process, { id: 'ep_told', ...NAMES })
+    const command = { kind: 'disable', reason: 'gone', version: 'of before', atMs: 0 } as const
+    void process.recovery.commands.put('ep_bad', 'disable', command)
+    await world.run(1000)
+    expect([process.endpoints.get('ep_bad')?.status, world.seen]).toEqual(['active', []])
+    expect((await world.left()).size).toBe(0)
+    process.kill()
+  })
+
+  test('is not repeated, and disables nobody again, where the owner makes the endpoint active before all are told', async () => {
+    const world = noticeWorld()
+    const atMs = world.clock.now()
+    const notice = { kind: 'notice', eventId: 'e', json: '{}', tries: 1, dueMs: 9e12, atMs } as const
+    for (let count = 0; count < 10_000; count++) await world.commands.put(`ep_told/n${count}`, notice)
+    const process = world.start()
+    const { commands } = process.recovery
+    await make(world, process, { id: 'ep_bad' })
+    await make(world, process, { id: 'ep_told', ...NAMES })
+    void process.recovery.disable('ep_bad', 'gone')
+    await world.run(100)
+    expect(process.endpoints.get('ep_bad')?.status).toBe('disabled')
+    expect(commands.of('ep_bad')).toHaveLength(1)
+    void process.endpoints.update('ep_bad', () => ({ status: 'active', disabledReason: null }))
+    await world.run(2000)
+    expect(process.endpoints.get('ep_bad')?.status).toBe('active')
+    expect([commands.of('ep_bad'), world.seen]).toEqual([[], []])
+    process.kill()
+  })
+
+  test('reaches everybody over kills at any moment, always with the same webhook-id', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(40), { minLength: 1, maxLength: 5 }), async (kills) => {
+        const world = noticeWorld((_, tries) => (tries === 1 ? 500 : 204))
+        let process = world.start()
+        await make(world, process, { id: 'ep_bad' })
+        const told = ['ep_1', 'ep_2', 'ep_3']
+        for (const id of told) await make(world, process, { id, ...NAMES })
+        void process.recovery.disable('ep_bad', 'failing')
+        await world.run(4)
+        for (const afterMs of kills) {
+          await world.run(afterMs)
+          process.kill()
+          await world.run(20)
+          process = world.start()
+        }
+        await world.run(60_000)
+        expect(process.endpoints.get('ep_bad')?.status).toBe('disabled')
+        for (const id of told) {
+          const own = world.seen.filter(({ to }) => to === id)
+          expect(own.length).toBeGreaterThanOrEqual(2)
+          expect(own.length).toBeLessThanOrEqual(2 + 2 * kills.length)
+          expect(new Set(own.map(({ webhookId }) => webhookId)).size).toBe(1)
+        }
+        expect((await world.left()).size).toBe(0)
+        process.kill()
+      }),
+      { numRuns: 15 },
+    )
+  })
+})

@@ -1,0 +1,204 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createDueHeap } from '../../../src/webhooks/delivery-state/due-heap.ts'
+import {
+  createBreaker,
+  FAILURES_TO_OPEN,
+  LONGEST_PROBE_GAP_MS,
+} from '../../../src/webhooks/delivery-state/endpoint-breaker.ts'
+import { createProgress } from '../../../src/webhooks/delivery-state/endpoint-progress.ts'
+import { createWaiting } from '../../../src/webhooks/delivery-state/endpoint-waiting.ts'
+import { createIssuerOrder } from '../../../src/webhooks/delivery-state/issuer-order.ts'
+import { createRateLimit } from '../../../src/webhooks/delivery-state/rate-limit.ts'
+import { nextSort, type Standing } from '../../../src/webhooks/delivery-state/scheduling-policy.ts'
+
+describe('the book of a cursor', () => {
+  const steps = fc.array(
+    fc.record({ what: fc.constantFrom('match', 'match', 'skip', 'done', 'kept'), pick: fc.nat() }),
+    { maxLength: 60 },
+  )
+
+  test('never puts its position beyond what is open, and stops short of nothing else', () => {
+    fc.assert(
+      fc.property(steps, fc.uniqueArray(fc.integer({ min: 1, max: 20 }), { maxLength: 4 }), (plan, ahead) => {
+        const progress = createProgress(0, ahead)
+        const open = new Set<number>()
+        let read = 0
+        for (const { what, pick } of plan) {
+          const chosen = [...open][pick % Math.max(1, open.size)]
+          if (what === 'match') {
+            read += 1
+            expect(progress.seen(read)).toBe(!ahead.includes(read))
+            if (!ahead.includes(read)) open.add(read)
+          } else if (what === 'skip') {
+            read += 1
+            progress.passedTo(read)
+          } else if (chosen !== undefined) {
+            progress[what](chosen)
+            open.delete(chosen)
+          }
+          expect(progress.base).toBe(open.size === 0 ? read : Math.min(...open) - 1)
+          expect(progress.readTo).toBe(read)
+        }
+      }),
+    )
+  })
+
+  test('opened again from its position and what is ahead of it, repeats exactly what was open', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 40 }), (isDone) => {
+        const progress = createProgress(0, [])
+        for (const index of isDone.keys()) progress.seen(index + 1)
+        for (const [index, done] of isDone.entries()) if (done) progress.done(index + 1)
+        const again = createProgress(progress.base, progress.ahead())
+        const repeated: number[] = []
+        for (let sequence = again.readTo + 1; sequence <= isDone.length; sequence++) {
+          if (again.seen(sequence)) repeated.push(sequence)
+        }
+        expect(repeated).toEqual(isDone.flatMap((done, index) => (done ? [] : [index + 1])))
+      }),
+    )
+  })
+})
+
+describe('the heap of what is due', () => {
+  test('gives the earliest first, and of those the lowest sequence', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(9), fc.nat())), (entries) => {
+        const heap = createDueHeap()
+        for (const [dueMs, sequence] of entries) heap.push({ dueMs, sequence })
+        const out: number[][] = []
+        for (let due = heap.pop(); due !== undefined; due = heap.pop()) out.push([due.dueMs, due.sequence])
+        expect(out).toEqual([...entries].sort((a, b) => a[0] - b[0] || a[1] - b[1]))
+      }),
+    )
+  })
+})
+
+describe('what waits', () => {
+  test('takes no more room for being armed and disarmed again and again, and is due as before', () => {
+    const heap = createDueHeap()
+    const waiting = createWaiting(heap)
+    const sequences = Array.from({ length: 100 }, (_, index) => index + 1)
+    const row = { kind: 'retry', eventId: 'e', subject: 's', cursor: 'c', recordedMs: 0, tries: 1 } as const
+    for (const sequence of sequences)
+      waiting.put(sequence, { ...row, dueMs: 1000 - sequence, lastStatus: null })
+    for (let round = 0; round < 100; round++) {
+      for (const sequence of sequences) waiting.disarm(sequence)
+      for (const sequence of sequences) waiting.arm(sequence)
+    }
+    expect(heap.size).toBeLessThanOrEqual(200)
+    const out: number[] = []
+    for (let due = waiting.first(); due !== null; due = waiting.first()) {
+      out.push(due.sequence)
+      waiting.disarm(due.sequence)
+    }
+    expect(out).toEqual(sequences.reverse())
+  })
+})
+
+describe('the next slot', () => {
+  const idle: Standing = {
+    slots: 8,
+    behind: 0,
+    firstWaits: true,
+    retryWaits: true,
+    replayWaits: true,
+    firstsInRow: 0,
+    firstsBeforeRetry: 3,
+  }
+
+  test('goes to retries up to a quarter of the slots while first tries wait, then to first tries', () => {
+    expect([0, 1, 2, 7].map((behind) => nextSort({ ...idle, behind }))).toEqual([
+      'retry',
+      'retry',
+      'first',
+      'first',
+    ])
+  })
+
+  test('goes to retries, then replays, up to three quarters while no first try waits', () => {
+    const quiet = { ...idle, firstWaits: false }
+    expect([0, 5, 6].map((behind) => nextSort({ ...quiet, behind }))).toEqual(['retry', 'retry', null])
+    expect(nextSort({ ...quiet, retryWaits: false })).toBe('replay')
+    expect(nextSort({ ...quiet, slots: 2, behind: 1 })).toBeNull()
+  })
+
+  test('of one slot: a retry has its turn after three first tries, and the slot when none waits', () => {
+    const single = { ...idle, slots: 1 }
+    expect([0, 2, 3].map((firstsInRow) => nextSort({ ...single, firstsInRow }))).toEqual([
+      'first',
+      'first',
+      'retry',
+    ])
+    expect(nextSort({ ...single, firstWaits: false })).toBe('retry')
+  })
+})
+
+describe('the breaker', () => {
+  test('opens at the fifth failure in a row, spaces probes by the schedule up to a minute, and closes at a success', () => {
+    const breaker = createBreaker(false)
+    for (let failure = 1; failure < FAILURES_TO_OPEN; failure++) breaker.failed(0, 0.5)
+    expect(breaker.isOpen).toBe(false)
+    const gaps: number[] = []
+    for (let nowMs = 0; gaps.length < 4; nowMs = breaker.probeAtMs) {
+      breaker.failed(nowMs, 0.5)
+      gaps.push(breaker.probeAtMs - nowMs)
+    }
+    expect(gaps).toEqual([5000, 30_000, LONGEST_PROBE_GAP_MS, LONGEST_PROBE_GAP_MS])
+    breaker.succeeded()
+    expect([breaker.isOpen, breaker.probeAtMs]).toEqual([false, 0])
+  })
+
+  test('counts what left together as one failure, and begins with a probe where the endpoint was failing', () => {
+    const breaker = createBreaker(true)
+    expect([breaker.isOpen, breaker.probeAtMs]).toEqual([true, 0])
+    for (let failure = 0; failure < 8; failure++) breaker.failed(1000, 0.5)
+    expect(breaker.probeAtMs).toBe(6000)
+  })
+})
+
+describe('the order of an issuer', () => {
+  test('is that of entering; who leaves from the front lets the next one be first', () => {
+    const order = createIssuerOrder()
+    for (const sequence of [1, 2, 3]) order.enter('a', sequence)
+    order.enter('b', 4)
+    expect([order.isFirst('a', 1), order.isFirst('a', 2), order.isFirst('b', 4)]).toEqual([true, false, true])
+    expect([order.leave('a', 2), order.leave('a', 1), order.leave('a', 3), order.leave('a', 3)]).toEqual([
+      null,
+      3,
+      null,
+      null,
+    ])
+  })
+})
+
+describe('the rate of an endpoint', () => {
+  const rate = fc.double({ min: 0.1, max: 200, noNaN: true })
+
+  test('lets no window hold more than a second’s worth beyond the rate, and wastes nothing', () => {
+    fc.assert(
+      fc.property(rate, fc.array(fc.nat(3000), { minLength: 1, maxLength: 60 }), (perSecond, gapsMs) => {
+        const limit = createRateLimit(perSecond)
+        const times: number[] = []
+        let nowMs = 0
+        for (const gapMs of gapsMs) {
+          nowMs = Math.max(nowMs + gapMs, times.at(-1) ?? 0)
+          times.push(limit.take(nowMs))
+        }
+        for (const [first, fromMs] of times.entries()) {
+          for (const [last, toMs] of times.entries()) {
+            const most = Math.max(1, perSecond) + ((toMs - fromMs) * perSecond) / 1000
+            if (last >= first) expect(last - first + 1).toBeLessThanOrEqual(most + 1e-6)
+          }
+        }
+      }),
+    )
+  })
+
+  test('is not owed after the clock was set back', () => {
+    const limit = createRateLimit(10)
+    for (let token = 0; token < 30; token++) limit.take(1e12)
+    expect(limit.take(5000)).toBeLessThanOrEqual(5200)
+  })
+})

@@ -1,0 +1,87 @@
+/**
+ * Nobody reaches what is of another tenant. Walks over every route with `{id}` that the docs name (the running product has
+ * exactly these, `test/integration/openapi.test.ts`), so that a new one is judged without anybody thinking of it.
+ */
+import { describe, expect, test } from 'vitest'
+import { documentedRoutes } from '../../../docs/generate.ts'
+import { scopes } from '../../../src/http/auth.ts'
+import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
+import { ask, tokenOf } from '../../support/http/ask.ts'
+
+/** What is made for `{id}`, by the path before it, and the id of one that never was. */
+const things: Readonly<Record<string, { make: object; never: string }>> = {
+  '/v1/webhooks': { make: { url: 'https://hooks.example/in' }, never: 'ep_000000000000000000000' },
+  '/v1/tokens': { make: { tenant: 'owner', scopes: ['events:read'] }, never: 'tok_000000000000000000000' },
+}
+
+const routes = documentedRoutes()
+  .filter(({ path }) => path.includes('{'))
+  .map((route) => ({ ...route, collection: route.path.slice(0, route.path.indexOf('/{')) }))
+
+async function idOf(api: ApiServer, token: string, collection: string): Promise<string> {
+  const { status, body } = await ask(api, token, collection, 'POST', things[collection]?.make)
+  expect([collection, status]).toEqual([collection, 201])
+  return body.id
+}
+
+test('every path with an id is one of those that this test knows how to make', () => {
+  expect(routes.length).toBeGreaterThan(5)
+  for (const { collection } of routes) expect(Object.keys(things)).toContain(collection)
+})
+
+describe.each(routes)('$method $path', ({ method, path, collection, body }) => {
+  const sent = body === undefined ? undefined : {}
+
+  test('answers 404 to another tenant, word for word as for an id that never was, and changes nothing', async () => {
+    await using api = await startApi()
+    const [owner, other] = [await tokenOf(api, 'owner', scopes), await tokenOf(api, 'other', scopes)]
+    const central = await tokenOf(api, 'default', scopes)
+    const id = await idOf(api, owner, collection)
+    const before = (await ask(api, owner, collection)).text
+    for (const token of [other, central]) {
+      const foreign = await ask(api, token, path.replace('{id}', id), method, sent)
+      const never = await ask(api, token, path.replace('{id}', things[collection]?.never ?? ''), method, sent)
+      expect([foreign.status, foreign.text]).toEqual([404, never.text])
+      expect(foreign.text).not.toContain(id)
+    }
+    expect((await ask(api, owner, collection)).text).toBe(before)
+  })
+
+  test('is there for the tenant itself, and for the token of the settings', async () => {
+    await using api = await startApi()
+    const owner = await tokenOf(api, 'owner', scopes)
+    for (const token of [owner, TOKEN]) {
+      const id = await idOf(api, owner, collection)
+      expect((await ask(api, token, path.replace('{id}', id), method, sent)).status).not.toBe(404)
+    }
+  })
+})
+
+test('lists show the own tenant, from whatever place in the order; that of the settings shows all', async () => {
+  await using api = await startApi()
+  const [desk, other] = [await tokenOf(api, 'desk', scopes), await tokenOf(api, 'other', scopes)]
+  const first = await idOf(api, other, '/v1/webhooks')
+  api.clock.advance(1)
+  const own = await idOf(api, desk, '/v1/webhooks')
+  const ids = async (token: string, query = ''): Promise<string[]> =>
+    (await ask(api, token, `/v1/webhooks${query}`)).body.data.map(({ id }: { id: string }) => id)
+  expect([await ids(desk), await ids(other), await ids(TOKEN)]).toEqual([[own], [first], [first, own]])
+  expect(await ids(desk, `?after=${first}`)).toEqual([own])
+})
+
+test('what one tenant uses up leaves the others theirs', async () => {
+  await using api = await startApi()
+  const desk = await tokenOf(api, 'desk')
+  const id = await idOf(api, desk, '/v1/webhooks')
+  const known = api.endpoints.get(id)
+  if (known === null) throw new Error('no endpoint')
+  const { version: _, ...kept } = known
+  for (let count = 1; count < 1000; count += 1) await api.endpoints.create({ ...kept, id: `ep_${count}` })
+  const refused = await ask(api, desk, '/v1/webhooks', 'POST', things['/v1/webhooks']?.make)
+  expect([refused.status, refused.body.code, refused.body.detail]).toEqual([
+    403,
+    'limit_reached',
+    'a tenant has at most 1000 endpoints, of at most 16 MiB together',
+  ])
+  await idOf(api, await tokenOf(api, 'other'), '/v1/webhooks')
+})

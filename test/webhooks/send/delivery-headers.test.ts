@@ -1,0 +1,42 @@
+import { createSecretKey } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { expect, test } from 'vitest'
+import { seededChance } from '../../../src/core/chance.ts'
+import { secretText, webhookId } from '../../../src/core/signature.ts'
+import { deliveryHeaders } from '../../../src/webhooks/send/delivery-headers.ts'
+
+const secrets = [Buffer.alloc(32, 1), Buffer.alloc(24, 2)]
+const keys = secrets.map((bytes) => createSecretKey(bytes))
+const body = Buffer.from('{"id":"urn:newsml:example:1"}')
+const id = webhookId('ep_1', 'urn:newsml:example:1')
+const chance = seededChance(1)
+const headersOf = (own: Record<string, string> = {}) =>
+  deliveryHeaders({ webhookId: id, body, keys, own, nowMs: Date.now(), chance: () => chance.next() })
+
+test('the official library takes an attempt under each secret', () => {
+  for (const key of secrets) {
+    const webhook = new Webhook(secretText(key))
+    expect(webhook.verify(body, headersOf())).toEqual({ id: 'urn:newsml:example:1' })
+  }
+})
+
+test('an endpoint’s own headers are sent, and take the place of none of ours but the name of the sender', () => {
+  const ours = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature', 'traceparent']
+  const own = {
+    Authorization: 'Bearer x',
+    'User-Agent': 'mine',
+    ...Object.fromEntries(ours.map((name) => [name.toUpperCase(), 'forged'])),
+  }
+  const headers = headersOf(own)
+  expect(headers).toMatchObject({ authorization: 'Bearer x', 'user-agent': 'mine', 'webhook-id': id })
+  expect(Object.values(headers)).not.toContain('forged')
+  expect(Object.keys(headers).filter((name) => name !== name.toLowerCase())).toEqual([])
+})
+
+test('all tries of a delivery are one trace, each a span of its own', () => {
+  const [one, other] = [headersOf(), headersOf()].map(({ traceparent = '' }) => traceparent.split('-'))
+  expect(one?.[1]).toBe(id.slice('msg_'.length))
+  expect(other?.[1]).toBe(one?.[1])
+  expect(other?.[2]).not.toBe(one?.[2])
+  expect(one?.join('-')).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+})

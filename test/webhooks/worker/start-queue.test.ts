@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { yieldTurn } from '../../../src/lifecycle/clock.ts'
+import {
+  createStartQueue,
+  MOST_YOUNG,
+  type Starter,
+  TURN,
+  YOUNG_MS,
+} from '../../../src/webhooks/worker/start-queue.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+/** One that has so many to begin, writes its name down for each, and ends each as it is told; at once by default. */
+function starter(
+  name: string,
+  count: number,
+  begun: string[],
+  end: () => Promise<unknown> = () => Promise.resolve(),
+): Starter {
+  let left = count
+  return {
+    hasRested: () => false,
+    startNext() {
+      if (left === 0) return null
+      left -= 1
+      begun.push(name)
+      return end()
+    },
+  }
+}
+
+/** Whose turns came, in their order, without those of whoever keeps the queue busy. */
+function turnsIn(begun: readonly string[], busy: string): string[] {
+  return begun.filter((name, place) => name !== busy && name !== begun[place - 1])
+}
+
+async function until(isThere: () => boolean): Promise<void> {
+  while (!isThere()) await yieldTurn()
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await yieldTurn()
+}
+
+test('who comes while nobody waits begins at once; each has its turn before any has its second', async () => {
+  const begun: string[] = []
+  const queue = createStartQueue(createManualClock())
+  queue.add(starter('alone', 1, begun))
+  expect(begun).toEqual(['alone'])
+  const holder = starter('holder', 100, begun)
+  queue.add(holder)
+  begun.length = 0
+  for (const name of ['a', 'b', 'c']) queue.add(starter(name, TURN + 1, begun))
+  await until(() => begun.filter((name) => name !== 'holder').length === 3 * (TURN + 1))
+  expect(turnsIn(begun, 'holder')).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
+})
+
+test('the event loop has its turns while many begin', async () => {
+  const begun: string[] = []
+  const queue = createStartQueue(createManualClock())
+  queue.add(starter('one', 1000, begun))
+  expect(begun.length).toBeLessThan(100)
+  let passed = 0
+  for (; begun.length < 1000; passed++) await yieldTurn()
+  expect(passed).toBeGreaterThan(10)
+})
+
+test('who waits already keeps its place, however often it comes', async () => {
+  const begun: string[] = []
+  const queue = createStartQueue(createManualClock())
+  queue.add(starter('before', 100, begun))
+  begun.length = 0
+  const [eager, patient] = [starter('eager', TURN + 1, begun), starter('patient', TURN + 1, begun)]
+  for (let time = 0; time < 5; time++) for (const one of [eager, patient]) queue.add(one)
+  await until(() => begun.filter((name) => name === 'patient').length === TURN + 1)
+  expect(turnsIn(begun, 'before')).toEqual(['eager', 'patient', 'eager', 'patient'])
+})
+
+test('as many as are answered begin; what is not answered in a moment holds up nobody', async () => {
+  const begun: string[] = []
+  const clock = createManualClock()
+  const queue = createStartQueue(clock)
+  const answers: (() => void)[] = []
+  const hanging = (): Promise<void> => new Promise((resolve) => void answers.push(resolve))
+  queue.add(starter('one', 1000, begun, hanging))
+  await turns(50)
+  expect(begun.length).toBeLessThan(MOST_YOUNG + TURN)
+  const before = begun.length
+  for (const answer of answers.slice(0, 20)) answer()
+  await turns(10)
+  expect(begun.length).toBe(before + 20)
+  clock.advance(YOUNG_MS)
+  await turns(50)
+  expect(begun.length).toBeGreaterThan(before + MOST_YOUNG)
+  for (let round = 0; round < 10; round++) {
+    clock.advance(YOUNG_MS)
+    await turns(50)
+  }
+  expect(begun).toHaveLength(1000)
+})
+
+test('who has rested gets one, before those who come with it get more', async () => {
+  const begun: string[] = []
+  const queue = createStartQueue(createManualClock())
+  queue.add(starter('before', 100, begun))
+  begun.length = 0
+  for (const name of ['a', 'b']) {
+    const one = starter(name, TURN, begun)
+    queue.add({ ...one, hasRested: () => !begun.includes(name) })
+  }
+  await until(() => begun.filter((name) => name !== 'before').length === 2 * TURN)
+  const own = begun.filter((name) => name !== 'before')
+  expect(own).toEqual(['a', 'b', ...Array(TURN - 1).fill('a'), ...Array(TURN - 1).fill('b')])
+})
+
+test('who has rested comes before those who have begun already, however late it comes', async () => {
+  const begun: string[] = []
+  const queue = createStartQueue(createManualClock())
+  const late = starter('late', TURN, begun)
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j']) queue.add(starter(name, 100, begun))
+  begun.length = 0
+  queue.add({ ...late, hasRested: () => !begun.includes('late') })
+  await until(() => begun.filter((name) => name === 'late').length === TURN)
+  expect(begun[0]).toBe('late')
+  const others = begun.slice(1, begun.indexOf('late', 1))
+  expect(new Set(others).size).toBe(10)
+})
