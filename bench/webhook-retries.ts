@@ -1,7 +1,7 @@
 /**
  * Part of `npm run bench -- webhooks`: a process that starts over 10,000 endpoints with ten retries each. Owns what it finds
  * in the log, and what is timed: from spawn to ready, and from the moment a retry is due to its arrival; on Kafka from the
- * lanes' arrival to their rows.
+ * shards' arrival to their rows.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { encodeCursor } from '../src/core/cursor.ts'
@@ -14,7 +14,7 @@ import { newId } from '../src/registry/ids.ts'
 import { type DeliveryRow, positionKey, retryKey } from '../src/webhooks/delivery-state/delivery-rows.ts'
 import { newSecret } from '../src/webhooks/endpoints/endpoint-secrets.ts'
 import { createSecretBox } from '../src/webhooks/endpoints/secrets.ts'
-import { LANE_COUNT, LANES, laneOf } from '../src/webhooks/worker/shard-of.ts'
+import { SHARD_COUNT, SHARDS, shardOf } from '../src/webhooks/worker/shard-of.ts'
 import { bridgeEnv, SECRET_KEY, startBridge, temporaryDirectory } from '../test/support/bridge-process.ts'
 import { uniqueName } from '../test/support/kafka/clients.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
@@ -66,7 +66,7 @@ export async function retryFigures(runs: number, runtime: KafkaRuntime): Promise
       goal: { atMost: 250 },
     },
     { name: 'retry due to received, the latest', unit: 'ms', values: of(({ most }) => most) },
-    { name: 'lanes assigned to loaded, on Kafka', unit: 's', values: load, goal: { atMost: 2 } },
+    { name: 'shards assigned to loaded, on Kafka', unit: 's', values: load, goal: { atMost: 2 } },
     { name: 'peak memory of that process', unit: 'MB', values: of((run) => run.peakMb) },
   ]
 }
@@ -92,7 +92,7 @@ async function oneRun(): Promise<Run> {
   }
 }
 
-/** From the lanes' arrival to all retries known, on Kafka, s; nothing falls due meanwhile. */
+/** From the shards' arrival to all retries known, on Kafka, s; nothing falls due meanwhile. */
 async function secondsToLoad(runtime: KafkaRuntime): Promise<number> {
   await using cluster = await startCluster({ runtime })
   using directory = temporaryDirectory()
@@ -109,7 +109,7 @@ async function secondsToLoad(runtime: KafkaRuntime): Promise<number> {
     while ((await pendingAt(bridge.ready.ops)) < ENDPOINTS * RETRIES_OF_EACH) await wait(100)
     const loadedMs = systemClock.now()
     const lines = bridge.stderr().split('\n')
-    const assigned = lines.find((line) => line.includes('"lanes.assigned"')) ?? '{}'
+    const assigned = lines.find((line) => line.includes('"shards.assigned"')) ?? '{}'
     return (loadedMs - Date.parse((JSON.parse(assigned) as { time: string }).time)) / 1000
   } finally {
     await bridge.stop('SIGKILL')
@@ -130,14 +130,14 @@ async function fill(log: Log, sinkUrl: string, firstMs: number): Promise<void> {
   const last = events.map(encodeCursor).at(-1) ?? ''
   const box = createSecretBox({ key: SECRET_KEY, oldKey: null })
   const table = log.table<EndpointRow>(ENDPOINTS_TABLE)
-  const rows = Array.from({ length: LANE_COUNT }, (): Change<DeliveryRow>[] => [])
+  const rows = Array.from({ length: SHARD_COUNT }, (): Change<DeliveryRow>[] => [])
   const written: Promise<void>[] = []
   for (let place = 0; place < ENDPOINTS; place++) {
     const id = newId('ep', systemClock.now())
-    const lane = rows[laneOf(id)]
+    const shard = rows[shardOf(id)]
     const url = `${sinkUrl}/retry/${place}/${firstMs}`
     written.push(table.put(id, endpointRow(url, last, box.wrap(newSecret(), id), place)))
-    lane?.push({
+    shard?.push({
       key: positionKey(id),
       value: { kind: 'position', cursor: last, ahead: [], failingSinceMs: null },
     })
@@ -145,19 +145,19 @@ async function fill(log: Log, sinkUrl: string, firstMs: number): Promise<void> {
       const { sequence, id: eventId, subject, timeMs } = event
       const waits = { tries: 1, lastStatus: 500, dueMs: retryDueMs(place, sequence, firstMs) }
       const of = { cursor: encodeCursor(event), eventId, subject, recordedMs: timeMs }
-      lane?.push({ key: retryKey(id, sequence), value: { kind: 'retry', ...of, ...waits } })
+      shard?.push({ key: retryKey(id, sequence), value: { kind: 'retry', ...of, ...waits } })
     }
   }
   await Promise.all(written)
-  await writeLanes(log, rows)
+  await writeShards(log, rows)
   await log.close()
 }
 
-async function writeLanes(log: Log, rows: readonly Change<DeliveryRow>[][]): Promise<void> {
+async function writeShards(log: Log, rows: readonly Change<DeliveryRow>[][]): Promise<void> {
   const stop = new AbortController()
-  let left = LANE_COUNT
-  await log.lanes<DeliveryRow>(LANES, LANE_COUNT).own(async (lane) => {
-    await lane.write(rows[lane.number] ?? [])
+  let left = SHARD_COUNT
+  await log.shards<DeliveryRow>(SHARDS, SHARD_COUNT).own(async (shard) => {
+    await shard.write(rows[shard.number] ?? [])
     left -= 1
     if (left === 0) stop.abort()
   }, stop.signal)

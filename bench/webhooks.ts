@@ -81,8 +81,8 @@ export async function webhookLines(runs: number = RUNS): Promise<string[]> {
 
 /** A burst through the product. */
 interface BurstOfBridge extends Burst {
-  /** How often it lost its lanes, and with them what was under way, which comes again. */
-  lanesLost: number
+  /** How often it lost its shards, and with them what was under way, which comes again. */
+  shardsLost: number
 }
 
 /** A burst whose commits are known. */
@@ -134,9 +134,9 @@ function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
       values: bursts.map(({ repeats }) => repeats),
     },
     {
-      name: `${name}: times that the lanes were lost`,
+      name: `${name}: times that the shards were lost`,
       unit: '',
-      values: bursts.map(({ lanesLost }) => lanesLost),
+      values: bursts.map(({ shardsLost }) => shardsLost),
     },
     { name: `${name}: peak memory`, unit: 'MB', values: bursts.map(({ peakMb }) => peakMb) },
   ]
@@ -232,7 +232,7 @@ async function burstThroughBridge(seed: number, extra: Record<string, string> = 
     sandbox.publish(items(seed, FULL.events))
     await came(sink, FULL.events * FULL.endpoints)
   })
-  return { ...burst, lanesLost: bridge.stderr().split('"event":"lanes.lost"').length - 1 }
+  return { ...burst, shardsLost: bridge.stderr().split('"event":"shards.lost"').length - 1 }
 }
 
 async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<BurstOnKafka> {

@@ -14,7 +14,7 @@ export const errorCodes = [
   'log_locked',
   'log_damaged',
   'log_unavailable',
-  'lane_lost',
+  'shard_lost',
   'date_invalid',
   'cursor_invalid',
   'filter_invalid',

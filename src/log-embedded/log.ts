@@ -11,18 +11,18 @@ import type { Clock } from '../lifecycle/clock.ts'
 import type { Wakeup } from '../lifecycle/wakeup.ts'
 import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
 import type { Seam } from '../log/fault-hook.ts'
-import type { Journal, Lanes, Log, Table, Writer, WriterState } from '../log/log.ts'
+import type { Journal, Log, Shards, Table, Writer, WriterState } from '../log/log.ts'
 import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
 import { unusedState } from '../log/writer-state.ts'
 import { newEpoch } from '../log-shared/epoch.ts'
 import { createLocalJournal } from '../log-shared/local-journal.ts'
 import { createLocalQuestions } from '../log-shared/local-requests.ts'
-import { createLocalLanes } from '../log-shared/local-shards.ts'
+import { createLocalShards } from '../log-shared/local-shards.ts'
 import { createLocalWriter, fencedError } from '../log-shared/local-writer.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { Unlock } from './lock.ts'
 import { lockDirectory } from './lock.ts'
-import { createSqliteJournalStore, createSqliteLaneStore, ensureLaneTables } from './shard-rows.ts'
+import { createSqliteJournalStore, createSqliteShardStore, ensureShardTables } from './shard-rows.ts'
 import { createSqliteTable } from './table.ts'
 import {
   currentFence,
@@ -57,7 +57,7 @@ export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: A
     const { nativeKind, onUpgrade } = options
     archive = openArchive({ path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) })
     ensureLogTables(archive.db)
-    ensureLaneTables(archive.db)
+    ensureShardTables(archive.db)
     return { log: logOver(archive, unlock, options), archive }
   } catch (error) {
     archive?.close()
@@ -72,7 +72,7 @@ function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOpt
   const wakeup = createWakeup()
   const closing = new AbortController()
   const tables = new Map<string, Table<unknown>>()
-  const lanes = new Map<string, Lanes<unknown>>()
+  const shards = new Map<string, Shards<unknown>>()
   const journals = new Map<string, Journal<unknown>>()
   const open = (): void => {
     if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
@@ -119,11 +119,12 @@ function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOpt
       tables.set(name, table)
       return table as Table<V>
     },
-    lanes<V>(name: string, count: number): Lanes<V> {
+    shards<V>(name: string, count: number): Shards<V> {
       open()
-      const found = lanes.get(name) ?? createLocalLanes(createSqliteLaneStore(db, commits, name), count, life)
-      lanes.set(name, found)
-      return found as Lanes<V>
+      const found =
+        shards.get(name) ?? createLocalShards(createSqliteShardStore(db, commits, name), count, life)
+      shards.set(name, found)
+      return found as Shards<V>
     },
     journal<V>(name: string, retentionMs: number): Journal<V> {
       open()

@@ -1,11 +1,11 @@
 /**
- * Rows of lanes and records of journals in the embedded log's file. Owns their SQL, and that a journal forgets in small
+ * Rows of shards and records of journals in the embedded log's file. Owns their SQL, and that a journal forgets in small
  * steps. Refuses to know when a transaction is run: `group-commit.ts` does.
  */
 
 import type { Clock } from '../lifecycle/clock.ts'
 import type { JournalRow, JournalStore } from '../log-shared/local-journal.ts'
-import type { LaneStore } from '../log-shared/local-shards.ts'
+import type { ShardStore } from '../log-shared/local-shards.ts'
 import type { Database } from '../storage/database.ts'
 import type { GroupCommit } from './group-commit.ts'
 
@@ -23,26 +23,26 @@ const TABLES = `
 /** Old records forgotten beside each new one, so that a journal shrinks faster than it grows. */
 const FORGOTTEN_PER_RECORD = 4
 
-/** Makes the tables of lanes and journals where they are missing. */
-export function ensureLaneTables(db: Database): void {
+/** Makes the tables of shards and journals where they are missing. */
+export function ensureShardTables(db: Database): void {
   db.transaction(() => db.exec(TABLES))
 }
 
-/** The rows of the lanes of that name. */
-export function createSqliteLaneStore(db: Database, commits: GroupCommit, name: string): LaneStore {
+/** The rows of the shards of that name. */
+export function createSqliteShardStore(db: Database, commits: GroupCommit, name: string): ShardStore {
   return {
-    load: (lane) =>
+    load: (shard) =>
       db
         .prepare<{ key: string; value: string }>('SELECT key, value FROM lanes WHERE name = ? AND lane = ?')
-        .all(name, lane)
+        .all(name, shard)
         .map(({ key, value }) => [key, value] as const),
-    write: (lane, changes) =>
+    write: (shard, changes) =>
       commits.run(() => {
         const put = db.prepare('INSERT OR REPLACE INTO lanes(name, lane, key, value) VALUES (?, ?, ?, ?)')
         const drop = db.prepare('DELETE FROM lanes WHERE name = ? AND lane = ? AND key = ?')
         for (const { key, text } of changes) {
-          if (text === null) drop.run(name, lane, key)
-          else put.run(name, lane, key, text)
+          if (text === null) drop.run(name, shard, key)
+          else put.run(name, shard, key, text)
         }
       }),
   }

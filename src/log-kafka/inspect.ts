@@ -9,7 +9,7 @@ import { unavailable } from './client/faults.ts'
 import { within } from './client/with-timeout.ts'
 import { askWriteRights } from './topics/acl-probe.ts'
 import { replicationOf, type TopicSettings, topicConfig } from './topics/topic-setup.ts'
-import { ALL, isJournalTopic, isLanesTopic, startTopics, topicName } from './topics/topics.ts'
+import { ALL, isJournalTopic, isShardsTopic, startTopics, topicName } from './topics/topics.ts'
 
 /** A setting of a topic that is not as a bridge would make it now. */
 export interface OtherSetting {
@@ -25,10 +25,10 @@ export interface KafkaReport {
   /** Replication that topics made now would have. */
   replication: number
   /**
-   * Topics that a start would make, and that this user sees or does not; with them those of lanes and journals that are
-   * there. `lanes`: a topic that has as many partitions as there are lanes.
+   * Topics that a start would make, and that this user sees or does not; with them those of shards and journals that are
+   * there. `shards`: a topic that has as many partitions as there are shards.
    */
-  present: readonly { topic: string; partitions: number; replicas: number; inSync: number; lanes: boolean }[]
+  present: readonly { topic: string; partitions: number; replicas: number; inSync: number; shards: boolean }[]
   missing: readonly string[]
   others: readonly OtherSetting[]
   /** Why events or the group could not be read, or a poller not work, with this user's rights. */
@@ -68,7 +68,7 @@ export async function inspectKafka(
     const further = topics
       .filter(({ name }) => name.startsWith(topicName(prefix, '')))
       .map(({ name }) => name.slice(topicName(prefix, '').length))
-      .filter((topic) => isLanesTopic(topic) || isJournalTopic(topic))
+      .filter((topic) => isShardsTopic(topic) || isJournalTopic(topic))
     const made = [...startTopics(parts.known), ...further]
     const wanted = new Map(made.map((topic) => [topicName(prefix, topic), topic]))
     const present = topics
@@ -78,7 +78,7 @@ export async function inspectKafka(
         partitions: partitions.length,
         replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
         inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
-        lanes: isLanesTopic(wanted.get(name) ?? ''),
+        shards: isShardsTopic(wanted.get(name) ?? ''),
       }))
     const seen = new Set(present.map(({ topic }) => topic))
     const refused: string[] = []

@@ -6,7 +6,7 @@ import { BridgeError, messageOf } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { sleep } from '../lifecycle/clock.ts'
 import type { Seam } from '../log/fault-hook.ts'
-import type { Journal, Lanes, Log, Table } from '../log/log.ts'
+import type { Journal, Log, Shards, Table } from '../log/log.ts'
 import { REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
 import { fencedError } from '../log-shared/local-writer.ts'
 import type { Logger } from '../obs/logger.ts'
@@ -21,7 +21,7 @@ import { followTopic } from './reading/follow.ts'
 import { oldestSequence } from './reading/offset-lookup.ts'
 import { readRejected, readRejectedHashes } from './reading/rejected.ts'
 import { shareInGroup } from './shards/shard-group.ts'
-import { createKafkaLanes } from './shards/shards.ts'
+import { createKafkaShards } from './shards/shards.ts'
 import { createKafkaJournal } from './tables/journal.ts'
 import { createAsking, serveQuestions } from './tables/requests.ts'
 import { createTables } from './tables/table.ts'
@@ -32,11 +32,11 @@ import {
   codeTopics,
   journalPlan,
   LEADER,
-  lanesPlan,
   QUESTIONS,
   REJECTED,
   STATE,
   STATUS,
+  shardsPlan,
   startTopics,
   TABLES,
   type TopicPlan,
@@ -156,7 +156,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     groupId: `${prefix}.leader`,
     topic: named(LEADER),
   })
-  const lanes = new Map<string, Lanes<unknown>>()
+  const shards = new Map<string, Shards<unknown>>()
   const journals = new Map<string, Journal<unknown>>()
   /** Resolves when the topic is there, which is made when this is first asked for. */
   const made = (plan: TopicPlan): ((signal: AbortSignal) => Promise<void>) => {
@@ -247,14 +247,14 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       keepTables()
       return tables.table<V>(name)
     },
-    lanes<V>(name: string, count: number): Lanes<V> {
+    shards<V>(name: string, count: number): Shards<V> {
       open()
-      const plan = lanesPlan(name, count)
+      const plan = shardsPlan(name, count)
       const place = { topic: named(plan.topic), groupId: `${prefix}.lanes.${name}`, count }
       const parts = { ...reading, open, closed, ready: made(plan), share: shareInGroup }
-      const found = lanes.get(name) ?? createKafkaLanes<unknown>(parts, place)
-      lanes.set(name, found)
-      return found as Lanes<V>
+      const found = shards.get(name) ?? createKafkaShards<unknown>(parts, place)
+      shards.set(name, found)
+      return found as Shards<V>
     },
     journal<V>(name: string, retentionMs: number): Journal<V> {
       open()

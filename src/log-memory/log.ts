@@ -7,15 +7,15 @@ import { BridgeError } from '../errors.ts'
 import { type Clock, systemClock } from '../lifecycle/clock.ts'
 import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
 import type { Seam } from '../log/fault-hook.ts'
-import type { Journal, Lanes, Log, RejectedItem, Table, WriterState } from '../log/log.ts'
+import type { Journal, Log, RejectedItem, Shards, Table, WriterState } from '../log/log.ts'
 import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
 import { unusedState } from '../log/writer-state.ts'
 import { newEpoch } from '../log-shared/epoch.ts'
 import { createLocalJournal } from '../log-shared/local-journal.ts'
 import { createLocalQuestions } from '../log-shared/local-requests.ts'
-import { createLocalLanes } from '../log-shared/local-shards.ts'
+import { createLocalShards } from '../log-shared/local-shards.ts'
 import { createLocalWriter, fencedError } from '../log-shared/local-writer.ts'
-import { createMemoryJournalStore, createMemoryLaneStore } from './shard-rows.ts'
+import { createMemoryJournalStore, createMemoryShardStore } from './shard-rows.ts'
 import { createMemoryTable } from './table.ts'
 
 /** An unused log. `clock` tells how old the records of its journals are. */
@@ -24,7 +24,7 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
   const events: Committed[] = []
   const rejected: RejectedItem[] = []
   const tables = new Map<string, Table<unknown>>()
-  const lanes = new Map<string, Lanes<unknown>>()
+  const shards = new Map<string, Shards<unknown>>()
   const journals = new Map<string, Journal<unknown>>()
   const wakeup = createWakeup()
   const closing = new AbortController()
@@ -89,11 +89,11 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
       tables.set(name, table)
       return table as Table<V>
     },
-    lanes<V>(name: string, count: number): Lanes<V> {
+    shards<V>(name: string, count: number): Shards<V> {
       open()
-      const found = lanes.get(name) ?? createLocalLanes<unknown>(createMemoryLaneStore(), count, life)
-      lanes.set(name, found)
-      return found as Lanes<V>
+      const found = shards.get(name) ?? createLocalShards<unknown>(createMemoryShardStore(), count, life)
+      shards.set(name, found)
+      return found as Shards<V>
     },
     journal<V>(name: string, retentionMs: number): Journal<V> {
       open()

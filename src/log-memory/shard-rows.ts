@@ -1,16 +1,16 @@
-/** Rows of lanes and records of a journal in memory, as JSON texts, so that nobody changes a stored value by holding it. */
+/** Rows of shards and records of a journal in memory, as JSON texts, so that nobody changes a stored value by holding it. */
 import type { Clock } from '../lifecycle/clock.ts'
 import type { JournalRow, JournalStore } from '../log-shared/local-journal.ts'
-import type { LaneStore } from '../log-shared/local-shards.ts'
+import type { ShardStore } from '../log-shared/local-shards.ts'
 
-/** Empty lanes. */
-export function createMemoryLaneStore(): LaneStore {
-  const lanes = new Map<number, Map<string, string>>()
+/** Empty shards. */
+export function createMemoryShardStore(): ShardStore {
+  const shards = new Map<number, Map<string, string>>()
   return {
-    load: (lane) => lanes.get(lane) ?? [],
-    async write(lane, changes) {
-      const rows = lanes.get(lane) ?? new Map<string, string>()
-      lanes.set(lane, rows)
+    load: (shard) => shards.get(shard) ?? [],
+    async write(shard, changes) {
+      const rows = shards.get(shard) ?? new Map<string, string>()
+      shards.set(shard, rows)
       for (const { key, text } of changes) {
         if (text === null) rows.delete(key)
         else rows.set(key, text)

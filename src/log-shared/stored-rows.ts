@@ -1,5 +1,5 @@
 /**
- * Rows of lanes and records of journals as the texts in which they are stored. Owns their limit and what a lost lane
+ * Rows of shards and records of journals as the texts in which they are stored. Owns their limit and what a lost shard
  * throws. Refuses to store.
  */
 import { BridgeError } from '../errors.ts'
@@ -29,9 +29,9 @@ export function recordTexts(records: readonly unknown[]): string[] {
   })
 }
 
-/** What a write to a lane throws once it is lost. */
-export function laneLost(number: number): BridgeError {
-  return new BridgeError('lane_lost', `lane ${number} is no longer owned here`, {
+/** What a write to a shard throws once it is lost. */
+export function shardLost(number: number): BridgeError {
+  return new BridgeError('shard_lost', `shard ${number} is no longer owned here`, {
     hint: 'Its owner now goes on from what was written before.',
   })
 }

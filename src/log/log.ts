@@ -172,16 +172,16 @@ export interface Table<V> {
   changes(signal: AbortSignal): AsyncIterable<Change<V>[]>
 }
 
-/** Most bytes of one row of a lane, key and value as JSON together, and of one record of a journal. */
+/** Most bytes of one row of a shard, key and value as JSON together, and of one record of a journal. */
 export const LARGEST_ROW_BYTES = 512 * 1024
 
-/** One lane as its owner holds it: rows that only the owner writes. */
-export interface Lane<V> {
+/** One shard as its owner holds it: rows that only the owner writes. */
+export interface Shard<V> {
   /** From 0 on. */
   readonly number: number
-  /** What the owners before have left, read to the end when the lane arrived. The owner's own writes do not show here. */
+  /** What the owners before have left, read to the end when the shard arrived. The owner's own writes do not show here. */
   readonly rows: ReadonlyMap<string, V>
-  /** Aborts when another process owns the lane, or may; and when it was given up. */
+  /** Aborts when another process owns the shard, or may; and when it was given up. */
   readonly lost: AbortSignal
   /**
    * Aborts when another process is to own it and waits: nothing new is to be begun, and `work` resolves when what is under way
@@ -189,28 +189,28 @@ export interface Lane<V> {
    */
   readonly leaving: AbortSignal
   /**
-   * Resolves when the changes are durable, and every later owner will find them. The writes of a lane take effect in the
+   * Resolves when the changes are durable, and every later owner will find them. The writes of a shard take effect in the
    * order they were called. All of one call or none of it survives a crash; on Kafka as long as the call has at most
    * LARGEST_ROW_BYTES, else row by row in order.
-   * @throws BridgeError `lane_lost` once the lane is lost: what this call would have changed is then as its next owner
+   * @throws BridgeError `shard_lost` once the shard is lost: what this call would have changed is then as its next owner
    * has found it; `log_unavailable` when it may or may not become durable (a full disk, Kafka away): write again.
    * RangeError when a row is larger than LARGEST_ROW_BYTES, with nothing written
    */
   write(changes: readonly Change<V>[]): Promise<void>
 }
 
-/** A fixed number of lanes, shared by the processes that ask for them: each is owned by one of them at a time. */
-export interface Lanes<V> {
+/** A fixed number of shards, shared by the processes that ask for them: each is owned by one of them at a time. */
+export interface Shards<V> {
   /**
-   * Owns lanes until the signal aborts: runs `work` for each that falls to this process, once it is loaded, and again when
-   * it comes back after a loss. `work` has to resolve soon after `lane.lost`, in good order after `lane.leaving`, and when the
-   * caller wants to stop: the lanes are given up when the signal has aborted and all of `work` has resolved. Of several calls in one process one owns at
+   * Owns shards until the signal aborts: runs `work` for each that falls to this process, once it is loaded, and again when
+   * it comes back after a loss. `work` has to resolve soon after `shard.lost`, in good order after `shard.leaving`, and when the
+   * caller wants to stop: the shards are given up when the signal has aborted and all of `work` has resolved. Of several calls in one process one owns at
    * a time. Ends too when the log is closed.
-   * @throws what `work` throws (but for `lane_lost` of a lane that is), when all of `work` has ended and every lane was given up; BridgeError `log_damaged`
+   * @throws what `work` throws (but for `shard_lost` of a shard that is), when all of `work` has ended and every shard was given up; BridgeError `log_damaged`
    */
-  own(work: (lane: Lane<V>) => Promise<void>, signal: AbortSignal): Promise<void>
+  own(work: (shard: Shard<V>) => Promise<void>, signal: AbortSignal): Promise<void>
   /**
-   * Since when the longest of the lanes that fall to this process could not be loaded, or nobody could say which do, ms since
+   * Since when the longest of the shards that fall to this process could not be loaded, or nobody could say which do, ms since
    * 1970; null where all are, or none falls to it. Waiting for an owner that is leaving does not count.
    */
   readonly loadingSinceMs: number | null
@@ -307,8 +307,8 @@ export interface Log {
   announce?(value: Announcement): Promise<void>
   /** The table of that name. */
   table<V>(name: string): Table<V>
-  /** The lanes of that name. `count` is how many there are; it never changes for a name. */
-  lanes<V>(name: string, count: number): Lanes<V>
+  /** The shards of that name. `count` is how many there are; it never changes for a name. */
+  shards<V>(name: string, count: number): Shards<V>
   /** The journal of that name, whose records are kept for `retentionMs`. */
   journal<V>(name: string, retentionMs: number): Journal<V>
   /** What other processes ask of the one that leads, and get for an answer. */

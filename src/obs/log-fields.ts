@@ -87,7 +87,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'until',
   'day',
   // log and copy
-  'lane',
+  'shard',
   'webhookId',
   'topic',
   'epoch',
@@ -101,7 +101,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'rows',
   'bytes',
   // webhooks
-  'lane',
+  'shard',
   'replay',
   // HTTP and streams
   'method',

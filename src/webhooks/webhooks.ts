@@ -1,5 +1,5 @@
 /**
- * The role `webhooks`: the lanes that fall to this process, a worker for each, and every endpoint at its lane's worker.
+ * The role `webhooks`: the shards that fall to this process, a worker for each, and every endpoint at its shard's worker.
  * Owns that workers know the endpoints as the registry has them, and what tells how the role stands. Refuses to deliver
  * (the workers do), to keep endpoints (the registry does), and to know who keeps a record of attempts.
  */
@@ -7,7 +7,7 @@ import type { Reader } from '../archive/reading/reader.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep, yieldTurn } from '../lifecycle/clock.ts'
-import type { Lane, Log } from '../log/log.ts'
+import type { Log, Shard } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import { endpointStatuses } from '../registry/endpoint-rows.ts'
@@ -19,11 +19,11 @@ import type { SecretBox } from './endpoints/secrets.ts'
 import type { Attempt, Attempted } from './send/delivery.ts'
 import { createDeliveryEvents } from './send/delivery-events.ts'
 import { prepareEndpoint } from './worker/delivery-endpoint.ts'
-import { LANE_COUNT, LANES, laneOf } from './worker/shard-of.ts'
-import { createLaneWorker, type LaneFigures, type LaneWorker } from './worker/shard-worker.ts'
+import { SHARD_COUNT, SHARDS, shardOf } from './worker/shard-of.ts'
+import { createShardWorker, type ShardFigures, type ShardWorker } from './worker/shard-worker.ts'
 import { createStartQueue } from './worker/start-queue.ts'
 
-/** A lane that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. With the look, told in five seconds. */
+/** A shard that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. With the look, told in five seconds. */
 const STUCK_MS = 4000
 /** Between two looks at whether one is. */
 const LOOK_MS = 1000
@@ -31,7 +31,7 @@ const LOOK_MS = 1000
 const SWEEP_MS = 30_000
 /** Endpoints whose secrets are opened between two turns of the event loop: under a millisecond. */
 const PREPARED_AT_ONCE = 32
-/** Share of the process's drain for deliveries: the lanes are given up in what is left. */
+/** Share of the process's drain for deliveries: the shards are given up in what is left. */
 const DRAIN_SHARE = 0.8
 
 export interface WebhooksOptions {
@@ -47,8 +47,8 @@ export interface WebhooksOptions {
   disable: (endpointId: string, reason: DisableReason) => Promise<void>
   /** Told of every attempt that had an end. */
   onAttempted: (attempted: Attempted) => void
-  /** Told how the lanes of this process stand, when that is asked for. */
-  measureLanes: (lanes: Iterable<LaneFigures>) => void
+  /** Told how the shards of this process stand, when that is asked for. */
+  measureShards: (shards: Iterable<ShardFigures>) => void
   clock: Clock
   chance: Chance
   metrics: Pick<Metrics, 'webhookEndpoints'>
@@ -56,9 +56,9 @@ export interface WebhooksOptions {
 }
 
 export interface Webhooks {
-  /** Who works for the endpoint, whether or not there is such an endpoint; null where another process has its lane. */
-  workerOf(endpointId: string): LaneWorker | null
-  /** False while a lane is stuck; which, is in the log. A process that has no lane is well. */
+  /** Who works for the endpoint, whether or not there is such an endpoint; null where another process has its shard. */
+  workerOf(endpointId: string): ShardWorker | null
+  /** False while a shard is stuck; which, is in the log. A process that has no shard is well. */
   isWell(): boolean
   /** Sets what is measured now and then: what is pending, how many endpoints there are. */
   measure(): void
@@ -74,12 +74,12 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const readCursor = createCursorMemory()
   /** As deliveries need them, with their secrets opened. */
   const prepared = new WeakMap<Endpoint, DeliveryEndpoint>()
-  /** Every endpoint there is, by lane. */
-  const known = Array.from({ length: LANE_COUNT }, () => new Map<string, Endpoint>())
-  /** By lane; those of this process. */
-  const workers = new Map<number, LaneWorker>()
+  /** Every endpoint there is, by shard. */
+  const known = Array.from({ length: SHARD_COUNT }, () => new Map<string, Endpoint>())
+  /** By shard; those of this process. */
+  const workers = new Map<number, ShardWorker>()
   const needed = Promise.withResolvers<void>()
-  const lanes = log.lanes<DeliveryRow>(LANES, LANE_COUNT)
+  const shards = log.shards<DeliveryRow>(SHARDS, SHARD_COUNT)
 
   function prepare(found: Endpoint): DeliveryEndpoint {
     const before = prepared.get(found)
@@ -91,7 +91,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     return endpoint
   }
 
-  /** Opens secrets before a lane needs them: who takes over from another is to deliver at once. */
+  /** Opens secrets before a shard needs them: who takes over from another is to deliver at once. */
   async function prepareAhead(signal: AbortSignal): Promise<void> {
     await Promise.race([needed.promise, aborted(signal)])
     for (const endpoints of known) {
@@ -104,17 +104,17 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   function take(id: string): void {
-    const lane = laneOf(id)
-    const before = known[lane]?.get(id)
+    const shard = shardOf(id)
+    const before = known[shard]?.get(id)
     const now = endpoints.get(id)
     if (now === before) return
     if (now !== null) {
-      known[lane]?.set(id, now)
-      workers.get(lane)?.set(prepare(now))
+      known[shard]?.set(id, now)
+      workers.get(shard)?.set(prepare(now))
     } else if (before !== undefined) {
-      known[lane]?.delete(id)
+      known[shard]?.delete(id)
       // Its rows go when it is certain that it was deleted: `sweep`.
-      workers.get(lane)?.set({ ...prepare(before), status: 'paused' })
+      workers.get(shard)?.set({ ...prepare(before), status: 'paused' })
     }
   }
 
@@ -125,16 +125,16 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     }
   }
 
-  /** While there has been no endpoint there is nothing to deliver, and no lane is asked for: it would cost Kafka a group. */
+  /** While there has been no endpoint there is nothing to deliver, and no shard is asked for: it would cost Kafka a group. */
   async function own(signal: AbortSignal): Promise<void> {
     await Promise.race([needed.promise, aborted(signal)])
     if (signal.aborted) return
-    await lanes.own((lane) => workOn(lane, signal), signal)
+    await shards.own((shard) => workOn(shard, signal), signal)
   }
 
-  async function workOn(lane: Lane<DeliveryRow>, signal: AbortSignal): Promise<void> {
-    const worker = createLaneWorker({
-      lane,
+  async function workOn(shard: Shard<DeliveryRow>, signal: AbortSignal): Promise<void> {
+    const worker = createShardWorker({
+      shard,
       reader,
       events,
       starts,
@@ -147,23 +147,23 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       chance,
       logger,
     })
-    for (const endpoint of known[lane.number]?.values() ?? []) worker.set(prepare(endpoint))
-    workers.set(lane.number, worker)
+    for (const endpoint of known[shard.number]?.values() ?? []) worker.set(prepare(endpoint))
+    workers.set(shard.number, worker)
     try {
       await worker.run(signal)
     } finally {
-      if (workers.get(lane.number) === worker) workers.delete(lane.number)
+      if (workers.get(shard.number) === worker) workers.delete(shard.number)
     }
   }
 
-  /** Removes rows of endpoints that were deleted, also while nobody had their lane. */
+  /** Removes rows of endpoints that were deleted, also while nobody had their shard. */
   async function sweep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(clock, SWEEP_MS, signal)
       const strange = [...workers.values()].flatMap((worker) => [...worker.endpointIds()].filter(isStrange))
       if (strange.length === 0 || signal.aborted) continue
       try {
-        for (const id of await endpoints.absent(strange)) workers.get(laneOf(id))?.remove(id)
+        for (const id of await endpoints.absent(strange)) workers.get(shardOf(id))?.remove(id)
       } catch (error) {
         if (!isBridgeError(error, 'log_unavailable')) throw error
         logger.warn('webhook.rows_left', { count: strange.length, error })
@@ -172,7 +172,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   function isStrange(id: string): boolean {
-    return known[laneOf(id)]?.has(id) !== true
+    return known[shardOf(id)]?.has(id) !== true
   }
 
   function isStuck(sinceMs: number | null): sinceMs is number {
@@ -180,14 +180,14 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   /** What is stuck now, for the log; null where nothing is. */
-  function stuck(): { state: 'loading' | 'writing'; waitMs: number; count?: number; lane?: number } | null {
-    const { loadingSinceMs } = lanes
+  function stuck(): { state: 'loading' | 'writing'; waitMs: number; count?: number; shard?: number } | null {
+    const { loadingSinceMs } = shards
     if (isStuck(loadingSinceMs)) return { state: 'loading', waitMs: clock.now() - loadingSinceMs }
     const found = [...workers].filter(([, { writingSinceMs }]) => isStuck(writingSinceMs))
     const [first] = found
     if (first === undefined) return null
-    const [lane, { writingSinceMs }] = first
-    return { state: 'writing', waitMs: clock.now() - (writingSinceMs ?? 0), count: found.length, lane }
+    const [shard, { writingSinceMs }] = first
+    return { state: 'writing', waitMs: clock.now() - (writingSinceMs ?? 0), count: found.length, shard }
   }
 
   /** Says what is stuck when something begins to be, and when nothing is any more. */
@@ -196,17 +196,17 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     while (!signal.aborted) {
       await sleep(clock, LOOK_MS, signal)
       const now = stuck()
-      if (now !== null && before?.state !== now.state) logger.error('webhook.lanes_stuck', now)
-      if (now === null && before !== null) logger.info('webhook.lanes_well')
+      if (now !== null && before?.state !== now.state) logger.error('webhook.shards_stuck', now)
+      if (now === null && before !== null) logger.info('webhook.shards_well')
       before = now
     }
   }
 
   return {
-    workerOf: (endpointId) => workers.get(laneOf(endpointId)) ?? null,
+    workerOf: (endpointId) => workers.get(shardOf(endpointId)) ?? null,
     isWell: () => stuck() === null,
     measure() {
-      options.measureLanes([...workers.values()].map((worker) => worker.figures()))
+      options.measureShards([...workers.values()].map((worker) => worker.figures()))
       const counts = new Map<string, number>()
       for (const { status } of endpoints.all()) counts.set(status, (counts.get(status) ?? 0) + 1)
       for (const status of endpointStatuses) metrics.webhookEndpoints.set({ status }, counts.get(status) ?? 0)

@@ -85,7 +85,7 @@ export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseS
   const roles: Role[] = [{ name: 'webhook commands', run: recovery.commands.run }]
   const routes: AnyRoute[] = []
   const webhooks = delivers
-    ? createWebhooks({ ...shared, measureLanes: account.measure, disable: recovery.disable })
+    ? createWebhooks({ ...shared, measureShards: account.measure, disable: recovery.disable })
     : null
   if (webhooks !== null) {
     roles.push({ name: 'webhooks', run: webhooks.run })

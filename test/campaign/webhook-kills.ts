@@ -20,7 +20,7 @@ import {
 } from '../support/webhooks/webhook-verdict.ts'
 import { kafkaOf } from './kafka.ts'
 
-/** Longest life between two kills, ms. On Kafka a lane of the dead comes after the group's session, 6 s: half of them deliver. */
+/** Longest life between two kills, ms. On Kafka a shard of the dead comes after the group's session, 6 s: half of them deliver. */
 const LONGEST_LIFE_MS = { embedded: 2500, kafka: 12_000 }
 /** The longest retry of these moods comes after half a minute, ±10 %; a machine under load is slow besides. */
 const REST_MS = 150_000
@@ -61,8 +61,8 @@ export interface WebhookKillRun extends WebhookVerdict {
   seed: number
   kills: number
   events: number
-  /** Of Kafka: how many lanes each process had at the end. */
-  lanes: number[]
+  /** Of Kafka: how many shards each process had at the end. */
+  shards: number[]
   seconds: number
 }
 
@@ -125,13 +125,13 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
       before = count
     }
     const verdict = judgeWebhooks(owed, receiver.receipts, kills)
-    const lanes = kafka === null ? [] : bridges.map(lanesOf)
+    const shards = kafka === null ? [] : bridges.map(shardsOf)
     for (const bridge of bridges) {
       const code = await bridge.stop()
       if (code !== 0) verdict.broken.push(`a bridge ended with ${code}: ${bridge.stderr().slice(-2000)}`)
     }
     const seconds = Math.round((performance.now() - beganMs) / 1000)
-    return { seed, kills, events: owed[0]?.owed.length ?? 0, lanes, seconds, ...verdict }
+    return { seed, kills, events: owed[0]?.owed.length ?? 0, shards, seconds, ...verdict }
   } finally {
     for (const bridge of bridges) await bridge.stop('SIGKILL')
     await sandbox.close()
@@ -157,9 +157,9 @@ function owedTo(events: readonly ApiEvent[]): ApiEvent[] {
   return events.filter(({ type }) => !type.startsWith('bridge.'))
 }
 
-/** How many lanes the group gave the process last, as it logs. */
-function lanesOf(bridge: BridgeProcess): number {
-  const said = [...bridge.stderr().matchAll(/"count":(\d+).*"event":"lanes\.(?:assigned|lost)"/g)]
+/** How many shards the group gave the process last, as it logs. */
+function shardsOf(bridge: BridgeProcess): number {
+  const said = [...bridge.stderr().matchAll(/"count":(\d+).*"event":"shards\.(?:assigned|lost)"/g)]
   return Number(said.at(-1)?.[1] ?? 0)
 }
 

@@ -12,7 +12,7 @@ import { allTaken, judgeWebhooks, type OwedEndpoint } from '../support/webhooks/
 
 /** Room for the log and its side files, with some more. */
 const DISK_BYTES = 24 * 1024 * 1024
-/** A stuck lane is told within five seconds; the rest is for a machine under load. */
+/** A stuck shard is told within five seconds; the rest is for a machine under load. */
 const TOLD_MS = 8000
 /** Of two endpoints; the slow one has something under way most of the time. */
 const CONCURRENCY = { slow: 8, failing: 8 } as const
@@ -87,9 +87,9 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
   it('wait, which the node says in seconds and the log once, and all go out when there is room', async () => {
     await eventually(health, ({ status }) => status === 503, TOLD_MS)
     await eventually(health, ({ checks }) => checks.webhooks === false, TOLD_MS)
-    await eventually(() => said('webhook.lanes_stuck'), Boolean, TOLD_MS)
+    await eventually(() => said('webhook.shards_stuck'), Boolean, TOLD_MS)
     expect(await health()).toMatchObject({ status: 503, checks: { log: false, webhooks: false } })
-    expect(bridge.stderr()).toMatch(/"lane":\d+.*"event":"webhook.lanes_stuck"/)
+    expect(bridge.stderr()).toMatch(/"shard":\d+.*"event":"webhook.shards_stuck"/)
     const held = await pullWanted()
     await expect(askEndpoints(bridge.ready.http, 'POST', `/${made[0]?.id}/disable`)).rejects.toThrow('503')
     disk.makeRoom()
@@ -101,13 +101,13 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
     expect(scrape).toMatch(/^bridge_webhook_journal_dropped_total 0$/m)
     // Once each for what lasts; the poller tells of its commit and then of its claim.
-    expect([said('webhook.lanes_stuck'), said('webhook.journal_stuck')]).toEqual([1, 1])
+    expect([said('webhook.shards_stuck'), said('webhook.journal_stuck')]).toEqual([1, 1])
     expect(said('log.unavailable')).toBeLessThanOrEqual(2)
     expect(judgeWebhooks(owed, receiver.receipts, 0).broken).toEqual([])
   })
 
   it('are at most repeated when the process stops meanwhile, and what the journal lost is said', async () => {
-    await eventually(() => said('webhook.lane_refused') * said('webhook.journal_stuck'), Boolean, TOLD_MS)
+    await eventually(() => said('webhook.shard_refused') * said('webhook.journal_stuck'), Boolean, TOLD_MS)
     await eventually(
       () => receiver.receipts.filter(({ end }) => end === null).length,
       (underWay) => underWay === 0,

@@ -104,7 +104,7 @@ describe('webhooks of a bridge', () => {
     expect(gone.received).toHaveLength(1)
   })
 
-  it('are measured, and the node says that its lanes are well', async () => {
+  it('are measured, and the node says that its shards are well', async () => {
     const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
     expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="ok"\} [1-9]/m)
     expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="gone"\} 1$/m)

@@ -1,17 +1,17 @@
-/** Lanes and journals in the embedded log's file: over a restart, on a full disk, in few transactions, forgotten in steps. */
+/** Shards and journals in the embedded log's file: over a restart, on a full disk, in few transactions, forgotten in steps. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
-import type { Lane, Log } from '../../src/log/log.ts'
+import type { Log, Shard } from '../../src/log/log.ts'
 import { APART_MS, createGroupCommit, MOST_APART_MS } from '../../src/log-embedded/group-commit.ts'
 import { openSqliteLog } from '../../src/log-embedded/log.ts'
 import { openDatabase } from '../../src/storage/database.ts'
 import { describeJournals, journalled } from '../log/journals.ts'
 import { beginOwning, foundBy, putRow, type Row } from '../log/owning.ts'
 import { describeRetention } from '../log/retention.ts'
-import { describeLanes } from '../log/shards.ts'
+import { describeShards } from '../log/shards.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
 const DAY_MS = 86_400_000
@@ -19,7 +19,7 @@ const folders: string[] = []
 const opened: Log[] = []
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'bridge-lanes-'))
+  const folder = mkdtempSync(join(tmpdir(), 'bridge-shards-'))
   folders.push(folder)
   return folder
 }
@@ -35,20 +35,20 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-describeLanes('embedded', () => open(newFolder()).log)
+describeShards('embedded', () => open(newFolder()).log)
 describeJournals('embedded', () => open(newFolder()).log)
 describeRetention('embedded', (clock) => open(newFolder(), clock).log)
 
-describe('lanes and journals in a file', () => {
+describe('shards and journals in a file', () => {
   it('hold after a restart what was written before it, up to the last moment', async () => {
     const dataDir = newFolder()
     const first = open(dataDir).log
     const owner = beginOwning(first, 'words', 2)
-    const lane = await owner.lane(1)
+    const shard = await owner.shard(1)
     const tries = first.journal<number>('tries', DAY_MS)
     await tries.append([1])
     const { batches } = await journalled(tries, null, 1)
-    const last = Promise.all([putRow(lane, 'a', 1), tries.append([2])])
+    const last = Promise.all([putRow(shard, 'a', 1), tries.append([2])])
     await first.close()
     await last
     const second = open(dataDir).log
@@ -61,8 +61,8 @@ describe('lanes and journals in a file', () => {
   it('say that a disk is full, write nothing of what failed, and go on when there is room', async () => {
     const { log, archive } = open(newFolder())
     const owner = beginOwning(log, 'words', 1)
-    const lane: Lane<Row> = await owner.lane(0)
-    await putRow(lane, 'a', 1)
+    const shard: Shard<Row> = await owner.shard(0)
+    await putRow(shard, 'a', 1)
     const tries = log.journal<string>('tries', DAY_MS)
     archive.db.exec('PRAGMA max_page_count = 1')
     const large = 'x'.repeat(100_000)
@@ -71,11 +71,11 @@ describe('lanes and journals in a file', () => {
       hint: expect.stringContaining('free space'),
     })
     for (let n = 0; n < 2; n++) {
-      const failing = [putRow(lane, 'b', large), putRow(lane, 'c', large), tries.append([large])]
+      const failing = [putRow(shard, 'b', large), putRow(shard, 'c', large), tries.append([large])]
       for (const result of await Promise.allSettled(failing)) expect(result).toMatchObject({ reason: full })
     }
     archive.db.exec('PRAGMA max_page_count = 1000000')
-    await putRow(lane, 'd', 1)
+    await putRow(shard, 'd', 1)
     await tries.append(['room'])
     expect((await journalled(tries, null, 1)).records).toEqual(['room'])
     await owner.stop()

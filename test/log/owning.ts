@@ -1,40 +1,40 @@
 /**
- * An owner of lanes for the suites of the log: it holds what it gets until it is told to stop. Owns its bookkeeping only.
+ * An owner of shards for the suites of the log: it holds what it gets until it is told to stop. Owns its bookkeeping only.
  */
 import { aborted } from '../../src/lifecycle/aborted.ts'
 import { createWakeup } from '../../src/lifecycle/wakeup.ts'
-import type { Change, Lane, Log } from '../../src/log/log.ts'
+import type { Change, Log, Shard } from '../../src/log/log.ts'
 
-/** Values of the suites' lanes. */
+/** Values of the suites' shards. */
 export type Row = unknown
 
 export interface Owner {
-  /** Lanes held now, by number. */
-  readonly held: ReadonlyMap<number, Lane<Row>>
-  /** Every lane that came, in the order of coming. */
-  readonly came: readonly Lane<Row>[]
+  /** Shards held now, by number. */
+  readonly held: ReadonlyMap<number, Shard<Row>>
+  /** Every shard that came, in the order of coming. */
+  readonly came: readonly Shard<Row>[]
   /** Resolves when at least that many are held. */
   holds(count: number): Promise<void>
-  /** Resolves with the lane when it is held. */
-  lane(number: number): Promise<Lane<Row>>
+  /** Resolves with the shard when it is held. */
+  shard(number: number): Promise<Shard<Row>>
   /** Gives everything up. */
   stop(): Promise<void>
   /** Rejects as `own` does. */
   readonly ended: Promise<void>
 }
 
-/** Begins to own lanes of that name. */
+/** Begins to own shards of that name. */
 export function beginOwning(log: Log, name: string, count: number): Owner {
   const stopping = new AbortController()
   const wakeup = createWakeup()
-  const held = new Map<number, Lane<Row>>()
-  const came: Lane<Row>[] = []
-  const ended = log.lanes<Row>(name, count).own(async (lane) => {
-    held.set(lane.number, lane)
-    came.push(lane)
+  const held = new Map<number, Shard<Row>>()
+  const came: Shard<Row>[] = []
+  const ended = log.shards<Row>(name, count).own(async (shard) => {
+    held.set(shard.number, shard)
+    came.push(shard)
     wakeup.wake()
-    await aborted(AbortSignal.any([lane.lost, lane.leaving, stopping.signal]))
-    if (held.get(lane.number) === lane) held.delete(lane.number)
+    await aborted(AbortSignal.any([shard.lost, shard.leaving, stopping.signal]))
+    if (held.get(shard.number) === shard) held.delete(shard.number)
     wakeup.wake()
   }, stopping.signal)
   const failed = ended.then(() => {
@@ -49,9 +49,9 @@ export function beginOwning(log: Log, name: string, count: number): Owner {
     came,
     ended,
     holds: (wanted) => until(() => held.size >= wanted),
-    async lane(number) {
+    async shard(number) {
       await until(() => held.has(number))
-      return held.get(number) as Lane<Row>
+      return held.get(number) as Shard<Row>
     },
     async stop() {
       stopping.abort()
@@ -61,8 +61,8 @@ export function beginOwning(log: Log, name: string, count: number): Owner {
 }
 
 /** Puts one row. */
-export function putRow(lane: Lane<Row>, key: string, value: Row): Promise<void> {
-  return lane.write([{ key, value }])
+export function putRow(shard: Shard<Row>, key: string, value: Row): Promise<void> {
+  return shard.write([{ key, value }])
 }
 
 /** Changes that put those rows. */
@@ -70,7 +70,7 @@ export function puts(rows: Record<string, Row>): Change<Row>[] {
   return Object.entries(rows).map(([key, value]) => ({ key, value }))
 }
 
-/** What the next owner finds in the lanes, by number; it gives them up again. */
+/** What the next owner finds in the shards, by number; it gives them up again. */
 export async function foundBy(log: Log, name: string, count: number): Promise<Record<string, Row>[]> {
   const owner = beginOwning(log, name, count)
   await owner.holds(count)

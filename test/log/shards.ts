@@ -1,10 +1,10 @@
 /**
- * What the contract of src/log/log.ts says of lanes, over any adapter. What only several processes show is in the
+ * What the contract of src/log/log.ts says of shards, over any adapter. What only several processes show is in the
  * adapters' own tests.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
-import { LARGEST_ROW_BYTES, type Lane, type Log } from '../../src/log/log.ts'
+import { LARGEST_ROW_BYTES, type Log, type Shard } from '../../src/log/log.ts'
 import { beginOwning, foundBy, putRow, puts, type Row } from './owning.ts'
 import type { OpenLog } from './takeovers.ts'
 
@@ -12,8 +12,8 @@ import type { OpenLog } from './takeovers.ts'
 const COUNT = 3
 
 /** Runs the suite over logs that `open` makes. */
-export function describeLanes(name: string, open: OpenLog): void {
-  describe(`lanes on the ${name} log`, () => {
+export function describeShards(name: string, open: OpenLog): void {
+  describe(`shards on the ${name} log`, () => {
     let log: Log
     beforeEach(async () => {
       log = await open({})
@@ -22,7 +22,7 @@ export function describeLanes(name: string, open: OpenLog): void {
 
     const own = () => beginOwning(log, 'words', COUNT)
     const found = () => foundBy(log, 'words', COUNT)
-    const lost = expect.objectContaining({ code: 'lane_lost' })
+    const lost = expect.objectContaining({ code: 'shard_lost' })
 
     it('fall all to the one who asks, each once and empty at first', async () => {
       const owner = own()
@@ -34,15 +34,15 @@ export function describeLanes(name: string, open: OpenLog): void {
 
     it('give the next owner exactly what was written: the latest of each key, and nothing deleted', async () => {
       const owner = own()
-      const lane = await owner.lane(1)
+      const shard = await owner.shard(1)
       const odd = { '': 0, '=/ "\n\u2028é😀': ['x', null, { a: '\u0000' }], null: false }
-      await lane.write([...puts({ a: 1, b: 1, c: 1 }), ...puts({ a: 2 }), { key: 'b', value: null }])
-      await lane.write([...puts(odd), { key: 'never', value: null }])
-      await putRow(lane, 'c', { deep: [1] })
-      await putRow(await owner.lane(2), 'a', 'of another lane')
-      expect(lane.rows.size).toBe(0)
+      await shard.write([...puts({ a: 1, b: 1, c: 1 }), ...puts({ a: 2 }), { key: 'b', value: null }])
+      await shard.write([...puts(odd), { key: 'never', value: null }])
+      await putRow(shard, 'c', { deep: [1] })
+      await putRow(await owner.shard(2), 'a', 'of another shard')
+      expect(shard.rows.size).toBe(0)
       await owner.stop()
-      expect(await found()).toEqual([{}, { a: 2, c: { deep: [1] }, ...odd }, { a: 'of another lane' }])
+      expect(await found()).toEqual([{}, { a: 2, c: { deep: [1] }, ...odd }, { a: 'of another shard' }])
       expect(await foundBy(log, 'other', 2)).toEqual([{}, {}])
     })
 
@@ -50,8 +50,8 @@ export function describeLanes(name: string, open: OpenLog): void {
       const owner = own()
       await owner.holds(COUNT)
       const writes = Array.from({ length: 300 }, (_, n) => {
-        const lane = owner.held.get(n % COUNT) as Lane<Row>
-        return lane.write([...puts({ last: n, [`key ${n}`]: n }), { key: `key ${n - 30}`, value: null }])
+        const shard = owner.held.get(n % COUNT) as Shard<Row>
+        return shard.write([...puts({ last: n, [`key ${n}`]: n }), { key: `key ${n - 30}`, value: null }])
       })
       await Promise.all(writes)
       await owner.stop()
@@ -62,28 +62,28 @@ export function describeLanes(name: string, open: OpenLog): void {
 
     it('hold large rows, and calls of any size; a row that is too large is refused with nothing written', async () => {
       const owner = own()
-      const lane = await owner.lane(0)
+      const shard = await owner.shard(0)
       const large = 'é'.repeat((LARGEST_ROW_BYTES - 10) / 2)
       const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, 'x'.repeat(50_000)]))
-      await lane.write(puts({ large }))
-      await lane.write(puts(many))
+      await shard.write(puts({ large }))
+      await shard.write(puts(many))
       const tooLarge = [...puts({ small: 1 }), ...puts({ larger: `${large}éééééé` })]
-      await expect(lane.write(tooLarge)).rejects.toThrow(RangeError)
-      await lane.write([])
+      await expect(shard.write(tooLarge)).rejects.toThrow(RangeError)
+      await shard.write([])
       await owner.stop()
       expect((await found())[0]).toEqual({ large, ...many })
     })
 
     it('are lost when they were given up: later writes throw and change nothing', async () => {
       const owner = own()
-      const lane = await owner.lane(0)
-      await putRow(lane, 'a', 1)
+      const shard = await owner.shard(0)
+      await putRow(shard, 'a', 1)
       await owner.stop()
-      expect(lane.lost.aborted).toBe(true)
-      await expect(putRow(lane, 'a', 2)).rejects.toEqual(lost)
+      expect(shard.lost.aborted).toBe(true)
+      await expect(putRow(shard, 'a', 2)).rejects.toEqual(lost)
       const next = own()
-      const again = await next.lane(0)
-      await expect(putRow(lane, 'a', 3)).rejects.toEqual(lost)
+      const again = await next.shard(0)
+      await expect(putRow(shard, 'a', 3)).rejects.toEqual(lost)
       await putRow(again, 'b', 1)
       await next.stop()
       expect((await found())[0]).toEqual({ a: 1, b: 1 })
@@ -92,11 +92,11 @@ export function describeLanes(name: string, open: OpenLog): void {
     it('stay with their owner until its work has ended, also after it was told to stop', async () => {
       const stopping = new AbortController()
       const drained = Promise.withResolvers<void>()
-      const owned = log.lanes<Row>('words', COUNT).own(async (lane) => {
-        if (lane.number !== 0) return
+      const owned = log.shards<Row>('words', COUNT).own(async (shard) => {
+        if (shard.number !== 0) return
         stopping.abort()
         await drained.promise
-        await putRow(lane, 'drained', lane.lost.aborted)
+        await putRow(shard, 'drained', shard.lost.aborted)
       }, stopping.signal)
       const waiting = found()
       drained.resolve()
@@ -108,7 +108,7 @@ export function describeLanes(name: string, open: OpenLog): void {
       const first = own()
       await first.holds(COUNT)
       const second = own()
-      await putRow(await first.lane(2), 'by', 'first')
+      await putRow(await first.shard(2), 'by', 'first')
       expect(second.held.size).toBe(0)
       await first.stop()
       await second.holds(COUNT)
@@ -119,10 +119,10 @@ export function describeLanes(name: string, open: OpenLog): void {
     it('are all given up when the work for one of them fails, and its fault is told', async () => {
       const fault = new Error('ours')
       const others: AbortSignal[] = []
-      const failing = log.lanes<Row>('words', COUNT).own(async (lane) => {
-        if (lane.number === COUNT - 1) throw fault
-        others.push(lane.lost)
-        await aborted(lane.lost)
+      const failing = log.shards<Row>('words', COUNT).own(async (shard) => {
+        if (shard.number === COUNT - 1) throw fault
+        others.push(shard.lost)
+        await aborted(shard.lost)
       }, new AbortController().signal)
       await expect(failing).rejects.toBe(fault)
       expect(others.every((signal) => signal.aborted)).toBe(true)
@@ -131,21 +131,21 @@ export function describeLanes(name: string, open: OpenLog): void {
 
     it('of a signal that has aborted already are nobody’s', async () => {
       const never = log
-        .lanes('words', COUNT)
+        .shards('words', COUNT)
         .own(() => Promise.reject(new Error('owned')), AbortSignal.abort())
       await never
     })
 
     it('end with the log', async () => {
       const owner = own()
-      const lane = await owner.lane(1)
-      await putRow(lane, 'a', 1)
-      const lanes = log.lanes('words', COUNT)
+      const shard = await owner.shard(1)
+      await putRow(shard, 'a', 1)
+      const shards = log.shards('words', COUNT)
       await log.close()
       await owner.ended
-      expect(lane.lost.aborted).toBe(true)
-      await expect(putRow(lane, 'a', 2)).rejects.toEqual(lost)
-      await expect(lanes.own(async () => undefined, new AbortController().signal)).rejects.toThrow('closed')
+      expect(shard.lost.aborted).toBe(true)
+      await expect(putRow(shard, 'a', 2)).rejects.toEqual(lost)
+      await expect(shards.own(async () => undefined, new AbortController().signal)).rejects.toThrow('closed')
     })
   })
 }

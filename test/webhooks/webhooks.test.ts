@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
 import type { Clock } from '../../src/lifecycle/clock.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import type { Lanes, Log } from '../../src/log/log.ts'
+import type { Log, Shards } from '../../src/log/log.ts'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { ENDPOINTS_TABLE } from '../../src/registry/endpoint-rows.ts'
@@ -14,7 +14,7 @@ import { createSecretBox } from '../../src/webhooks/endpoints/secrets.ts'
 import { createSender } from '../../src/webhooks/send/sender.ts'
 import { createWebhooks } from '../../src/webhooks/webhooks.ts'
 import { createDeliveryAccount } from '../../src/webhooks/worker/delivery-account.ts'
-import { LANE_COUNT, LANES, laneOf } from '../../src/webhooks/worker/shard-of.ts'
+import { SHARD_COUNT, SHARDS, shardOf } from '../../src/webhooks/worker/shard-of.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createScriptedReader } from '../support/streams/scripted-reader.ts'
@@ -24,7 +24,7 @@ import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 const KEY = 'the key of this test, of thirty-two characters'
 const box = createSecretBox({ key: KEY, oldKey: null })
-const lanesOf = (log: Log): Lanes<DeliveryRow> => log.lanes<DeliveryRow>(LANES, LANE_COUNT)
+const shardsOf = (log: Log): Shards<DeliveryRow> => log.shards<DeliveryRow>(SHARDS, SHARD_COUNT)
 
 /** An endpoint whose secret this bridge can open. */
 function wanted(parts: Partial<NewEndpoint> = {}): NewEndpoint {
@@ -48,7 +48,7 @@ async function startRole(log: Log, clock: Clock, secrets = box) {
     secrets,
     attempt: sender.attempt,
     onAttempted: account.attempted,
-    measureLanes: account.measure,
+    measureShards: account.measure,
     drainTimeoutMs: 5000,
     disable: endpoints.disable,
     clock,
@@ -66,35 +66,35 @@ async function startRole(log: Log, clock: Clock, secrets = box) {
   return { webhooks, endpoints, scripted, lines, stop, running }
 }
 
-/** What lies in the lane of that endpoint. */
+/** What lies in the shard of that endpoint. */
 async function rowsOf(log: Log, endpointId: string): Promise<string[]> {
   const stop = new AbortController()
   const keys: string[] = []
-  await lanesOf(log).own(async (lane) => {
-    if (lane.number === laneOf(endpointId)) keys.push(...lane.rows.keys())
-    if (lane.number === LANE_COUNT - 1) stop.abort()
+  await shardsOf(log).own(async (shard) => {
+    if (shard.number === shardOf(endpointId)) keys.push(...shard.rows.keys())
+    if (shard.number === SHARD_COUNT - 1) stop.abort()
   }, stop.signal)
   return keys
 }
 
-/** Rows that somebody left in the lane of that endpoint. */
+/** Rows that somebody left in the shard of that endpoint. */
 async function leaveRow(log: Log, endpointId: string): Promise<void> {
   const cursor = createScriptedReader(systemClock).reader.cursorAt(0)
   const row: DeliveryRow = { kind: 'position', cursor, ahead: [], failingSinceMs: null }
   const stop = new AbortController()
-  await lanesOf(log).own(async (lane) => {
-    if (lane.number !== laneOf(endpointId)) return
-    await lane.write([{ key: `${endpointId}/position`, value: row }])
+  await shardsOf(log).own(async (shard) => {
+    if (shard.number !== shardOf(endpointId)) return
+    await shard.write([{ key: `${endpointId}/position`, value: row }])
     stop.abort()
   }, stop.signal)
 }
 
-test('the lane of an endpoint is what it was in every version', () => {
-  expect(['ep_a', 'ep_b', 'ep_01JABCDEFG', 'x'].map(laneOf)).toEqual([14, 11, 46, 2])
+test('the shard of an endpoint is what it was in every version', () => {
+  expect(['ep_a', 'ep_b', 'ep_01JABCDEFG', 'x'].map(shardOf)).toEqual([14, 11, 46, 2])
 })
 
 describe('the role', () => {
-  test('asks for no lane before there is an endpoint, and then has a worker for each', async () => {
+  test('asks for no shard before there is an endpoint, and then has a worker for each', async () => {
     const log = createMemoryLog()
     const { webhooks, endpoints } = await startRole(log, createManualClock())
     expect(await rowsOf(log, 'ep_a')).toEqual([])
@@ -104,17 +104,17 @@ describe('the role', () => {
     expect(webhooks.isWell()).toBe(true)
   })
 
-  test('opens the secret of an endpoint before its lane comes, and once', async () => {
+  test('opens the secret of an endpoint before its shard comes, and once', async () => {
     const comes = Promise.withResolvers<void>()
     const memory = createMemoryLog()
-    const later: Lanes<unknown> = {
+    const later: Shards<unknown> = {
       loadingSinceMs: null,
       async own(work, signal) {
         await Promise.race([comes.promise, aborted(signal)])
-        await memory.lanes(LANES, LANE_COUNT).own(work, signal)
+        await memory.shards(SHARDS, SHARD_COUNT).own(work, signal)
       },
     }
-    const log: Log = { ...memory, lanes: <V>() => later as Lanes<V> }
+    const log: Log = { ...memory, shards: <V>() => later as Shards<V> }
     const opened: string[] = []
     const noting = {
       ...box,
@@ -154,22 +154,22 @@ describe('the role', () => {
     expect(await rowsOf(log, 'ep_here')).toEqual(['ep_here/position'])
   })
 
-  test('is not well from four seconds after a write began that does not end, and says once which lane', async () => {
+  test('is not well from four seconds after a write began that does not end, and says once which shard', async () => {
     const memory = createMemoryLog()
     const clock = createManualClock()
     let letGo = Promise.withResolvers<void>()
     const log: Log = {
       ...memory,
-      lanes: (name, count) => ({
+      shards: (name, count) => ({
         loadingSinceMs: null,
         own: (work, signal) =>
-          memory.lanes<never>(name, count).own(
-            (lane) =>
+          memory.shards<never>(name, count).own(
+            (shard) =>
               work({
-                ...lane,
+                ...shard,
                 async write(changes) {
                   await letGo.promise
-                  await lane.write(changes as never)
+                  await shard.write(changes as never)
                 },
               }),
             signal,
@@ -188,9 +188,9 @@ describe('the role', () => {
     expect(webhooks.isWell()).toBe(false)
     await until(() => {
       clock.advance(1000)
-      return lines.some(({ event }) => event === 'webhook.lanes_stuck')
+      return lines.some(({ event }) => event === 'webhook.shards_stuck')
     })
-    expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { lane: laneOf('ep_a'), count: 1 } })
+    expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { shard: shardOf('ep_a'), count: 1 } })
     const laterMs = clock.now() + 10_000
     await until(() => {
       clock.advance(1000)
@@ -201,18 +201,18 @@ describe('the role', () => {
     letGo.resolve()
     await until(() => {
       clock.advance(1000)
-      return lines.some(({ event }) => event === 'webhook.lanes_well')
+      return lines.some(({ event }) => event === 'webhook.shards_well')
     })
-    expect(lines.filter(({ event }) => event === 'webhook.lanes_stuck')).toHaveLength(1)
+    expect(lines.filter(({ event }) => event === 'webhook.shards_stuck')).toHaveLength(1)
     expect(webhooks.isWell()).toBe(true)
   })
 
-  test('is not well from four seconds after a lane that falls to it could not be loaded', async () => {
+  test('is not well from four seconds after a shard that falls to it could not be loaded', async () => {
     const clock = createManualClock()
     let loadingSinceMs: number | null = null
     const log: Log = {
       ...createMemoryLog(),
-      lanes: () => ({
+      shards: () => ({
         own: (_work, signal) => aborted(signal),
         get loadingSinceMs() {
           return loadingSinceMs
@@ -227,7 +227,7 @@ describe('the role', () => {
     expect(webhooks.isWell()).toBe(false)
     await until(() => {
       clock.advance(1000)
-      return lines.some(({ event }) => event === 'webhook.lanes_stuck')
+      return lines.some(({ event }) => event === 'webhook.shards_stuck')
     })
     expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { state: 'loading' } })
     loadingSinceMs = null

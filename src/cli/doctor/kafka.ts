@@ -45,7 +45,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   const { brokers, replication, present, missing, others, refused, unread, creation } = report
   const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
   const several = present
-    .filter(({ partitions, lanes }) => partitions !== 1 && !lanes)
+    .filter(({ partitions, shards }) => partitions !== 1 && !shards)
     .map(({ topic }) => topic)
   const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)
   const few = present.filter(({ replicas }) => replicas < SAFE_REPLICAS).map(({ topic }) => topic)

@@ -8,7 +8,7 @@ import type { Announcement, RejectedItem } from '../../log/log.ts'
 import type { AppendedRecord } from './partition-protocol.ts'
 import type { KafkaRecord } from './record-batch.ts'
 
-/** A record to be sent. Topics have one partition, but for those of lanes. */
+/** A record to be sent. Topics have one partition, but for those of shards. */
 export interface NewRecord extends AppendedRecord {
   partition: number
 }

@@ -1,31 +1,31 @@
 /**
- * Which lanes should be this process's: those that a consumer group gives it. Owns staying in the group. Refuses to be a
- * lock: what the group says is a hint, and the lane's own records say who owns it (`valid-records.ts`).
+ * Which shards should be this process's: those that a consumer group gives it. Owns staying in the group. Refuses to be a
+ * lock: what the group says is a hint, and the shard's own records say who owns it (`valid-records.ts`).
  */
 import type { Logger } from '../../obs/logger.ts'
 import { type GroupPlace, SESSION_MS, type StandingMembership, stayMember } from '../group/group-member.ts'
-import { laneAssigner } from './shard-assigner.ts'
+import { shardAssigner } from './shard-assigner.ts'
 
 /** What sharing needs. */
-export interface LaneShare extends GroupPlace {
+export interface ShardShare extends GroupPlace {
   logger: Logger
   count: number
-  /** The lanes that this process holds now. */
+  /** The shards that this process holds now. */
   held(): readonly number[]
-  /** Told of the lanes that should be this process's from now on. The others go to members that may be waiting for them. */
-  assigned(lanes: readonly number[]): void
+  /** Told of the shards that should be this process's from now on. The others go to members that may be waiting for them. */
+  assigned(shards: readonly number[]): void
   /**
-   * Told that no lane is this process's, at once, and why: others may have them already. `heardMs`: when the group was last
+   * Told that no shard is this process's, at once, and why: others may have them already. `heardMs`: when the group was last
    * heard, ms since 1970.
    */
   expelled(reason: string, heardMs: number): void
 }
 
-/** Says which lanes should be this process's, until the signal aborts; then lets others have them. Never rejects. */
-export type ShareLanes = (parts: LaneShare, signal: AbortSignal) => Promise<void>
+/** Says which shards should be this process's, until the signal aborts; then lets others have them. Never rejects. */
+export type ShareShards = (parts: ShardShare, signal: AbortSignal) => Promise<void>
 
-/** Shares lanes in a consumer group. While the group is not heard for a session, none is this process's. */
-export const shareInGroup: ShareLanes = async (parts, signal) => {
+/** Shares shards in a consumer group. While the group is not heard for a session, none is this process's. */
+export const shareInGroup: ShareShards = async (parts, signal) => {
   const { clock, assigned, expelled } = parts
   let formerId: string | null = null
   let heardMs = clock.now()
@@ -49,11 +49,11 @@ export const shareInGroup: ShareLanes = async (parts, signal) => {
     assigned(given)
   }
   const membership: StandingMembership = {
-    assigner: laneAssigner(parts.count, parts.held),
+    assigner: shardAssigner(parts.count, parts.held),
     formerId: () => formerId,
-    joined(memberId, lanes) {
+    joined(memberId, shards) {
       formerId = memberId
-      given = lanes
+      given = shards
       isTold = false
       heard()
     },
@@ -71,8 +71,8 @@ export const shareInGroup: ShareLanes = async (parts, signal) => {
   }
   const place = {
     ...parts,
-    events: { away: 'lanes.group_away', back: 'lanes.group_back' },
-    doing: 'sharing lanes',
+    events: { away: 'shards.group_away', back: 'shards.group_back' },
+    doing: 'sharing shards',
   }
   await stayMember(place, membership, signal)
   cancelLease()

@@ -1,26 +1,26 @@
 /**
- * One lane in the hands of this process, from its wish until it is lost. Owns the proof of every write: it is durable
+ * One shard in the hands of this process, from its wish until it is lost. Owns the proof of every write: it is durable
  * when it was read back and counts (`valid-records.ts`); writing rows again behind records that do not count; and how long an
- * owner before is waited for. Refuses to know who else wants the lane.
+ * owner before is waited for. Refuses to know who else wants the shard.
  */
 import { randomBytes } from 'node:crypto'
 import type { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Lane } from '../../log/log.ts'
-import { laneLost, type TextChange, textChanges } from '../../log-shared/stored-rows.ts'
+import type { Shard } from '../../log/log.ts'
+import { shardLost, type TextChange, textChanges } from '../../log-shared/stored-rows.ts'
 import { storedValue } from '../../log-shared/stored-value.ts'
 import { batchesOf, sizeOf } from '../client/batch-splitting.ts'
 import { unavailable } from '../client/faults.ts'
 import type { NewRecord } from '../client/records.ts'
 import type { PartitionTaker } from './shard-reader.ts'
-import type { Append, LaneWriter } from './shard-writer.ts'
+import type { Append, ShardWriter } from './shard-writer.ts'
 import {
-  createLaneFold,
-  type LaneFold,
+  createShardFold,
   leavingRecord,
   leftRecord,
   markerRecord,
   rowRecord,
+  type ShardFold,
   wishRecord,
 } from './valid-records.ts'
 
@@ -37,10 +37,10 @@ const LEAVING_SILENCE_MS = 3 * LEAVING_MS
 const LEFT_LIMIT_MS = 1_000
 const NONCE_BYTES = 9
 
-/** A lane that is being loaded, then held, then lost. */
-export interface LaneHold<V> extends PartitionTaker {
-  /** Resolves with the lane when everything before its own marker was read. Rejects when it is lost before. */
-  readonly owned: Promise<Lane<V>>
+/** A shard that is being loaded, then held, then lost. */
+export interface ShardHold<V> extends PartitionTaker {
+  /** Resolves with the shard when everything before its own marker was read. Rejects when it is lost before. */
+  readonly owned: Promise<Shard<V>>
   readonly lost: AbortSignal
   /** Somebody else is to have it. Whoever works on it ends its work, then comes `left`; it is lost where that takes too long. */
   leave(): void
@@ -52,7 +52,7 @@ export interface LaneHold<V> extends PartitionTaker {
 
 /** What a hold needs. */
 export interface HoldParts {
-  writer: LaneWriter
+  writer: ShardWriter
   clock: Clock
   /** Told once, with the reason. */
   lost(reason: string): void
@@ -69,14 +69,14 @@ interface Waiting {
   fault: unknown
 }
 
-/** Takes hold of a lane: reads what is there, lets an owner before end its work, sends a marker, and begins with what is read. */
-export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }: HoldParts): LaneHold<V> {
+/** Takes hold of a shard: reads what is there, lets an owner before end its work, sends a marker, and begins with what is read. */
+export function takeShard<V>(shard: number, { writer, clock, lost, awaitingOwner }: HoldParts): ShardHold<V> {
   const nonce = randomBytes(NONCE_BYTES).toString('base64url')
-  const fold = createLaneFold()
+  const fold = createShardFold()
   const over = new AbortController()
   const leaving = new AbortController()
   const hasLeft = Promise.withResolvers<void>()
-  const owned = Promise.withResolvers<Lane<V>>()
+  const owned = Promise.withResolvers<Shard<V>>()
   owned.promise.catch(() => undefined)
   /** In the order of their numbers. */
   const waiting = new Set<Waiting>()
@@ -85,7 +85,7 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
   let isOwned = false
   let lastNumber = 0
   /** The owner before that is waited for, and how it stands. */
-  let awaited: Pick<LaneFold, 'nonce' | 'leavings'> | null = null
+  let awaited: Pick<ShardFold, 'nonce' | 'leavings'> | null = null
   /** Its own wish was read, and with it everything before. */
   let isWished = false
   let isMarked = false
@@ -98,8 +98,8 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
     cancelWait()
     cancelSaying()
     hasLeft.resolve()
-    owned.reject(laneLost(lane))
-    for (const { reject } of waiting) reject(laneLost(lane))
+    owned.reject(shardLost(shard))
+    for (const { reject } of waiting) reject(shardLost(shard))
     waiting.clear()
     lost(reason)
   }
@@ -113,14 +113,14 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
   }
   const append = (records: readonly NewRecord[], how: Pick<Append, 'once' | 'isOver' | 'failed'>): void => {
     const bytes = records.reduce((sum, record) => sum + sizeOf(record), 0)
-    writer.append({ partition: lane, records, bytes, ...how })
+    writer.append({ partition: shard, records, bytes, ...how })
   }
   /** Sends a record that is no row, once. */
   const say = (record: NewRecord, failed: (error: unknown) => void): void =>
     append([record], { once: true, isOver: () => over.signal.aborted, failed })
   /** Resolves when the changes were read back. */
   const write = (changes: readonly TextChange[]): Promise<void> => {
-    const records = changes.map((change) => rowRecord(lane, change, nonce, ++lastNumber))
+    const records = changes.map((change) => rowRecord(shard, change, nonce, ++lastNumber))
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const keys = changes.map(({ key }) => key)
     const one: Waiting = {
@@ -134,7 +134,7 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
     for (const key of keys) written.set(key, (written.get(key) ?? 0) + 1)
     const cancel = clock.after(WRITE_LIMIT_MS, () => {
       settle(one)
-      reject(unavailable(`writing to lane ${lane}`, one.fault))
+      reject(unavailable(`writing to shard ${shard}`, one.fault))
       repair()
     })
     for (const batch of batchesOf(records)) {
@@ -158,9 +158,9 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
   const mark = (): void => {
     isMarked = true
     awaitingOwner(false)
-    say(markerRecord(lane, nonce), (error) => lose(unavailable('taking a lane', error).message))
+    say(markerRecord(shard, nonce), (error) => lose(unavailable('taking a shard', error).message))
   }
-  /** Marks the lane as this one's when nobody has it, or its owner was waited for. */
+  /** Marks the shard as this one's when nobody has it, or its owner was waited for. */
   const claim = (): void => {
     if (!isWished || isMarked) return
     const { nonce: owner, state, leavings } = fold
@@ -174,7 +174,7 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
   /** Says that it is leaving, until it has left or is lost. */
   const sayLeaving = (): void => {
     // What does not arrive is said again.
-    say(leavingRecord(lane, nonce), () => {})
+    say(leavingRecord(shard, nonce), () => {})
     cancelSaying = clock.after(LEAVING_MS, sayLeaving)
   }
   const begin = (): void => {
@@ -182,19 +182,19 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
     const rows = new Map<string, V>()
     for (const [key, text] of fold.rows) rows.set(key, storedValue<V>(key, text))
     owned.resolve({
-      number: lane,
+      number: shard,
       rows,
       lost: over.signal,
       leaving: leaving.signal,
       async write(changes) {
         const texts = textChanges(changes)
-        if (over.signal.aborted) throw laneLost(lane)
+        if (over.signal.aborted) throw shardLost(shard)
         if (texts.length > 0) await write(texts)
       },
     })
   }
 
-  say(wishRecord(lane, nonce), (error) => lose(unavailable('asking for a lane', error).message))
+  say(wishRecord(shard, nonce), (error) => lose(unavailable('asking for a shard', error).message))
   return {
     owned: owned.promise,
     lost: over.signal,
@@ -207,7 +207,7 @@ export function takeLane<V>(lane: number, { writer, clock, lost, awaitingOwner }
     async left() {
       cancelSaying()
       if (!isOwned || over.signal.aborted) return
-      say(leftRecord(lane, nonce), () => hasLeft.resolve())
+      say(leftRecord(shard, nonce), () => hasLeft.resolve())
       const cancel = clock.after(LEFT_LIMIT_MS, () => hasLeft.resolve())
       await hasLeft.promise
       cancel()

@@ -24,7 +24,7 @@ export interface PartitionTaker {
 }
 
 /** A reader of partitions that come and go. */
-export interface LaneReader {
+export interface ShardReader {
   /** Reads the partition from its start on, for this taker and no other, until `remove`. */
   add(partition: number, taker: PartitionTaker): void
   remove(partition: number): void
@@ -39,7 +39,7 @@ interface Place {
 }
 
 /** A reader of that topic which reads nothing yet. */
-export function createLaneReader(parts: ReaderParts, topic: string): LaneReader {
+export function createShardReader(parts: ReaderParts, topic: string): ShardReader {
   const places = new Map<number, Place>()
   /** Aborts when other partitions are to be asked for than those that are. */
   let changed = new AbortController()

@@ -32,17 +32,17 @@ export interface Append {
 }
 
 /** A writer to the partitions of a topic. */
-export interface LaneWriter {
+export interface ShardWriter {
   /** Sends it after what came before it to its partition. Never throws. */
   append(append: Append): void
 }
 
 /** A writer that connects with its first record and ends when `ended` aborts. */
-export function createLaneWriter(
+export function createShardWriter(
   { openSession, clock }: { openSession: OpenSession; clock: Clock },
   topic: string,
   ended: AbortSignal,
-): LaneWriter {
+): ShardWriter {
   const queues = new Map<number, Append[]>()
   let session: KafkaSession | null = null
   let sending = false

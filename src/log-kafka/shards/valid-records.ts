@@ -1,5 +1,5 @@
 /**
- * What the records of one lane's partition come to. Owns which of them count; pure.
+ * What the records of one shard's partition come to. Owns which of them count; pure.
  *
  * An owner begins with a marker, which holds its nonce, and puts nonce and a rising number on every row that it writes. A
  * row counts when its nonce is that of the latest marker before it and its number is higher than every one that counted
@@ -13,7 +13,7 @@
  * before it. Only where every process has ended at once, in the moments between a late record and the answer to it, and
  * none starts for an hour, is the row lost that lay before.
  *
- * Who wants a lane asks for it (`wish`), and its owner, when it is to go, says that it is about to (`leaving`, again and
+ * Who wants a shard asks for it (`wish`), and its owner, when it is to go, says that it is about to (`leaving`, again and
  * again), ends what is under way, and says that it has (`left`): only then comes the next marker. These three are words between processes. They
  * change nothing about which rows count, those of anybody but the owner of the moment mean nothing, and nobody has to keep
  * to them: an owner that is dead says nothing.
@@ -35,32 +35,37 @@ const ROW = '='
 const BY = 'by'
 
 /** The record with which an owner begins. */
-export function markerRecord(lane: number, nonce: string): NewRecord {
-  return { partition: lane, key: MARKER, value: nonce }
+export function markerRecord(shard: number, nonce: string): NewRecord {
+  return { partition: shard, key: MARKER, value: nonce }
 }
 
-/** The record by which somebody who wants the lane finds out that it has read everything. */
-export function wishRecord(lane: number, nonce: string): NewRecord {
-  return { partition: lane, key: WISH, value: nonce }
+/** The record by which somebody who wants the shard finds out that it has read everything. */
+export function wishRecord(shard: number, nonce: string): NewRecord {
+  return { partition: shard, key: WISH, value: nonce }
 }
 
 /** The record with which an owner says that it will leave. */
-export function leavingRecord(lane: number, nonce: string): NewRecord {
-  return { partition: lane, key: LEAVING, value: nonce }
+export function leavingRecord(shard: number, nonce: string): NewRecord {
+  return { partition: shard, key: LEAVING, value: nonce }
 }
 
 /** The last record of an owner that leaves. */
-export function leftRecord(lane: number, nonce: string): NewRecord {
-  return { partition: lane, key: LEFT, value: nonce }
+export function leftRecord(shard: number, nonce: string): NewRecord {
+  return { partition: shard, key: LEFT, value: nonce }
 }
 
 /** The record of a row. Numbers begin at 1. */
-export function rowRecord(lane: number, { key, text }: TextChange, nonce: string, number: number): NewRecord {
-  return { partition: lane, key: `${ROW}${key}`, value: text, headers: { [BY]: `${nonce} ${number}` } }
+export function rowRecord(
+  shard: number,
+  { key, text }: TextChange,
+  nonce: string,
+  number: number,
+): NewRecord {
+  return { partition: shard, key: `${ROW}${key}`, value: text, headers: { [BY]: `${nonce} ${number}` } }
 }
 
-/** The rows of a lane as its records say them, from the partition's start on. */
-export interface LaneFold {
+/** The rows of a shard as its records say them, from the partition's start on. */
+export interface ShardFold {
   /** Takes the next record. */
   take(record: KafkaRecord): void
   /** That of the latest marker; null before the first. */
@@ -79,13 +84,13 @@ export interface LaneFold {
   readonly late: ReadonlySet<string>
 }
 
-/** A lane of which nothing was read. */
-export function createLaneFold(): LaneFold {
+/** A shard of which nothing was read. */
+export function createShardFold(): ShardFold {
   const rows = new Map<string, string>()
   const late = new Set<string>()
   let nonce: string | null = null
   let wish: string | null = null
-  let state: LaneFold['state'] = 'free'
+  let state: ShardFold['state'] = 'free'
   let leavings = 0
   let number = 0
   return {
@@ -143,7 +148,7 @@ function writerOf(record: KafkaRecord): { nonce: string; number: number } {
 }
 
 function foreign({ offset }: KafkaRecord): BridgeError {
-  return new BridgeError('log_damaged', `record ${offset} of a lane is none of this program's`, {
+  return new BridgeError('log_damaged', `record ${offset} of a shard is none of this program's`, {
     hint: 'Somebody else writes to the topics of this prefix: take that away, or choose another BRIDGE_TOPIC_PREFIX.',
   })
 }

@@ -13,7 +13,7 @@ import {
   ALL,
   ANSWERS,
   isJournalTopic,
-  isLanesTopic,
+  isShardsTopic,
   LEADER,
   QUESTIONS,
   REJECTED,
@@ -48,10 +48,10 @@ const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS'
 const LARGEST_REJECTED_BYTES = 65 * 1024 * 1024
 
 /**
- * Before a record of lanes is compacted, or does away with an older one, ms: until then their owner has written its own
+ * Before a record of shards is compacted, or does away with an older one, ms: until then their owner has written its own
  * again behind one that does not count (`valid-records.ts`).
  */
-const LANES_LAG_MS = HOUR_MS
+const SHARDS_LAG_MS = HOUR_MS
 /** A journal's records outlive their time by as much as a segment stays open. */
 const JOURNAL_SEGMENTS = 20
 
@@ -70,7 +70,7 @@ export function topicConfig(
     'message.timestamp.type': 'LogAppendTime',
     'min.insync.replicas': replicas >= 3 ? '2' : '1',
     ...(isJournalTopic(topic) ? journalKept(journalMs) : keptOf(topic, settings)),
-    ...(isLanesTopic(topic) ? { 'min.compaction.lag.ms': String(LANES_LAG_MS) } : {}),
+    ...(isShardsTopic(topic) ? { 'min.compaction.lag.ms': String(SHARDS_LAG_MS) } : {}),
     ...(topic === STATUS ? { 'segment.ms': String(HOUR_MS) } : {}),
     ...(isQuestion(topic) ? { 'segment.ms': String(QUESTIONS_KEPT_MS) } : {}),
     ...(topic === REJECTED ? { 'max.message.bytes': String(LARGEST_REJECTED_BYTES) } : {}),
@@ -206,7 +206,7 @@ async function partitionsByTopic(admin: Admin): Promise<Map<string, Standing[]>>
 }
 
 function otherPartitions(name: string, found: number, wanted: number): BridgeError {
-  const why = wanted === 1 ? 'the order of its records needs one' : `its lanes need ${wanted}`
+  const why = wanted === 1 ? 'the order of its records needs one' : `its shards need ${wanted}`
   return new BridgeError('kafka', `the topic ${name} has ${found} partitions; ${why}`, {
     hint: 'Choose another BRIDGE_TOPIC_PREFIX, or delete the topic if nothing in it is needed.',
   })
@@ -227,7 +227,7 @@ function kept(retentionMs: number | null): Record<string, string> {
 }
 
 function keptOf(topic: string, settings: TopicSettings): Record<string, string> {
-  const isCompacted = topic === STATE || topic === TABLES || isLanesTopic(topic)
+  const isCompacted = topic === STATE || topic === TABLES || isShardsTopic(topic)
   return isCompacted ? compacted() : kept(retentionOf(topic, settings))
 }
 

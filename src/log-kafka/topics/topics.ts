@@ -17,7 +17,7 @@ export const QUESTIONS = 'internal.questions'
 export const ANSWERS = 'internal.answers'
 
 /** Begin the names of the topics that are made when they are first used. */
-const LANES = 'internal.lanes.'
+const SHARDS = 'internal.lanes.'
 const JOURNAL = 'internal.journal.'
 
 /** A topic to be made. */
@@ -29,9 +29,9 @@ export interface TopicPlan {
   retentionMs?: number
 }
 
-/** The topic of the lanes of that name: each is a partition. */
-export function lanesPlan(name: string, count: number): TopicPlan {
-  return { topic: `${LANES}${name}`, partitions: count }
+/** The topic of the shards of that name: each is a partition. */
+export function shardsPlan(name: string, count: number): TopicPlan {
+  return { topic: `${SHARDS}${name}`, partitions: count }
 }
 
 /** The topic of the journal of that name. */
@@ -39,9 +39,9 @@ export function journalPlan(name: string, retentionMs: number): TopicPlan {
   return { topic: `${JOURNAL}${name}`, partitions: 1, retentionMs }
 }
 
-/** True for the topic of lanes. */
-export function isLanesTopic(topic: string): boolean {
-  return topic.startsWith(LANES)
+/** True for the topic of shards. */
+export function isShardsTopic(topic: string): boolean {
+  return topic.startsWith(SHARDS)
 }
 
 /** True for the topic of a journal. */

@@ -1,6 +1,6 @@
 /**
  * What the journal keeps of an attempt, and the pages in which attempts travel. Owns the form and reading it back. Refuses
- * to store, and to be the truth: that lies in the rows of the lanes, so what cannot be read here is passed over.
+ * to store, and to be the truth: that lies in the rows of the shards, so what cannot be read here is passed over.
  */
 import { type AttemptOutcome, attemptOutcomes } from '../../obs/metrics.ts'
 import { type AttemptPhase, attemptPhases } from '../send/attempt-timer.ts'

@@ -1,14 +1,14 @@
 /**
  * Carries out the commands of the endpoints that are worked on in this process. Owns that one is taken away only when what it
  * asks for is durable, so that a process that dies leaves it to the next, and that it is tried again while the log is away.
- * Refuses to know lanes: whoever works on an endpoint is given to it.
+ * Refuses to know shards: whoever works on an endpoint is given to it.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { isBridgeError } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
-import type { LaneWorker } from '../worker/shard-worker.ts'
+import type { ShardWorker } from '../worker/shard-worker.ts'
 import type { CountCommand, KeyedCommand, ReplayCommand } from './command-rows.ts'
 import { ANSWER_MS, type Commands } from './commands.ts'
 import type { Notices } from './notifications.ts'
@@ -20,8 +20,8 @@ const STALE_MS = 6 * ANSWER_MS
 /** A command may be known here before its endpoint is; after this time there is none. */
 const ENDPOINT_KNOWN_MS = 60_000
 
-/** What of a lane's worker it needs. */
-export type ReplayWorker = Pick<LaneWorker, 'replay' | 'replays' | 'countDead'>
+/** What of a shard's worker it needs. */
+export type ReplayWorker = Pick<ShardWorker, 'replay' | 'replays' | 'countDead'>
 
 export interface CommandRunnerOptions {
   commands: Commands
@@ -59,7 +59,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     if (count !== null) await commands.put(endpointId, id, { kind: 'counted', count, atMs: clock.now() })
   }
 
-  /** One replay of an endpoint lies in its lane at a time; the others wait as commands. */
+  /** One replay of an endpoint lies in its shard at a time; the others wait as commands. */
   const begin = async ({ key, endpointId, id }: KeyedCommand, command: ReplayCommand): Promise<void> => {
     const { epoch, after, until, only, atMs } = command
     if (reader.epoch === null) return

@@ -1,7 +1,7 @@
 /**
  * `webhook.disabled.v1`: that the bridge has disabled an endpoint is told to the tenant's other active endpoints that name it
  * (contract §7, docs/adr/0005). Owns that nobody is left out when a process dies between the one and the other, who is told,
- * and the tries until it is. Refuses to know lanes, and to decide that an endpoint is to be disabled.
+ * and the tries until it is. Refuses to know shards, and to decide that an endpoint is to be disabled.
  */
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'

@@ -1,5 +1,5 @@
 /**
- * The state of an endpoint's deliveries as small keyed rows of its lane: one attempt writes one of them. Owns keys, forms and
+ * The state of an endpoint's deliveries as small keyed rows of its shard: one attempt writes one of them. Owns keys, forms and
  * reading them back. Refuses to store, and to know when a row is written.
  */
 import type { Cursor } from '../../core/cursor.ts'
@@ -71,7 +71,7 @@ export interface ReplayRow {
   createdAtMs: number
 }
 
-/** A row of a lane. */
+/** A row of a shard. */
 export type DeliveryRow = PositionRow | RetryRow | DeadRow | ReplayRow
 
 /** A row with its key and what that says. `place`: the sequence of a retry or a death, the id of a replay, else empty. */

@@ -101,7 +101,7 @@ function noticeOf(isElsewhere: boolean, isTooOld: boolean): LoadedEndpoint['noti
   return isTooOld ? 'fell_behind' : null
 }
 
-/** The rows of a lane by the endpoint that they are of, as far as their keys say. */
+/** The rows of a shard by the endpoint that they are of, as far as their keys say. */
 export function rowsByEndpoint(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
   const groups = new Map<string, Map<string, DeliveryRow>>()
   for (const [key, row] of all) {

@@ -3,7 +3,7 @@
  * its bounds and its answer. Refuses to try again and to change anything: a test of an endpoint that answers 410 disables
  * nothing.
  *
- * The node that is asked sends it: there is nothing to remember, so it takes no lane, and the answer comes at once, also while
+ * The node that is asked sends it: there is nothing to remember, so it takes no shard, and the answer comes at once, also while
  * nobody owns one. It goes by the rules, the proxy and the signature of every delivery.
  */
 import { openQuery } from '../../http/parameters.ts'

@@ -1,6 +1,6 @@
 /**
  * What goes beside the plain deliveries of a process: replays, tests, notices, put together once. Owns which parts they have
- * in common. Refuses to know which lanes are here: it is told who works on an endpoint.
+ * in common. Refuses to know which shards are here: it is told who works on an endpoint.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { Route } from '../../http/route.ts'

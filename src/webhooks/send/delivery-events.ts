@@ -6,7 +6,7 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Matched } from '../delivery-state/endpoint-state.ts'
 
-/** Bounds of the memory over all lanes: a burst of usual size, whose events every endpoint wants within seconds. */
+/** Bounds of the memory over all shards: a burst of usual size, whose events every endpoint wants within seconds. */
 const MOST_EVENTS = 4000
 const MOST_BYTES = 32 * 1024 * 1024
 
@@ -29,7 +29,7 @@ export interface DeliveryEvents {
   find(sequence: number, signal: AbortSignal): Found | Promise<Found>
 }
 
-/** Over one reader; for all lanes of the process. */
+/** Over one reader; for all shards of the process. */
 export function createDeliveryEvents(
   reader: Reader,
   bounds: { events: number; bytes: number } = { events: MOST_EVENTS, bytes: MOST_BYTES },

@@ -1,5 +1,5 @@
 /**
- * Sends for all lanes of the process: rules, resolver, connections and proxy put together once. Owns that an endpoint's URL
+ * Sends for all shards of the process: rules, resolver, connections and proxy put together once. Owns that an endpoint's URL
  * is judged by the rules of this process, whoever kept it. Refuses to sign, and to decide what follows an attempt.
  */
 import type { Clock } from '../../lifecycle/clock.ts'

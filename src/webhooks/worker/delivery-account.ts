@@ -1,12 +1,12 @@
 /**
- * What is counted and logged of deliveries: each attempt, and how the lanes of this node stand. Owns nothing else.
+ * What is counted and logged of deliveries: each attempt, and how the shards of this node stand. Owns nothing else.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
 import { outcomeOf } from '../delivery-state/outcome.ts'
 import type { Attempted } from '../send/delivery.ts'
-import type { LaneFigures } from './shard-worker.ts'
+import type { ShardFigures } from './shard-worker.ts'
 
 /** The metrics that deliveries move. */
 type DeliveryMetrics = Pick<
@@ -21,8 +21,8 @@ type DeliveryMetrics = Pick<
 export interface DeliveryAccount {
   /** Every attempt that had an end. */
   attempted(attempted: Attempted): void
-  /** Now and then: how the lanes of this node stand. */
-  measure(lanes: Iterable<LaneFigures>): void
+  /** Now and then: how the shards of this node stand. */
+  measure(shards: Iterable<ShardFigures>): void
 }
 
 /** The books of this node. */
@@ -60,12 +60,12 @@ export function createDeliveryAccount({
         reason: detail,
       })
     },
-    measure(lanes) {
+    measure(shards) {
       let pending = 0
       let oldestMs = Number.POSITIVE_INFINITY
-      for (const lane of lanes) {
-        pending += lane.pending
-        oldestMs = Math.min(oldestMs, lane.oldestMs ?? Number.POSITIVE_INFINITY)
+      for (const shard of shards) {
+        pending += shard.pending
+        oldestMs = Math.min(oldestMs, shard.oldestMs ?? Number.POSITIVE_INFINITY)
       }
       metrics.webhookPending.set({}, pending)
       const ageMs = oldestMs === Number.POSITIVE_INFINITY ? 0 : Math.max(0, clock.now() - oldestMs)

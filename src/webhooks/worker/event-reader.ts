@@ -1,5 +1,5 @@
 /**
- * How the endpoints of a lane get their events: one pull over the log for all that are near its end, by the inverted index;
+ * How the endpoints of a shard get their events: one pull over the log for all that are near its end, by the inverted index;
  * who is behind pulls by itself, page by page and in turn, and joins when it has caught up. Owns who reads where. Refuses to
  * know what becomes of an event: the machines do.
  */
@@ -32,7 +32,7 @@ export interface Worked {
   isJoined: boolean
 }
 
-export interface LanePull {
+export interface ShardPull {
   /** The endpoint is new here, was changed, or has room again. */
   look(worked: Worked): void
   leave(worked: Worked): void
@@ -40,7 +40,7 @@ export interface LanePull {
   run(signal: AbortSignal): Promise<void>
 }
 
-export interface LanePullOptions {
+export interface ShardPullOptions {
   reader: Reader
   events: DeliveryEvents
   /** Those there are at the beginning. */
@@ -50,8 +50,8 @@ export interface LanePullOptions {
   clock: Clock
 }
 
-/** The pull of one lane in the reader's present epoch. */
-export function createLanePull({ reader, events, worked, onOffered, clock }: LanePullOptions): LanePull {
+/** The pull of one shard in the reader's present epoch. */
+export function createShardPull({ reader, events, worked, onOffered, clock }: ShardPullOptions): ShardPull {
   const { epoch } = reader
   const joined = createFilterIndex<Worked>()
   const members = new Set<Worked>()
@@ -99,7 +99,7 @@ export function createLanePull({ reader, events, worked, onOffered, clock }: Lan
       if (signal.aborted || reader.epoch !== epoch) return
       const touched = new Set<Worked>()
       for (const event of read.events) {
-        // In a burst nobody has room after a few events, and each lane would look at all of them.
+        // In a burst nobody has room after a few events, and each shard would look at all of them.
         if (members.size === 0) break
         for (const one of joined.match(event.facts)) {
           if (event.facts.kind === 'gap' && !wantsGaps(one.endpoint.filter)) continue

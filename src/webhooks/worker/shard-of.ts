@@ -1,14 +1,14 @@
 /**
- * Which lane an endpoint belongs to. Owns the number of lanes and the hash: both lie in the log, so neither may ever change.
+ * Which shard an endpoint belongs to. Owns the number of shards and the hash: both lie in the log, so neither may ever change.
  */
 import { hash } from 'node:crypto'
 
-/** The lanes' name in the log. */
-export const LANES = 'webhooks'
+/** The shards' name in the log. */
+export const SHARDS = 'webhooks'
 /** How many there are. */
-export const LANE_COUNT = 64
+export const SHARD_COUNT = 64
 
-/** The lane of an endpoint, from 0 on: the first four bytes of SHA-256 of its id, big-endian, modulo `LANE_COUNT`. */
-export function laneOf(endpointId: string): number {
-  return hash('sha256', endpointId, 'buffer').readUInt32BE() % LANE_COUNT
+/** The shard of an endpoint, from 0 on: the first four bytes of SHA-256 of its id, big-endian, modulo `SHARD_COUNT`. */
+export function shardOf(endpointId: string): number {
+  return hash('sha256', endpointId, 'buffer').readUInt32BE() % SHARD_COUNT
 }

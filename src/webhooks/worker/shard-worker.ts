@@ -1,5 +1,5 @@
 /**
- * The work of one lane: its endpoints, each with its machine, from the rows that were left to the lane's loss or the stop.
+ * The work of one shard: its endpoints, each with its machine, from the rows that were left to the shard's loss or the stop.
  * Owns the course: load, pull, send, write, drain. Refuses to decide deliveries (the machines), to group writes (the
  * writer), to read the log (the pull), and to know where endpoints come from.
  */
@@ -7,7 +7,7 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { isBridgeError } from '../../errors.ts'
 import { sleep } from '../../lifecycle/clock.ts'
-import type { Change, Lane } from '../../log/log.ts'
+import type { Change, Shard } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { ReadCursor } from '../delivery-state/cursor-cache.ts'
 import { type DeliveryRow, endpointOf, replayKey } from '../delivery-state/delivery-rows.ts'
@@ -23,15 +23,15 @@ import type {
 } from '../delivery-state/endpoint-state.ts'
 import { attemptLimits } from '../send/attempt.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from '../send/delivery.ts'
-import { createLanePull, type LanePull, type Worked } from './event-reader.ts'
-import { createLaneWriter } from './shard-rows-writer.ts'
+import { createShardPull, type ShardPull, type Worked } from './event-reader.ts'
+import { createShardWriter } from './shard-rows-writer.ts'
 import type { Starter, StartQueue } from './start-queue.ts'
 import { untilMore } from './wait-for-events.ts'
 
-export interface LaneWorkerOptions extends DeliveryMeans {
-  lane: Lane<DeliveryRow>
+export interface ShardWorkerOptions extends DeliveryMeans {
+  shard: Shard<DeliveryRow>
   reader: Reader
-  /** Shared with the other lanes of the process, as is `readCursor`. */
+  /** Shared with the other shards of the process, as is `readCursor`. */
   starts: StartQueue
   readCursor: ReadCursor
   /** Disables an endpoint for good; `set` tells it then. May throw `log_unavailable`: it is asked again. */
@@ -43,8 +43,8 @@ export interface LaneWorkerOptions extends DeliveryMeans {
   logger: Logger
 }
 
-/** How a lane stands. */
-export interface LaneFigures {
+/** How a shard stands. */
+export interface ShardFigures {
   /** Deliveries that are known and not over; what an endpoint has not read yet is not among them. */
   pending: number
   /** When the oldest of them was first held, ms since 1970; null where there is none. */
@@ -54,15 +54,15 @@ export interface LaneFigures {
 /** A replay that is asked for. */
 export type ReplayWish = Omit<ReplayStart, 'ahead' | 'isWritten'>
 
-export interface LaneWorker {
+export interface ShardWorker {
   /** An endpoint is new, or was changed. Takes effect at once, also before `run`. */
   set(endpoint: DeliveryEndpoint): void
   /** The endpoint was deleted: nothing is sent any more, and its rows go. */
   remove(endpointId: string): void
-  /** Endpoints of which the lane has rows, or which were set. */
+  /** Endpoints of which the shard has rows, or which were set. */
   endpointIds(): Set<string>
   /**
-   * Works until the lane is lost, or the signal aborts or the lane is to go to another process, and what is under way has
+   * Works until the shard is lost, or the signal aborts or the shard is to go to another process, and what is under way has
    * ended. Rejects with a fault of ours.
    */
   run(signal: AbortSignal): Promise<void>
@@ -75,7 +75,7 @@ export interface LaneWorker {
   replays(endpointId: string): readonly string[] | null
   /** How many of its deliveries behind `after`, up to `until`, are dead; null as above. */
   countDead(endpointId: string, window: { after: number; until: number }): number | null
-  figures(): LaneFigures
+  figures(): ShardFigures
   /** Since when the present write is under way, its repetitions too, ms since 1970; null where none is. */
   readonly writingSinceMs: number | null
 }
@@ -84,7 +84,7 @@ export interface LaneWorker {
 const LATER_MS = 1000
 /** Positions that merely moved are written so often: what a new owner reads again is less than that. */
 const FLUSH_MS = 600_000
-/** Time for attempts that are under way when the lane goes to another process: each ends within its own limit. */
+/** Time for attempts that are under way when the shard goes to another process: each ends within its own limit. */
 const HANDOVER_MS = attemptLimits.wholeMs + 500
 /** Share of a stop's time for attempts that are under way. */
 const ATTEMPTS_SHARE = 0.75
@@ -100,12 +100,12 @@ interface Kept extends Worked, Starter {
   isDisabling: boolean
 }
 
-/** A worker of that lane; nothing is sent before `run`. */
-export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
-  const { lane, reader, starts, readCursor, clock, chance, logger } = options
+/** A worker of that shard; nothing is sent before `run`. */
+export function createShardWorker(options: ShardWorkerOptions): ShardWorker {
+  const { shard, reader, starts, readCursor, clock, chance, logger } = options
   const endpoints = new Map<string, DeliveryEndpoint>()
   const kept = new Map<string, Kept>()
-  const rows = rowsByEndpoint(lane.rows)
+  const rows = rowsByEndpoint(shard.rows)
   const marked = new Set<Kept>()
   const useless = new Set<string>()
   const removed = new Set<string>()
@@ -114,16 +114,16 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
   const flying = new Set<Promise<void>>()
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => undefined)
-  let pull: LanePull | null = null
+  let pull: ShardPull | null = null
   let isDraining = false
   let isFlushing = false
 
-  const writer = createLaneWriter({ lane, collect, onWritten, clock, chance, logger })
+  const writer = createShardWriter({ shard, collect, onWritten, clock, chance, logger })
   // Not `AbortSignal.any` for each: every look at a signal made of others looks at all of them.
   const stopAll = (): void => {
     for (const { stop } of kept.values()) stop.abort()
   }
-  lane.lost.addEventListener('abort', stopAll, { once: true })
+  shard.lost.addEventListener('abort', stopAll, { once: true })
 
   function collect(): Batch[] {
     const machines = isFlushing ? [...kept.values()] : [...marked]
@@ -250,7 +250,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
       logger.warn('webhook.replay_ended', { endpointId: endpoint.id, replay, reason: 'epoch_changed' })
     }
     const stop = new AbortController()
-    if (lane.lost.aborted) stop.abort()
+    if (shard.lost.aborted) stop.abort()
     const one: Kept = {
       endpoint,
       machine: createEndpointMachine(endpoint.id, loaded, configOf(endpoint)),
@@ -282,7 +282,7 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     while (reader.epoch === null && !signal.aborted) await untilMore(options, reader.latest, LATER_MS, signal)
     if (signal.aborted) return
     const all = [...endpoints.values()].map(open)
-    pull = createLanePull({
+    pull = createShardPull({
       reader,
       events: options.events,
       worked: all,
@@ -344,19 +344,19 @@ export function createLaneWorker(options: LaneWorkerOptions): LaneWorker {
     endpointIds: () => new Set([...rows.keys(), ...endpoints.keys()]),
     async run(signal) {
       const over = new AbortController()
-      const either = AbortSignal.any([signal, lane.lost, lane.leaving, over.signal])
+      const either = AbortSignal.any([signal, shard.lost, shard.leaving, over.signal])
       const stopped = new AbortController()
       const writing = writer.run(stopped.signal)
       writing.catch(failed.reject)
       const course = async (): Promise<void> => {
         while (!either.aborted) await workOneEpoch(either)
-        if (lane.lost.aborted || over.signal.aborted) return
-        if (!signal.aborted) await drain(HANDOVER_MS, AbortSignal.any([signal, lane.lost]))
+        if (shard.lost.aborted || over.signal.aborted) return
+        if (!signal.aborted) await drain(HANDOVER_MS, AbortSignal.any([signal, shard.lost]))
         const beganMs = clock.now()
-        if (signal.aborted) await drain(options.drainMs * ATTEMPTS_SHARE, lane.lost)
+        if (signal.aborted) await drain(options.drainMs * ATTEMPTS_SHARE, shard.lost)
         isFlushing = true
         stopped.abort()
-        await endsWithin(beganMs + options.drainMs - clock.now(), writing, lane.lost)
+        await endsWithin(beganMs + options.drainMs - clock.now(), writing, shard.lost)
       }
       try {
         await Promise.race([Promise.all([course(), flushAtTimes(either)]), failed.promise])

@@ -1,4 +1,4 @@
-/** How lanes wait for the log. Owns that the wait leaves nothing behind when it ends. Refuses to read. */
+/** How shards wait for the log. Owns that the wait leaves nothing behind when it ends. Refuses to read. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 

@@ -16,7 +16,7 @@ const whole: KafkaReport = {
   replication: 3,
   present: ['p.all', 'p.gaps'].map((topic) => ({
     ...{ topic, partitions: 1, replicas: 3, inSync: 3 },
-    lanes: false,
+    shards: false,
   })),
   missing: [],
   others: [],
@@ -55,16 +55,16 @@ describe('the doctor of Kafka', () => {
 
   test('names what is missing, what has several partitions, what is not safe, what lags', () => {
     expect(lines({ missing: ['p.gaps'] })[1]).toBe('warn topics: missing: p.gaps')
-    const odd = { topic: 'p.all', partitions: 2, replicas: 1, inSync: 1, lanes: false }
+    const odd = { topic: 'p.all', partitions: 2, replicas: 1, inSync: 1, shards: false }
     expect(lines({ present: [odd] })).toEqual([
       'ok kafka: 3 brokers answer',
       'fail topics: more than one partition: p.all',
       'warn topics: replication 1: no promise against the death of a broker',
     ])
-    const behind = { topic: 'p.all', partitions: 1, replicas: 3, inSync: 2, lanes: false }
+    const behind = { topic: 'p.all', partitions: 1, replicas: 3, inSync: 2, shards: false }
     expect(lines({ present: [behind] })[1]).toBe('warn topics: replicas behind: p.all')
-    const lanes = { topic: 'p.internal.lanes.w', partitions: 64, replicas: 3, inSync: 3, lanes: true }
-    expect(lines({ present: [lanes] })[1]).toBe('ok topics: 1 as the settings say')
+    const shards = { topic: 'p.internal.lanes.w', partitions: 64, replicas: 3, inSync: 3, shards: true }
+    expect(lines({ present: [shards] })[1]).toBe('ok topics: 1 as the settings say')
   })
 
   test('says before the first start that the replication cannot be had', () => {

@@ -12,7 +12,7 @@ import { receiverMoods, startMoodyReceiver } from '../../support/webhooks/moody-
 import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
 
 const runtime = await kafkaRuntime()
-/** A stuck lane is told within five seconds; the rest is for a machine under load. */
+/** A stuck shard is told within five seconds; the rest is for a machine under load. */
 const TOLD_MS = 8000
 
 describe.skipIf(runtime === null)('webhooks whose Kafka goes away', () => {

@@ -7,7 +7,7 @@ import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 const brokers = await sharedBrokers()
 
 describe.skipIf(brokers === null)('two bridges on Kafka that deliver webhooks', () => {
-  it('share the lanes, and deliver everything though one after the other is killed and comes back', async () => {
+  it('share the shards, and deliver everything though one after the other is killed and comes back', async () => {
     const kafka = { brokers: brokers ?? [], prefix: uniqueName('webhooks') }
     const run = await webhookKillRun({
       seed: 2,
@@ -18,7 +18,7 @@ describe.skipIf(brokers === null)('two bridges on Kafka that deliver webhooks', 
       secondRoles: 'webhooks',
     })
     expect(run).toMatchObject({ missing: 0, broken: [] })
-    expect(run.lanes).toEqual([32, 32])
+    expect(run.shards).toEqual([32, 32])
     expect(run.events).toBeGreaterThan(400)
   }, 240_000)
 })

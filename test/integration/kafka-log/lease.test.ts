@@ -15,7 +15,7 @@ describe.skipIf(brokers === null)('a member whose group has not forgotten it', (
   const logs = createLogKeeper()
   afterEach(() => logs.closeAll())
 
-  it('leads again and has its lanes again, though nobody joins or leaves', async () => {
+  it('leads again and has its shards again, though nobody joins or leaves', async () => {
     const leases = new Set<() => void>()
     const clock: Clock = {
       now: systemClock.now,
@@ -34,7 +34,7 @@ describe.skipIf(brokers === null)('a member whose group has not forgotten it', (
     const term = await log.campaign(signal)
     const owner = beginOwning(log, 'words', 2)
     await owner.holds(2)
-    await putRow(await owner.lane(0), 'a', 1)
+    await putRow(await owner.shard(0), 'a', 1)
     const before = [...owner.held.values()]
     for (const end of [...leases]) end()
     await Promise.all([term.lost, ...before.map(({ lost }) => lost)].map(aborted))
@@ -44,7 +44,7 @@ describe.skipIf(brokers === null)('a member whose group has not forgotten it', (
     await writer.release()
     await owner.holds(2)
     expect(owner.came).toHaveLength(4)
-    expect((await owner.lane(0)).rows.get('a')).toBe(1)
+    expect((await owner.shard(0)).rows.get('a')).toBe(1)
     await owner.stop()
   })
 })

@@ -173,12 +173,12 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     }
   })
 
-  it('lets who delivers webhooks own lanes and write a journal', async () => {
+  it('lets who delivers webhooks own shards and write a journal', async () => {
     const log = logAs('webhooks')
     try {
       const owner = beginOwning(log, 'webhooks', 4)
       await owner.holds(4)
-      await putRow(await owner.lane(3), 'one', 1)
+      await putRow(await owner.shard(3), 'one', 1)
       await owner.stop()
       expect((await foundBy(log, 'webhooks', 4))[3]).toEqual({ one: 1 })
       const journal = log.journal('attempts', 86_400_000)

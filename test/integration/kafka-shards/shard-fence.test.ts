@@ -1,19 +1,19 @@
 /**
- * Who owns a lane is said by its partition and not by the group: owners that were overtaken and do not know it. The group's
+ * Who owns a shard is said by its partition and not by the group: owners that were overtaken and do not know it. The group's
  * word is given by hand here.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../../src/lifecycle/aborted.ts'
 import { sleep, systemClock } from '../../../src/lifecycle/clock.ts'
-import type { Lane, Log } from '../../../src/log/log.ts'
+import type { Log, Shard } from '../../../src/log/log.ts'
 import { type KafkaSession, kafkaSessions } from '../../../src/log-kafka/client/client.ts'
 import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
-import type { LaneShare } from '../../../src/log-kafka/shards/shard-group.ts'
+import type { ShardShare } from '../../../src/log-kafka/shards/shard-group.ts'
 import { NOTICE_MS } from '../../../src/log-kafka/shards/shard-lease.ts'
-import { createKafkaLanes } from '../../../src/log-kafka/shards/shards.ts'
-import { createLaneFold, markerRecord, rowRecord } from '../../../src/log-kafka/shards/valid-records.ts'
+import { createKafkaShards } from '../../../src/log-kafka/shards/shards.ts'
+import { createShardFold, markerRecord, rowRecord } from '../../../src/log-kafka/shards/valid-records.ts'
 import { ensureTopics } from '../../../src/log-kafka/topics/topic-setup.ts'
-import { lanesPlan } from '../../../src/log-kafka/topics/topics.ts'
+import { shardsPlan } from '../../../src/log-kafka/topics/topics.ts'
 import { beginOwning, type Owner, putRow, puts, type Row } from '../../log/owning.ts'
 import { eventually } from '../../support/http/api-client.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
@@ -21,9 +21,9 @@ import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
 const brokers = await sharedBrokers()
-const lost = expect.objectContaining({ code: 'lane_lost' })
+const lost = expect.objectContaining({ code: 'shard_lost' })
 
-describe.skipIf(brokers === null)('lanes of processes that the group has left behind', () => {
+describe.skipIf(brokers === null)('shards of processes that the group has left behind', () => {
   let topic: string
   let session: KafkaSession
   let closing: AbortController
@@ -35,7 +35,7 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
   beforeEach(async () => {
     closing = new AbortController()
     session = openSession()
-    const plan = lanesPlan(`fence${turn++}`, 2)
+    const plan = shardsPlan(`fence${turn++}`, 2)
     topic = `${topics.prefix}.${plan.topic}`
     const parts = { openSession, clock: systemClock, settings: topics, named: 1 }
     await ensureTopics(parts, [plan], closing.signal)
@@ -46,11 +46,11 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     session.end()
   })
 
-  /** Lanes of a process that is told by hand which are its own; at first both. */
-  function lanesByHand() {
-    let told: Pick<LaneShare, 'assigned' | 'expelled'> | null = null
+  /** Shards of a process that is told by hand which are its own; at first both. */
+  function shardsByHand() {
+    let told: Pick<ShardShare, 'assigned' | 'expelled'> | null = null
     const kept = keepingLogger()
-    const lanes = createKafkaLanes<Row>(
+    const shards = createKafkaShards<Row>(
       {
         ...{ openSession, clock: systemClock, logger: kept.logger, closed: closing.signal },
         open: () => undefined,
@@ -64,7 +64,7 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
       { topic, groupId: 'by hand', count: 2 },
     )
     return {
-      lanes,
+      shards,
       lines: kept.lines,
       give: (...given: number[]) => told?.assigned(given),
       expel: (heardMs: number) => told?.expelled('by hand', heardMs),
@@ -72,12 +72,12 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
   }
   /** Such a process, which holds what it gets. */
   function begin() {
-    const { lanes, give } = lanesByHand()
-    const owner = beginOwning({ lanes: () => lanes } as unknown as Log, 'by hand', 2)
+    const { shards, give } = shardsByHand()
+    const owner = beginOwning({ shards: () => shards } as unknown as Log, 'by hand', 2)
     owners.push(owner)
     return { owner, give }
   }
-  /** Every record of the first lane. */
+  /** Every record of the first shard. */
   async function records(): Promise<KafkaRecord[]> {
     const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
     const all: KafkaRecord[] = []
@@ -90,21 +90,21 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     }
   }
   const nonceNow = async (): Promise<string> => {
-    const fold = createLaneFold()
+    const fold = createShardFold()
     for (const record of await records()) fold.take(record)
     return String(fold.nonce)
   }
-  /** Writes to the first lane as an owner of that nonce would. */
+  /** Writes to the first shard as an owner of that nonce would. */
   async function writeAs(nonce: string, number: number, rows: Record<string, string | null>): Promise<void> {
     const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
     const late = Object.entries(rows).map(([key, text], n) => rowRecord(0, { key, text }, nonce, number + n))
     const refused = await session.partitions.append(nodeId, topic, new Map([[0, late]]))
     expect(refused.size).toBe(0)
   }
-  /** The rows that the next owner finds in the first lane. */
+  /** The rows that the next owner finds in the first shard. */
   async function found(): Promise<Record<string, Row>> {
     const next = begin()
-    const { rows } = await next.owner.lane(0)
+    const { rows } = await next.owner.shard(0)
     await next.owner.stop()
     return Object.fromEntries(rows)
   }
@@ -112,7 +112,7 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
   async function answered(): Promise<void> {
     await eventually(
       async () => {
-        const fold = createLaneFold()
+        const fold = createShardFold()
         for (const record of await records()) fold.take(record)
         return fold.late.size
       },
@@ -122,28 +122,28 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
 
   it('are lost to whoever takes them, and a write that comes too late throws and changes nothing', async () => {
     const first = begin()
-    const lane = await first.owner.lane(0)
-    await putRow(lane, 'a', 1)
+    const shard = await first.owner.shard(0)
+    await putRow(shard, 'a', 1)
     const second = begin()
-    const taken = await second.owner.lane(0)
+    const taken = await second.owner.shard(0)
     expect(Object.fromEntries(taken.rows)).toEqual({ a: 1 })
-    const writes = [1, 2, 3].map((n) => putRow(lane, 'a', `late ${n}`))
+    const writes = [1, 2, 3].map((n) => putRow(shard, 'a', `late ${n}`))
     for (const result of await Promise.allSettled(writes)) expect(result).toMatchObject({ reason: lost })
-    await aborted(lane.lost)
+    await aborted(shard.lost)
     first.give()
     await putRow(taken, 'b', 2)
     expect([taken.lost.aborted, await found()]).toEqual([false, { a: 1, b: 2 }])
   })
 
   it('go to who wants them when their owner has ended its work, with all that it still wrote', async () => {
-    const first = lanesByHand()
+    const first = shardsByHand()
     const [stopping, ended] = [new AbortController(), Promise.withResolvers<void>()]
-    const held: Lane<Row>[] = []
-    const owning = first.lanes.own(async (lane) => {
-      held.push(lane)
-      await aborted(AbortSignal.any([lane.leaving, stopping.signal]))
+    const held: Shard<Row>[] = []
+    const owning = first.shards.own(async (shard) => {
+      held.push(shard)
+      await aborted(AbortSignal.any([shard.leaving, stopping.signal]))
       await ended.promise
-      await putRow(lane, 'last', lane.number)
+      await putRow(shard, 'last', shard.number)
     }, stopping.signal)
     await eventually(
       () => held.length,
@@ -156,39 +156,39 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     expect(second.owner.held.size).toBe(0)
     expect(held.map(({ lost }) => lost.aborted)).toEqual([false, false])
     ended.resolve()
-    const lane = await second.owner.lane(1)
-    expect(Object.fromEntries(lane.rows)).toEqual({ last: 1 })
+    const shard = await second.owner.shard(1)
+    expect(Object.fromEntries(shard.rows)).toEqual({ last: 1 })
     stopping.abort()
     await owning
   })
 
   it('count as not loaded while the group does not hear their owner, from when it last did', async () => {
-    const { lanes, lines, give, expel } = lanesByHand()
-    const owner = beginOwning({ lanes: () => lanes } as unknown as Log, 'by hand', 2)
+    const { shards, lines, give, expel } = shardsByHand()
+    const owner = beginOwning({ shards: () => shards } as unknown as Log, 'by hand', 2)
     owners.push(owner)
     await owner.holds(2)
     const [one, other] = [...owner.held.values()]
-    expect(lanes.loadingSinceMs).toBeNull()
+    expect(shards.loadingSinceMs).toBeNull()
     expel(123)
-    expect([lanes.loadingSinceMs, one?.lost.aborted, other?.lost.aborted]).toEqual([123, true, true])
-    const said = { level: 'warn', event: 'lanes.lost', fields: { changed: 2, reason: 'by hand' } }
+    expect([shards.loadingSinceMs, one?.lost.aborted, other?.lost.aborted]).toEqual([123, true, true])
+    const said = { level: 'warn', event: 'shards.lost', fields: { changed: 2, reason: 'by hand' } }
     expect(lines.at(-1)).toMatchObject(said)
     give(0, 1)
     await eventually(
       () => owner.came.length,
       (count) => count === 4,
     )
-    expect(lanes.loadingSinceMs).toBeNull()
+    expect(shards.loadingSinceMs).toBeNull()
   })
 
   it('keep their rows whatever a lost owner still writes: changed ones, left ones, deleted ones', async () => {
     const first = begin()
-    await (await first.owner.lane(0)).write(puts({ changed: 1, left: 1, deleted: 1, gone: 1 }))
+    await (await first.owner.shard(0)).write(puts({ changed: 1, left: 1, deleted: 1, gone: 1 }))
     const nonce = await nonceNow()
     const second = begin()
-    const lane: Lane<Row> = await second.owner.lane(0)
+    const shard: Shard<Row> = await second.owner.shard(0)
     first.give()
-    await lane.write([...puts({ changed: 2 }), { key: 'deleted', value: null }])
+    await shard.write([...puts({ changed: 2 }), { key: 'deleted', value: null }])
     await writeAs(nonce, 5, {
       changed: '"late"',
       left: '"late"',
@@ -196,7 +196,7 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
       gone: null,
       new: '"late"',
     })
-    await putRow(lane, 'after', 1)
+    await putRow(shard, 'after', 1)
     await answered()
     await writeAs(nonce, 20, { left: '"later"' })
     await second.owner.stop()
@@ -206,34 +206,34 @@ describe.skipIf(brokers === null)('lanes of processes that the group has left be
     await writeAs(nonce, 30, { changed: null, deleted: '"latest"' })
     expect(await found()).toEqual(rows)
     const last = begin()
-    await last.owner.lane(0)
+    await last.owner.shard(0)
     await answered()
   })
 
   it('stay as they are when a request arrives again, late', async () => {
     const first = begin()
-    const lane = await first.owner.lane(0)
-    await lane.write(puts({ a: 'old', b: 'old' }))
-    await lane.write(puts({ a: 'new' }))
+    const shard = await first.owner.shard(0)
+    await shard.write(puts({ a: 'old', b: 'old' }))
+    await shard.write(puts({ a: 'new' }))
     await writeAs(await nonceNow(), 1, { a: '"old"', b: '"old"' })
     await answered()
-    expect(lane.lost.aborted).toBe(false)
+    expect(shard.lost.aborted).toBe(false)
     expect(await found()).toEqual({ a: 'new', b: 'old' })
   })
 
   it('are loaded anew by an owner that the group still believes in, after another took them by mistake', async () => {
     const first = begin()
-    const lane = await first.owner.lane(0)
-    await putRow(lane, 'a', 1)
+    const shard = await first.owner.shard(0)
+    await putRow(shard, 'a', 1)
     const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
     const stray = new Map([[0, [markerRecord(0, 'stray')]]])
     await session.partitions.append(nodeId, topic, stray)
-    await aborted(lane.lost)
-    await expect(putRow(lane, 'a', 2)).rejects.toEqual(lost)
+    await aborted(shard.lost)
+    await expect(putRow(shard, 'a', 2)).rejects.toEqual(lost)
     await writeAs('stray', 1, { a: '"stray"' })
     await first.owner.holds(2)
-    const again = await first.owner.lane(0)
-    expect([again === lane, again.rows.get('a')]).toEqual([false, 'stray'])
+    const again = await first.owner.shard(0)
+    expect([again === shard, again.rows.get('a')]).toEqual([false, 'stray'])
     await putRow(again, 'a', 3)
     expect(await found()).toEqual({ a: 3 })
   })

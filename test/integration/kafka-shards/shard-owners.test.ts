@@ -1,9 +1,9 @@
-/** Lanes that several processes share over a real consumer group: who has which, and what moves when they come, stop and die. */
+/** Shards that several processes share over a real consumer group: who has which, and what moves when they come, stop and die. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Lane } from '../../../src/log/log.ts'
+import type { Shard } from '../../../src/log/log.ts'
 import { SESSION_MS } from '../../../src/log-kafka/group/group-member.ts'
 import { beginOwning, type Owner, putRow, type Row } from '../../log/owning.ts'
 import { eventually } from '../../support/http/api-client.ts'
@@ -15,7 +15,7 @@ const brokers = await sharedBrokers()
 const CHILD = join(import.meta.dirname, 'shard-child.ts')
 const COUNT = 8
 
-describe.skipIf(brokers === null)('lanes of several processes', () => {
+describe.skipIf(brokers === null)('shards of several processes', () => {
   const logs = createLogKeeper()
   const children: ChildProcess[] = []
   afterEach(async () => {
@@ -33,20 +33,20 @@ describe.skipIf(brokers === null)('lanes of several processes', () => {
       (held) => String(held) === String(sizes.toSorted()),
     )
   const heldBy = (owners: readonly Owner[]): number[] => owners.flatMap(({ held }) => [...held.keys()]).sort()
-  const all = Array.from({ length: COUNT }, (_, lane) => lane)
+  const all = Array.from({ length: COUNT }, (_, shard) => shard)
 
   it('fall to each of them alike, and those that stay are worked on without a break', async () => {
-    const prefix = uniqueName('lanes')
+    const prefix = uniqueName('shards')
     const first = begin(prefix)
     await first.holds(COUNT)
-    for (const [number, lane] of first.held) await putRow(lane, 'first', number)
+    for (const [number, shard] of first.held) await putRow(shard, 'first', number)
     const before = new Map(first.held)
     const second = begin(prefix)
     await share([first, second], [4, 4])
     const third = begin(prefix)
     await share([first, second, third], [3, 3, 2])
     expect(heldBy([first, second, third])).toEqual(all)
-    for (const [number, lane] of first.held) expect(lane).toBe(before.get(number))
+    for (const [number, shard] of first.held) expect(shard).toBe(before.get(number))
     expect(first.came).toHaveLength(COUNT)
     for (const { number, rows } of [...second.came, ...third.came]) expect(rows.get('first')).toBe(number)
     await second.stop()
@@ -56,7 +56,7 @@ describe.skipIf(brokers === null)('lanes of several processes', () => {
   })
 
   it('are handed over at once by a process that stops or closes its log, with all that it wrote', async () => {
-    const prefix = uniqueName('lanes')
+    const prefix = uniqueName('shards')
     const [stopping, closing] = [
       logs.open(kafkaLogOptions(brokers ?? [], prefix)),
       logs.open(kafkaLogOptions(brokers ?? [], prefix)),
@@ -65,14 +65,14 @@ describe.skipIf(brokers === null)('lanes of several processes', () => {
     await first.holds(COUNT)
     const second = beginOwning(closing, 'words', COUNT)
     await share([first, second], [4, 4])
-    const lanes: Lane<Row>[] = [...first.held.values()]
-    await Promise.all(lanes.map((lane) => putRow(lane, 'last', 1)))
+    const shards: Shard<Row>[] = [...first.held.values()]
+    await Promise.all(shards.map((shard) => putRow(shard, 'last', 1)))
     const startedMs = performance.now()
     await first.stop()
     await second.holds(COUNT)
     // A process that had not left would be missed for a session.
     expect(performance.now() - startedMs).toBeLessThan(SESSION_MS)
-    for (const { number } of lanes) expect(second.held.get(number)?.rows.get('last')).toBe(1)
+    for (const { number } of shards) expect(second.held.get(number)?.rows.get('last')).toBe(1)
     const third = begin(prefix)
     await share([second, third], [4, 4])
     await closing.close()
@@ -83,7 +83,7 @@ describe.skipIf(brokers === null)('lanes of several processes', () => {
   })
 
   it('of a killed process are taken over, with every row that it was told is durable', async () => {
-    const prefix = uniqueName('lanes')
+    const prefix = uniqueName('shards')
     const child = spawn(process.execPath, [CHILD, (brokers ?? []).join(','), prefix, String(COUNT)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -91,8 +91,8 @@ describe.skipIf(brokers === null)('lanes of several processes', () => {
     const said = new Map<number, number>()
     let lines = 0
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const { lane, row } = JSON.parse(line) as { lane: number; row: number }
-      said.set(lane, row)
+      const { shard, row } = JSON.parse(line) as { shard: number; row: number }
+      said.set(shard, row)
       lines++
     })
     const more = async (count: number): Promise<void> => {
@@ -104,7 +104,7 @@ describe.skipIf(brokers === null)('lanes of several processes', () => {
     }
     await eventually(
       () => said.size,
-      (lanes) => lanes === COUNT,
+      (shards) => shards === COUNT,
     )
     const survivor = begin(prefix)
     await survivor.holds(COUNT / 2)

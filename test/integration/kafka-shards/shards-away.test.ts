@@ -1,4 +1,4 @@
-/** Lanes of a process whose way to Kafka breaks: for a moment, and for longer than the group waits. */
+/** Shards of a process whose way to Kafka breaks: for a moment, and for longer than the group waits. */
 import { describe, expect, it } from 'vitest'
 import { aborted } from '../../../src/lifecycle/aborted.ts'
 import { beginOwning, foundBy, putRow } from '../../log/owning.ts'
@@ -11,20 +11,20 @@ const runtime = await kafkaRuntime()
 /** Kafka's number for Produce. */
 const PRODUCE = 0
 
-describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
+describe.skipIf(runtime === null)('shards behind a way that breaks', () => {
   const kafka = useProxiedCluster(runtime)
 
   it('keep their owner over a cut, and what is written meanwhile arrives in order', async () => {
     const log = kafka.logs.open(kafkaLogOptions(kafka.behindProxy))
     const owner = beginOwning(log, 'words', 2)
     await owner.holds(2)
-    const lane = await owner.lane(1)
-    await putRow(lane, 'before', 1)
-    const writes = Array.from({ length: 50 }, (_, n) => putRow(lane, 'last', n))
+    const shard = await owner.shard(1)
+    await putRow(shard, 'before', 1)
+    const writes = Array.from({ length: 50 }, (_, n) => putRow(shard, 'last', n))
     kafka.proxy.cut()
-    writes.push(...Array.from({ length: 50 }, (_, n) => putRow(lane, 'last', 50 + n)))
+    writes.push(...Array.from({ length: 50 }, (_, n) => putRow(shard, 'last', 50 + n)))
     await Promise.all(writes)
-    expect(lane.lost.aborted).toBe(false)
+    expect(shard.lost.aborted).toBe(false)
     await owner.stop()
     expect((await foundBy(log, 'words', 2))[1]).toEqual({ before: 1, last: 99 })
   })
@@ -33,41 +33,41 @@ describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
     const options = kafkaLogOptions(kafka.behindProxy)
     const owner = beginOwning(kafka.logs.open(options), 'words', 2)
     await owner.holds(2)
-    const lane = await owner.lane(0)
-    await putRow(lane, 'a', 1)
+    const shard = await owner.shard(0)
+    await putRow(shard, 'a', 1)
     const away = kafka.proxy.refuse()
     kafka.proxy.cut()
-    const write = putRow(lane, 'a', 2)
-    await aborted(lane.lost)
-    await expect(write).rejects.toMatchObject({ code: 'lane_lost' })
+    const write = putRow(shard, 'a', 2)
+    await aborted(shard.lost)
+    await expect(write).rejects.toMatchObject({ code: 'shard_lost' })
     const other = beginOwning(
       kafka.logs.open(kafkaLogOptions(kafka.cluster.brokers, options.topics.prefix)),
       'words',
       2,
     )
-    const taken = await other.lane(0)
+    const taken = await other.shard(0)
     expect(taken.rows.get('a')).toBe(1)
     await putRow(taken, 'a', 3)
     away.lift()
     await owner.holds(1)
     await other.stop()
     await owner.holds(2)
-    expect((await owner.lane(0)).rows.get('a')).toBe(3)
+    expect((await owner.shard(0)).rows.get('a')).toBe(3)
     await owner.stop()
   })
 
   it('are told as not loaded for as long as taking them does not get through', async () => {
-    const lanes = kafka.logs.open(kafkaLogOptions(kafka.behindProxy)).lanes<number>('words', 2)
-    expect(lanes.loadingSinceMs).toBeNull()
+    const shards = kafka.logs.open(kafkaLogOptions(kafka.behindProxy)).shards<number>('words', 2)
+    expect(shards.loadingSinceMs).toBeNull()
     const held = kafka.proxy.hold(PRODUCE)
     const stop = new AbortController()
     let loaded = 0
-    const owning = lanes.own(async () => {
+    const owning = shards.own(async () => {
       loaded += 1
       await aborted(stop.signal)
     }, stop.signal)
     await held.caught()
-    const sinceMs = lanes.loadingSinceMs ?? Number.NaN
+    const sinceMs = shards.loadingSinceMs ?? Number.NaN
     expect(Date.now() - sinceMs).toBeGreaterThanOrEqual(0)
     expect(loaded).toBe(0)
     held.release()
@@ -75,7 +75,7 @@ describe.skipIf(runtime === null)('lanes behind a way that breaks', () => {
       () => loaded,
       (count) => count === 2,
     )
-    expect(lanes.loadingSinceMs).toBeNull()
+    expect(shards.loadingSinceMs).toBeNull()
     stop.abort()
     await owning
   })

@@ -1,14 +1,14 @@
 /**
- * Lanes on a real broker: the contract of the port, and what several processes make of it.
+ * Shards on a real broker: the contract of the port, and what several processes make of it.
  */
 import { describe } from 'vitest'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
-import { describeLanes } from '../../log/shards.ts'
+import { describeShards } from '../../log/shards.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
 
 const brokers = await sharedBrokers()
 
 describe.skipIf(brokers === null)('on the shared broker', () => {
-  describeLanes('Kafka', () => openKafkaLog(kafkaLogOptions(brokers ?? [])))
+  describeShards('Kafka', () => openKafkaLog(kafkaLogOptions(brokers ?? [])))
 })

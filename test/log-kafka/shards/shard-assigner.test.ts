@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { AssignerProtocol, type Cluster, type Logger } from 'kafkajs'
 import { describe, expect, it } from 'vitest'
-import { laneAssigner, readHeld, shareLanes } from '../../../src/log-kafka/shards/shard-assigner.ts'
+import { readHeld, shardAssigner, shareShards } from '../../../src/log-kafka/shards/shard-assigner.ts'
 
 const COUNT = 16
 const group = fc.dictionary(
@@ -13,16 +13,16 @@ const group = fc.dictionary(
   },
 )
 
-const sorted = (lanes: Iterable<number>): number[] => [...lanes].sort((one, other) => one - other)
-const all = Array.from({ length: COUNT }, (_, lane) => lane)
+const sorted = (shards: Iterable<number>): number[] => [...shards].sort((one, other) => one - other)
+const all = Array.from({ length: COUNT }, (_, shard) => shard)
 
-describe('the sharing of lanes', () => {
-  it('gives each lane to one member, and every member as many as the others, give or take one', () => {
+describe('the sharing of shards', () => {
+  it('gives each shard to one member, and every member as many as the others, give or take one', () => {
     fc.assert(
       fc.property(group, (members) => {
-        const shared = shareLanes(new Map(Object.entries(members)), COUNT)
+        const shared = shareShards(new Map(Object.entries(members)), COUNT)
         expect(sorted([...shared.values()].flat())).toEqual(all)
-        const sizes = [...shared.values()].map((lanes) => lanes.length)
+        const sizes = [...shared.values()].map((shards) => shards.length)
         expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1)
         expect([...shared.keys()].sort()).toEqual(Object.keys(members).sort())
       }),
@@ -32,15 +32,15 @@ describe('the sharing of lanes', () => {
   it('is the same whatever the order of members, and moves nothing when it is repeated', () => {
     fc.assert(
       fc.property(group, (members) => {
-        const shared = shareLanes(new Map(Object.entries(members)), COUNT)
-        expect(shareLanes(new Map(Object.entries(members).toReversed()), COUNT)).toEqual(shared)
-        const again = shareLanes(shared, COUNT)
-        for (const [id, lanes] of shared) expect(sorted(again.get(id) ?? [])).toEqual(sorted(lanes))
+        const shared = shareShards(new Map(Object.entries(members)), COUNT)
+        expect(shareShards(new Map(Object.entries(members).toReversed()), COUNT)).toEqual(shared)
+        const again = shareShards(shared, COUNT)
+        for (const [id, shards] of shared) expect(sorted(again.get(id) ?? [])).toEqual(sorted(shards))
       }),
     )
   })
 
-  it('moves no more lanes than it must when members come and go', () => {
+  it('moves no more shards than it must when members come and go', () => {
     const sizes = fc.tuple(
       fc.integer({ min: 1, max: 9 }),
       fc.integer({ min: 0, max: 9 }),
@@ -49,16 +49,16 @@ describe('the sharing of lanes', () => {
     fc.assert(
       fc.property(sizes, ([before, left, joined]) => {
         const ids = Array.from({ length: before }, (_, n) => `m${n}`)
-        const standing = shareLanes(new Map(ids.map((id) => [id, []])), COUNT)
+        const standing = shareShards(new Map(ids.map((id) => [id, []])), COUNT)
         const stay = ids.slice(Math.min(left, before - 1))
         const members = new Map(stay.map((id) => [id, standing.get(id) ?? []]))
         for (let n = 0; n < joined; n++) members.set(`new${n}`, [])
-        const shared = shareLanes(members, COUNT)
+        const shared = shareShards(members, COUNT)
         const kept = stay.flatMap((id) =>
-          (shared.get(id) ?? []).filter((lane) => standing.get(id)?.includes(lane)),
+          (shared.get(id) ?? []).filter((shard) => standing.get(id)?.includes(shard)),
         )
         // Whoever held the most may keep the most: the rest is everybody's fair part.
-        const parts = [...members.values()].map((lanes) => lanes.length).sort((one, other) => other - one)
+        const parts = [...members.values()].map((shards) => shards.length).sort((one, other) => other - one)
         const fair = parts.map(
           (_, place) => Math.floor(COUNT / parts.length) + (place < COUNT % parts.length ? 1 : 0),
         )
@@ -70,18 +70,18 @@ describe('the sharing of lanes', () => {
 
   it('tells every member of the group, in the bytes that kafkajs reads', async () => {
     const assigner = (held: readonly number[]) =>
-      laneAssigner(4, () => held)({ cluster: {} as Cluster, groupId: 'group', logger: {} as Logger })
+      shardAssigner(4, () => held)({ cluster: {} as Cluster, groupId: 'group', logger: {} as Logger })
     const joined = Object.entries({ a: [0, 1, 2, 3], b: [] }).map(([memberId, held]) => ({
       memberId,
       memberMetadata: assigner(held).protocol({ topics: ['topic'] }).metadata,
     }))
     const rubbish = { memberId: 'c', memberMetadata: Buffer.from([0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7]) }
     const told = await assigner([]).assign({ members: [...joined, rubbish], topics: ['topic'] })
-    const lanes = told.map(({ memberId, memberAssignment }) => [
+    const shards = told.map(({ memberId, memberAssignment }) => [
       memberId,
       AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment.topic,
     ])
-    expect(Object.fromEntries(lanes)).toEqual({ a: [0, 1], b: [2], c: [3] })
+    expect(Object.fromEntries(shards)).toEqual({ a: [0, 1], b: [2], c: [3] })
   })
 
   it('takes what cannot be read for nothing', () => {

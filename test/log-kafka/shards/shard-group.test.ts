@@ -1,4 +1,4 @@
-/** Lanes that a group gives, over its silence. On real brokers: test/integration. */
+/** Shards that a group gives, over its silence. On real brokers: test/integration. */
 import { expect, test } from 'vitest'
 import { shareInGroup } from '../../../src/log-kafka/shards/shard-group.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
@@ -7,7 +7,7 @@ import { silentClient, TOPIC } from '../silent-client.ts'
 
 const SESSION_MS = 6_000
 
-/** A member that gets both lanes when it joins, and what it was told. */
+/** A member that gets both shards when it joins, and what it was told. */
 async function sharing() {
   const clock = createManualClock()
   const client = silentClient([0, 1])
@@ -18,7 +18,7 @@ async function sharing() {
   const shared = shareInGroup(
     {
       ...{ ...place, count: 2, held: () => [] },
-      assigned: (lanes) => told.push(`has ${lanes.join()}`),
+      assigned: (shards) => told.push(`has ${shards.join()}`),
       expelled: (reason) => told.push(reason),
     },
     leaving.signal,
@@ -31,7 +31,7 @@ async function sharing() {
   return { clock, client, told, leave }
 }
 
-test('lanes that were lost in silence come back when the group answers the member as before, once', async () => {
+test('shards that were lost in silence come back when the group answers the member as before, once', async () => {
   const { clock, client, told, leave } = await sharing()
   client.say('beat')
   clock.advance(SESSION_MS)
@@ -47,7 +47,7 @@ test('lanes that were lost in silence come back when the group answers the membe
   expect(clock.nextTimerMs()).toBe(null)
 })
 
-test('lanes that were lost in silence do not come back while others join', async () => {
+test('shards that were lost in silence do not come back while others join', async () => {
   const { clock, client, told, leave } = await sharing()
   clock.advance(SESSION_MS)
   client.say('rebalancing')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { KafkaSession } from '../../../src/log-kafka/client/client.ts'
 import type { AppendedRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
-import { type Append, createLaneWriter } from '../../../src/log-kafka/shards/shard-writer.ts'
+import { type Append, createShardWriter } from '../../../src/log-kafka/shards/shard-writer.ts'
 
 type Round = ReadonlyMap<number, readonly AppendedRecord[]>
 
@@ -26,7 +26,7 @@ function writing(answer: (round: Round, nodeId: string) => Promise<Map<number, E
       },
       end: () => undefined,
     }) as unknown as KafkaSession
-  const writer = createLaneWriter({ openSession, clock: systemClock }, 'topic', ended.signal)
+  const writer = createShardWriter({ openSession, clock: systemClock }, 'topic', ended.signal)
   const failures: string[] = []
   const append = (partition: number, key: string, how: Partial<Append> = {}): void => {
     const records = [{ partition, key, value: 'x' }]
@@ -39,8 +39,8 @@ function writing(answer: (round: Round, nodeId: string) => Promise<Map<number, E
 const arrivedOf = (arrived: readonly string[], partition: number): string[] =>
   arrived.filter((one) => one.startsWith(`${partition}:`)).map((one) => one.slice(2))
 
-describe('the writer of lanes', () => {
-  it('puts what comes at a time into one request a broker, and keeps the order of each lane', async () => {
+describe('the writer of shards', () => {
+  it('puts what comes at a time into one request a broker, and keeps the order of each shard', async () => {
     const rounds: Round[] = []
     const { append, arrived, end } = writing(async (round) => {
       rounds.push(round)

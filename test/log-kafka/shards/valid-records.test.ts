@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
 import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
 import {
-  createLaneFold,
+  createShardFold,
   leavingRecord,
   leftRecord,
   markerRecord,
@@ -23,7 +23,7 @@ function readBack(record: NewRecord, offset: number): KafkaRecord {
 }
 
 function folded(records: readonly KafkaRecord[]) {
-  const fold = createLaneFold()
+  const fold = createShardFold()
   for (const record of records) fold.take(record)
   return fold
 }
@@ -33,7 +33,7 @@ function createWorld() {
   let partition: KafkaRecord[] = []
   let nextOffset = 0
   const rows = new Map<string, string>()
-  const owners: { nonce: string; number: number; fold: ReturnType<typeof createLaneFold> }[] = []
+  const owners: { nonce: string; number: number; fold: ReturnType<typeof createShardFold> }[] = []
   const owner = () => owners.at(-1)
 
   const append = (record: NewRecord): void => {
@@ -72,7 +72,7 @@ function createWorld() {
       const former = owners.slice(0, -1).at(which % Math.max(1, owners.length - 1))
       if (owners.length > 1 && former !== undefined) put(former, key, text)
     },
-    /** Somebody asks for the lane; an owner of the moment or of before says that it is leaving, or has left. */
+    /** Somebody asks for the shard; an owner of the moment or of before says that it is leaving, or has left. */
     say(which: number, word: 'wish' | 'leaving' | 'left') {
       const record = { wish: wishRecord, leaving: leavingRecord, left: leftRecord }[word]
       append(record(0, owners.at(which % owners.length)?.nonce ?? ''))
@@ -119,7 +119,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('compact' as const), upTo: fc.nat(60) }) },
 )
 
-describe('a lane, read from its records', () => {
+describe('a shard, read from its records', () => {
   it('is what its owners wrote, whatever others write late or twice, and wherever compaction has passed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
@@ -169,7 +169,7 @@ describe('a lane, read from its records', () => {
       [markerRecord(0, 'next'), 'held'],
       [leftRecord(0, 'n'), 'held'],
     ] as const
-    const fold = createLaneFold()
+    const fold = createShardFold()
     for (const [offset, [record, state]] of records.entries()) {
       fold.take(readBack(record, offset))
       expect([record.key, fold.state]).toEqual([record.key, state])

@@ -20,7 +20,7 @@ describe('the settings of topics', () => {
     }
   })
 
-  it('keep what is younger than an hour of lanes from compaction', () => {
+  it('keep what is younger than an hour of shards from compaction', () => {
     expect(topicConfig('internal.lanes.words', settings, 3)).toMatchObject({
       'cleanup.policy': 'compact',
       'min.compaction.lag.ms': '3600000',

@@ -1,4 +1,4 @@
-/** Attempts as the lanes tell of them, for tests of the journal and of what is read from it. */
+/** Attempts as the shards tell of them, for tests of the journal and of what is read from it. */
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { webhookId } from '../../../src/core/signature.ts'
 import type { AttemptRecord } from '../../../src/webhooks/attempts/attempt-record.ts'

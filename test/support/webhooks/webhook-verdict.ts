@@ -37,7 +37,7 @@ export interface WebhookVerdict {
 export function judgeWebhooks(
   endpoints: readonly OwedEndpoint[],
   receipts: readonly Receipt[],
-  /** How often a process was killed. Nothing else may cut an attempt: a lane that moves is left when its attempts have ended. */
+  /** How often a process was killed. Nothing else may cut an attempt: a shard that moves is left when its attempts have ended. */
   kills: number,
 ): WebhookVerdict {
   const verdict: WebhookVerdict = { owed: 0, received: 0, missing: 0, repeats: 0, worstShare: 0, broken: [] }

@@ -1,5 +1,5 @@
 /**
- * A whole world around the worker of one lane, in simulated time: a log that grows, receivers with moods, a lane whose rows
+ * A whole world around the worker of one shard, in simulated time: a log that grows, receivers with moods, a shard whose rows
  * survive crashes and whose last write may be lost, done, or half done. Owns the simulation and its own count of what was
  * received. Everything is drawn from one seed, so a failing run can be run again.
  */
@@ -7,14 +7,14 @@ import { createSecretKey } from 'node:crypto'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { BridgeError } from '../../../src/errors.ts'
-import type { Change, Lane } from '../../../src/log/log.ts'
+import type { Change, Shard } from '../../../src/log/log.ts'
 import { createCursorMemory } from '../../../src/webhooks/delivery-state/cursor-cache.ts'
 import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import type { AttemptEnd } from '../../../src/webhooks/delivery-state/outcome.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { createDeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
-import { createLaneWorker, type LaneWorker } from '../../../src/webhooks/worker/shard-worker.ts'
+import { createShardWorker, type ShardWorker } from '../../../src/webhooks/worker/shard-worker.ts'
 import { createStartQueue } from '../../../src/webhooks/worker/start-queue.ts'
 import { keepingLogger } from '../keeping-logger.ts'
 import { createScriptedReader, EPOCH, type ScriptedReader } from '../streams/scripted-reader.ts'
@@ -49,7 +49,7 @@ export interface WorldOptions {
   moods: Readonly<Record<string, Mood>>
   /** Probability that a write is refused with `log_unavailable`, though it may have been done. */
   refusals?: number
-  /** What the lane holds at the beginning. */
+  /** What the shard holds at the beginning. */
   rows?: Readonly<Record<string, DeliveryRow>>
 }
 
@@ -97,7 +97,7 @@ export class WebhookWorld {
   readonly endpoints = new Map<string, DeliveryEndpoint>()
   /** Most that were in flight at once, by endpoint. */
   readonly mostInFlight = new Map<string, number>()
-  worker: LaneWorker | null = null
+  worker: ShardWorker | null = null
   life = 0
   refusals: number
   private readonly chance: SeededChance
@@ -122,22 +122,22 @@ export class WebhookWorld {
     this.start()
   }
 
-  /** A process gets the lane. */
+  /** A process gets the shard. */
   start(): void {
     this.life += 1
     const { life } = this
     this.lost = new AbortController()
     this.leaving = new AbortController()
     this.stopping = new AbortController()
-    const lane: Lane<DeliveryRow> = {
+    const shard: Shard<DeliveryRow> = {
       number: 0,
       rows: new Map(this.rows),
       lost: this.lost.signal,
       leaving: this.leaving.signal,
       write: (changes) => this.write(life, structuredClone(changes)),
     }
-    const worker = createLaneWorker({
-      lane,
+    const worker = createShardWorker({
+      shard,
       reader: this.log.reader,
       events: createDeliveryEvents(this.log.reader),
       readCursor: createCursorMemory(),
@@ -172,7 +172,7 @@ export class WebhookWorld {
     this.worker?.set({ ...endpoint, ...changes })
   }
 
-  /** The process dies, or the lane is taken: only the rows are left. What was being written is done, not, or in part. */
+  /** The process dies, or the shard is taken: only the rows are left. What was being written is done, not, or in part. */
   async crash(): Promise<void> {
     this.life += 1
     const changes = this.underWay ?? []
@@ -192,7 +192,7 @@ export class WebhookWorld {
     await this.ended()
   }
 
-  /** The lane goes to another process, which waits for the end of the work. */
+  /** The shard goes to another process, which waits for the end of the work. */
   async leave(): Promise<void> {
     this.leaving.abort()
     await this.ended()
@@ -239,10 +239,10 @@ export class WebhookWorld {
   }
 
   private async write(life: number, changes: readonly Change<DeliveryRow>[]): Promise<void> {
-    if (life !== this.life) throw new BridgeError('lane_lost', 'lost')
+    if (life !== this.life) throw new BridgeError('shard_lost', 'lost')
     this.underWay = changes
     await this.wait(this.chance.between(1, 5))
-    if (life !== this.life) throw new BridgeError('lane_lost', 'lost')
+    if (life !== this.life) throw new BridgeError('shard_lost', 'lost')
     this.underWay = null
     const isRefused = this.chance.yes(this.refusals)
     if (!isRefused || this.chance.yes(0.5)) this.apply(changes)

@@ -68,7 +68,7 @@ const keyed: fc.Arbitrary<{ key: string; place: string; row: DeliveryRow }> = fc
     })),
 )
 
-describe('a row of a lane', () => {
+describe('a row of a shard', () => {
   test('is read back from its JSON as it was written', () => {
     fc.assert(
       fc.property(keyed, ({ key, place, row }) => {

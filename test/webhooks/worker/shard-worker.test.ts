@@ -30,7 +30,7 @@ function taken(world: WebhookWorld, endpointId: string): number[] {
     .map(({ sequence }) => sequence)
 }
 
-describe('a lane', () => {
+describe('a shard', () => {
   test('sends each event once to each endpoint whose filter matches, and gaps to those that name them', async () => {
     const world = worldOf([
       ['all'],

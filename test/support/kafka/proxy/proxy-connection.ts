@@ -23,11 +23,11 @@ export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): 
   const asked = new Map<number, PassingRequest>()
   /** The requests that added partitions to the transaction that is open on this connection. */
   let joining: Buffer[] = []
-  const toBroker = createLane<PassingRequest>(rules, (frame, passing) => {
+  const toBroker = createShard<PassingRequest>(rules, (frame, passing) => {
     asked.set(requestHeader(frame).correlationId, passing)
     broker.write(frame)
   })
-  const toClient = createLane<null>(rules, (frame) => {
+  const toClient = createShard<null>(rules, (frame) => {
     if (!client.destroyed) client.write(frame)
   })
   let heldCount = 0
@@ -110,7 +110,7 @@ function closed(socket: Socket): Promise<void> {
 }
 
 /** One direction: frames leave in the order they came, none before its time, none while a black hole is open. */
-function createLane<T>(rules: ProxyRules, write: (frame: Buffer, about: T) => void) {
+function createShard<T>(rules: ProxyRules, write: (frame: Buffer, about: T) => void) {
   let waiting: { frame: Buffer; about: T; leavesAt: number }[] = []
   let running = false
   const idle: (() => void)[] = []
