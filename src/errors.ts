@@ -56,6 +56,11 @@ export function isBridgeError(error: unknown, code: ErrorCode): error is BridgeE
   return error instanceof BridgeError && error.code === code
 }
 
+/** True for an error of the log that goes away when its storage or Kafka is available again: the caller may retry. */
+export function isLogOutage(error: unknown): boolean {
+  return isBridgeError(error, 'log_unknown') || isBridgeError(error, 'log_unavailable')
+}
+
 /** Exit codes of contract §1: 1 failed · 2 wrong usage · 3 wrong settings · 4 upstream · 5 Kafka. */
 const exitCodes: Partial<Record<ErrorCode, number>> = { usage: 2, settings: 3, upstream: 4, kafka: 5 }
 

@@ -2,9 +2,10 @@
  * Times as text: upstream timestamps, the five forms of a date bound (specification §4.1.3), and the times that our own
  * readers may give. Owns parsing to milliseconds. Refuses calendars, and zones beyond an offset: what has none is UTC.
  */
-import { BridgeError } from '../errors.ts'
 
-const SECOND_MS = 1000
+import { BridgeError } from '../errors.ts'
+import { SECOND_MS } from './durations.ts'
+
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(Z|z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/
 const PARTIAL = /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2}))?)?)?$/

@@ -1,12 +1,18 @@
 /**
- * ISO 8601 durations of settings (`P1D`, `PT30S`, `P1Y`) as milliseconds. Owns the parsing.
- * Refuses calendars: a year is 365 days and a month 30, since a setting means a length and not a date.
+ * Defines the units of time in milliseconds and parses ISO 8601 durations (`P1D`, `PT30S`, `P1Y`).
+ * A year counts as 365 days and a month as 30: a setting means a length, not a date.
  */
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
+/** A second in milliseconds. */
+export const SECOND_MS = 1000
+/** A minute in milliseconds. */
+export const MINUTE_MS = 60 * SECOND_MS
+/** An hour in milliseconds. */
+export const HOUR_MS = 60 * MINUTE_MS
+/** A day of 24 hours in milliseconds; a day of London's calendar may have 23 or 25. */
+export const DAY_MS = 24 * HOUR_MS
+/** Seven such days in milliseconds. */
+export const WEEK_MS = 7 * DAY_MS
 
 const NUMBER = '(\\d{1,6}(?:[.,]\\d{1,3})?)'
 const DURATION = new RegExp(
@@ -14,7 +20,7 @@ const DURATION = new RegExp(
 )
 /** Only the smallest unit of a duration may have decimals. */
 const DECIMALS_INSIDE = /[.,]\d+[A-Z].*\d/
-const UNITS_MS = [365 * DAY_MS, 30 * DAY_MS, 7 * DAY_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS]
+const UNITS_MS = [365 * DAY_MS, 30 * DAY_MS, WEEK_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS]
 
 /** Milliseconds of an ISO 8601 duration, or null when the text is none. Its last number may have up to three decimals. */
 export function parseDuration(text: string): number | null {

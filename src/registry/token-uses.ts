@@ -3,6 +3,7 @@
  * usually one on all of them: nodes see each other's, and write the hour, not the moment. A use that cannot be written is
  * tried again, never told to whoever used the token.
  */
+import { HOUR_MS } from '../core/durations.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
@@ -10,7 +11,6 @@ import type { Table } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type Row, useKey } from './token-rows.ts'
 
-const HOUR_MS = 3_600_000
 /** Wait after a write that failed. */
 const RETRY_MS = 60_000
 

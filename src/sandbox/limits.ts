@@ -2,9 +2,7 @@
  * The limits of the sandbox's plan on real time: a token bucket and a weekly quota over the last seven days. Owns the
  * decision and its count. Refuses to answer: the router does.
  */
-
-/** Rolling week of the quota; a client that keeps to it is right under a fixed weekly reset too. */
-const WEEK_MS = 7 * 86_400_000
+import { WEEK_MS } from '../core/durations.ts'
 
 /** What the plan of the key allows: requests a second, requests at once, units a week. */
 export interface LimitFigures {

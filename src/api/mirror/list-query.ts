@@ -2,14 +2,15 @@
  * The list's query string, read and checked (specification §4.1, §8): selection, page and warnings, or the refusal.
  * Owns every rule about parameters. Refuses to read items, and to look inside a cursor.
  */
+
 import { crc32 } from 'node:zlib'
+import { DAY_MS } from '../../core/durations.ts'
 import { channels, matches, type Selection } from '../../core/filter/selection.ts'
 import type { PlanName } from '../../core/plans.ts'
 import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
 import { type Read, read, readDate, readEnum, readList, readText, unreadable } from './parameters.ts'
 import { type EntitledFilter, missingPlan } from './plans.ts'
 
-const DAY_MS = 86_400_000
 /** How far back the list reads without `dateFrom` (specification §4.1.1). */
 const DEFAULT_RANGE_MS = 30 * DAY_MS
 

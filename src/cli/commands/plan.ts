@@ -2,8 +2,10 @@
  * `bridge plan`: the week's polls as they would be planned, before any is made. Owns the words and the chart. Refuses to send
  * anything: it spends no unit and needs neither address nor key.
  */
+
 import { readFileSync } from 'node:fs'
 import { isoSeconds } from '../../core/dates.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'
 import { firstProfile } from '../../governor/arrivals/profile.ts'
 import { MOST_FILL_SHARE } from '../../governor/schedule/fills.ts'
@@ -22,7 +24,6 @@ import { asksForHelp, readFlags } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { type Paint, painter } from '../terminal/text.ts'
 
-const DAY_MS = 86_400_000
 /** Units a week that pay for a poll every five seconds: there is nothing to plan, and a week of them is no table. */
 const EVERY_POLL = 604_800 / 5
 /** Characters of the longest bar. */

@@ -2,13 +2,11 @@
  * London's days and hours as the announcement service keeps them: release window 07:00–18:30 on business days, early
  * close 13:30. Owns the day's phases. Refuses a clock: every moment is an argument, in ms since 1970.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../durations.ts'
 import type { CalendarOverrides } from './calendar-overrides.ts'
 import { NO_OVERRIDES } from './calendar-overrides.ts'
 import { bankHolidays, halfDays, isWeekendDate } from './holidays.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 /** Offsets kept, one an hour of UTC; beyond it the cache starts afresh. */
 const MOST_OFFSETS = 20_000
 /** Dates and days kept of each sort; beyond it they start afresh. */

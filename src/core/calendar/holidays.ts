@@ -2,8 +2,8 @@
  * The bank holidays of England and Wales and the half days of the exchange, computed by rule. Owns the rules since 1978
  * and the one-off days since 1999. Refuses local closures: those come from the override file of the calendar.
  */
+import { DAY_MS } from '../durations.ts'
 
-const DAY_MS = 86_400_000
 const MONDAY = 1
 const SATURDAY = 6
 const SUNDAY = 0

@@ -2,11 +2,11 @@
  * What the calendar says of a London day, as the profile needs it. Owns the sort of a day, its factor, and where a moment
  * lies in it. Refuses to know rates.
  */
+
 import type { Calendar } from '../../core/calendar/calendar.ts'
+import { DAY_MS, SECOND_MS } from '../../core/durations.ts'
 import type { Belief, Profile } from './profile.ts'
 
-const SECOND_MS = 1000
-const DAY_MS = 86_400_000
 /** Clocks change between midnight and two; later seconds of the day count from there. */
 const AFTER_CHANGE_MINUTE = 120
 

@@ -8,8 +8,8 @@ import { intensity } from '../../core/calendar/intensity.ts'
 /** Seconds of a slot. */
 export const SLOT_S = 300
 const SLOTS = 86_400 / SLOT_S
-/** Items of a business day before anything is learnt: the usual day on this wire. */
-const ITEMS_A_DAY = 1900
+/** Items of a usual business day on this wire; the estimate until arrivals have been learnt. */
+export const ITEMS_A_DAY = 1900
 /** Items of a closed day before anything is learnt: a guess, there are none on bank holidays. */
 const ITEMS_A_CLOSED_DAY = 2
 /** The first belief counts as much as so many days of one's own. */

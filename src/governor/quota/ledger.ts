@@ -2,11 +2,10 @@
  * What the weekly quota has left, from the units that the log has counted. Owns the two readings of "weekly": rolling
  * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
  */
+import { DAY_MS, WEEK_MS } from '../../core/durations.ts'
 import { type Ledger, type Purpose, purposes } from '../../log/log.ts'
 import { SPELL_MS } from '../../log/time-buckets.ts'
 
-const DAY_MS = 24 * 3_600_000
-const WEEK_MS = 7 * DAY_MS
 /**
  * A unit is written down before its request leaves, and upstream counts it when it arrives, by another clock: so much
  * later at most (a request is given up after 10 s).

@@ -2,8 +2,7 @@
  * What retries may cost: requests that leave sooner than the plan has one. Owns the allowance, so many units a week that
  * come back evenly. Refuses to know why a request failed, and when it is sent again.
  */
-
-const WEEK_MS = 7 * 24 * 3_600_000
+import { WEEK_MS } from '../../core/durations.ts'
 
 /** Units taken and not yet come back, as of that moment (ms since 1970). */
 export interface RetryAllowance {

@@ -3,11 +3,10 @@
  * machine can rely on; this weighs what there is, as odds. Owns the verdict and the wait. Refuses to send probes: the
  * request that comes after the wait is one.
  */
-import { backoffMs } from '../../core/backoff.ts'
-import type { Chance } from '../../lifecycle/clock.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
+import { backoffMs } from '../../core/backoff.ts'
+import { HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
+import type { Chance } from '../../lifecycle/clock.ts'
 
 /** Requests after the first 429 that may be spent on being sure. */
 const PROBES = 2

@@ -2,13 +2,13 @@
  * Whether the end of a day can be paid for: a walk over everything that the day brought. Owns the arithmetic of its cost.
  * Refuses to know which day is due (`ingest/machine/daily-reconciliation.ts`) and what the quota has left (`pacing.ts`).
  */
+
+import { HOUR_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'
+import { ITEMS_A_DAY } from '../arrivals/profile.ts'
 import { roundsOf } from './rescans.ts'
 
-const HOUR_MS = 3_600_000
 const BUSINESS_DAYS = 5
-/** Items of a business day: 1,900, the usual day's figure. */
-const ITEMS_A_DAY = 1900
 /** Of a day's units, the most that the walk over that day may take. */
 const LARGEST_SHARE = 0.15
 

@@ -2,7 +2,9 @@
  * How the quota is shared out: when the next poll is due, and what fills, sweeps and the backfill may take. Owns the
  * shares. Refuses to count and to send; where polls go is the planner's.
  */
+
 import type { Calendar } from '../../core/calendar/calendar.ts'
+import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Ledger, Purpose } from '../../log/log.ts'
 import { spellOf } from '../../log/time-buckets.ts'
 import { outlooks } from '../arrivals/forecast.ts'
@@ -21,8 +23,6 @@ import {
 import { pollsUntil } from './rate-solver.ts'
 import { roundsOf } from './rescans.ts'
 
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * 24 * HOUR_MS
 /** Of the weekly quota, the least that is kept for fills and retried gaps. */
 const LEAST_FILL_SHARE = 0.06
 /**

@@ -2,6 +2,7 @@
  * When the next poll is due: budgets from ledger and plan, the pace that they pay, the place that the pace gives. Owns how
  * many units polls may have until when, under both readings of "weekly". Pure. Refuses to spend and to wait.
  */
+import { DAY_MS, HOUR_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Ledger } from '../../log/log.ts'
 import { SPELL_MS } from '../../log/time-buckets.ts'
 import { itemsUntil, type Outlook, type OutlookOf, rootsUntil } from '../arrivals/forecast.ts'
@@ -12,9 +13,6 @@ import { asPlaced, byRule } from './poll-rounding.ts'
 import { nextPollInMs } from './poll-scheduler.ts'
 import { type Budget, paceOf, pollsUntil } from './rate-solver.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
-const WEEK_MS = 7 * DAY_MS
 /** However little is expected: so long a silence would look like a dead poller. */
 const LONGEST_INTERVAL_MS = 6 * HOUR_MS
 /** Nothing is published on closed days: an hour of them counts so much of an hour of silence. */

@@ -2,13 +2,11 @@
  * How often everything is read a second time. Owns the arithmetic: what the re-reads of a business day cost, and how
  * often a plan can pay for them. Refuses to send and to count.
  */
+import { HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'
+import { ITEMS_A_DAY } from '../arrivals/profile.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 const BUSINESS_DAYS = 5
-/** Items of a business day: 1,900, the usual day's figure. */
-const ITEMS_A_DAY = 1900
 /** So much of a business day has news: from 06:00 to 20:00 London. */
 const NEWS_MS = 14 * HOUR_MS
 /** Of a day's units, what the rounds may take: the first share with which they come often enough. */

@@ -2,7 +2,9 @@
  * A week of polls before any is made: when they would come, and what they would find if everything comes as expected. Owns
  * that reckoning; pure. Refuses to spend and to print.
  */
+
 import type { Calendar } from '../../core/calendar/calendar.ts'
+import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Purpose } from '../../log/log.ts'
 import { countUnits, type OpenLedger } from '../../log/time-buckets.ts'
 import { itemsUntil, type Outlook, outlooks, stretchesOf } from '../arrivals/forecast.ts'
@@ -12,8 +14,6 @@ import { type Arrivals, bestPlacing } from './optimum.ts'
 import { type PlanFigures, plannedPacing, walkSharesOf } from './pacing.ts'
 import { overflowRisk } from './poll-scheduler.ts'
 
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * 24 * HOUR_MS
 /** Expected arrivals are taken together over so long a time where a best timetable is looked for. */
 const GRAIN_S = 10
 

@@ -5,7 +5,7 @@
  */
 import { EXCHANGES_TABLE, type ExchangeRecord, WALK_KEY } from '../../archive/exchanges.ts'
 import { backoffMs } from '../../core/backoff.ts'
-import { isBridgeError, messageOf } from '../../errors.ts'
+import { isLogOutage, messageOf } from '../../errors.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Log } from '../../log/log.ts'
@@ -86,7 +86,7 @@ export function createReferenceKeeper(parts: ReferenceKeeperParts): {
       const done = await walkReferences({ ...parts, pageSize, gate }, stop.signal)
       settle(done, startMs)
     } catch (error) {
-      if (!isPassing(error)) throw error
+      if (!isLogOutage(error)) throw error
       const nothing = { requests: 0, count: 0, changed: 0, removed: 0, unread: 0 }
       settle({ ...nothing, result: 'failed', reason: messageOf(error) }, startMs)
     } finally {
@@ -114,7 +114,7 @@ export function createReferenceKeeper(parts: ReferenceKeeperParts): {
       if (completedMs === null || completedMs > clock.now()) return settledMs
       return Math.max(settledMs, completedMs + WALK_EVERY_MS)
     } catch (error) {
-      if (isPassing(error)) return settledMs
+      if (isLogOutage(error)) return settledMs
       throw error
     }
   }
@@ -134,9 +134,4 @@ export function createReferenceKeeper(parts: ReferenceKeeperParts): {
       }
     },
   }
-}
-
-/** True for faults of the log that it may get over. */
-function isPassing(error: unknown): boolean {
-  return isBridgeError(error, 'log_unknown') || isBridgeError(error, 'log_unavailable')
 }

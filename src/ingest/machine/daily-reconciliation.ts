@@ -5,8 +5,10 @@
  * The walk of a business day reads from the end of the release window before it, so that evenings, nights, weekends and
  * holidays are read with the business day that follows them.
  */
+
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { type DayRecord, type DayWalk, itemsOf, withDay } from '../../core/calendar/day-record.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { londonDayOf } from '../../governor/arrivals/day-kind.ts'
 import { dayWalkUnits } from '../../governor/schedule/daily-reconciliation.ts'
 import { upstreamMs } from './day-count.ts'
@@ -14,9 +16,6 @@ import { beginsAnew } from './failure.ts'
 import { publish } from './publish.ts'
 import type { Turn, Walk } from './state.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const NOON = 12 * 60
 /** After the release window: some plans show items 15 minutes late, and polls are rare in the evening. */
 const MARGIN_MS = 30 * MINUTE_MS

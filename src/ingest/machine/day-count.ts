@@ -2,6 +2,7 @@
  * What a commit adds to the records of the days. Owns which day an item counts for, and as what. Refuses to keep the
  * records: the head does, in the same commit as the items.
  */
+
 import {
   DAYS_KEPT,
   type DayCounts,
@@ -9,10 +10,10 @@ import {
   withCounts,
   withDay,
 } from '../../core/calendar/day-record.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import type { Purpose, RejectedItem } from '../../log/log.ts'
 import type { HeldItem, Turn } from './state.ts'
 
-const DAY_MS = 24 * 3_600_000
 /** Code of upstream's own mark of a day's end. */
 const END_OF_DAY = 'EOD'
 

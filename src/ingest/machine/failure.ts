@@ -2,7 +2,9 @@
  * What a failed request means for the next ones: how long nothing is sent, what the status says, which units come
  * back. Owns the waits. Refuses to know what the request was for.
  */
+
 import { backoffMs } from '../../core/backoff.ts'
+import { MINUTE_MS } from '../../core/durations.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
@@ -11,7 +13,6 @@ import type { PollResult } from '../../obs/metrics.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
 import type { Turn } from './state.ts'
 
-const MINUTE_MS = 60_000
 /**
  * Waits after failures that upstream may get over by itself: 1, 2, 4 … s, up to the poll interval (at least 5 s), and
  * further while the trouble lasts.

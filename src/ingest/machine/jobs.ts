@@ -2,7 +2,9 @@
  * What the poller does next when nothing is in flight. Owns the order: commits first, then polls that are due, the
  * backfill, gaps, the sweep, the walk over a day that is over, the round. Refuses to look at answers.
  */
+
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import type { OpenGap } from '../../log/log.ts'
 import { dueDayWalk } from './daily-reconciliation.ts'
@@ -13,7 +15,6 @@ import type { Turn } from './state.ts'
 
 /** Longest sleep without looking again: the clock of the machine may be set. */
 const LONGEST_SLEEP_MS = 60_000
-const DAY_MS = 24 * 3_600_000
 
 /** Sends the first queued commit when none is in flight. */
 export function flushQueue(turn: Turn): void {

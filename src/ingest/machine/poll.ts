@@ -2,6 +2,9 @@
  * The poll: what to ask, and what its answer means. Owns the cursor: taking the first one, moving it, noticing that it
  * goes in circles or was refused. Refuses to walk pages.
  */
+
+import { DAY_MS } from '../../core/durations.ts'
+import { ITEMS_A_DAY } from '../../governor/arrivals/profile.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import type { Commit, PendingSweep } from '../../log/log.ts'
 import type { ListQuery } from '../../upstream/client.ts'
@@ -27,7 +30,6 @@ const SWEEP_MARGIN_MS = 2 * 60_000
 const LONGEST_SWEEP_MS = 30 * 60_000
 /** Cursors remembered to notice a circle. */
 const CURSORS_KEPT = 500
-const DAY_MS = 24 * 3_600_000
 /** Upstream's `Date` has whole seconds; a smaller difference to our clock than this is not believed. */
 const SMALLEST_SKEW_MS = 1500
 /** A `Date` further from our clock than ten years is rubbish; a sandbox's market may well run in another year. */
@@ -36,8 +38,6 @@ const LARGEST_SKEW_MS = 3653 * DAY_MS
 const COVER_MARGIN_MS = 60_000
 /** New cursors refused in a row before polling goes on by date: the service takes none of its own. */
 const REFUSALS = 2
-/** Items of a business day on this wire: 1,900, the sandbox's and the usual day's figure. */
-const ITEMS_A_DAY = 1900
 
 /**
  * Sends the request that polling needs now: with the cursor; for a cursor; while upstream gives none, by date from the

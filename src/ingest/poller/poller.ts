@@ -3,7 +3,7 @@
  * request in flight, the wake-up timer. Refuses to decide anything.
  */
 import { isoMillis } from '../../core/dates.ts'
-import { BridgeError, isBridgeError } from '../../errors.ts'
+import { BridgeError, isBridgeError, isLogOutage } from '../../errors.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
@@ -194,7 +194,7 @@ export function createPoller(parts: PollerParts): Poller {
           await mine?.release()
           if (signal.aborted) return null
           if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs: clock.now() }
-          if (!isPassing(error)) throw error
+          if (!isLogOutage(error)) throw error
           if (attempt === 1) logger.error('log.unavailable', { error })
           await sleep(clock, CLAIM_RETRY_MS, signal)
         }
@@ -289,7 +289,7 @@ export function createPoller(parts: PollerParts): Poller {
   const brokenBy = (error: unknown): Extract<Input, { type: 'broke' }> => {
     const nowMs = clock.now()
     if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs }
-    if (!isPassing(error)) throw error
+    if (!isLogOutage(error)) throw error
     logger.error('log.unavailable', { error })
     return { type: 'broke', code: 'unknown', nowMs }
   }
@@ -339,9 +339,4 @@ export function createPoller(parts: PollerParts): Poller {
       return leaderSinceMs
     },
   }
-}
-
-/** True for faults of the log after which claiming again is right: the log itself may come back. */
-function isPassing(error: unknown): boolean {
-  return isBridgeError(error, 'log_unknown') || isBridgeError(error, 'log_unavailable')
 }

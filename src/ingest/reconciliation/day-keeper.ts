@@ -6,8 +6,10 @@
  * A day is told first and marked as told then, so that none is lost with a leader; one that dies between the two has it
  * told twice, with the same date.
  */
+
 import { DAYS_TABLE, type DayReport, type DayRow } from '../../archive/days.ts'
-import { isBridgeError, messageOf } from '../../errors.ts'
+import { DAY_MS } from '../../core/durations.ts'
+import { isLogOutage, messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Announcement, Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -29,7 +31,6 @@ const LOOK_MS = 5_000
 const UNDER_WAY_MS = 60_000
 /** Rows kept, in days. */
 const KEPT_DAYS = 400
-const DAY_MS = 24 * 3_600_000
 
 /** The keeper; it runs until the signal aborts, and rejects only for damage. */
 export function createDayKeeper({ log, poller, config, clock, logger }: DayKeeperParts): {
@@ -101,7 +102,7 @@ export function createDayKeeper({ log, poller, config, clock, logger }: DayKeepe
           isAway = false
         } catch (error) {
           if (signal.aborted) return
-          if (!isPassing(error)) throw error
+          if (!isLogOutage(error)) throw error
           if (!isAway) logger.warn('days.away', { reason: messageOf(error) })
           isAway = true
         }
@@ -109,9 +110,4 @@ export function createDayKeeper({ log, poller, config, clock, logger }: DayKeepe
       }
     },
   }
-}
-
-/** True for faults of the log that it may get over. */
-function isPassing(error: unknown): boolean {
-  return isBridgeError(error, 'log_unknown') || isBridgeError(error, 'log_unavailable')
 }

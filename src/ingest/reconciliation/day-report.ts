@@ -2,18 +2,18 @@
  * What is reported of each day, from the poller's state: its record, the gaps over it, the units spent on it and what became
  * of its walk. Owns that reading; pure. Refuses to keep reports: `day-keeper.ts` does.
  */
+
 import type { DayReport, WalkReport } from '../../archive/days.ts'
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAYS_KEPT, type DayRecord, emptyDay } from '../../core/calendar/day-record.ts'
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/day-kind.ts'
 import type { Ledger } from '../../log/log.ts'
 import { SPELL_MS } from '../../log/time-buckets.ts'
 import { isWalkDue, isWalkTooOld } from '../machine/daily-reconciliation.ts'
 import type { IngestConfig, IngestState } from '../machine/state.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const NOON = 12 * 60
 
 /** The days from the first one counted to today, oldest first; none before the first good poll. */

@@ -1,7 +1,9 @@
 /**
  * Makes the topics. Owns their settings. Refuses to change a topic that is there: `bridge doctor` compares and tells.
  */
+
 import type { Admin, ITopicConfig } from 'kafkajs'
+import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
@@ -36,8 +38,6 @@ export interface TopicSettings {
   allRetentionMs: number | null
 }
 
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
 /** Whoever asks waits for seconds. */
 const QUESTIONS_KEPT_MS = 10 * 60_000
 /** Creating 150 topics takes 0.1–0.25 s on an idle broker. */

@@ -2,7 +2,9 @@
  * Which topics there are and which of them an event goes to. Owns names and the rule of contract §4 for codes; pure.
  * Refuses to create topics: `topic-setup.ts` does.
  */
+
 import { readDisclosure } from '../../core/disclosure.ts'
+import { HOUR_MS } from '../../core/durations.ts'
 import { type Committed, isGap } from '../../core/event.ts'
 
 /** Topics that are always there, by the part of their names after the prefix. */
@@ -58,7 +60,6 @@ export const MOST_CODE_TOPICS = 500
 /** Choices that are kept. Beyond it a new code shares a topic without a choice: there are no topics left anyway. */
 export const MOST_CHOICES = 5_000
 
-const HOUR_MS = 3_600_000
 /** A topic's name has at most 249 characters. */
 const LONGEST_CODE = 100
 const OTHER = '_other'

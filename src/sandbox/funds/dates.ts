@@ -2,9 +2,8 @@
  * Days as `YYYY-MM-DD` and the business days between them. Owns the arithmetic of the funds' calendars. Refuses the
  * weekends and the zone: `london.ts` owns those of the sandbox's market.
  */
+import { DAY_MS } from '../../core/durations.ts'
 import { londonMidnightMs, nextBusinessDay } from '../market/london.ts'
-
-const DAY_MS = 86_400_000
 
 /** The first business day that histories tell of. */
 export const HISTORY_START = '2024-01-02'

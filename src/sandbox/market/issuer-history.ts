@@ -2,14 +2,15 @@
  * What becomes of issuers over time: a new name with a new symbol, a new ISIN under the old symbol. Owns the changes and
  * when they happen. The LEI, where there is one, is all that stays.
  */
+
 import { type SeededChance, seededChance } from '../../core/chance.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import { drawIsin, drawSymbol } from './identifiers.ts'
 import { companyName, type Issuer, type IssuerChange, type Issuers } from './issuers.ts'
 
 /** Part of the companies that change within the year after the market's first day. */
 const CHANGING_SHARE = 0.1
 const YEAR_DAYS = 365
-const DAY_MS = 86_400_000
 
 /** Draws of names and identifiers that no issuer of the market has. */
 export interface FreshNames {

@@ -2,8 +2,10 @@
  * Announcements before they are published: when, who, which category, which number, what they replace. Owns the choice of
  * all that from the seed. Refuses to write JSON (`item-json.ts`) and to say when a draft becomes visible.
  */
+
 import { crc32 } from 'node:zlib'
 import { type SeededChance, seededChance } from '../../core/chance.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import { type MarketCategory, marketCategories, morningCodes } from '../data/categories.ts'
 import { fundBurst, openBurst } from './day-shape.ts'
 import { type Issuer, type Issuers, pickPopular } from './issuers.ts'
@@ -41,7 +43,6 @@ const UNTAGGED_SHARE = 0.005
 const NUMBERS = 10_000
 /** Has no factor in common with NUMBERS, so that steps of it reach every number before one comes again. */
 const NUMBER_STEP = 7_919
-const DAY_MS = 86_400_000
 
 type Phase = 'open' | 'funds' | 'rest'
 

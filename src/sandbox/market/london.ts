@@ -2,10 +2,10 @@
  * Moments of the market's day: London seconds of a business day as milliseconds since 1970, and which day comes next.
  * Owns the zone. Refuses to know holidays by itself: `core/calendar/holidays.ts` has the rules.
  */
-import { bankHolidays, halfDays, isWeekendDate } from '../../core/calendar/holidays.ts'
 
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
+import { bankHolidays, halfDays, isWeekendDate } from '../../core/calendar/holidays.ts'
+import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
+
 /** One for all: making it takes a hundred times as long as asking it. */
 const londonHour = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'Europe/London',

@@ -4,6 +4,7 @@
  * publish: the market does.
  */
 
+import { SECOND_MS } from '../../core/durations.ts'
 import type { Issuers } from './issuers.ts'
 import type { Amendment } from './item-json.ts'
 import { type Draft, inOrder, recategorise, succeed } from './item-template.ts'
@@ -16,7 +17,6 @@ export type Happening = { atMs: number } & (
   | { kind: 'unreadable'; raw: string }
 )
 
-const SECOND_MS = 1000
 /** Items of one second become visible within this part of it. */
 const SPREAD_MS = 950
 

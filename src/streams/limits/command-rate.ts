@@ -2,10 +2,10 @@
  * How many commands a client sends. Owns the count: at most so many in any second, looked at before anything is parsed.
  * Refuses to decide what happens to a client that sends more.
  */
+import { SECOND_MS } from '../../core/durations.ts'
 
 /** Most commands in any second (contract §8). */
 export const MAX_COMMANDS_A_SECOND = 10
-const SECOND_MS = 1000
 
 /** Nothing counted yet. Keeps the moments of the last ten, once there are any. */
 export class CommandRate {

@@ -2,10 +2,7 @@
  * When a delivery is tried again: at once, then after the delays of contract §7, spread by jitter. Owns the figures.
  * Refuses to know why a try failed.
  */
-
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 
 /** Delay after the first failed try, after the second, and so on. */
 const DELAYS_MS = [
