@@ -12,8 +12,8 @@ import {
   type ServerKind,
   startClients,
   startServer,
-} from './support/feed-bench.ts'
-import type { ClientsWanted, CommitTime } from './support/feed-words.ts'
+} from './support/streams/feed-bench.ts'
+import type { ClientsWanted, CommitTime } from './support/streams/feed-words.ts'
 
 const RUNS = 5
 /** Of an event in the bursts, and of one in the comparison. */

@@ -1,40 +1,11 @@
 /**
- * The rules of the house that a machine can check, each a function from files to what breaks it. Owns the tables:
- * who may use whom, which folder owns which package. `test/architecture.test.ts` shows each rule red and green.
+ * The rules of the house that a machine can check, each a function from files to what breaks it. The table of
+ * floors is in `floors.ts`, that of packages here. `test/architecture.test.ts` shows each rule red and green.
  */
 import type { SourceFile, SyntaxNode } from './imports.ts'
 
 /** One sentence a breach, beginning with the file's path. */
 export type Breach = string
-
-const ground = ['core', 'errors']
-const services = [
-  'registry',
-  'archive',
-  'upstream',
-  'governor',
-  'http',
-  'log',
-  'storage',
-  'obs',
-  'lifecycle',
-  'settings',
-]
-const adapters = ['log-kafka', 'log-embedded', 'log-memory', 'log-shared']
-const roles = ['ingest', 'webhooks', 'streams', 'api', 'sandbox']
-
-/** Which areas of `src/` an area may import from, besides itself. Direction: ARCHITECTURE.md. */
-const mayUse: Readonly<Record<string, readonly string[]>> = {
-  main: ['cli', 'app', 'settings', 'errors'],
-  app: [...roles, ...adapters, ...services, ...ground],
-  cli: ['app', ...roles, ...adapters, ...services, ...ground],
-  ...Object.fromEntries(roles.map((role) => [role, [...services, ...ground]])),
-  sandbox: ['api/mirror', ...services, ...ground],
-  ...Object.fromEntries(adapters.map((adapter) => [adapter, [...adapters, ...services, ...ground]])),
-  ...Object.fromEntries(services.map((service) => [service, [...services, ...ground]])),
-  core: ['errors'],
-  errors: [],
-}
 
 /** Where each package may be imported. A package that is not here has no owner yet. */
 const owners: Readonly<Record<string, RegExp>> = {
@@ -50,28 +21,6 @@ const owners: Readonly<Record<string, RegExp>> = {
   zod: /^src\/(settings|sandbox|api|webhooks|registry|streams)\//,
   'node:timers': /^src\/lifecycle\/clock\.ts$/,
   'node:timers/promises': /^src\/lifecycle\/clock\.ts$/,
-}
-
-/** The area of a file: its folder below `src/`, or its own name at the top. */
-function areaOf(path: string): string {
-  return path.replace(/^src\//, '').replace(/(\.ts|\/.*)$/, '')
-}
-
-/** Imports go down the layers, never up or across. */
-export function wrongDirections(files: SourceFile[]): Breach[] {
-  return files.flatMap(({ path, imports }) => {
-    const area = areaOf(path)
-    const allowed = mayUse[area]
-    if (allowed === undefined) return [`${path}: \`${area}\` is no part of the architecture page`]
-    return imports.flatMap(({ target }) => {
-      if (target === null) return []
-      if (!target.startsWith('src/')) return [`${path}: imports ${target}, which is outside src`]
-      const other = areaOf(target)
-      const fine =
-        other === area || allowed.includes(other) || allowed.some((name) => target.startsWith(`src/${name}/`))
-      return fine ? [] : [`${path}: \`${area}\` may not import \`${other}\` (${target})`]
-    })
-  })
 }
 
 /** Each package is imported by its owners only, and has some. */
@@ -120,6 +69,34 @@ export function tallFiles(
       .filter((path) => !tall.includes(path))
       .map((path) => `${path}: needs no exception from the ceiling`),
   ]
+}
+
+/** Most lines that a function may have: more do not fit on two screens. */
+const LONGEST_FUNCTION = 120
+
+/** No function, method or arrow function is longer than two screens. */
+export function longFunctions(files: SourceFile[], most = LONGEST_FUNCTION): Breach[] {
+  return files.flatMap(({ path, text, nodes }) =>
+    nodes.flatMap((node) => {
+      if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) return []
+      const lines = text.slice(node.start, node.end).split('\n').length
+      if (lines <= most) return []
+      const name = (node.id as { name?: string } | null | undefined)?.name ?? 'a function'
+      return [`${path}: ${name} has ${lines} lines, more than ${most}`]
+    }),
+  )
+}
+
+/** No folder is a drawer: `most` files at the most, those of inner folders not counted. */
+export function fullFolders(paths: string[], most: number): Breach[] {
+  const counts = new Map<string, number>()
+  for (const path of paths) {
+    const folder = path.slice(0, path.lastIndexOf('/'))
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([folder, count]) =>
+    count > most ? [`${folder}: ${count} files, more than ${most}`] : [],
+  )
 }
 
 /** A name has one home: nothing is exported by default, nothing is handed on from another module. */

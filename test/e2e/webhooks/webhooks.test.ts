@@ -1,11 +1,16 @@
 /** The role `webhooks` in the product as it is started: receivers on real sockets, signatures by the official library. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { eventually, getJson, pullAll } from '../support/http/api-client.ts'
-import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/webhooks/endpoint-api.ts'
-import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import {
+  type BridgeProcess,
+  bridgeEnv,
+  startBridge,
+  temporaryDirectory,
+} from '../../support/bridge-process.ts'
+import { eventually, getJson, pullAll } from '../../support/http/api-client.ts'
+import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../../support/webhooks/endpoint-api.ts'
+import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 const ENOUGH = 60
 

@@ -1,13 +1,18 @@
 /** Replays, tests and notices in the product as it is started, over a log that holds events already. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { openSqliteLog } from '../../src/log-embedded/log.ts'
-import { claimed } from '../log/samples.ts'
-import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { bearer, eventually, getJson } from '../support/http/api-client.ts'
-import { eventAt } from '../support/store.ts'
-import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/webhooks/endpoint-api.ts'
-import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { openSqliteLog } from '../../../src/log-embedded/log.ts'
+import { claimed } from '../../log/samples.ts'
+import {
+  type BridgeProcess,
+  bridgeEnv,
+  startBridge,
+  temporaryDirectory,
+} from '../../support/bridge-process.ts'
+import { bearer, eventually, getJson } from '../../support/http/api-client.ts'
+import { eventAt } from '../../support/store.ts'
+import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../../support/webhooks/endpoint-api.ts'
+import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 const EVENTS = 2100
 const SLOTS = 16

@@ -5,6 +5,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { cpuSeconds, residentMb } from '../process-usage.ts'
+import { pin } from '../webhook-bench.ts'
 import type {
   ClientsAnswer,
   ClientsWanted,
@@ -13,8 +15,6 @@ import type {
   ServerAnswer,
   ServerWord,
 } from './feed-words.ts'
-import { cpuSeconds, residentMb } from './process-usage.ts'
-import { pin } from './webhook-bench.ts'
 
 const SERVER_CORE = '0'
 const CLIENTS_CORE = '1'

@@ -2,13 +2,18 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { eventually } from '../support/http/api-client.ts'
-import { askEndpoints, LOCAL_RECEIVERS } from '../support/webhooks/endpoint-api.ts'
-import { type Attempt, type Delivery, wholeList } from '../support/webhooks/webhook-lists.ts'
-import { startReceiver, type WebhookReceiver } from '../support/webhooks/webhook-receiver.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import {
+  type BridgeProcess,
+  bridgeEnv,
+  startBridge,
+  temporaryDirectory,
+} from '../../support/bridge-process.ts'
+import { eventually } from '../../support/http/api-client.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
+import { type Attempt, type Delivery, wholeList } from '../../support/webhooks/webhook-lists.ts'
+import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 /** As a receiver is slow here. */
 const SLOW_MS = 300

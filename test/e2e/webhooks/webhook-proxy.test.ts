@@ -1,14 +1,19 @@
 /** Webhooks of a bridge that is told to send them through a proxy (`BRIDGE_WEBHOOK_PROXY`). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { webhookId } from '../../src/core/signature.ts'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { bearer, eventually, pullAll } from '../support/http/api-client.ts'
-import { type ConnectProxy, startConnectProxy } from '../support/webhooks/connect-proxy.ts'
-import { askEndpoints } from '../support/webhooks/endpoint-api.ts'
-import { type Attempt, wholeList } from '../support/webhooks/webhook-lists.ts'
-import { startReceiver, type WebhookReceiver } from '../support/webhooks/webhook-receiver.ts'
+import { webhookId } from '../../../src/core/signature.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import {
+  type BridgeProcess,
+  bridgeEnv,
+  startBridge,
+  temporaryDirectory,
+} from '../../support/bridge-process.ts'
+import { bearer, eventually, pullAll } from '../../support/http/api-client.ts'
+import { type ConnectProxy, startConnectProxy } from '../../support/webhooks/connect-proxy.ts'
+import { askEndpoints } from '../../support/webhooks/endpoint-api.ts'
+import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
+import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 /** So that few deliveries wait for a proxy that hangs, and no breaker opens for them. */
 const MAX_CONCURRENCY = 2

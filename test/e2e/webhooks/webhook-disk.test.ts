@@ -1,14 +1,18 @@
 /** Webhooks of a bridge on the embedded log whose disk becomes full while they go out, and gets room again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { seededChance } from '../../src/core/chance.ts'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type BridgeProcess, bridgeEnv, startBridge, startCommand } from '../support/bridge-process.ts'
-import { type ApiEvent, eventually, pullAll } from '../support/http/api-client.ts'
-import { canHaveSmallDisk, type SmallDisk, startSmallDisk } from '../support/small-disk.ts'
-import { askEndpoints, LOCAL_RECEIVERS } from '../support/webhooks/endpoint-api.ts'
-import { type MoodyReceiver, receiverMoods, startMoodyReceiver } from '../support/webhooks/moody-receiver.ts'
-import { allTaken, judgeWebhooks, type OwedEndpoint } from '../support/webhooks/webhook-verdict.ts'
+import { seededChance } from '../../../src/core/chance.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { type BridgeProcess, bridgeEnv, startBridge, startCommand } from '../../support/bridge-process.ts'
+import { type ApiEvent, eventually, pullAll } from '../../support/http/api-client.ts'
+import { canHaveSmallDisk, type SmallDisk, startSmallDisk } from '../../support/small-disk.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
+import {
+  type MoodyReceiver,
+  receiverMoods,
+  startMoodyReceiver,
+} from '../../support/webhooks/moody-receiver.ts'
+import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
 
 /** Room for the log and its side files, with some more. */
 const DISK_BYTES = 24 * 1024 * 1024

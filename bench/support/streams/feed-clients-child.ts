@@ -4,8 +4,9 @@
  * less than what is measured. Words come over the channel of the parent, one answer each.
  */
 import { connect, type Socket } from 'node:net'
-import { seededChance } from '../../src/core/chance.ts'
-import { quantile } from '../figures.ts'
+import { seededChance } from '../../../src/core/chance.ts'
+import { quantile } from '../../figures.ts'
+import { syntheticIsin } from '../synthetic-events.ts'
 import {
   type ClientsAnswer,
   type ClientsWanted,
@@ -13,7 +14,6 @@ import {
   type CommitTime,
   TOKEN,
 } from './feed-words.ts'
-import { syntheticIsin } from './synthetic-events.ts'
 
 const ISSUERS = 2000
 /** Bytes of a message that tell its type; with a filter, also its sequence. */
