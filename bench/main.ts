@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [part] [runs] [--write]`: every figure of the issues with its goal, and a baseline from the same run
- * where there is one; `--write` puts what is printed on `docs/benchmarks.md`. Owns the choice of parts.
+ * where there is one; `--write` puts what is printed on `docs/change/benchmarks.md`. Owns the choice of parts.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ const { values: flags, positionals } = parseArgs({
 const [wanted = 'all', runsGiven] = positionals
 const runs = runsGiven === undefined ? undefined : Number(runsGiven)
 const weeks = flags.weeks === undefined ? undefined : Number(flags.weeks)
-const page = join(import.meta.dirname, '../docs/benchmarks.md')
+const page = join(import.meta.dirname, '../docs/change/benchmarks.md')
 const chosen = wanted === 'all' ? Object.keys(parts) : [wanted]
 for (const name of chosen) {
   const part = parts[name]

@@ -45,9 +45,9 @@ export function generatedPages(): Record<string, string> {
   return {
     'configuration.md': configurationPage(),
     'metrics.md': metricsPage(),
-    'http.md': httpPage(),
-    'webhooks-receivers.md': withFiles('webhooks-receivers.md'),
-    'streams-recipes.md': withFiles('streams-recipes.md'),
+    'use/http.md': httpPage(),
+    'use/webhooks-receivers.md': withFiles('use/webhooks-receivers.md'),
+    'use/streams-recipes.md': withFiles('use/streams-recipes.md'),
   }
 }
 

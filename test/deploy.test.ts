@@ -109,7 +109,7 @@ test('every file and volume that compose mounts exists, and every secret is decl
 })
 
 test('every published port is on loopback and on the page', () => {
-  const page = read('docs/docker.md')
+  const page = read('docs/run/docker.md')
   const published = services.flatMap(([, { ports = [] }]) => ports)
   expect(published.length).toBeGreaterThan(5)
   for (const port of published) {

@@ -76,7 +76,7 @@ test('every test that guards a rule exists under that title', () => {
 })
 
 test('every rule of the specification has a proof for the server and for the client', () => {
-  const checklist = page('docs/specification.md')
+  const checklist = page('docs/change/specification.md')
   expect(testsMissing(checklist, files)).toEqual([])
   expect(unprovenRules(checklist)).toEqual([])
   expect(checklist.text.match(/^\d+\. /gm)?.length).toBeGreaterThan(80)

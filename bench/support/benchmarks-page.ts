@@ -1,5 +1,5 @@
 /**
- * The figures on `docs/benchmarks.md`: one block a part, between marks, as the bench has printed it. Owns marks and the
+ * The figures on `docs/change/benchmarks.md`: one block a part, between marks, as the bench has printed it. Owns marks and the
  * lines about the machine. Refuses to touch what people have written around the blocks.
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ export function withBlock(page: string, part: string, lines: readonly string[]):
   const end = '<!-- end -->'
   const from = page.indexOf(begin)
   const to = page.indexOf(end, from)
-  if (from < 0 || to < 0) throw new Error(`docs/benchmarks.md has no block "${part}"`)
+  if (from < 0 || to < 0) throw new Error(`docs/change/benchmarks.md has no block "${part}"`)
   const block = ['```', ...lines, '```', ''].join('\n')
   return page.slice(0, from + begin.length) + block + page.slice(to)
 }

@@ -77,7 +77,7 @@ test('a route shows up as it describes itself', () => {
     operationId: 'postV1ThingsByIdParts',
     tags: ['things'],
     summary: 'Makes a part',
-    description: 'Makes a part: 201 with it. See docs/tokens.md#on-kafka.',
+    description: 'Makes a part: 201 with it. See docs/use/tokens.md#on-kafka.',
     security: [{ bearer: ['admin'] }],
     parameters: [
       { name: 'id', in: 'path', required: true, description: 'As `/v1/things` gives it.' },
@@ -248,5 +248,6 @@ test('names and titles follow from paths and sentences', () => {
   expect([tagOf('/v1/tokens/{id}'), tagOf('/openapi.json')]).toEqual(['tokens', 'openapi.json'])
   expect(titleOf('Pull: `{data}`, more.')).toBe('Pull')
   expect(titleOf('Reads openapi.json. Then not.')).toBe('Reads openapi.json')
-  expect(pagesByName('a [b](c-d.md#e), f')).toBe('a docs/c-d.md#e, f')
+  expect(pagesByName('a [b](c-d.md#e), f')).toBe('a docs/use/c-d.md#e, f')
+  expect(pagesByName('[b](../run/c.md)')).toBe('docs/run/c.md')
 })

@@ -9,7 +9,7 @@ import { misfits } from '../support/house/openapi-answers.ts'
 import type { OpenApi } from '../support/house/openapi-shape.ts'
 import { root, textFiles } from '../support/house/repository.ts'
 
-const page = readFileSync(join(root, 'docs/webhooks-receivers.md'), 'utf8')
+const page = readFileSync(join(root, 'docs/use/webhooks-receivers.md'), 'utf8')
 
 test('a block behind the name of a file is that file, and no other block is touched', () => {
   const before =
@@ -18,8 +18,8 @@ test('a block behind the name of a file is that file, and no other block is touc
 })
 
 test.each([
-  ['receiver of webhooks', 'webhooks-receivers.md', 'clients/receivers'],
-  ['recipe for a stream', 'streams-recipes.md', 'clients/streams'],
+  ['receiver of webhooks', 'use/webhooks-receivers.md', 'clients/receivers'],
+  ['recipe for a stream', 'use/streams-recipes.md', 'clients/streams'],
 ])('every %s is on its page', (_what, name, folder) => {
   const text = readFileSync(join(root, 'docs', name), 'utf8')
   const named = [...text.matchAll(/^<!-- file: (\S+) -->\n```\w+\n/gm)].map(([, path]) => path)

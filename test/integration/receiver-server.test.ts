@@ -1,4 +1,4 @@
-/** The whole receiver of docs/webhooks-receivers.md as a process, against requests of the official library. */
+/** The whole receiver of docs/use/webhooks-receivers.md as a process, against requests of the official library. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * The verification code of docs/webhooks-receivers.md, in each language that this machine has: against the committed
+ * The verification code of docs/use/webhooks-receivers.md, in each language that this machine has: against the committed
  * vectors, random messages of the official library, and what strangers send.
  */
 import { spawn } from 'node:child_process'

@@ -1,5 +1,5 @@
 /**
- * The programs of docs/streams-recipes.md, in each language that this machine has: from the first event on, through a
+ * The programs of docs/use/streams-recipes.md, in each language that this machine has: from the first event on, through a
  * connection that is cut and a process that is killed, to a refusal that ends them with words.
  */
 import { existsSync, readFileSync } from 'node:fs'

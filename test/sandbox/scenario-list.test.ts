@@ -52,7 +52,7 @@ describe('every scenario', () => {
   })
 
   test('has a line in the docs, and the docs know no other', () => {
-    const page = textFiles().find(({ path }) => path === 'docs/sandbox.md')?.text ?? ''
+    const page = textFiles().find(({ path }) => path === 'docs/use/sandbox.md')?.text ?? ''
     expect(namesInTable(page, 'Scenarios')).toEqual(names)
   })
 })

@@ -1,9 +1,9 @@
 /**
- * What a bridge and its client say to each other (docs/streams.md of the bridge, WebSocket, `bridge.v1.json`). Owns the
+ * What a bridge and its client say to each other (docs/use/streams.md of the bridge, WebSocket, `bridge.v1.json`). Owns the
  * shapes and the reading of a server's text. Refuses to act.
  */
 
-/** Fields that are ANDed; inside a list any member does. Meaning and values: docs/filters.md of the bridge. */
+/** Fields that are ANDed; inside a list any member does. Meaning and values: docs/use/filters.md of the bridge. */
 export interface PlainFilter {
   isins?: readonly string[]
   /** Listing symbols. */

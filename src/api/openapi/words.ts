@@ -5,8 +5,8 @@
 
 /** The parts of a path that differ: `id` of `/v1/tokens/{id}`. */
 const SEGMENT = /\{(\w+)\}/g
-/** A link of the docs to another page of them. */
-const PAGE_LINK = /\[[^\]]+\]\(([\w-]+\.md(?:#[\w-]+)?)\)/g
+/** A link from `docs/use/http.md` to a page beside it, or to one of another folder of `docs/`. */
+const PAGE_LINK = /\[[^\]]+\]\((?:\.\.\/(\w+)\/)?([\w-]+\.md(?:#[\w-]+)?)\)/g
 
 /** `deleteV1TokensById` for DELETE `/v1/tokens/{id}`: the same as long as the path is. */
 export function operationId(method: string, path: string): string {
@@ -25,7 +25,7 @@ export function tagOf(path: string): string {
 
 /** Sentences of the docs where their links lead nowhere: pages by their name. */
 export function pagesByName(sentences: string): string {
-  return sentences.replace(PAGE_LINK, 'docs/$1')
+  return sentences.replace(PAGE_LINK, (_link, folder = 'use', page) => `docs/${folder}/${page}`)
 }
 
 /** What comes before the first colon, semicolon or end of a sentence. */

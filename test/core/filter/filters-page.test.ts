@@ -1,5 +1,5 @@
 /**
- * docs/filters.md says what the parser does: every example is accepted, every refusal is word for word, every preset
+ * docs/use/filters.md says what the parser does: every example is accepted, every refusal is word for word, every preset
  * and field is there.
  */
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { parseFilterQuery } from '../../../src/core/filter/filter-query.ts'
 import { presetNames, presets } from '../../../src/core/filter/presets.ts'
 import type { BridgeError } from '../../../src/errors.ts'
 
-const page = readFileSync(new URL('../../../docs/filters.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/use/filters.md', import.meta.url), 'utf8')
 
 /** The first group of every match. */
 function found(pattern: RegExp): string[] {

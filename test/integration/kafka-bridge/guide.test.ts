@@ -1,5 +1,5 @@
 /**
- * The recipes of docs/kafka-consumers.md do what the page says. Each is cut out of the page and run as a reader would:
+ * The recipes of docs/use/kafka-consumers.md do what the page says. Each is cut out of the page and run as a reader would:
  * against records that the product's own log wrote, with an aborted transaction among them.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
 import { eventAt } from '../../support/store.ts'
 import { hasTool, runTool } from '../../support/tools.ts'
 
-const page = readFileSync(join(root, 'docs/kafka-consumers.md'), 'utf8')
+const page = readFileSync(join(root, 'docs/use/kafka-consumers.md'), 'utf8')
 const shared = await sharedBrokers()
 const brokers = (shared ?? []).join(',')
 const hasKcat = hasTool('kcat', 'kcat')

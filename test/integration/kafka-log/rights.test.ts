@@ -1,5 +1,5 @@
 /**
- * The table of rights in docs/kafka-security.md is enough: on a broker with an authorizer, users that have what it says
+ * The table of rights in docs/run/kafka-security.md is enough: on a broker with an authorizer, users that have what it says
  * and nothing else do all that the log does for their role; without a row of it the log says what to do.
  */
 import { readFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ interface Row {
 
 /** The rows of the table under "Rights". */
 const rows: Row[] = [
-  ...readFileSync(join(root, 'docs/kafka-security.md'), 'utf8').matchAll(
+  ...readFileSync(join(root, 'docs/run/kafka-security.md'), 'utf8').matchAll(
     /^\| (poller|reader|webhooks) \| ([a-z ]+) \| `([^`]+)` \| ([\w, ]+) \|$/gm,
   ),
 ].map(([, role = '', resource = '', name = '', operations = '']) => ({

@@ -100,6 +100,6 @@ describe('lists that are not as they should be', () => {
 })
 
 test('every fault has a line in the docs, and the docs know no other', () => {
-  const page = textFiles().find(({ path }) => path === 'docs/sandbox.md')?.text ?? ''
+  const page = textFiles().find(({ path }) => path === 'docs/use/sandbox.md')?.text ?? ''
   expect(namesInTable(page, 'Faults').toSorted()).toEqual(faultKinds.toSorted())
 })

@@ -1,5 +1,5 @@
 /**
- * What each preset keeps of the market's usual day, counted; docs/filters.md tells these figures.
+ * What each preset keeps of the market's usual day, counted; docs/use/filters.md tells these figures.
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -9,9 +9,9 @@ import { matches } from '../../../src/core/filter/filter.ts'
 import { presetNames } from '../../../src/core/filter/presets.ts'
 import { listed, openMarket, toTheEnd } from '../market/market-view.ts'
 
-const page = readFileSync(new URL('../../../docs/filters.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/use/filters.md', import.meta.url), 'utf8')
 
-test('docs/filters.md tells how many of the items of two usual days each preset keeps', () => {
+test('docs/use/filters.md tells how many of the items of two usual days each preset keeps', () => {
   const { market, clock } = openMarket('normal')
   toTheEnd(clock)
   market.advance()

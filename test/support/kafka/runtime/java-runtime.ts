@@ -27,7 +27,7 @@ interface RunJava extends JavaProcess {
   succeeded(): boolean
 }
 
-/** Small and quick to start: one collector thread, one compiler. Measured: docs/testing-with-kafka.md. */
+/** Small and quick to start: one collector thread, one compiler. Measured: docs/change/testing-with-kafka.md. */
 const JVM_OPTIONS = [
   '-Xms64m',
   '-Xmx384m',
