@@ -114,15 +114,15 @@ async function signal(bridge: BridgeProcess, name: NodeJS.Signals): Promise<numb
   return gone
 }
 
-/** The leader must have died with its records written and not decided, else nothing was measured. */
+/** The leader must have died with its records written and not committed, else nothing was measured. */
 async function requireOpen(brokers: readonly string[], topic: string): Promise<void> {
   const silent = (): void => undefined
   const logger = { debug: silent, info: silent, warn: silent, error: silent }
   const connection = { brokers, clientId: 'bench', tls: null, sasl: null }
   const session = kafkaSessions(connection, logger)()
   try {
-    const undecided = await session.partitions.undecided([topic])
-    if (undecided.length === 0) throw new Error('the leader has not died in a commit')
+    const unstable = await session.partitions.unstable([topic])
+    if (unstable.length === 0) throw new Error('the leader has not died in a commit')
   } finally {
     session.end()
   }

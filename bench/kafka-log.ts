@@ -208,7 +208,7 @@ function optionsFor(brokers: readonly string[], prefix: string): KafkaLogOptions
   const silent = () => undefined
   return {
     connection: { brokers, clientId: prefix, tls: null, sasl: null },
-    topics: { prefix, replication: null, retentionMs: null, allRetentionMs: null },
+    topics: { prefix, replication: null, retentionMs: 7 * 86_400_000, allRetentionMs: null },
     knownCodes: { fca: [], native: NATIVE },
     nativeKind: 'Native',
     clock: systemClock,

@@ -20,7 +20,7 @@ export function commitTimes(logFolder: string, topic: string): Map<number, numbe
   /** Sequences of the transactions that have not ended, by their producers. */
   const open = new Map<number, number[]>()
   for (const name of segments.sort()) {
-    for (const batch of batchesOf(readFileSync(join(folder, name)))) {
+    for (const batch of splitIntoBatches(readFileSync(join(folder, name)))) {
       const { producerId, records, latestMs } = batch
       const before = open.get(producerId) ?? []
       if (!batch.isControl) {
@@ -35,7 +35,7 @@ export function commitTimes(logFolder: string, topic: string): Map<number, numbe
   return times
 }
 
-function* batchesOf(bytes: Buffer): Generator<RecordBatch> {
+function* splitIntoBatches(bytes: Buffer): Generator<RecordBatch> {
   for (let at = 0; ; ) {
     const next = readBatch(bytes, at)
     if (next === null) return

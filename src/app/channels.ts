@@ -6,13 +6,13 @@
 import type { Channel } from '../http/channel.ts'
 import { statusMessages } from '../ingest/status-messages.ts'
 import { kafkaChannels } from '../log-kafka/channels.ts'
-import type { TopicSettings } from '../log-kafka/topics/topic-setup.ts'
+import type { KafkaSettings } from '../settings/kafka.ts'
 import { docOf } from '../settings/schema.ts'
 import { streamChannels } from '../streams/channels.ts'
 import { webhookChannels } from '../webhooks/channels.ts'
 
 /** The channels with the topics of these settings; null: the log is not on Kafka, and topics have their usual prefix. */
-export function productChannels(topics: TopicSettings | null): Channel[] {
+export function productChannels(topics: KafkaSettings['topics'] | null): Channel[] {
   const prefix = topics?.prefix ?? docOf('BRIDGE_TOPIC_PREFIX').default ?? ''
   return [
     ...kafkaChannels({ prefix, settings: topics, status: statusMessages }),

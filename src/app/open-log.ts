@@ -13,7 +13,6 @@ import type { Seam } from '../log/fault-hook.ts'
 import type { Log } from '../log/log.ts'
 import { lockDirectory } from '../log-embedded/lock.ts'
 import { openSqliteLog } from '../log-embedded/log.ts'
-import { groupElections } from '../log-kafka/group/leader.ts'
 import { type KafkaLogOptions, openKafkaLog } from '../log-kafka/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
@@ -123,7 +122,6 @@ function kafkaLogOptions(
   return {
     ...parts,
     topics,
-    openElections: groupElections,
     connection: { ...access, clientId: `${topics.prefix}@${hostname()}` },
     knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
   }

@@ -1,17 +1,15 @@
-/**
- * Kafka as it stands, for an operator: brokers, topics, their settings, what this user may do. Owns the looking. Refuses
- * to make or change anything, and to judge.
- */
+/** Reports brokers, topics, their settings and this user's rights for `bridge doctor`. Changes nothing in the cluster. */
 import kafkajs, { type Admin } from 'kafkajs'
 import type { Clock } from '../lifecycle/clock.ts'
-import type { OpenSession } from './client/client.ts'
+import type { Logger } from '../obs/logger.ts'
+import { type KafkaConnection, type KafkaSession, kafkaSessions } from './client/client.ts'
 import { unavailable } from './client/faults.ts'
-import { within } from './client/with-timeout.ts'
-import { askWriteRights } from './topics/acl-probe.ts'
-import { replicationOf, type TopicSettings, topicConfig } from './topics/topic-setup.ts'
-import { ALL, isJournalTopic, isShardsTopic, startTopics, topicName } from './topics/topics.ts'
+import { withTimeout } from './client/with-timeout.ts'
+import { probeAcls } from './topics/acl-probe.ts'
+import { replicationOf, SAFE_REPLICAS, type TopicSettings, topicConfig } from './topics/topic-setup.ts'
+import { ALL, codeTopics, isJournalTopic, isShardsTopic, startTopics, topicName } from './topics/topics.ts'
 
-/** A setting of a topic that is not as a bridge would make it now. */
+/** A setting of a topic that differs from what a bridge would set today. */
 export interface OtherSetting {
   topic: string
   name: string
@@ -19,107 +17,116 @@ export interface OtherSetting {
   expected: string
 }
 
-/** What was found. Topics by their full names. */
+/** The state of a cluster. Topics by their full names. */
 export interface KafkaReport {
   brokers: number
-  /** Replication that topics made now would have. */
+  /** Replication that topics created now would have. */
   replication: number
   /**
-   * Topics that a start would make, and that this user sees or does not; with them those of shards and journals that are
-   * there. `shards`: a topic that has as many partitions as there are shards.
+   * Topics that exist: those that every start creates, and those of shards and journals. `shards`: the topic has one
+   * partition for each shard.
    */
   present: readonly { topic: string; partitions: number; replicas: number; inSync: number; shards: boolean }[]
+  /** Topics that a start would create. */
   missing: readonly string[]
   others: readonly OtherSetting[]
-  /** Why events or the group could not be read, or a poller not work, with this user's rights. */
+  /** Why this user may not read events, join the group, or write as a poller. */
   refused: readonly string[]
   /** Why the settings of topics could not be read; null where they could. */
   unread: string | null
-  /** Why topics may not be made; null where they may, and without the role `poller`. */
+  /** Why topics may not be created; null where they may, and without the role `poller`. */
   creation: string | null
+}
+
+/** What an inspection needs. */
+export interface InspectOptions {
+  connection: KafkaConnection
+  topics: TopicSettings
+  /** Codes whose topics exist from the start. */
+  knownCodes: { fca: readonly string[]; native: readonly string[] }
+  /** True: this process is to poll, and so needs to write. */
+  polls: boolean
+  clock: Clock
+  logger: Logger
 }
 
 const LIMIT_MS = 15_000
 
 /**
- * Looks at the cluster.
- * @throws BridgeError `log_unavailable` when it cannot be reached, or does not let this user in; the signal's reason
+ * Inspects the cluster.
+ * @throws BridgeError `log_unavailable` when it cannot be reached or refuses this user's login; the signal's reason
  */
-export async function inspectKafka(
-  parts: {
-    openSession: OpenSession
-    clock: Clock
-    settings: TopicSettings
-    /** Addresses of brokers in the settings. */
-    named: number
-    /** Whether this process polls, and so needs to write. */
-    polls: boolean
-    known: ReadonlySet<string>
-  },
-  signal: AbortSignal,
-): Promise<KafkaReport> {
-  const session = parts.openSession()
-  const { prefix } = parts.settings
-  const look = async (): Promise<KafkaReport> => {
-    const admin = session.kafka.admin()
-    await admin.connect()
-    const { brokers } = await admin.describeCluster()
-    const { topics } = await admin.fetchTopicMetadata()
-    const further = topics
-      .filter(({ name }) => name.startsWith(topicName(prefix, '')))
-      .map(({ name }) => name.slice(topicName(prefix, '').length))
-      .filter((topic) => isShardsTopic(topic) || isJournalTopic(topic))
-    const made = [...startTopics(parts.known), ...further]
-    const wanted = new Map(made.map((topic) => [topicName(prefix, topic), topic]))
-    const present = topics
-      .filter(({ name }) => wanted.has(name))
-      .map(({ name, partitions }) => ({
-        topic: name,
-        partitions: partitions.length,
-        replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
-        inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
-        shards: isShardsTopic(wanted.get(name) ?? ''),
-      }))
-    const seen = new Set(present.map(({ topic }) => topic))
-    const refused: string[] = []
-    const trying = async (doing: string, work: () => Promise<unknown>): Promise<void> => {
-      try {
-        await work()
-      } catch (error) {
-        refused.push(unavailable(doing, error).message)
-      }
-    }
-    const all = topicName(prefix, ALL)
-    if (seen.has(all)) await trying('reading events', () => session.partitions.offsets(all))
-    await trying('asking for the group of leaders', () => admin.describeGroups([`${prefix}.leader`]))
-    let unread: string | null = null
-    const others = await otherSettings(admin, present, wanted, parts.settings).catch((error: unknown) => {
-      unread = unavailable('reading the settings of topics', error).message
-      return []
-    })
-    const asked = { partitions: session.partitions, admin }
-    const writing = parts.polls
-      ? await askWriteRights(asked, prefix, [...seen])
-      : { refused: [], creation: null }
-    refused.push(...writing.refused)
-    const missing = [...wanted.keys()].filter((name) => !seen.has(name))
-    const replication = replicationOf(parts.settings, {
-      answering: brokers.map(({ nodeId }) => nodeId),
-      holding: topics.flatMap(({ partitions }) => partitions.flatMap(({ replicas }) => replicas)),
-      named: parts.named,
-    })
-    return {
-      ...{ brokers: brokers.length, replication, present, missing, others },
-      ...{ refused, unread, creation: writing.creation },
-    }
-  }
+export async function inspectKafka(options: InspectOptions, signal: AbortSignal): Promise<KafkaReport> {
+  const session = kafkaSessions(options.connection, options.logger)()
   try {
-    return await within(parts.clock, LIMIT_MS, signal, look())
+    return await withTimeout(options.clock, LIMIT_MS, signal, inspect(session, options))
   } catch (error) {
     signal.throwIfAborted()
     throw unavailable('looking at the cluster', error)
   } finally {
     session.end()
+  }
+}
+
+/** The lowest replication of a topic, where the loss of a broker could lose records; null where it is safe. */
+export function lowReplication({ present, replication }: KafkaReport): number | null {
+  const counts = present.map(({ replicas }) => replicas)
+  const lowest = counts.length === 0 ? replication : Math.min(...counts)
+  return lowest < SAFE_REPLICAS ? lowest : null
+}
+
+async function inspect({ kafka, partitions }: KafkaSession, options: InspectOptions): Promise<KafkaReport> {
+  const { prefix } = options.topics
+  const admin = kafka.admin()
+  await admin.connect()
+  const { brokers } = await admin.describeCluster()
+  const { topics } = await admin.fetchTopicMetadata()
+  const own = topicName(prefix, '')
+  const further = topics
+    .filter(({ name }) => name.startsWith(own))
+    .map(({ name }) => name.slice(own.length))
+    .filter((topic) => isShardsTopic(topic) || isJournalTopic(topic))
+  const expected = [...startTopics(codeTopics(options.knownCodes)), ...further]
+  const wanted = new Map(expected.map((topic) => [topicName(prefix, topic), topic]))
+  const present = topics
+    .filter(({ name }) => wanted.has(name))
+    .map(({ name, partitions }) => ({
+      topic: name,
+      partitions: partitions.length,
+      replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+      inSync: Math.min(...partitions.map(({ isr }) => isr.length)),
+      shards: isShardsTopic(wanted.get(name) ?? ''),
+    }))
+  const seen = new Set(present.map(({ topic }) => topic))
+  const refused: string[] = []
+  const probe = async (doing: string, request: Promise<unknown>): Promise<void> => {
+    await request.catch((error: unknown) => refused.push(unavailable(doing, error).message))
+  }
+  const all = topicName(prefix, ALL)
+  if (seen.has(all)) await probe('reading events', partitions.offsets(all))
+  await probe('asking for the group of leaders', admin.describeGroups([`${prefix}.leader`]))
+  let unread: string | null = null
+  const others = await otherSettings(admin, present, wanted, options.topics).catch((error: unknown) => {
+    unread = unavailable('reading the settings of topics', error).message
+    return []
+  })
+  const acls = options.polls
+    ? await probeAcls({ partitions, admin }, prefix, [...seen])
+    : { refused: [], creation: null }
+  const replication = replicationOf(options.topics, {
+    answering: brokers.map(({ nodeId }) => nodeId),
+    holding: topics.flatMap(({ partitions }) => partitions.flatMap(({ replicas }) => replicas)),
+    named: options.connection.brokers.length,
+  })
+  return {
+    brokers: brokers.length,
+    replication,
+    present,
+    missing: [...wanted.keys()].filter((name) => !seen.has(name)),
+    others,
+    refused: [...refused, ...acls.refused],
+    unread,
+    creation: acls.creation,
   }
 }
 

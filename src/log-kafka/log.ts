@@ -10,13 +10,13 @@ import type { Journal, Log, Shards, Table } from '../log/log.ts'
 import { REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
 import { fencedError } from '../log-shared/local-writer.ts'
 import type { Logger } from '../obs/logger.ts'
-import { shortRead } from './client/bounded-read.ts'
+import { boundedRead } from './client/bounded-read.ts'
 import { type KafkaConnection, kafkaSessions } from './client/client.ts'
-import { hopeless, unavailable } from './client/faults.ts'
-import { createPlainWriter } from './client/plain-writer.ts'
+import { nonRetriable, unavailable } from './client/faults.ts'
+import { PlainWriter } from './client/plain-writer.ts'
 import { statusRecord } from './client/records.ts'
-import { within } from './client/with-timeout.ts'
-import type { OpenElections } from './group/leader.ts'
+import { abortable } from './client/with-timeout.ts'
+import { groupElections, type OpenElections } from './group/leader.ts'
 import { followTopic } from './reading/follow.ts'
 import { oldestSequence } from './reading/offset-lookup.ts'
 import { readRejected, readRejectedHashes } from './reading/rejected.ts'
@@ -56,8 +56,8 @@ export interface KafkaLogOptions {
   nativeKind: string
   clock: Clock
   logger: Logger
-  /** How processes agree on who should lead. */
-  openElections: OpenElections
+  /** How processes agree on the leader; by default in a consumer group. */
+  openElections?: OpenElections
   seam?: Seam
 }
 
@@ -79,7 +79,7 @@ const SILENT_MS = 10_000
  * `waitingFor` says why. Where the brokers answer that this bridge will never be let in, everything throws `kafka`.
  */
 export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
-  const { clock, logger, nativeKind, seam = {} } = options
+  const { clock, logger, nativeKind, seam = {}, openElections = groupElections } = options
   const { prefix } = options.topics
   const openSession = kafkaSessions(options.connection, logger)
   const closing = new AbortController()
@@ -96,7 +96,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   let answeredMs = Number.POSITIVE_INFINITY
   const following = {
     ...reading,
-    onAnswer: () => {
+    onResponse: () => {
       answeredMs = clock.now()
     },
   }
@@ -113,7 +113,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       } catch (error) {
         if (closed.aborted) return null
         if (waitingFor !== null) waitingFor = messageOf(error)
-        const fatal = hopeless(error)
+        const fatal = nonRetriable(error)
         if (fatal !== null) throw fatal
         // Its message may name another broker each time; its hint changes with what is wrong.
         const { hint = '' } = unavailable('beginning', error)
@@ -133,7 +133,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const begun = begin()
   // Whoever asks for something hears of it.
   begun.catch(ignore)
-  const ready = (signal: AbortSignal): Promise<void> => within(clock, null, signal, begun)
+  const ready = (signal: AbortSignal): Promise<void> => abortable(signal, begun)
 
   const running: Promise<void>[] = []
   /** Runs from the first call on. */
@@ -148,8 +148,8 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   const tables = createTables({ ...reading, open, closed }, named(TABLES))
   const questionTopics = { questions: named(QUESTIONS), answers: named(ANSWERS) }
   const asking = createAsking({ ...reading, closed }, questionTopics)
-  const status = createPlainWriter({ openSession, clock, closed }, named(STATUS))
-  const elections = options.openElections({
+  const status = new PlainWriter({ openSession, clock, closed }, named(STATUS))
+  const elections = openElections({
     openSession,
     clock,
     logger,
@@ -164,7 +164,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
     return (signal) => {
       making ??= begun.then(async () => void (await untilMade([plan])))
       making.catch(ignore)
-      return within(clock, null, signal, making)
+      return abortable(signal, making)
     }
   }
   const keepState = started((signal) => tail.run(signal))
@@ -222,7 +222,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       const either = AbortSignal.any([signal, closed])
       either.throwIfAborted()
       await ready(either)
-      return shortRead(reading, 'reading the first event', either, (partitions) =>
+      return boundedRead(reading, 'reading the first event', either, (partitions) =>
         oldestSequence(partitions, named(ALL)),
       )
     },

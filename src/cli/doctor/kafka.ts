@@ -4,10 +4,7 @@
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { kafkaSessions } from '../../log-kafka/client/client.ts'
-import { inspectKafka, type KafkaReport, type OtherSetting } from '../../log-kafka/inspect.ts'
-import { SAFE_REPLICAS } from '../../log-kafka/topics/topic-setup.ts'
-import { codeTopics } from '../../log-kafka/topics/topics.ts'
+import { inspectKafka, type KafkaReport, lowReplication, type OtherSetting } from '../../log-kafka/inspect.ts'
 import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import { type Finding, fine } from './finding.ts'
@@ -26,14 +23,14 @@ export async function checkKafka(
 ): Promise<Finding[]> {
   if (kafka === null) return [fine('kafka', 'no brokers set: the embedded log is used')]
   const { topics, ...access } = kafka
-  const openSession = kafkaSessions(
-    { ...access, clientId: `${topics.prefix}@doctor` },
-    createLogger({ level: 'silent', secrets: [] }),
-  )
-  const known = codeTopics({ fca: knownFcaCodes, native: knownNativeCodes })
-  const parts = { openSession, clock, settings: topics, named: access.brokers.length, polls, known }
+  const options = {
+    connection: { ...access, clientId: `${topics.prefix}@doctor` },
+    ...{ topics, polls, clock },
+    knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
+    logger: createLogger({ level: 'silent', secrets: [] }),
+  }
   try {
-    return kafkaFindings(await inspectKafka(parts, signal), polls)
+    return kafkaFindings(await inspectKafka(options, signal), polls)
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
     return [finding('fail', 'kafka', error.message, error.hint ?? 'see that the brokers run')]
@@ -48,7 +45,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     .filter(({ partitions, shards }) => partitions !== 1 && !shards)
     .map(({ topic }) => topic)
   const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)
-  const few = present.filter(({ replicas }) => replicas < SAFE_REPLICAS).map(({ topic }) => topic)
+  const low = lowReplication(report)
   if (several.length > 0) {
     const todo = 'choose another BRIDGE_TOPIC_PREFIX, or delete them if nothing in them is needed'
     found.push(finding('fail', 'topics', `more than one partition: ${names(several)}`, todo))
@@ -64,11 +61,10 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     const todo = 'start a bridge: it makes them. If they were there, restore them from a backup first'
     found.push(finding('warn', 'topics', `missing: ${names(missing)}`, todo))
   }
-  if (few.length > 0 || (present.length === 0 && replication < SAFE_REPLICAS)) {
-    const copies = few.length > 0 ? Math.min(...present.map(({ replicas }) => replicas)) : replication
+  if (low !== null) {
     const todo = 'use three brokers or more; to change topics that are there: kafka-reassign-partitions'
     found.push(
-      finding('warn', 'topics', `replication ${copies}: no promise against the death of a broker`, todo),
+      finding('warn', 'topics', `replication ${low}: no promise against the death of a broker`, todo),
     )
   }
   if (behind.length > 0) {

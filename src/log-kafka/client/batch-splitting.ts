@@ -1,6 +1,4 @@
-/**
- * Splits what one transaction writes into sends that a broker takes. Owns the arithmetic; pure.
- */
+/** Splits records into batches and sends that stay below the size limits of a broker. */
 import type { NewRecord } from './records.ts'
 
 /** The records of one topic. */
@@ -13,28 +11,26 @@ export interface TopicRecords {
 /** All of a partition's records in one send become one batch, and a broker refuses a batch above 1 MiB. */
 export const LARGEST_BATCH_BYTES = 512 * 1024
 
-/** What Kafka adds to each record and to each header, bytes, at most. */
+/** Most bytes that Kafka adds to each record and to each header. */
 const RECORD_OVERHEAD = 32
 const HEADER_OVERHEAD = 10
 
 /**
  * The sends of one transaction, in order: each topic's records stay in order, and no topic has more than
- * LARGEST_BATCH_BYTES in one of them, unless a single record is larger.
+ * LARGEST_BATCH_BYTES in one send, unless a single record is larger.
  */
-export function roundsOf(records: ReadonlyMap<string, readonly NewRecord[]>): TopicRecords[][] {
-  const rounds: TopicRecords[][] = []
+export function splitIntoSends(records: ReadonlyMap<string, readonly NewRecord[]>): TopicRecords[][] {
+  const sends: TopicRecords[][] = []
   for (const [topic, all] of records) {
-    for (const [round, messages] of batchesOf(all).entries()) {
-      const sent = rounds[round] ?? []
-      sent.push({ topic, messages })
-      rounds[round] = sent
+    for (const [index, messages] of splitIntoBatches(all).entries()) {
+      sends[index] = [...(sends[index] ?? []), { topic, messages }]
     }
   }
-  return rounds
+  return sends
 }
 
-/** Size of a record in its batch, bytes, a little too large. */
-export function sizeOf({ key, value, headers = {} }: NewRecord): number {
+/** Size of a record in its batch, bytes; an upper bound. */
+export function recordBytes({ key, value, headers = {} }: NewRecord): number {
   const inHeaders = Object.entries(headers).reduce(
     (sum, [name, text]) => sum + Buffer.byteLength(name) + Buffer.byteLength(text) + HEADER_OVERHEAD,
     0,
@@ -42,12 +38,12 @@ export function sizeOf({ key, value, headers = {} }: NewRecord): number {
   return Buffer.byteLength(key ?? '') + Buffer.byteLength(value ?? '') + inHeaders + RECORD_OVERHEAD
 }
 
-/** The records of one partition in order, in batches of at most LARGEST_BATCH_BYTES, unless a single record is larger. */
-export function batchesOf(records: readonly NewRecord[]): NewRecord[][] {
+/** Records in order, in batches of at most LARGEST_BATCH_BYTES, unless a single record is larger. */
+export function splitIntoBatches(records: readonly NewRecord[]): NewRecord[][] {
   const batches: NewRecord[][] = []
   let room = 0
   for (const record of records) {
-    const size = sizeOf(record)
+    const size = recordBytes(record)
     const batch = batches.at(-1)
     if (batch === undefined || size > room) {
       batches.push([record])

@@ -1,39 +1,31 @@
-/**
- * kafkajs as this program uses it. Owns its settings: timeouts, retries, sockets, where its own log goes. Refuses to
- * know topics and transactions.
- */
+/** Opens kafkajs sessions with this program's timeouts, retries, sockets and logger. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Kafka, type KafkaConfig, type LogEntry, logLevel } from 'kafkajs'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
-import {
-  createPartitionClient,
-  type LeaderClient,
-  type PartitionClient,
-  type RightsClient,
-} from './kafkajs-internals.ts'
-import { repairKafkaJs } from './kafkajs-patches.ts'
+import { PartitionClient } from './kafkajs-internals.ts'
+import { patchKafkaJs } from './kafkajs-patches.ts'
 
-/** Where the brokers are and how to be let in, as the settings say it. */
+/** Addresses and credentials of the brokers, as in the settings. */
 export interface KafkaConnection extends Pick<KafkaSettings, 'brokers' | 'tls' | 'sasl'> {
-  /** The name by which brokers' logs and quotas know this process. */
+  /** The name of this process in brokers' logs and quotas. */
   clientId: string
 }
 
 /** Connections for one purpose, ended together. */
 export interface KafkaSession {
   readonly kafka: Kafka
-  /** Reads and writes partitions over this session's sockets, and asks for rights. */
-  readonly partitions: PartitionClient & LeaderClient & RightsClient
-  /** Ends every connection at once, fails what is on its way, and lets none begin. Callable twice. */
+  /** Reads and writes partitions and probes ACLs over this session's sockets. */
+  readonly partitions: PartitionClient
+  /** Destroys every connection, fails requests in flight, and refuses new ones. Callable twice. */
   end(): void
 }
 
 /**
  * The first pauses are short because the usual reason is a transaction whose markers are still being written (measured:
  * 99 of 100 transactions back to back within 25–46 ms at 5–30 ms). All figures are set, so that none depends on
- * NODE_ENV. About 3 s in all; who needs more begins anew.
+ * NODE_ENV. About 3 s in all.
  */
 const RETRY = { initialRetryTime: 10, maxRetryTime: 300, retries: 15, factor: 0.2, multiplier: 2 }
 const CONNECT_TIMEOUT_MS = 3_000
@@ -42,23 +34,24 @@ const AUTHENTICATE_TIMEOUT_MS = 5_000
 const REAUTHENTICATE_BEFORE_MS = 10_000
 const KEEP_ALIVE_MS = 60_000
 
-/** Opens sessions with one cluster. Nothing connects before it is used. */
+/** Opens sessions with one cluster. A session connects when it is first used. */
 export type OpenSession = () => KafkaSession
 
-/** Sessions with the cluster of `connection`. What kafkajs logs goes to `logger` as debug: its errors come as errors. */
+/** Sessions with the cluster of `connection`. kafkajs's own log lines go to `logger` as debug: its errors are thrown too. */
 export function kafkaSessions(connection: KafkaConnection, logger: Logger): OpenSession {
-  repairKafkaJs(RETRY)
+  patchKafkaJs(RETRY)
   const { brokers, clientId, sasl } = connection
   let first = 0
   return () => {
-    const sockets = createSockets()
+    const sockets = new SessionSockets()
     first = (first + 1) % brokers.length
     const settings: KafkaConfig = {
-      // Each session begins with another broker, so that one that is away is not asked first for ever.
+      // Each session starts with another broker, so that an unavailable one does not delay every session.
       brokers: [...brokers.slice(first), ...brokers.slice(0, first)],
       clientId,
-      ...(connection.tls === null ? {} : { ssl: tlsOptions(connection.tls) }),
-      ...(sasl === null ? {} : { sasl: saslOptions(sasl) }),
+      ...(connection.tls === null ? {} : { ssl: withoutNulls(connection.tls) }),
+      // kafkajs types each mechanism as a variant of its own.
+      ...(sasl === null ? {} : { sasl: { ...sasl } as NonNullable<KafkaConfig['sasl']> }),
       connectionTimeout: CONNECT_TIMEOUT_MS,
       authenticationTimeout: AUTHENTICATE_TIMEOUT_MS,
       reauthenticationThreshold: REAUTHENTICATE_BEFORE_MS,
@@ -75,9 +68,9 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
       logLevel: logLevel.WARN,
       logCreator: () => report,
     })
-    const partitions = createPartitionClient({
+    const partitions = new PartitionClient({
       ...settings,
-      // Its users begin anew by themselves.
+      // Callers retry with a new session.
       retry: { ...RETRY, retries: 0 },
       socketFactory: sockets.open,
       logger: kafka.logger(),
@@ -86,56 +79,31 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
   }
 }
 
-interface Sockets {
-  readonly ended: boolean
-  open: (to: { host: string; port: number; ssl: unknown; onConnect: () => void }) => Socket
-  end(): void
-}
+/** The sockets of one session, destroyed together: kafkajs itself waits for responses before it disconnects. */
+class SessionSockets {
+  readonly #open = new Set<Socket>()
+  ended = false
 
-/** kafkajs waits for answers before it disconnects; whoever owns the sockets need not. */
-function createSockets(): Sockets {
-  const sockets = new Set<Socket>()
-  let ended = false
-  return {
-    get ended() {
-      return ended
-    },
-    open({ host, port, ssl, onConnect }) {
-      if (ended) throw new Error('the session has ended')
-      const name = isIP(host) === 0 ? { servername: host } : {}
-      const socket = ssl
-        ? connectTls({ host, port, ...name, ...(ssl as object) }, onConnect)
-        : connectTcp({ host, port }, onConnect)
-      socket.setKeepAlive(true, KEEP_ALIVE_MS)
-      socket.setNoDelay(true)
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-      return socket
-    },
-    end() {
-      ended = true
-      for (const socket of sockets) socket.destroy(new Error('the session has ended'))
-    },
+  readonly open = (to: { host: string; port: number; ssl: unknown; onConnect: () => void }): Socket => {
+    if (this.ended) throw new Error('the session has ended')
+    const { host, port, ssl, onConnect } = to
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    const socket = ssl
+      ? connectTls({ host, port, ...name, ...(ssl as object) }, onConnect)
+      : connectTcp({ host, port }, onConnect)
+    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    socket.setNoDelay(true)
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+    return socket
+  }
+
+  readonly end = (): void => {
+    this.ended = true
+    for (const socket of this.#open) socket.destroy(new Error('the session has ended'))
   }
 }
 
-function tlsOptions({ ca, cert, key }: NonNullable<KafkaConnection['tls']>): object {
-  return {
-    ...(ca === null ? {} : { ca }),
-    ...(cert === null ? {} : { cert }),
-    ...(key === null ? {} : { key }),
-  }
-}
-
-/** kafkajs tells mechanisms apart by type, one member each. */
-function saslOptions(sasl: NonNullable<KafkaConnection['sasl']>): NonNullable<KafkaConfig['sasl']> {
-  const { mechanism, username, password } = sasl
-  switch (mechanism) {
-    case 'plain':
-      return { mechanism, username, password }
-    case 'scram-sha-256':
-      return { mechanism, username, password }
-    case 'scram-sha-512':
-      return { mechanism, username, password }
-  }
+function withoutNulls(options: NonNullable<KafkaConnection['tls']>): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null))
 }

@@ -1,86 +1,80 @@
-/**
- * The way of a reader that tails for ever to its brokers. Owns connecting again after faults, with pauses, and telling of
- * those that last. Refuses to know what is read.
- */
+/** Keeps the broker connection of a reader that tails a topic: reconnects after failures, with pauses, and logs lasting ones. */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSession, OpenSession } from './client.ts'
 import { unavailable } from './faults.ts'
-import { within } from './with-timeout.ts'
+import { abortable } from './with-timeout.ts'
 
 /** What a reader needs. */
 export interface ReaderParts {
   openSession: OpenSession
   clock: Clock
   logger: Logger
-  /** Told of every answer to a fetch: with nothing new, one comes each second. */
-  onAnswer?: () => void
+  /** Called for every fetch response: with nothing new, one comes each second. */
+  onResponse?: () => void
 }
 
 const FIRST_PAUSE_MS = 50
-/** Low, because a broker that is back should be noticed within a second. */
+/** Low, so that a recovered broker is noticed within a second. */
 const LONGEST_PAUSE_MS = 500
-/** A new topic, or one whose leader moves, answers errors this long without being worth a line of the log, ms. */
-const PASSING_MS = 1_000
+/** A new topic, or one whose leader moves, answers errors for about this long; shorter failures are not logged, ms. */
+const UNLOGGED_MS = 1_000
 
-/** A way to the brokers that is made again as often as it fails. */
-export interface Connection {
-  /** What the work gives, or null when it failed: the connection is made anew after a pause. */
-  attempt<T>(topic: string, work: (session: KafkaSession) => Promise<T>): Promise<T | null>
-  /** Told by work that goes on for long: it has had an answer, so what fails next is a new fault. */
-  answered(topic: string): void
-  /** Ends what is on its way; the next attempt connects anew. */
-  renew(): void
-  /** Ends it for good. Callable twice. */
-  end(): void
-}
+/** A connection to the brokers, opened at the first attempt and again after each failure, until the signal aborts. */
+export class ReaderConnection {
+  readonly #parts: ReaderParts
+  readonly #signal: AbortSignal
+  #session: KafkaSession | null = null
+  #pauseMs = FIRST_PAUSE_MS
+  #failingSinceMs: number | null = null
+  #isLogged = false
 
-/** A connection that is made when it is first used, and that ends for good when the signal aborts. */
-export function createConnection(
-  { openSession, clock, logger }: ReaderParts,
-  signal: AbortSignal,
-): Connection {
-  let session: KafkaSession | null = null
-  let pauseMs = FIRST_PAUSE_MS
-  let failingSinceMs: number | null = null
-  let told = false
-  const end = (): void => {
-    session?.end()
-    session = null
+  constructor(parts: ReaderParts, signal: AbortSignal) {
+    this.#parts = parts
+    this.#signal = signal
+    signal.addEventListener('abort', this.renew, { once: true })
   }
-  const answered = (topic: string): void => {
-    if (told) logger.info('log.reader_back', { topic })
-    told = false
-    failingSinceMs = null
-    pauseMs = FIRST_PAUSE_MS
-  }
-  signal.addEventListener('abort', end, { once: true })
-  return {
-    answered,
-    async attempt(topic, work) {
-      try {
-        session ??= openSession()
-        const result = await within(clock, null, signal, work(session))
-        answered(topic)
-        return result
-      } catch (error) {
-        end()
-        if (signal.aborted) return null
-        failingSinceMs ??= clock.now()
-        if (!told && clock.now() - failingSinceMs >= PASSING_MS) {
-          told = true
-          logger.warn('log.reader_away', { topic, error: unavailable('reading', error) })
-        }
-        await sleep(clock, pauseMs, signal)
-        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
-        return null
+
+  /** The result of the work, or null when it failed: then a pause has passed, and the next attempt reconnects. */
+  async attempt<T>(topic: string, work: (session: KafkaSession) => Promise<T>): Promise<T | null> {
+    const { openSession, clock, logger } = this.#parts
+    try {
+      this.#session ??= openSession()
+      const result = await abortable(this.#signal, work(this.#session))
+      this.succeeded(topic)
+      return result
+    } catch (error) {
+      this.renew()
+      if (this.#signal.aborted) return null
+      this.#failingSinceMs ??= clock.now()
+      if (!this.#isLogged && clock.now() - this.#failingSinceMs >= UNLOGGED_MS) {
+        this.#isLogged = true
+        logger.warn('log.reader_unavailable', { topic, error: unavailable('reading', error) })
       }
-    },
-    renew: end,
-    end() {
-      signal.removeEventListener('abort', end)
-      end()
-    },
+      await sleep(clock, this.#pauseMs, this.#signal)
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+      return null
+    }
+  }
+
+  /** Ends the current failure, for long-running work that has received a response. */
+  succeeded(topic: string): void {
+    if (this.#isLogged) this.#parts.logger.info('log.reader_recovered', { topic })
+    this.#isLogged = false
+    this.#failingSinceMs = null
+    this.#pauseMs = FIRST_PAUSE_MS
+  }
+
+  /** Ends requests in flight; the next attempt reconnects. */
+  readonly renew = (): void => {
+    this.#session?.end()
+    this.#session = null
+  }
+
+  /** Ends it for good. Callable twice. */
+  end(): void {
+    this.#signal.removeEventListener('abort', this.renew)
+    this.renew()
   }
 }

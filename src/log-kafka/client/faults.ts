@@ -1,10 +1,7 @@
-/**
- * What a fault of Kafka means for this program. Owns the reading of kafkajs's errors: fenced or not, and what an
- * operator can do. Refuses to decide what happens next.
- */
+/** Classifies errors of kafkajs (fenced, forbidden, non-retriable) and turns them into BridgeErrors with a hint. */
 import { BridgeError, messageOf } from '../../errors.ts'
 
-/** INVALID_PRODUCER_EPOCH: a later producer has the transactional id; also what a timed-out transaction answers. */
+/** INVALID_PRODUCER_EPOCH: a later producer has the transactional id; also the answer for a timed-out transaction. */
 const OLD_EPOCH = 47
 /** INVALID_PRODUCER_ID_MAPPING: another producer has the transactional id. */
 const OTHER_PRODUCER = 49
@@ -23,8 +20,8 @@ export function isForbidden(error: unknown): boolean {
   return causesOf(error).some(({ type }) => type?.endsWith('AUTHORIZATION_FAILED'))
 }
 
-/** What a broker says of a topic that it will not make as it is asked for: a policy, a limit, brokers that are away. */
-const REFUSALS = new Set<unknown>([
+/** Errors of a broker that does not create a topic as requested: a policy, a limit, unavailable brokers. */
+const TOPIC_REFUSALS = new Set<unknown>([
   'INVALID_CONFIG',
   'INVALID_PARTITIONS',
   'INVALID_REPLICATION_FACTOR',
@@ -32,12 +29,12 @@ const REFUSALS = new Set<unknown>([
   'POLICY_VIOLATION',
 ])
 
-/** True when the broker has answered that it does not make the topics. False where nothing is known of them. */
+/** True when the broker has refused to create the topics. False where the outcome is unknown. */
 export function isRefusedTopic(error: unknown): boolean {
-  return isForbidden(error) || causesOf(error).some(({ type }) => REFUSALS.has(type))
+  return isForbidden(error) || causesOf(error).some(({ type }) => TOPIC_REFUSALS.has(type))
 }
 
-/** Codes of Node's TLS that say of the broker's certificate what only another setting can change. */
+/** Node's TLS error codes for a broker certificate that only another setting can make acceptable. */
 const UNTRUSTED = new Set<unknown>([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -48,14 +45,13 @@ const UNTRUSTED = new Set<unknown>([
 ])
 
 /**
- * `kafka`, which ends the process: the brokers answer, and what they say will be the same tomorrow (wrong password,
- * certificate, protocol). null for everything that may heal by itself.
+ * The error as `kafka`, which ends the process, when retrying cannot fix it: wrong password, certificate, protocol. null
+ * for every other error.
  */
-export function hopeless(error: unknown): BridgeError | null {
+export function nonRetriable(error: unknown): BridgeError | null {
   if (error instanceof BridgeError && error.code === 'kafka') return error
   const hit = causesOf(error).some(
-    ({ name, code }) =>
-      name === 'KafkaJSSASLAuthenticationError' || UNTRUSTED.has(code) || /^ERR_SSL_/.test(String(code)),
+    ({ name, code }) => name === SASL_ERROR || UNTRUSTED.has(code) || /^ERR_SSL_/.test(String(code)),
   )
   if (!hit) return null
   return new BridgeError('kafka', `the brokers do not let this bridge in: ${reasonOf(error)}`, {
@@ -64,7 +60,7 @@ export function hopeless(error: unknown): BridgeError | null {
   })
 }
 
-/** `log_unavailable`: what could not be done, why, and what to look at. A BridgeError stays as it is. */
+/** `log_unavailable`: what failed, why, and what to check. A BridgeError stays as it is. */
 export function unavailable(doing: string, error: unknown): BridgeError {
   if (error instanceof BridgeError) return error
   return new BridgeError('log_unavailable', `Kafka: ${doing} failed: ${reasonOf(error)}`, {
@@ -73,13 +69,22 @@ export function unavailable(doing: string, error: unknown): BridgeError {
   })
 }
 
-/** `log_unknown`: the writer is dead, and what it did last may or may not be durable. */
+/** `log_unknown`: the writer has ended, and its last transaction may or may not be durable. */
 export function unknownOutcome(error: unknown): BridgeError {
   return new BridgeError('log_unknown', `the transaction has no known outcome: ${reasonOf(error)}`, {
     hint: `Claim again: it reads what is stored. ${hintFor(error)}`,
     cause: error,
   })
 }
+
+/** `log_damaged`: a record that this program did not write. `what` names it, e.g. "record 3 of the log has no value". */
+export function foreignRecord(what: string): BridgeError {
+  return new BridgeError('log_damaged', what, {
+    hint: 'Another program writes to the topics of this prefix: stop it, or choose another BRIDGE_TOPIC_PREFIX.',
+  })
+}
+
+const SASL_ERROR = 'KafkaJSSASLAuthenticationError'
 
 interface Cause {
   message: string
@@ -88,7 +93,7 @@ interface Cause {
   code: unknown
 }
 
-/** The error, what it was caused by and what it holds, the outermost first. */
+/** The error, its causes and the errors it aggregates, the outermost first. */
 function causesOf(error: unknown): Cause[] {
   const found: Cause[] = []
   const waiting = [error]
@@ -102,14 +107,14 @@ function causesOf(error: unknown): Cause[] {
   return found
 }
 
-/** The innermost message: the outer ones only say that something was tried often. */
+/** The innermost message: the outer ones only count retries. */
 function reasonOf(error: unknown): string {
   return causesOf(error).at(-1)?.message ?? messageOf(error)
 }
 
 function hintFor(error: unknown): string {
   const causes = causesOf(error)
-  if (causes.some(({ name }) => name === 'KafkaJSSASLAuthenticationError')) {
+  if (causes.some(({ name }) => name === SASL_ERROR)) {
     return 'Check BRIDGE_KAFKA_SASL_MECHANISM, _USERNAME and _PASSWORD.'
   }
   if (isForbidden(error)) return 'Give this user the rights that the operating guide lists.'
@@ -117,9 +122,9 @@ function hintFor(error: unknown): string {
     return 'Check BRIDGE_KAFKA_TLS and its files, and that the listener speaks TLS.'
   }
   if (causes.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR')) {
-    return 'Start the other brokers, for topics keep the replication they are made with; or set BRIDGE_TOPIC_REPLICATION.'
+    return 'Start the other brokers, because topics keep the replication they are created with; or set BRIDGE_TOPIC_REPLICATION.'
   }
-  // kafkajs says no more than this when the broker has refused the transactional id or the group to this user.
+  // kafkajs gives no other reason when the broker refuses the transactional id or the group to this user.
   if (causes.some(({ name }) => name === 'KafkaJSGroupCoordinatorNotFound')) {
     return 'Check that the brokers run, and that this user has the rights that the operating guide lists.'
   }

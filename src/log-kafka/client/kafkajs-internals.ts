@@ -1,6 +1,6 @@
 /**
- * With `partition-protocol.ts` and `kafkajs-patches.ts` the one place that touches what kafkajs 2.2.4 does not publish. Owns finding
- * the broker that leads a partition, and questions about transactions, groups and rights. Refuses to retry.
+ * Sends requests that kafkajs 2.2.4 does not publish: fetch, append, offsets, transactions and ACL probes of single
+ * partitions. Nothing outside this file, `partition-protocol.ts` and `kafkajs-patches.ts` touches kafkajs's internals.
  */
 import type { ISocketFactory, KafkaConfig, Logger as KafkaJsLogger } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
@@ -57,183 +57,167 @@ export interface KafkaJsBroker extends Sender {
 const EARLIEST = -2
 const LATEST = -1
 const METADATA_AGE_MS = 300_000
-/** The kind of coordinator that keeps transactions. */
-const TRANSACTIONS = 1
-/** The kind that keeps groups. */
-const MEMBERS = 0
-const DECIDE_TIMEOUT_MS = 10_000
+/** Types of coordinators. */
+const GROUP = 0
+const TRANSACTION = 1
+const RESOLVE_TIMEOUT_MS = 10_000
 
-/** A topic with records that no transaction's end has decided. */
-export interface UndecidedTopic {
+/** A topic with records above the last stable offset: their transaction is open or hanging. */
+export interface UnstableTopic {
   topic: string
-  /** First offset that is not decided. */
+  /** The last stable offset: the first that is neither committed nor aborted. */
   from: number
   /** Offset after the last record. */
   end: number
 }
 
-/** Reads single partitions (always partition 0) of topics. One long wait at a time: a broker answers in order. */
-export interface PartitionClient {
+/**
+ * Reads and writes partitions over a cluster of its own; partition 0 where a method takes none. Every request is sent
+ * once. A broker answers the requests of one connection in order, so one long wait at a time. Whoever made the sockets
+ * ends it by destroying them.
+ */
+export class PartitionClient {
+  readonly #cluster: Cluster
+
+  constructor(options: ClusterOptions) {
+    this.#cluster = new Cluster({
+      ...options,
+      allowAutoTopicCreation: false,
+      metadataMaxAge: METADATA_AGE_MS,
+      isolationLevel: READ_COMMITTED,
+    })
+  }
+
   /**
    * Committed records from `offset` on; waits up to `maxWaitMs` for the first. At least one batch, whatever its size.
    * Faults of the partition are its `errorCode`; it throws for those of the connection.
    */
-  fetch(topic: string, offset: number, how: FetchOptions): Promise<Fetched>
-  /** First offset that is kept, end of what is decided, and end of what is written. */
-  offsets(topic: string): Promise<{ earliest: number; lastStable: number; end: number }>
-  /** Those of the topics that have undecided records. */
-  undecided(topics: readonly string[]): Promise<UndecidedTopic[]>
-  /**
-   * Ends what is undecided in the topic with the marker of a transaction that writes nothing. Fences like a producer of
-   * that transactional id.
-   */
-  decide(transactionalId: string, topic: string, end: 'commit' | 'abort'): Promise<void>
-  /** Takes a member out of its group; one that the group does not know is out already. */
-  leaveGroup(groupId: string, memberId: string): Promise<void>
-}
+  async fetch(topic: string, offset: number, how: FetchOptions): Promise<Fetched> {
+    const fetched = await fetchPartitions(await this.#leaderOf(topic), topic, new Map([[0, offset]]), how)
+    return fetched.get(0) ?? { errorCode: 0, records: [], nextOffset: offset, lastStableOffset: offset }
+  }
 
-/** Reads and writes several partitions of a topic, by the brokers that lead them. */
-export interface LeaderClient {
-  /** The partitions by the number of the broker that leads them. Throws when one has no leader. */
-  leaders(topic: string, partitions: readonly number[]): Promise<Map<string, number[]>>
-  /** As `fetch`, of partitions that the broker leads, each from its offset on; answers those that it says something of. */
-  fetchFrom(
+  /** As `fetch`, of partitions that the broker leads, each from its offset on; those that the broker answers for. */
+  async fetchFrom(
     nodeId: string,
     topic: string,
     offsets: ReadonlyMap<number, number>,
     how: FetchOptions,
-  ): Promise<Map<number, Fetched>>
-  /** Appends to partitions that the broker leads, each one's records as one batch. Sent once. Answers what was refused. */
-  append(
+  ): Promise<Map<number, Fetched>> {
+    return fetchPartitions(await this.#cluster.findBroker({ nodeId }), topic, offsets, how)
+  }
+
+  /** Appends to partitions that the broker leads, each one's records as one batch. The refusals, by partition. */
+  async append(
     nodeId: string,
     topic: string,
     records: ReadonlyMap<number, readonly AppendedRecord[]>,
-  ): Promise<Map<number, Error>>
+  ): Promise<Map<number, Error>> {
+    return appendToPartitions(await this.#cluster.findBroker({ nodeId }), topic, records)
+  }
+
+  /** The partitions by the id of the broker that leads them. Throws when one has no leader. */
+  async leaders(topic: string, partitions: readonly number[]): Promise<Map<string, number[]>> {
+    await this.#loadMetadata([topic])
+    return this.#leadersOf(topic, partitions)
+  }
+
   /** The first offset of the partition that is kept. */
-  earliest(topic: string, partition: number): Promise<number>
-}
+  async earliest(topic: string, partition: number): Promise<number> {
+    const broker = await this.#leaderOf(topic, partition)
+    const asked = [{ topic, partitions: [{ partition, timestamp: EARLIEST }] }]
+    const { responses } = await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics: asked })
+    return Number(responses[0]?.partitions[0]?.offset)
+  }
 
-/** Questions about the rights of this user, which change nothing. */
-export interface RightsClient {
+  /** First offset that is kept, last stable offset, and log end. */
+  async offsets(topic: string): Promise<{ earliest: number; lastStable: number; end: number }> {
+    const broker = await this.#leaderOf(topic)
+    const offsetAt = async (timestamp: number, isolationLevel: number): Promise<number> =>
+      (await offsetsOf(broker, [topic], timestamp, isolationLevel)).get(topic) ?? Number.NaN
+    const earliest = await offsetAt(EARLIEST, READ_COMMITTED)
+    const end = await offsetAt(LATEST, READ_UNCOMMITTED)
+    return { earliest, lastStable: await offsetAt(LATEST, READ_COMMITTED), end }
+  }
+
+  /** Those of the topics that have records above the last stable offset. */
+  async unstable(topics: readonly string[]): Promise<UnstableTopic[]> {
+    await this.#loadMetadata(topics)
+    const byLeader = Map.groupBy(topics, (topic) => [...this.#leadersOf(topic, [0]).keys()][0] ?? '')
+    const found = [...byLeader].map(async ([nodeId, led]) => {
+      const broker = await this.#cluster.findBroker({ nodeId })
+      // In this order on one connection: what is written in between does not look unstable.
+      const [ends, stable] = await Promise.all([
+        offsetsOf(broker, led, LATEST, READ_UNCOMMITTED),
+        offsetsOf(broker, led, LATEST, READ_COMMITTED),
+      ])
+      return [...stable].map(([topic, from]) => ({ topic, from, end: ends.get(topic) ?? from }))
+    })
+    return (await Promise.all(found)).flat().filter(({ from, end }) => from < end)
+  }
+
   /**
-   * Resolves when a producer of that transactional id may write to the topics. Asked for a producer that does not exist,
-   * so it changes nothing and fences nobody. Throws the broker's refusal.
+   * Resolves hanging records of the topic: ends a transaction that writes nothing, whose marker decides for them. Fences
+   * like a producer of that transactional id.
    */
-  askToWrite(transactionalId: string, topics: readonly string[]): Promise<void>
-  /** Resolves when a process may be a member of the group. Asked for a member that does not exist, likewise. */
-  askToJoin(groupId: string): Promise<void>
-}
+  async resolveTransaction(transactionalId: string, topic: string, end: 'commit' | 'abort'): Promise<void> {
+    const broker = await this.#coordinator(transactionalId, TRANSACTION)
+    const made = await broker.initProducerId({ transactionalId, transactionTimeout: RESOLVE_TIMEOUT_MS })
+    const transaction = { transactionalId, ...made }
+    await broker.addPartitionsToTxn({ ...transaction, topics: [{ topic, partitions: [0] }] })
+    await broker.endTxn({ ...transaction, transactionResult: end === 'commit' })
+  }
 
-/** A client over a cluster of its own. Whoever made the sockets ends it by destroying them. */
-export function createPartitionClient(
-  options: ClusterOptions,
-): PartitionClient & LeaderClient & RightsClient {
-  const cluster = new Cluster({
-    ...options,
-    allowAutoTopicCreation: false,
-    metadataMaxAge: METADATA_AGE_MS,
-    isolationLevel: READ_COMMITTED,
-  })
-  /** The topics by their leaders. */
-  const leadersOf = async (topics: readonly string[]): Promise<[KafkaJsBroker, string[]][]> => {
-    await cluster.connect()
-    await cluster.addMultipleTargetTopics([...topics])
-    const byNode = Map.groupBy(topics, (topic) => {
-      const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [0]))
-      if (nodeId === undefined) throw new Error(`${topic} has no leader`)
-      return nodeId
-    })
-    const found = [...byNode].map(async ([nodeId, led]): Promise<[KafkaJsBroker, string[]]> => {
-      return [await cluster.findBroker({ nodeId }), led]
-    })
-    return Promise.all(found)
+  /** Removes a member from its group; resolves too when the group does not know it. */
+  async leaveGroup(groupId: string, memberId: string): Promise<void> {
+    const broker = await this.#coordinator(groupId, GROUP)
+    await expecting('UNKNOWN_MEMBER_ID', broker.leaveGroup({ groupId, memberId }))
   }
-  const leaderOf = async (topic: string): Promise<KafkaJsBroker> => {
-    const [leader] = await leadersOf([topic])
-    if (leader === undefined) throw new Error(`${topic} has no leader`)
-    return leader[0]
+
+  /**
+   * Resolves when a producer of that transactional id may write to the topics. Probes with a producer that does not
+   * exist, so it changes nothing and fences nobody. Throws the broker's refusal.
+   */
+  async probeWrite(transactionalId: string, topics: readonly string[]): Promise<void> {
+    const broker = await this.#coordinator(transactionalId, TRANSACTION)
+    const probe = { transactionalId, producerId: '-1', producerEpoch: 0 }
+    const partitions = topics.map((topic) => ({ topic, partitions: [0] }))
+    await expecting(
+      'INVALID_PRODUCER_ID_MAPPING',
+      broker.addPartitionsToTxn({ ...probe, topics: partitions }),
+    )
   }
-  return {
-    async fetch(topic, offset, how) {
-      const fetched = await fetchPartitions(await leaderOf(topic), topic, new Map([[0, offset]]), how)
-      return fetched.get(0) ?? { errorCode: 0, records: [], nextOffset: offset, lastStableOffset: offset }
-    },
-    async leaders(topic, partitions) {
-      await cluster.connect()
-      await cluster.addMultipleTargetTopics([topic])
-      const led = Object.entries(cluster.findLeaderForPartitions(topic, [...partitions]))
-      if (
-        led.flatMap(([, found]) => found).length < partitions.length ||
-        led.some(([node]) => node === '-1')
-      ) {
-        throw new Error(`not every partition of ${topic} has a leader`)
-      }
-      return new Map(led)
-    },
-    async fetchFrom(nodeId, topic, offsets, how) {
-      return fetchPartitions(await cluster.findBroker({ nodeId }), topic, offsets, how)
-    },
-    async append(nodeId, topic, records) {
-      return appendToPartitions(await cluster.findBroker({ nodeId }), topic, records)
-    },
-    async earliest(topic, partition) {
-      await cluster.connect()
-      await cluster.addMultipleTargetTopics([topic])
-      const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))
-      const broker = await cluster.findBroker({ nodeId })
-      const asked = [{ topic, partitions: [{ partition, timestamp: EARLIEST }] }]
-      const { responses } = await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics: asked })
-      return Number(responses[0]?.partitions[0]?.offset)
-    },
-    async offsets(topic) {
-      const broker = await leaderOf(topic)
-      const ask = async (timestamp: number, isolationLevel: number): Promise<number> =>
-        (await offsetsOf(broker, [topic], timestamp, isolationLevel)).get(topic) ?? Number.NaN
-      const earliest = await ask(EARLIEST, READ_COMMITTED)
-      const end = await ask(LATEST, READ_UNCOMMITTED)
-      return { earliest, lastStable: await ask(LATEST, READ_COMMITTED), end }
-    },
-    async undecided(topics) {
-      const found = (await leadersOf(topics)).map(async ([broker, led]) => {
-        // In this order on one connection: what is written in between is not taken for undecided.
-        const [ends, decided] = await Promise.all([
-          offsetsOf(broker, led, LATEST, READ_UNCOMMITTED),
-          offsetsOf(broker, led, LATEST, READ_COMMITTED),
-        ])
-        return [...decided].map(([topic, from]) => ({ topic, from, end: ends.get(topic) ?? from }))
-      })
-      return (await Promise.all(found)).flat().filter(({ from, end }) => from < end)
-    },
-    async decide(transactionalId, topic, end) {
-      await cluster.connect()
-      await cluster.refreshMetadata()
-      const where = { groupId: transactionalId, coordinatorType: TRANSACTIONS }
-      const broker = await cluster.findGroupCoordinator(where)
-      const made = await broker.initProducerId({ transactionalId, transactionTimeout: DECIDE_TIMEOUT_MS })
-      const transaction = { transactionalId, ...made }
-      await broker.addPartitionsToTxn({ ...transaction, topics: [{ topic, partitions: [0] }] })
-      await broker.endTxn({ ...transaction, transactionResult: end === 'commit' })
-    },
-    async askToWrite(transactionalId, topics) {
-      await cluster.connect()
-      const where = { groupId: transactionalId, coordinatorType: TRANSACTIONS }
-      const broker = await cluster.findGroupCoordinator(where)
-      const nobody = { transactionalId, producerId: '-1', producerEpoch: 0 }
-      const asked = topics.map((topic) => ({ topic, partitions: [0] }))
-      await expecting('INVALID_PRODUCER_ID_MAPPING', broker.addPartitionsToTxn({ ...nobody, topics: asked }))
-    },
-    async leaveGroup(groupId, memberId) {
-      await cluster.connect()
-      await cluster.refreshMetadata()
-      const broker = await cluster.findGroupCoordinator({ groupId, coordinatorType: MEMBERS })
-      await expecting('UNKNOWN_MEMBER_ID', broker.leaveGroup({ groupId, memberId }))
-    },
-    async askToJoin(groupId) {
-      await cluster.connect()
-      const broker = await cluster.findGroupCoordinator({ groupId, coordinatorType: MEMBERS })
-      const nobody = { groupId, groupGenerationId: 0, memberId: 'nobody' }
-      await expecting('UNKNOWN_MEMBER_ID', broker.heartbeat(nobody))
-    },
+
+  /** Resolves when a process may be a member of the group. Probes with a member that does not exist. */
+  async probeJoin(groupId: string): Promise<void> {
+    const broker = await this.#coordinator(groupId, GROUP)
+    const probe = { groupId, groupGenerationId: 0, memberId: 'nobody' }
+    await expecting('UNKNOWN_MEMBER_ID', broker.heartbeat(probe))
+  }
+
+  async #loadMetadata(topics: readonly string[]): Promise<void> {
+    await this.#cluster.connect()
+    await this.#cluster.addMultipleTargetTopics([...topics])
+  }
+
+  #leadersOf(topic: string, partitions: readonly number[]): Map<string, number[]> {
+    const led = Object.entries(this.#cluster.findLeaderForPartitions(topic, [...partitions]))
+    const count = led.flatMap(([, found]) => found).length
+    if (count < partitions.length || led.some(([nodeId]) => nodeId === '-1')) {
+      throw new Error(`${topic} has a partition without a leader`)
+    }
+    return new Map(led)
+  }
+
+  async #leaderOf(topic: string, partition = 0): Promise<KafkaJsBroker> {
+    const [nodeId = ''] = (await this.leaders(topic, [partition])).keys()
+    return this.#cluster.findBroker({ nodeId })
+  }
+
+  async #coordinator(id: string, coordinatorType: number): Promise<KafkaJsBroker> {
+    await this.#cluster.connect()
+    await this.#cluster.refreshMetadata()
+    return this.#cluster.findGroupCoordinator({ groupId: id, coordinatorType })
   }
 }
 

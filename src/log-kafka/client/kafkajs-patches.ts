@@ -1,7 +1,4 @@
-/**
- * Repairs on the prototypes of kafkajs 2.2.4, each a function in the place of one of its own. Owns what is replaced and
- * why. Refuses to be more than that: settings are in `client.ts`.
- */
+/** Replaces methods on the prototypes of kafkajs 2.2.4 that are faulty or waste CPU. */
 import type { RetryOptions } from 'kafkajs'
 import Broker from 'kafkajs/src/broker/index.js'
 import Cluster from 'kafkajs/src/cluster/index.js'
@@ -10,71 +7,70 @@ import metadataRequests from 'kafkajs/src/protocol/requests/metadata/index.js'
 import { sleep, systemClock } from '../../lifecycle/clock.ts'
 import type { AddedPartitions } from './kafkajs-internals.ts'
 
-/** Smallest pause between two looks at requests that wait for their turn, ms; kafkajs's own figure. */
+/** Least pause between two checks of pending requests, ms; kafkajs's own figure. */
 const CHECK_MS = 10
-/** Between two looks at the requests on their way, ms: a request is given up at most this long after its time. */
-const LATE_LOOK_MS = 1_000
-/** The number of the question for metadata. */
+/** Between two checks of requests in flight, ms: a request is timed out at most this late. */
+const TIMEOUT_CHECK_MS = 1_000
+/** API key of the metadata request. */
 const METADATA = 3
-/** First pause for markers, ms: they usually take less. The pauses double. */
+/** First pause while transaction markers are written, ms; it doubles. */
 const MARKERS_PAUSE_MS = 5
 const LONGEST_MARKERS_PAUSE_MS = 100
-/** Below the 8 s after which a transaction is given up. */
+/** Below the 8 s deadline of a transaction. */
 const MARKERS_WAIT_MS = 5_000
 
 const { addPartitionsToTxn } = Broker.prototype
 const { push } = RequestQueue.prototype
 
 /**
- * Repairs faults of kafkajs, for every client of this process; may be called again.
- * - The transaction manager takes its retry figures from `cluster.retry`, which nobody sets, so that a takeover waits
- *   255–360 ms for one answer of CONCURRENT_TRANSACTIONS (measured; 14–20 ms with this).
+ * Patches kafkajs for every client of this process; may be called again.
+ * - The transaction manager takes its retry settings from `cluster.retry`, which kafkajs never sets, so that a takeover
+ *   waits 255–360 ms for one CONCURRENT_TRANSACTIONS error (measured; 14–20 ms with this).
  * - The request queue re-arms a timer each millisecond while nothing is pending (2.2–2.8 % of a core; 0.1–0.4 % with
  *   this).
- * - Each connection is looked at ten times a second for requests without an answer, though the shortest limit is seconds;
- *   a process that only stands by has six of them (a third of what it took, measured; once a second with this). Nobody
- *   looks any more once a connection has ended, though a request may have been given to it in that moment, or to the one
- *   that came in its place: it waits for ever. Here whoever is on the way is looked after until it has an answer.
- * - Who asks for every topic of the cluster (a new transactional producer does, and the making of topics) gets an error
- *   while any of them, be it somebody else's, has no leader. Here such a partition is led by −1 as Kafka says it.
- * - Who sends to several brokers begins again when the first of them fails, while what goes to the others is still on its
- *   way: they get it twice, inside one transaction. The transactions of this program are sent once, without kafkajs's
- *   retry; what that was needed for, the usual wait for the markers of the transaction before, is waited for here.
+ * - kafkajs checks each connection ten times a second for timed-out requests, a third of the CPU of an idle standby with
+ *   six connections (measured; once a second with this). It stops checking when a connection closes, so that a request
+ *   sent in that moment waits for ever; here it is checked until it has a response.
+ * - A metadata request for all topics (by a new transactional producer, or before topics are created) fails while any
+ *   topic of the cluster has no leader. Here such a partition has leader −1, as in Kafka's response.
+ * - A send to several brokers is retried when the first of them fails, while the requests to the others are in flight:
+ *   their records arrive twice in one transaction. This program therefore sends transactions without kafkajs's retry, and
+ *   the usual reason for it, the markers of the transaction before, is waited for here.
  */
-export function repairKafkaJs(retry: RetryOptions): void {
+export function patchKafkaJs(retry: RetryOptions): void {
   Broker.prototype.metadata = tolerantMetadata
   Broker.prototype.addPartitionsToTxn = patientAddPartitionsToTxn
   Cluster.prototype.retry = retry
   RequestQueue.prototype.scheduleCheckPendingRequests = checkWhilePending
-  RequestQueue.prototype.push = pushAndLook
+  RequestQueue.prototype.push = pushWithTimeoutCheck
   RequestQueue.prototype.scheduleRequestTimeoutCheck = () => undefined
   RequestQueue.prototype.destroy = stopChecking
 }
 
-function pushAndLook(this: RequestQueue, request: unknown): void {
+function pushWithTimeoutCheck(this: RequestQueue, request: unknown): void {
   push.call(this, request)
-  lookForLateRequests.call(this)
+  checkTimeouts.call(this)
 }
 
-/** Looks once, and again as long as a request is on its way. */
-function lookForLateRequests(this: RequestQueue): void {
-  this.cancelLateLook ??= systemClock.after(LATE_LOOK_MS, () => {
-    this.cancelLateLook = null
+/** Schedules a check of timeouts, repeated while requests are in flight. */
+function checkTimeouts(this: RequestQueue): void {
+  this.cancelTimeoutCheck ??= systemClock.after(TIMEOUT_CHECK_MS, () => {
+    this.cancelTimeoutCheck = null
     const nowMs = systemClock.now()
     for (const request of [...this.inflight.values()]) {
       if (nowMs - request.sentAt > request.requestTimeout) request.timeoutRequest()
     }
-    if (this.inflight.size > 0) lookForLateRequests.call(this)
+    if (this.inflight.size > 0) checkTimeouts.call(this)
   })
 }
 
-/** The connection has ended. */
+/** Ends the checks of a closed connection, except for requests still in flight. */
 function stopChecking(this: RequestQueue): void {
   this.throttleCheckTimeoutId?.()
   this.throttleCheckTimeoutId = null
   if (this.inflight.size > 0) return
-  this.cancelLateLook?.()
-  this.cancelLateLook = null
+  this.cancelTimeoutCheck?.()
+  this.cancelTimeoutCheck = null
 }
 
 function checkWhilePending(this: RequestQueue): void {
@@ -86,7 +82,7 @@ function checkWhilePending(this: RequestQueue): void {
   })
 }
 
-/** kafkajs's own request, again while the markers of the producer's last transaction are being written: it changes nothing. */
+/** Repeats kafkajs's own request while the markers of the producer's last transaction are being written. */
 async function patientAddPartitionsToTxn(this: Broker, partitions: AddedPartitions): Promise<unknown> {
   for (let waitedMs = 0, pauseMs = MARKERS_PAUSE_MS; ; waitedMs += pauseMs) {
     try {
@@ -100,7 +96,7 @@ async function patientAddPartitionsToTxn(this: Broker, partitions: AddedPartitio
   }
 }
 
-/** The answer to a question for metadata, as far as faults are in it. */
+/** The parts of a metadata response that carry errors. */
 export interface DecodedMetadata {
   topicMetadata: {
     topicErrorCode: number
@@ -108,15 +104,15 @@ export interface DecodedMetadata {
   }[]
 }
 
-/** kafkajs's own question; of the answer for topics that nobody named, faults are no error. */
+/** As kafkajs's own, but in a response for all topics a topic with an error is no failure. */
 async function tolerantMetadata(this: Broker, topics: string[] = []): Promise<DecodedMetadata> {
   const { allowAutoTopicCreation } = this
   const { request, response } = this.lookupRequest(
     METADATA,
     metadataRequests,
   )({ topics, allowAutoTopicCreation })
-  const parse = (answer: DecodedMetadata): Promise<DecodedMetadata> =>
-    response.parse(topics.length === 0 ? withoutFaults(answer) : answer)
+  const parse = (metadata: DecodedMetadata): Promise<DecodedMetadata> =>
+    response.parse(topics.length === 0 ? withoutErrors(metadata) : metadata)
   try {
     return await this.connectionPool.send({ request, response: { decode: response.decode, parse } })
   } catch (error) {
@@ -125,8 +121,8 @@ async function tolerantMetadata(this: Broker, topics: string[] = []): Promise<De
   }
 }
 
-function withoutFaults(answer: DecodedMetadata): DecodedMetadata {
-  const topicMetadata = answer.topicMetadata
+function withoutErrors(metadata: DecodedMetadata): DecodedMetadata {
+  const topicMetadata = metadata.topicMetadata
     .filter(({ topicErrorCode }) => topicErrorCode === 0)
     .map((topic) => ({
       ...topic,
@@ -134,5 +130,5 @@ function withoutFaults(answer: DecodedMetadata): DecodedMetadata {
         partition.partitionErrorCode === 0 ? partition : { ...partition, partitionErrorCode: 0, leader: -1 },
       ),
     }))
-  return { ...answer, topicMetadata }
+  return { ...metadata, topicMetadata }
 }

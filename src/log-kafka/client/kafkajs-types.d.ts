@@ -1,7 +1,6 @@
 /**
- * Types of the parts of kafkajs 2.2.4 that it does not publish, as far as `kafkajs-internals.ts`, `partition-protocol.ts` and
- * `kafkajs-patches.ts` use them. Read off its source;
- * another version may differ, so the version is pinned and the conformance suite runs over this.
+ * Declares the unpublished parts of kafkajs 2.2.4 that `kafkajs-internals.ts`, `partition-protocol.ts` and
+ * `kafkajs-patches.ts` use, as read from its source. Another version may differ, so the version is pinned.
  */
 
 declare module 'kafkajs/src/broker/index.js' {
@@ -32,7 +31,7 @@ declare module 'kafkajs/src/protocol/requests/metadata/index.js' {
 declare module 'kafkajs/src/cluster/index.js' {
   class Cluster {
     constructor(options: import('./kafkajs-internals.ts').ClusterOptions)
-    /** Read where a retry is needed, and set by nobody. */
+    /** kafkajs reads it, but never sets it. */
     retry?: import('kafkajs').RetryOptions
     connect(): Promise<void>
     disconnect(): Promise<void>
@@ -53,13 +52,13 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     pending: unknown[]
     /** ms since 1970. */
     throttledUntil: number
-    /** Requests on their way, by number; times in ms. */
+    /** Requests in flight, by correlation id; times in ms. */
     inflight: Map<number, { sentAt: number; requestTimeout: number; timeoutRequest(): void }>
     isConnected(): boolean
-    /** Set while a check is due: cancels it. */
+    /** Set while a check is scheduled: cancels it. */
     throttleCheckTimeoutId: (() => void) | null
-    /** Ours, set while a look at late requests is due: cancels it. */
-    cancelLateLook?: (() => void) | null
+    /** Added by `kafkajs-patches.ts`: cancels the scheduled check of timeouts. */
+    cancelTimeoutCheck?: (() => void) | null
     push(request: unknown): void
     checkPendingRequests(): void
     scheduleCheckPendingRequests(): void

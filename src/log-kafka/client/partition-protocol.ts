@@ -1,6 +1,6 @@
 /**
- * Fetch and Produce as kafkajs 2.2.4 encodes them, without its consumers and producers: single partitions, several in a
- * request, each sent once. Owns reading what was committed out of an answer. Refuses to find brokers, and to retry.
+ * Encodes Fetch and Produce requests for single partitions and decodes the responses, with kafkajs 2.2.4's codecs but
+ * without its consumers and producers. Each request is sent once.
  */
 import Decoder from 'kafkajs/src/protocol/decoder.js'
 import protocolErrors from 'kafkajs/src/protocol/error.js'
@@ -8,6 +8,7 @@ import decodeRecordBatch from 'kafkajs/src/protocol/recordBatch/v0/decoder.js'
 import fetchRequest from 'kafkajs/src/protocol/requests/fetch/v11/request.js'
 import produceRequest from 'kafkajs/src/protocol/requests/produce/v7/request.js'
 import produceResponse from 'kafkajs/src/protocol/requests/produce/v7/response.js'
+import { BridgeError } from '../../errors.ts'
 import { type KafkaRecord, type RecordBatch, readBatch } from './record-batch.ts'
 
 /** What sends a request to one broker. */
@@ -21,14 +22,14 @@ export interface Sender {
   }
 }
 
-/** The answer to one fetch. */
+/** One partition of a fetch response. */
 export interface Fetched {
   /** Kafka's error code of the partition; 0 = none. */
   errorCode: number
   records: KafkaRecord[]
-  /** Where the next fetch goes on: control markers, aborted and compacted records are passed. */
+  /** Where the next fetch starts: after control markers, aborted and compacted records. */
   nextOffset: number
-  /** Everything before it is decided: committed or aborted. */
+  /** Everything before it is committed or aborted. */
   lastStableOffset: number
 }
 
@@ -36,9 +37,19 @@ export interface Fetched {
 export const READ_UNCOMMITTED = 0
 export const READ_COMMITTED = 1
 
+/** Error code: the requested offset is not kept any more, or does not exist yet. */
+export const OFFSET_OUT_OF_RANGE = 1
+const FETCH_ERRORS: Readonly<Record<number, string>> = {
+  [OFFSET_OUT_OF_RANGE]: 'the offset does not exist',
+  3: 'the topic does not exist',
+  5: 'the partition has no leader',
+  6: 'another broker leads the partition',
+  29: 'this user may not read the topic',
+}
+
 const CONSUMER = -1
 const ALL_IN_SYNC = -1
-/** How long an answer may be on its way after the broker's own wait, ms. */
+/** How long a response may take after the broker's own wait, ms. */
 const NETWORK_MS = 5_000
 /** How long the leader waits for the other replicas, ms. */
 const REPLICAS_MS = 3_000
@@ -50,8 +61,8 @@ export interface FetchOptions {
   maxBytes: number
   /** Most bytes of each partition, where it is less. */
   partitionBytes?: number
-  /** True: what is not decided, or was aborted, comes too. */
-  undecidedToo?: boolean
+  /** True: records of open and aborted transactions come too. */
+  readUncommitted?: boolean
 }
 
 /** A record to be appended. */
@@ -62,15 +73,24 @@ export interface AppendedRecord {
   headers?: Record<string, string>
 }
 
+/** @throws BridgeError `log_unavailable` when the partition has answered an error */
+export function requireNoError(topic: string, { errorCode }: Fetched): void {
+  if (errorCode === 0) return
+  const reason = FETCH_ERRORS[errorCode] ?? `Kafka answers error ${errorCode}`
+  throw new BridgeError('log_unavailable', `${topic} cannot be read: ${reason}`, {
+    hint: 'This process tries again. If it goes on, look at the topic and at the rights of this user.',
+  })
+}
+
 /**
- * Committed records of the partitions, each from its offset on; waits up to `maxWaitMs` for the first. At least one batch of
- * one of them, whatever its size; none has more than `maxBytes` otherwise, and all together no more than that.
+ * Committed records of the partitions, each from its offset on; waits up to `maxWaitMs` for the first. At least one batch
+ * of one partition, whatever its size; otherwise at most `maxBytes` over all of them.
  */
 export function fetchPartitions(
   broker: Sender,
   topic: string,
   offsets: ReadonlyMap<number, number>,
-  { maxWaitMs, maxBytes, partitionBytes = maxBytes, undecidedToo = false }: FetchOptions,
+  { maxWaitMs, maxBytes, partitionBytes = maxBytes, readUncommitted = false }: FetchOptions,
 ): Promise<Map<number, Fetched>> {
   const partitions = [...offsets].map(([partition, fetchOffset]) => ({
     partition,
@@ -80,7 +100,7 @@ export function fetchPartitions(
   return broker.connectionPool.send({
     request: fetchRequest({
       replicaId: CONSUMER,
-      isolationLevel: undecidedToo ? READ_UNCOMMITTED : READ_COMMITTED,
+      isolationLevel: readUncommitted ? READ_UNCOMMITTED : READ_COMMITTED,
       maxWaitTime: maxWaitMs,
       minBytes: 1,
       maxBytes,
@@ -91,7 +111,7 @@ export function fetchPartitions(
   })
 }
 
-/** Appends to the partitions, each one's records as one batch; answers the partitions that have refused theirs, and why. */
+/** Appends to the partitions, each one's records as one batch. The refusals, by partition. */
 export function appendToPartitions(
   broker: Sender,
   topic: string,
@@ -107,8 +127,7 @@ export function appendToPartitions(
     response: {
       decode: async (payload) => {
         const { topics } = await produceResponse.decode(payload)
-        const answers = topics.flatMap((answer) => answer.partitions)
-        const failed = answers.filter(({ errorCode }) => errorCode !== 0)
+        const failed = topics.flatMap((one) => one.partitions).filter(({ errorCode }) => errorCode !== 0)
         return new Map(
           failed.map(({ partition, errorCode }) => [
             partition,
@@ -122,31 +141,28 @@ export function appendToPartitions(
   })
 }
 
-interface Aborted {
+interface AbortedTransaction {
   producerId: number
   firstOffset: number
 }
 
-/** The answer of Fetch version 11 for partitions of one topic. */
+/** Decodes the response of Fetch version 11 for partitions of one topic. */
 async function decodeFetch(
   payload: Buffer,
   asked: ReadonlyMap<number, number>,
 ): Promise<Map<number, Fetched>> {
   const decoder = new Decoder(payload)
-  decoder.readInt32() // throttling is the broker's own
+  decoder.readInt32() // throttle time
   const errorCode = decoder.readInt16()
-  decoder.readInt32() // no session
+  decoder.readInt32() // session id
   const topics = decoder.readInt32()
   if (errorCode !== 0 || topics === 0) {
-    const none = (offset: number): Fetched => ({
-      errorCode,
-      records: [],
-      nextOffset: offset,
-      lastStableOffset: offset,
-    })
-    return new Map([...asked].map(([partition, offset]) => [partition, none(offset)]))
+    const empty = (offset: number): Fetched => {
+      return { errorCode, records: [], nextOffset: offset, lastStableOffset: offset }
+    }
+    return new Map([...asked].map(([partition, offset]) => [partition, empty(offset)]))
   }
-  decoder.readString()
+  decoder.readString() // topic
   const count = decoder.readInt32()
   const fetched = new Map<number, Fetched>()
   for (let n = 0; n < count; n++) {
@@ -159,13 +175,13 @@ async function decodeFetch(
 async function decodePartition(decoder: Decoder, asked: number): Promise<Fetched> {
   const errorCode = decoder.readInt16()
   decoder.readInt64() // high watermark
-  const lastStableOffset = numberOf(decoder)
-  decoder.readInt64() // log start
+  const lastStableOffset = readNumber(decoder)
+  decoder.readInt64() // log start offset
   const aborted = decoder.readArray((entry) => ({
-    producerId: numberOf(entry),
-    firstOffset: numberOf(entry),
+    producerId: readNumber(entry),
+    firstOffset: readNumber(entry),
   }))
-  decoder.readInt32() // preferred replica
+  decoder.readInt32() // preferred read replica
   const size = decoder.readInt32()
   const batches = size > 0 ? await decodeBatches(decoder.readBytes(size)) : []
   const last = batches.at(-1)
@@ -182,20 +198,24 @@ async function decodeBatches(bytes: Buffer): Promise<RecordBatch[]> {
   let at = 0
   for (let next = readBatch(bytes, at); next !== null; next = readBatch(bytes, at)) {
     const { batch, end } = next
-    batches.push(batch.isCompressed ? await unpacked(batch, bytes.subarray(at, end)) : batch)
+    batches.push(batch.isCompressed ? await decompressed(batch, bytes.subarray(at, end)) : batch)
     at = end
   }
   return batches
 }
 
-/** An operator may have topics compressed. */
-async function unpacked(batch: RecordBatch, bytes: Buffer): Promise<RecordBatch> {
+/** The batch with its records. The bridge compresses nothing, but a topic's settings may. */
+async function decompressed(batch: RecordBatch, bytes: Buffer): Promise<RecordBatch> {
   const { records } = await decodeRecordBatch(new Decoder(bytes))
   return { ...batch, records: records.map((record) => ({ ...record, offset: Number(record.offset) })) }
 }
 
-/** What a `read_committed` reader may see of these batches, from `asked` on. */
-function committedRecords(batches: readonly RecordBatch[], aborted: Aborted[], asked: number): KafkaRecord[] {
+/** The records of these batches from `asked` on, without those of aborted transactions and control markers. */
+function committedRecords(
+  batches: readonly RecordBatch[],
+  aborted: readonly AbortedTransaction[],
+  asked: number,
+): KafkaRecord[] {
   const ahead = aborted.toSorted((one, other) => one.firstOffset - other.firstOffset)
   const aborting = new Set<number>()
   const records: KafkaRecord[] = []
@@ -218,7 +238,7 @@ function isAbortMarker(batch: RecordBatch): boolean {
   return batch.records[0]?.key?.readInt16BE(2) === ABORT_MARKER
 }
 
-/** Offsets stay below 2^53. */
-function numberOf(decoder: Decoder): number {
+/** Reads a 64-bit number; offsets and producer ids stay below 2^53. */
+function readNumber(decoder: Decoder): number {
   return Number(String(decoder.readInt64()))
 }

@@ -1,81 +1,89 @@
-/**
- * Writes records of one topic outside transactions: rows of tables, the status. Owns putting what comes at the same time
- * into one send, one on its way at a time. Refuses to keep records.
- */
+/** Appends records to one topic outside transactions, with one send in flight that batches what was written meanwhile. */
 import type { Producer } from 'kafkajs'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { roundsOf } from './batch-splitting.ts'
+import { splitIntoSends } from './batch-splitting.ts'
 import type { KafkaSession, OpenSession } from './client.ts'
 import { unavailable } from './faults.ts'
 import type { NewRecord } from './records.ts'
-import { within } from './with-timeout.ts'
+import { withTimeout } from './with-timeout.ts'
 
-/** A send that is not answered then may still become durable; its writer hears that it failed. */
+/** A send without a response by then is reported as failed, though it may still become durable, ms. */
 const DEADLINE_MS = 10_000
 
-export interface PlainWriter {
-  /**
-   * Resolves with the record's offset when it is durable.
-   * @throws BridgeError `log_unavailable`
-   */
-  write(record: NewRecord): Promise<number>
-}
-
-interface Waiting {
+interface Pending {
   record: NewRecord
   resolve(offset: number): void
   reject(error: unknown): void
 }
 
-/** A writer that connects with its first record and ends when `closed` aborts. */
-export function createPlainWriter(
-  parts: { openSession: OpenSession; clock: Clock; closed: AbortSignal },
-  topic: string,
-): PlainWriter {
-  const waiting: Waiting[] = []
-  let connected: { session: KafkaSession; producer: Producer } | null = null
-  let sending = false
+/** What a writer needs; `closed` ends its connection. */
+export interface PlainWriterParts {
+  openSession: OpenSession
+  clock: Clock
+  closed: AbortSignal
+}
 
-  const end = (): void => {
-    connected?.session.end()
-    connected = null
-  }
-  parts.closed.addEventListener('abort', end, { once: true })
+/** A writer that connects with its first record. */
+export class PlainWriter {
+  readonly #parts: PlainWriterParts
+  readonly #topic: string
+  readonly #pending: Pending[] = []
+  #connected: { session: KafkaSession; producer: Producer } | null = null
+  #isSending = false
 
-  const send = async (records: NewRecord[]): Promise<number> => {
-    connected ??= connect(parts.openSession())
-    const { producer } = connected
-    await producer.connect()
-    const [answer] = await producer.send({ topic, messages: records, acks: -1, timeout: DEADLINE_MS })
-    return Number(answer?.baseOffset)
+  constructor(parts: PlainWriterParts, topic: string) {
+    this.#parts = parts
+    this.#topic = topic
+    parts.closed.addEventListener('abort', () => this.#disconnect(), { once: true })
   }
-  const sendAll = async (batch: Waiting[]): Promise<void> => {
-    try {
-      const records = batch.map(({ record }) => record)
-      const base = await within(parts.clock, DEADLINE_MS, parts.closed, send(records))
-      for (const [index, { resolve }] of batch.entries()) resolve(base + index)
-    } catch (error) {
-      end()
-      for (const { reject } of batch) reject(unavailable(`writing to ${topic}`, error))
-    }
+
+  /**
+   * Resolves with the record's offset when it is durable.
+   * @throws BridgeError `log_unavailable`
+   */
+  write(record: NewRecord): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ record, resolve, reject })
+      if (!this.#isSending) void this.#sendPending()
+    })
   }
-  const pump = async (): Promise<void> => {
-    sending = true
-    while (waiting.length > 0) {
-      const all = waiting.splice(0)
-      for (const [round] of roundsOf(new Map([[topic, all.map(({ record }) => record)]]))) {
-        await sendAll(all.splice(0, round?.messages.length))
+
+  async #sendPending(): Promise<void> {
+    this.#isSending = true
+    while (this.#pending.length > 0) {
+      const all = this.#pending.splice(0)
+      const records = all.map(({ record }) => record)
+      for (const [send] of splitIntoSends(new Map([[this.#topic, records]]))) {
+        await this.#sendBatch(all.splice(0, send?.messages.length))
       }
     }
-    sending = false
+    this.#isSending = false
   }
-  return {
-    write(record) {
-      return new Promise((resolve, reject) => {
-        waiting.push({ record, resolve, reject })
-        if (!sending) void pump()
-      })
-    },
+
+  async #sendBatch(batch: readonly Pending[]): Promise<void> {
+    const { clock, closed } = this.#parts
+    try {
+      const sent = this.#send(batch.map(({ record }) => record))
+      const base = await withTimeout(clock, DEADLINE_MS, closed, sent)
+      for (const [index, { resolve }] of batch.entries()) resolve(base + index)
+    } catch (error) {
+      this.#disconnect()
+      for (const { reject } of batch) reject(unavailable(`writing to ${this.#topic}`, error))
+    }
+  }
+
+  /** The offset of the first of the records. */
+  async #send(messages: NewRecord[]): Promise<number> {
+    this.#connected ??= connect(this.#parts.openSession())
+    const { producer } = this.#connected
+    await producer.connect()
+    const [response] = await producer.send({ topic: this.#topic, messages, acks: -1, timeout: DEADLINE_MS })
+    return Number(response?.baseOffset)
+  }
+
+  #disconnect(): void {
+    this.#connected?.session.end()
+    this.#connected = null
   }
 }
 

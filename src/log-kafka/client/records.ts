@@ -1,19 +1,17 @@
-/**
- * Events and rejected items as Kafka records and back. Owns the headers of contract §4. Refuses to choose topics.
- */
+/** Converts events, rejected items and status reports to Kafka records (contract §4) and back. */
 import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
-import { BridgeError } from '../../errors.ts'
 import type { Announcement, RejectedItem } from '../../log/log.ts'
+import { foreignRecord } from './faults.ts'
 import type { AppendedRecord } from './partition-protocol.ts'
 import type { KafkaRecord } from './record-batch.ts'
 
-/** A record to be sent. Topics have one partition, but for those of shards. */
+/** A record to be sent. Only the topics of shards have more than partition 0. */
 export interface NewRecord extends AppendedRecord {
   partition: number
 }
 
-/** The event as a record of a topic in which it is number `topicSequence`. */
+/** The event as record number `topicSequence` of a topic. */
 export function eventRecord(event: Committed, topicSequence: number): NewRecord {
   return {
     partition: 0,
@@ -40,7 +38,7 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
 
 /**
  * The event of a record of `all`.
- * @throws BridgeError `log_damaged` when it is none of ours
+ * @throws BridgeError `log_damaged` when the bridge did not write it
  */
 export function eventOf(record: KafkaRecord): Committed {
   const text = (name: string): string => headerOf(record, name) ?? damaged(record, `has no header ${name}`)
@@ -70,13 +68,13 @@ export function sequenceOf(record: KafkaRecord): number {
   return sequence > 0 ? sequence : damaged(record, 'has no sequence')
 }
 
-/** Which of its topic an event's record is; null where the record is none of an event. */
+/** The event's number in its topic; null where the record is not an event. */
 export function topicSequenceOf(record: KafkaRecord): number | null {
   const text = headerOf(record, 'ce_topicsequence')
   return text === null ? null : Number(text)
 }
 
-/** The rejected item as a record: its value is what came. */
+/** The rejected item as a record, whose value is the upstream's bytes. */
 export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem): NewRecord {
   return {
     partition: 0,
@@ -86,7 +84,7 @@ export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem
   }
 }
 
-/** A word of the status topic as a record. */
+/** A status report as a record of the status topic. */
 export function statusRecord(value: Announcement): NewRecord {
   const headers = { 'content-type': 'application/json' }
   return { partition: 0, key: value.type, value: JSON.stringify(value), headers }
@@ -110,7 +108,5 @@ export function headerOf({ headers }: KafkaRecord, name: string): string | null 
 }
 
 function damaged(record: KafkaRecord, what: string): never {
-  throw new BridgeError('log_damaged', `record ${record.offset} of the log ${what}`, {
-    hint: 'Somebody else writes to the topics of this prefix: take that away, or choose another BRIDGE_TOPIC_PREFIX.',
-  })
+  throw foreignRecord(`record ${record.offset} of the log ${what}`)
 }

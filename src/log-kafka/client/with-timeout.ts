@@ -1,34 +1,38 @@
-/**
- * Waiting for somebody else's work no longer than agreed. Owns the wait. Refuses to stop the work: the caller ends what
- * it runs on.
- */
+/** Bounds the wait for a promise by a time limit or an abort signal. Does not stop the work behind the promise. */
 import type { Clock } from '../../lifecycle/clock.ts'
 
 /**
- * What the work gives, if it comes within `limitMs` (null: however long it takes) and before the signal aborts. What comes later is dropped.
- * @throws the signal's reason; Error when the time is over; whatever the work throws
+ * The result of the work, if it settles before the signal aborts; a later result is dropped.
+ * @throws the signal's reason; whatever the work throws
  */
-export async function within<T>(
+export async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const stopped = Promise.withResolvers<never>()
+  const stop = (): void => stopped.reject(signal.reason)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work, stopped.promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/**
+ * As `abortable`, for at most `limitMs`.
+ * @throws Error when the time is over
+ */
+export async function withTimeout<T>(
   clock: Clock,
-  limitMs: number | null,
+  limitMs: number,
   signal: AbortSignal,
   work: Promise<T>,
 ): Promise<T> {
-  let settle = (): void => undefined
-  const givenUp = new Promise<never>((_, reject) => {
-    const stop = (): void => reject(signal.reason)
-    const late = (): void => reject(new Error(`no answer within ${Number(limitMs) / 1000} s`))
-    const cancel = limitMs === null ? () => undefined : clock.after(limitMs, late)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    settle = () => {
-      cancel()
-      signal.removeEventListener('abort', stop)
-    }
-  })
+  const timeout = Promise.withResolvers<never>()
+  const expire = (): void => timeout.reject(new Error(`no answer within ${limitMs / 1000} s`))
+  const cancel = clock.after(limitMs, expire)
   try {
-    return await Promise.race([work, givenUp])
+    return await abortable(signal, Promise.race([work, timeout.promise]))
   } finally {
-    settle()
+    cancel()
   }
 }

@@ -9,7 +9,7 @@ import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSession, OpenSession } from '../client/client.ts'
 import { unavailable } from '../client/faults.ts'
-import { within } from '../client/with-timeout.ts'
+import { abortable, withTimeout } from '../client/with-timeout.ts'
 
 /** Silence after which the brokers give the partitions to other members, ms; their usual minimum. */
 export const SESSION_MS = 6_000
@@ -151,11 +151,11 @@ export async function beMember(
     await consumer.stop()
   }
   try {
-    await within(clock, null, leaving, Promise.race([over.promise, begun.then(() => over.promise)]))
+    await abortable(leaving, Promise.race([over.promise, begun.then(() => over.promise)]))
   } catch (error) {
     if (!leaving.aborted) throw error
     // What fails here ends with the session, and the group forgets this member when its own time is over.
-    await within(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
+    await withTimeout(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
   } finally {
     cancelSilence()
     ended.abort()

@@ -6,7 +6,7 @@
 
 import type { Term } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
-import { within } from '../client/with-timeout.ts'
+import { abortable } from '../client/with-timeout.ts'
 import { type GroupPlace, SESSION_MS, type StandingMembership, stayMember } from './group-member.ts'
 import { leaderAssigner } from './leader-assigner.ts'
 
@@ -126,8 +126,8 @@ export function groupElections(parts: ElectionParts): Elections {
       signal.throwIfAborted()
       if (!closed) stand()
       try {
-        let mine = await within(clock, null, signal, won.promise)
-        while (mine !== tenure) mine = await within(clock, null, signal, won.promise)
+        let mine = await abortable(signal, won.promise)
+        while (mine !== tenure) mine = await abortable(signal, won.promise)
         return {
           lost: mine.lost.signal,
           end: async () => {

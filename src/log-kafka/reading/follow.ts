@@ -1,10 +1,7 @@
-/**
- * `Log.follow` over the topic of all events. Owns finding the place of a sequence and the check that nothing is missing.
- * Refuses to keep events.
- */
+/** Follows the topic of all events from a sequence on, and verifies that no event is missing. */
 import type { Committed } from '../../core/event.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
-import { shortRead } from '../client/bounded-read.ts'
+import { boundedRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { eventOf } from '../client/records.ts'
 import { offsetAfter } from './offset-lookup.ts'
@@ -45,12 +42,12 @@ async function startingOffset(
 ): Promise<number> {
   while (!signal.aborted) {
     try {
-      return await shortRead(parts, 'finding an event', signal, (partitions) =>
+      return await boundedRead(parts, 'finding an event', signal, (partitions) =>
         offsetAfter(partitions, topic, after),
       )
     } catch (error) {
       if (isBridgeError(error, 'log_damaged')) throw error
-      if (!signal.aborted) parts.logger.warn('log.reader_away', { topic, error })
+      if (!signal.aborted) parts.logger.warn('log.reader_unavailable', { topic, error })
     }
   }
   return after

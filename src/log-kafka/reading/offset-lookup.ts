@@ -1,24 +1,21 @@
-/**
- * Where things lie in a topic, found by asking the broker. Owns the search of an offset by sequence, so that no process
- * has to store offsets. Refuses to tail: `partition-reader.ts` does.
- */
+/** Finds offsets and records in a topic by sequence, by bisection and by range, so that no process stores offsets. */
 import { BridgeError } from '../../errors.ts'
-import { requireNoError } from '../client/fetch-errors.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
+import { requireNoError } from '../client/partition-protocol.ts'
 import type { KafkaRecord } from '../client/record-batch.ts'
 import { sequenceOf } from '../client/records.ts'
 
-/** Fewer offsets than this are read rather than searched. */
+/** A range of fewer offsets is read rather than bisected further. */
 const NEAR = 200
-/** A search looks at one record; a broker answers with at least one batch of records, whatever the limit. */
+/** A broker answers with at least one batch of records, whatever the limit. */
 const PROBE_BYTES = 1
 const READ_BYTES = 1024 * 1024
-/** Offsets looked at first for the end of a topic. */
-const FIRST_STEP = 16
+/** Offsets read first for the end of a topic. */
+const FIRST_RANGE = 16
 
 /**
- * An offset at or before the first event whose sequence is greater than `after`, and near it. Each event takes an
- * offset, and markers and aborted ones take more: sequence s never lies before offset s − 1.
+ * An offset at or shortly before the first event whose sequence is greater than `after`. Each event takes an offset, and
+ * markers and aborted records take more: sequence s never lies before offset s − 1.
  */
 export async function offsetAfter(
   partitions: PartitionClient,
@@ -37,7 +34,7 @@ export async function offsetAfter(
   return low
 }
 
-/** The last sequence in the topic; 0 when it was never written, null when everything written is dropped. */
+/** The last sequence in the topic; 0 when it was never written, null when every record was dropped by age. */
 export async function latestSequence(partitions: PartitionClient, topic: string): Promise<number | null> {
   const [last] = await latestRecords(partitions, topic, 1)
   if (last !== undefined) return sequenceOf(last)
@@ -58,10 +55,9 @@ export async function latestRecords(
   limit: number,
 ): Promise<KafkaRecord[]> {
   const { earliest, lastStable } = await partitions.offsets(topic)
-  for (let step = Math.max(FIRST_STEP, 2 * limit); ; step *= 4) {
-    const from = Math.max(earliest, lastStable - step)
-    const records: KafkaRecord[] = []
-    await eachBetween(partitions, topic, from, lastStable, (record) => records.push(record) > 0)
+  for (let range = Math.max(FIRST_RANGE, 2 * limit); ; range *= 4) {
+    const from = Math.max(earliest, lastStable - range)
+    const records = await recordsBetween(partitions, topic, from, lastStable)
     if (records.length >= limit || from === earliest) return records.slice(-limit)
   }
 }
@@ -69,8 +65,36 @@ export async function latestRecords(
 /** Every committed record that is kept. For small topics. */
 export async function committedRecords(partitions: PartitionClient, topic: string): Promise<KafkaRecord[]> {
   const { earliest, lastStable } = await partitions.offsets(topic)
+  return recordsBetween(partitions, topic, earliest, lastStable)
+}
+
+/**
+ * Passes every committed record with `from` ≤ offset < `to` to `take`, until that returns false. True when all were
+ * taken.
+ */
+export async function eachBetween(
+  partitions: PartitionClient,
+  topic: string,
+  from: number,
+  to: number,
+  take: (record: KafkaRecord) => boolean,
+): Promise<boolean> {
+  for (let offset = from; offset < to; ) {
+    const { records, nextOffset } = await fetchOnce(partitions, topic, { offset, to, maxBytes: READ_BYTES })
+    for (const record of records) if (record.offset < to && !take(record)) return false
+    offset = nextOffset
+  }
+  return true
+}
+
+async function recordsBetween(
+  partitions: PartitionClient,
+  topic: string,
+  from: number,
+  to: number,
+): Promise<KafkaRecord[]> {
   const records: KafkaRecord[] = []
-  await eachBetween(partitions, topic, earliest, lastStable, (record) => records.push(record) > 0)
+  await eachBetween(partitions, topic, from, to, (record) => records.push(record) > 0)
   return records
 }
 
@@ -81,41 +105,25 @@ async function firstRecord(
   to: number,
 ): Promise<KafkaRecord | null> {
   for (let offset = from; offset < to; ) {
-    const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes: PROBE_BYTES })
-    requireNoError(topic, fetched)
-    const [record] = fetched.records
+    const { records, nextOffset } = await fetchOnce(partitions, topic, { offset, to, maxBytes: PROBE_BYTES })
+    const [record] = records
     if (record !== undefined) return record.offset < to ? record : null
-    if (fetched.nextOffset === offset) throw stuck(topic, offset, to)
-    offset = fetched.nextOffset
+    offset = nextOffset
   }
   return null
 }
 
-/** A broker that has just taken a partition over may know its end before it gives its records. */
-function stuck(topic: string, offset: number, end: number): BridgeError {
-  return new BridgeError(
-    'log_unavailable',
-    `${topic} gives nothing at offset ${offset} though it goes on to ${end}`,
-  )
-}
-
-/**
- * Hands over every committed record from `from` on that lies before `to`, one after the other, until `take` answers
- * false. Keeps none. True when all were taken.
- */
-export async function eachBetween(
+async function fetchOnce(
   partitions: PartitionClient,
   topic: string,
-  from: number,
-  to: number,
-  take: (record: KafkaRecord) => boolean,
-): Promise<boolean> {
-  for (let offset = from; offset < to; ) {
-    const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes: READ_BYTES })
-    requireNoError(topic, fetched)
-    for (const record of fetched.records) if (record.offset < to && !take(record)) return false
-    if (fetched.nextOffset === offset) throw stuck(topic, offset, to)
-    offset = fetched.nextOffset
+  { offset, to, maxBytes }: { offset: number; to: number; maxBytes: number },
+): Promise<{ records: KafkaRecord[]; nextOffset: number }> {
+  const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes })
+  requireNoError(topic, fetched)
+  // A new leader of the partition may know its end before it serves its records.
+  if (fetched.records.length === 0 && fetched.nextOffset === offset) {
+    const what = `${topic} returns no record at offset ${offset}, though its end is ${to}`
+    throw new BridgeError('log_unavailable', what)
   }
-  return true
+  return fetched
 }

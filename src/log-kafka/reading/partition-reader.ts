@@ -1,42 +1,37 @@
-/**
- * Tails one partition for ever, `read_committed`, without a consumer group. Owns leader moves and offsets that
- * are gone. Refuses to remember where it was over a restart, and to read meaning into records.
- */
-import { createConnection, type ReaderParts } from '../client/connection.ts'
-import { OFFSET_OUT_OF_RANGE, requireNoError } from '../client/fetch-errors.ts'
-import type { Fetched } from '../client/partition-protocol.ts'
+/** Tails one partition with `read_committed` and without a consumer group, across leader changes and dropped offsets. */
+import { ReaderConnection, type ReaderParts } from '../client/connection.ts'
+import { type Fetched, OFFSET_OUT_OF_RANGE, requireNoError } from '../client/partition-protocol.ts'
 import type { KafkaRecord } from '../client/record-batch.ts'
 import { TOMBSTONES_KEPT_MS } from '../topics/topics.ts'
 
-/** What one fetch brought. */
+/** The result of one fetch. */
 export interface ReadBatch {
   records: KafkaRecord[]
-  /** The first offset after these records, and after everything that is not to be seen. */
+  /** The first offset after these records, markers and aborted records. */
   nextOffset: number
-  /** True when nothing more was decided at the moment of the fetch. */
+  /** True when the fetch reached the last stable offset. */
   atEnd: boolean
   /**
-   * The offset asked for did not exist any more, or deletions may have been missed, so reading began anew at the earliest
-   * one kept, with this batch.
+   * Set when reading restarts at the earliest offset with this batch: the requested offset did not exist any more, or
+   * tombstones may have been missed.
    */
   rewound: { asked: number; earliest: number; end: number } | null
 }
 
-/** Longest wait of the broker for something new, ms: it bounds how long a connection that died unnoticed is believed. */
-const WAIT_MS = 1_000
-/** Most bytes of an answer; 8 MB reads fastest (measured: 105,000–255,000 records of 1.5 KB a second). */
-const MOST_BYTES = 8 * 1024 * 1024
+/** Longest wait of the broker for something new, ms: it bounds how long a dead connection goes unnoticed. */
+export const FETCH_WAIT_MS = 1_000
+/** Most bytes of a response; 8 MB reads fastest (measured: 105,000–255,000 records of 1.5 KB a second). */
+export const FETCH_BYTES = 8 * 1024 * 1024
 /**
- * Whoever has not read a compacted topic for this long begins anew, ms: the mark of a deletion is kept for
- * `TOMBSTONES_KEPT_MS`, and then it looks as if nothing had been deleted.
+ * A reader of a compacted topic restarts when its last fetch is older than this, ms: tombstones are kept for
+ * `TOMBSTONES_KEPT_MS`, and a reader that misses one keeps a deleted row.
  */
 const LONGEST_ABSENCE_MS = TOMBSTONES_KEPT_MS / 2
 
 /**
- * Batches of the topic's partition from an offset on (`compacted`: from the first one kept, and anew after an absence in
- * which deletions may have been forgotten; `end`: what is written from now on, and again from the end where that was
- * dropped), until the signal aborts, then ends. A batch without records comes only to say that the end was reached. Never
- * throws for faults of Kafka: it waits and goes on.
+ * Batches of the topic's partition until the signal aborts. `from`: an offset; `compacted`: the earliest, and again after
+ * an absence in which tombstones may have been dropped; `end`: the log end, and the new end where that was dropped. A
+ * batch without records only reports that the end was reached. Never throws for faults of Kafka: it retries.
  */
 export async function* readPartition(
   parts: ReaderParts,
@@ -44,13 +39,13 @@ export async function* readPartition(
   from: number | 'compacted' | 'end',
   signal: AbortSignal,
 ): AsyncGenerator<ReadBatch> {
-  const connection = createConnection(parts, signal)
+  const connection = new ReaderConnection(parts, signal)
   let offset = typeof from === 'number' ? from : null
-  /** When the last fetch that was answered was sent; what it gave is from no earlier moment. */
+  /** When the last answered fetch was sent. */
   let askedMs = parts.clock.now()
   let rewound: ReadBatch['rewound'] = null
   let atEnd = false
-  /** The broker gave nothing though it knows of more, as one that has just taken a partition over may. */
+  /** The broker returned nothing below its end, as a new leader may. */
   let stalled = false
   try {
     while (!signal.aborted) {
@@ -63,8 +58,8 @@ export async function* readPartition(
         }
         offset ??= (await partitions.offsets(topic))[from === 'end' ? 'end' : 'earliest']
         const answer = await partitions.fetch(topic, offset, {
-          maxWaitMs: atEnd || stalled ? WAIT_MS : 0,
-          maxBytes: MOST_BYTES,
+          maxWaitMs: atEnd || stalled ? FETCH_WAIT_MS : 0,
+          maxBytes: FETCH_BYTES,
         })
         if (answer.errorCode === OFFSET_OUT_OF_RANGE) {
           const { earliest, end } = await partitions.offsets(topic)
@@ -77,7 +72,7 @@ export async function* readPartition(
         return answer
       })
       if (fetched === null) continue
-      parts.onAnswer?.()
+      parts.onResponse?.()
       const wasAtEnd = atEnd
       atEnd = fetched.nextOffset >= fetched.lastStableOffset
       stalled = fetched.nextOffset === offset

@@ -1,54 +1,67 @@
-/**
- * `Log.rejected` and `Log.rejectedHashes` over their topic. Owns which are the newest, and how little of them is in
- * memory. Refuses to keep items.
- */
+/** Reads the newest rejected items, or their hashes, from the topic of rejected items. */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { RejectedItem } from '../../log/log.ts'
 import { type RejectedWindow, rejectedHash } from '../../log/rejected-window.ts'
-import { shortRead } from '../client/bounded-read.ts'
+import { boundedRead } from '../client/bounded-read.ts'
 import type { OpenSession } from '../client/client.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import { rejectedOf } from '../client/records.ts'
 import { eachBetween, latestRecords } from './offset-lookup.ts'
-import { untilDecided } from './stable-offset.ts'
+import { waitForStableOffset } from './stable-offset.ts'
+
+/** What reading needs; `closed` aborts when the log is closed. */
+export interface RejectedParts {
+  openSession: OpenSession
+  clock: Clock
+  closed: AbortSignal
+}
 
 /**
- * The newest rejected items, newest last, at most `limit`. What is written and not decided is waited for a little.
+ * The newest rejected items, newest last, at most `limit`. Waits up to 2 s for open transactions.
  * @throws BridgeError `log_unavailable`
  */
 export async function readRejected(
-  parts: { openSession: OpenSession; clock: Clock; closed: AbortSignal },
+  parts: RejectedParts,
   topic: string,
   limit: number,
 ): Promise<RejectedItem[]> {
   if (limit <= 0) return []
-  return shortRead(parts, 'reading rejected items', parts.closed, async (partitions) => {
-    await untilDecided(partitions, topic, parts.clock)
-    return (await latestRecords(partitions, topic, limit)).map(rejectedOf)
-  })
+  return readStable(parts, topic, async (partitions) =>
+    (await latestRecords(partitions, topic, limit)).map(rejectedOf),
+  )
 }
 
-/** Offsets looked at first; each further look goes twice as far back. */
-const FIRST_LOOK = 16
-
 /**
- * The hashes of the newest rejected items, newest last, as far as the window goes. What is written and not decided is
- * waited for a little.
+ * The hashes of the newest rejected items inside the window, newest last. Waits up to 2 s for open transactions.
  * @throws BridgeError `log_unavailable`
  */
 export async function readRejectedHashes(
-  parts: { openSession: OpenSession; clock: Clock; closed: AbortSignal },
+  parts: RejectedParts,
   topic: string,
   window: RejectedWindow,
 ): Promise<string[]> {
   if (window.limit <= 0) return []
-  return shortRead(parts, 'reading rejected items', parts.closed, async (partitions) => {
-    await untilDecided(partitions, topic, parts.clock)
-    return newestHashes(partitions, topic, window)
+  return readStable(parts, topic, (partitions) => newestHashes(partitions, topic, window))
+}
+
+function readStable<T>(
+  parts: RejectedParts,
+  topic: string,
+  read: (partitions: PartitionClient) => Promise<T>,
+): Promise<T> {
+  return boundedRead(parts, 'reading rejected items', parts.closed, async (partitions) => {
+    await waitForStableOffset(partitions, topic, parts.clock)
+    return read(partitions)
   })
 }
 
-/** As `readRejectedHashes`, of what is decided. The first look is always ended; a later one that passes the window is dropped. */
+/** Offsets in the first range; each further range is twice as long. */
+const FIRST_RANGE = 16
+
+/**
+ * As `readRejectedHashes`, of committed items. Reads ranges backwards from the end: the first range in full, and drops a
+ * later one that exceeds the window.
+ */
 export async function newestHashes(
   partitions: PartitionClient,
   topic: string,
@@ -58,15 +71,15 @@ export async function newestHashes(
   let hashes: string[] = []
   let bytes = 0
   let to = lastStable
-  for (let step = FIRST_LOOK; to > earliest && hashes.length < limit; step *= 2) {
-    const from = Math.max(earliest, to - step)
-    const seen: string[] = []
-    const whole = await eachBetween(partitions, topic, from, to, (record) => {
-      seen.push(rejectedHash(rejectedOf(record).raw))
+  for (let range = FIRST_RANGE; to > earliest && hashes.length < limit; range *= 2) {
+    const from = Math.max(earliest, to - range)
+    const found: string[] = []
+    const isComplete = await eachBetween(partitions, topic, from, to, (record) => {
+      found.push(rejectedHash(rejectedOf(record).raw))
       bytes += record.value?.length ?? 0
       return bytes < mostBytes || to === lastStable
     })
-    if (whole) hashes = [...seen, ...hashes]
+    if (isComplete) hashes = [...found, ...hashes]
     if (bytes >= mostBytes) break
     to = from
   }

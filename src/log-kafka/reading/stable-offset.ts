@@ -1,20 +1,21 @@
-/**
- * The wait for what is written and neither committed nor aborted yet. Owns how long, and asking again where a leader
- * moves. Refuses to decide it: a claim does.
- */
+/** Waits until a topic's last stable offset reaches its end: until no record is in an open or hanging transaction. */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
 import type { KafkaSession, OpenSession } from '../client/client.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 
-/** A commit is answered some ms before its markers are written; a dead writer's transaction may stay open for 10 s. */
-const UNDECIDED_MS = 2_000
+/** A commit is answered some ms before its markers are written; the transaction of a crashed writer stays open for 10 s. */
+const LIMIT_MS = 2_000
 const POLL_MS = 5
 
-/** Resolves when everything that is in the topic now is decided, or after 2 s. */
-export async function untilDecided(partitions: PartitionClient, topic: string, clock: Clock): Promise<void> {
+/** Resolves when every record that is in the topic now is committed or aborted, or after 2 s. */
+export async function waitForStableOffset(
+  partitions: PartitionClient,
+  topic: string,
+  clock: Clock,
+): Promise<void> {
   const { end } = await partitions.offsets(topic)
-  const untilMs = clock.now() + UNDECIDED_MS
+  const untilMs = clock.now() + LIMIT_MS
   while (clock.now() < untilMs) {
     const { lastStable } = await partitions.offsets(topic)
     if (lastStable >= end) return
@@ -22,48 +23,50 @@ export async function untilDecided(partitions: PartitionClient, topic: string, c
   }
 }
 
-/** Looks at topics before a transaction begins on them. */
-export interface DecidedWatch {
-  /**
-   * Resolves when everything that is in the topics is decided.
-   * @throws Error when it is not within 2 s, or the brokers do not say
-   */
-  untilDecided(topics: readonly string[]): Promise<void>
-  /** Ends its connections. Callable twice. */
-  end(): void
-}
+/** Checks topics before a transaction writes to them, on a session of its own that is replaced after each fault. */
+export class StableOffsetWatch {
+  readonly #openSession: OpenSession
+  readonly #clock: Clock
+  #session: KafkaSession | null = null
+  #isEnded = false
 
-/** A watch with a session of its own, made anew after each fault. */
-export function createDecidedWatch(openSession: OpenSession, clock: Clock): DecidedWatch {
-  let session: KafkaSession | null = null
-  let ended = false
-  const end = (): void => {
-    session?.end()
-    session = null
+  constructor(openSession: OpenSession, clock: Clock) {
+    this.#openSession = openSession
+    this.#clock = clock
   }
-  const look = async (topics: readonly string[]): Promise<Error | null> => {
+
+  /**
+   * Resolves when every record of the topics is committed or aborted.
+   * @throws Error when one is not within 2 s, or the brokers do not answer
+   */
+  async waitForStable(topics: readonly string[]): Promise<void> {
+    const untilMs = this.#clock.now() + LIMIT_MS
+    for (let fault = await this.#check(topics); fault !== null; fault = await this.#check(topics)) {
+      if (this.#isEnded || this.#clock.now() >= untilMs) throw fault
+      await sleep(this.#clock, POLL_MS)
+    }
+  }
+
+  /** Ends its connections. Callable twice. */
+  end(): void {
+    this.#isEnded = true
+    this.#disconnect()
+  }
+
+  async #check(topics: readonly string[]): Promise<Error | null> {
     try {
-      session ??= openSession()
-      const [first] = await session.partitions.undecided(topics)
-      return first === undefined
-        ? null
-        : new Error(`what ${first.topic} has from ${first.from} on is not decided`)
+      this.#session ??= this.#openSession()
+      const [first] = await this.#session.partitions.unstable(topics)
+      if (first === undefined) return null
+      return new Error(`${first.topic} has records of an unfinished transaction from offset ${first.from} on`)
     } catch (error) {
-      end()
+      this.#disconnect()
       return error as Error
     }
   }
-  return {
-    async untilDecided(topics) {
-      const untilMs = clock.now() + UNDECIDED_MS
-      for (let found = await look(topics); found !== null; found = await look(topics)) {
-        if (ended || clock.now() >= untilMs) throw found
-        await sleep(clock, POLL_MS)
-      }
-    },
-    end() {
-      ended = true
-      end()
-    },
+
+  #disconnect(): void {
+    this.#session?.end()
+    this.#session = null
   }
 }

@@ -9,7 +9,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/log.ts'
 import { shardLost, type TextChange, textChanges } from '../../log-shared/stored-rows.ts'
 import { storedValue } from '../../log-shared/stored-value.ts'
-import { batchesOf, sizeOf } from '../client/batch-splitting.ts'
+import { recordBytes, splitIntoBatches } from '../client/batch-splitting.ts'
 import { unavailable } from '../client/faults.ts'
 import type { NewRecord } from '../client/records.ts'
 import type { PartitionTaker } from './shard-reader.ts'
@@ -112,7 +112,7 @@ export function takeShard<V>(shard: number, { writer, clock, lost, awaitingOwner
     }
   }
   const append = (records: readonly NewRecord[], how: Pick<Append, 'once' | 'isOver' | 'failed'>): void => {
-    const bytes = records.reduce((sum, record) => sum + sizeOf(record), 0)
+    const bytes = records.reduce((sum, record) => sum + recordBytes(record), 0)
     writer.append({ partition: shard, records, bytes, ...how })
   }
   /** Sends a record that is no row, once. */
@@ -137,7 +137,7 @@ export function takeShard<V>(shard: number, { writer, clock, lost, awaitingOwner
       reject(unavailable(`writing to shard ${shard}`, one.fault))
       repair()
     })
-    for (const batch of batchesOf(records)) {
+    for (const batch of splitIntoBatches(records)) {
       append(batch, {
         once: false,
         isOver: () => over.signal.aborted || !waiting.has(one),

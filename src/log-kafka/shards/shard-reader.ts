@@ -4,9 +4,9 @@
  */
 import { aborted } from '../../lifecycle/aborted.ts'
 import type { KafkaSession } from '../client/client.ts'
-import { createConnection, type ReaderParts } from '../client/connection.ts'
-import { OFFSET_OUT_OF_RANGE, requireNoError } from '../client/fetch-errors.ts'
+import { ReaderConnection, type ReaderParts } from '../client/connection.ts'
 import type { Fetched } from '../client/partition-protocol.ts'
+import { OFFSET_OUT_OF_RANGE, requireNoError } from '../client/partition-protocol.ts'
 import type { KafkaRecord } from '../client/record-batch.ts'
 
 /** Longest wait of the broker for something new, ms: it bounds how long a connection that died unnoticed is believed. */
@@ -94,7 +94,7 @@ export function createShardReader(parts: ReaderParts, topic: string): ShardReade
       places.delete(partition)
     },
     async run(signal) {
-      const connection = createConnection(parts, signal)
+      const connection = new ReaderConnection(parts, signal)
       while (!signal.aborted) {
         changed = new AbortController()
         const ended = AbortSignal.any([signal, changed.signal])
@@ -107,7 +107,7 @@ export function createShardReader(parts: ReaderParts, topic: string): ShardReade
         await connection.attempt(topic, async (session) => {
           const tailing = async (): Promise<void> => {
             const leaders = await session.partitions.leaders(topic, [...places.keys()])
-            const answered = (): void => connection.answered(topic)
+            const answered = (): void => connection.succeeded(topic)
             await Promise.all(
               [...leaders].map(([nodeId, led]) => tail(session, { nodeId, led, answered }, stop)),
             )

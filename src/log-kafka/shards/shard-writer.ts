@@ -7,7 +7,7 @@ import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import { LARGEST_BATCH_BYTES } from '../client/batch-splitting.ts'
 import type { KafkaSession, OpenSession } from '../client/client.ts'
 import type { NewRecord } from '../client/records.ts'
-import { within } from '../client/with-timeout.ts'
+import { withTimeout } from '../client/with-timeout.ts'
 
 /** Most bytes of a request, over all partitions. */
 const REQUEST_BYTES = 4 * 1024 * 1024
@@ -88,7 +88,7 @@ export function createShardWriter(
         const leaders = await client.leaders(topic, [...round.keys()])
         await Promise.all([...leaders].map(([nodeId, led]) => sendTo(nodeId, led)))
       })()
-      await within(clock, REQUEST_LIMIT_MS, ended, work)
+      await withTimeout(clock, REQUEST_LIMIT_MS, ended, work)
       return failures
     } catch (error) {
       return new Map([...round.keys()].map((partition) => [partition, error]))

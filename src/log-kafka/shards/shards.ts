@@ -9,7 +9,7 @@ import { sleep } from '../../lifecycle/clock.ts'
 import { createTurns } from '../../lifecycle/turns.ts'
 import type { Shard, Shards } from '../../log/log.ts'
 import type { ReaderParts } from '../client/connection.ts'
-import { within } from '../client/with-timeout.ts'
+import { abortable } from '../client/with-timeout.ts'
 import type { ShareShards } from './shard-group.ts'
 import { type ShardHold, takeShard } from './shard-lease.ts'
 import { createShardReader, type ShardReader } from './shard-reader.ts'
@@ -214,10 +214,10 @@ async function tendOnce<V>(
   if (leave.aborted) hold.leave()
   reader.add(shard, hold)
   try {
-    const owned = await within(clock, null, stopping, hold.owned)
+    const owned = await abortable(stopping, hold.owned)
     setLoading(false)
     await work(owned)
-    await within(clock, null, stopping, Promise.race([aborted(hold.lost), aborted(owned.leaving)]))
+    await abortable(stopping, Promise.race([aborted(hold.lost), aborted(owned.leaving)]))
   } catch (error) {
     const isEnd = error === stopping.reason || (isBridgeError(error, 'shard_lost') && hold.lost.aborted)
     if (!isEnd) throw error

@@ -10,9 +10,9 @@ import { recordTexts } from '../../log-shared/stored-rows.ts'
 import { storedValue } from '../../log-shared/stored-value.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
-import { createPlainWriter } from '../client/plain-writer.ts'
+import { PlainWriter } from '../client/plain-writer.ts'
 import type { KafkaRecord } from '../client/record-batch.ts'
-import { within } from '../client/with-timeout.ts'
+import { withTimeout } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 
 /** How long an append waits for a log that has not begun, ms; as long as one for its answer. */
@@ -30,14 +30,14 @@ export interface JournalParts extends ReaderParts {
 /** The journal on that topic. */
 export function createKafkaJournal<V>(parts: JournalParts, topic: string): Journal<V> {
   const { clock, open, closed, ready } = parts
-  const writer = createPlainWriter(parts, topic)
+  const writer = new PlainWriter(parts, topic)
   return {
     async append(records) {
       open()
       const texts = recordTexts(records)
       if (texts.length === 0) return
       try {
-        await within(clock, BEGIN_LIMIT_MS, closed, ready(closed))
+        await withTimeout(clock, BEGIN_LIMIT_MS, closed, ready(closed))
       } catch (error) {
         throw unavailable(`writing to ${topic}`, error)
       }
@@ -54,7 +54,7 @@ export function createKafkaJournal<V>(parts: JournalParts, topic: string): Journ
         throw error
       }
       for await (const { records, nextOffset } of readPartition(parts, topic, from, ended)) {
-        for (const part of batchesOf(records)) {
+        for (const part of splitIntoBatches(records)) {
           if (ended.aborted) return
           const last = part.at(-1)
           const values = part.map(({ offset, value }) =>
@@ -70,7 +70,7 @@ export function createKafkaJournal<V>(parts: JournalParts, topic: string): Journ
 }
 
 /** The records of one fetch, which may be megabytes, as they are handed to a reader at once. */
-function batchesOf(records: readonly KafkaRecord[]): KafkaRecord[][] {
+function splitIntoBatches(records: readonly KafkaRecord[]): KafkaRecord[][] {
   const batches: KafkaRecord[][] = []
   let bytes = 0
   for (const record of records) {

@@ -9,9 +9,9 @@ import { sleep } from '../../lifecycle/clock.ts'
 import { type Answering, LONGEST_QUESTION } from '../../log/log.ts'
 import { checkAnswer, checkQuestion } from '../../log-shared/local-requests.ts'
 import type { ReaderParts } from '../client/connection.ts'
-import { createPlainWriter, type PlainWriter } from '../client/plain-writer.ts'
-import { createTextAssembly, type TextAssembly, textRecords } from '../client/text-parts.ts'
-import { within } from '../client/with-timeout.ts'
+import { PlainWriter } from '../client/plain-writer.ts'
+import { TextAssembly, textRecords } from '../client/text-parts.ts'
+import { abortable } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 
 /** From one asking of a question to the next. */
@@ -40,7 +40,7 @@ export interface Asking {
 /** A side that asks, and has asked nothing. */
 export function createAsking(parts: QuestionParts, topics: QuestionTopics): Asking {
   const { clock, closed } = parts
-  const writer = createPlainWriter(parts, topics.questions)
+  const writer = new PlainWriter(parts, topics.questions)
   const waiting = new Map<string, { assembly: TextAssembly; resolve(answer: string): void }>()
   const listening = Promise.withResolvers<void>()
 
@@ -51,11 +51,11 @@ export function createAsking(parts: QuestionParts, topics: QuestionTopics): Aski
       either.throwIfAborted()
       const id = randomUUID()
       const { promise, resolve } = Promise.withResolvers<string>()
-      waiting.set(id, { assembly: createTextAssembly(), resolve })
+      waiting.set(id, { assembly: new TextAssembly(), resolve })
       try {
-        await within(clock, null, either, listening.promise)
+        await abortable(either, listening.promise)
         for (;;) {
-          await within(clock, null, either, writer.write({ partition: 0, key: id, value: question }))
+          await abortable(either, writer.write({ partition: 0, key: id, value: question }))
           const answer = await soon(promise, either)
           if (answer !== null) return answer
         }
@@ -99,7 +99,7 @@ export async function serveQuestions(
   const over = new AbortController()
   const ended = AbortSignal.any([signal, parts.closed, over.signal])
   const failed = Promise.withResolvers<never>()
-  const writer = createPlainWriter({ ...parts, closed: ended }, topics.answers)
+  const writer = new PlainWriter({ ...parts, closed: ended }, topics.answers)
   const desk = createDesk(parts, { answer, writer, ended, fail: failed.reject })
   const reading = (async () => {
     for await (const { records } of readPartition(parts, topics.questions, 'end', ended)) {

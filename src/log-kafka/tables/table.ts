@@ -7,9 +7,9 @@ import type { ChangeFeed } from '../../log/changes.ts'
 import type { Table } from '../../log/log.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
-import { createPlainWriter } from '../client/plain-writer.ts'
+import { PlainWriter } from '../client/plain-writer.ts'
 import type { NewRecord } from '../client/records.ts'
-import { within } from '../client/with-timeout.ts'
+import { abortable, withTimeout } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 import { createTableRows } from './table-rows.ts'
 
@@ -31,7 +31,7 @@ export function createTables(
   const { clock, closed, open } = parts
   const rows = createTableRows()
   const reached = new Set<{ offset: number; resolve: () => void }>()
-  const writer = createPlainWriter(parts, topic)
+  const writer = new PlainWriter(parts, topic)
   const whole = Promise.withResolvers<void>()
 
   const visible = async (offset: number): Promise<void> => {
@@ -40,7 +40,7 @@ export function createTables(
     const waiting = { offset, resolve }
     reached.add(waiting)
     try {
-      await within(clock, VISIBLE_DEADLINE_MS, closed, promise)
+      await withTimeout(clock, VISIBLE_DEADLINE_MS, closed, promise)
     } catch (error) {
       throw unavailable('reading a written value back', error)
     } finally {
@@ -49,7 +49,7 @@ export function createTables(
   }
   const write = async (name: string, key: string, value: string | null): Promise<void> => {
     open()
-    await within(clock, null, closed, whole.promise)
+    await abortable(closed, whole.promise)
     const record: NewRecord = { partition: 0, key: `${name}/${key}`, value }
     const offset = await writer.write(record)
     await visible(offset)
@@ -62,7 +62,7 @@ export function createTables(
       return {
         async load() {
           open()
-          await within(clock, null, closed, whole.promise)
+          await abortable(closed, whole.promise)
           return new Map([...rows.textsOf(name)].map(([key, text]) => [key, JSON.parse(text) as V]))
         },
         put: (key, value) => write(name, key, JSON.stringify(value)),

@@ -1,62 +1,63 @@
 /**
- * What this user may do as the poller, found out without writing a record. Brokers look at rights first: a transaction
- * of a producer that does not exist, a beat of a member that does not exist and a topic that is only to be checked are
- * refused for want of a right, or else for what they are. Owns these questions. Refuses to judge the answers.
+ * Probes whether this user may do what a poller does, without writing a record: brokers check ACLs before anything else,
+ * so a request for a producer, member or topic that does not exist shows whether the right is missing.
  */
 import type { Admin } from 'kafkajs'
 import { isForbidden, unavailable } from '../client/faults.ts'
-import type { RightsClient } from '../client/kafkajs-internals.ts'
+import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import { codeTopic, topicName } from './topics.ts'
 
 /** What was refused, in sentences. */
-export interface WriteRights {
-  /** Without these no poller works here. */
+export interface AclFindings {
+  /** Rights without which no poller works. */
   refused: readonly string[]
-  /** Why topics may not be made; null where they may. */
+  /** Why topics may not be created; null where they may. */
   creation: string | null
 }
 
-/** Topics named one by one where some are refused. */
+/** Most topics that are named where some are refused. */
 const MOST_NAMES = 3
 
-/** Asks with the topics that are there (full names) and those of a poller's codes to come. */
-export async function askWriteRights(
-  { partitions, admin }: { partitions: RightsClient; admin: Admin },
+/** Probes with the existing topics (full names) and the topic of a code that does not exist yet. */
+export async function probeAcls(
+  { partitions, admin }: { partitions: PartitionClient; admin: Admin },
   prefix: string,
   present: readonly string[],
-): Promise<WriteRights> {
+): Promise<AclFindings> {
   const refused: string[] = []
-  const told = async (doing: string, question: Promise<unknown>): Promise<string | null> =>
-    question.then(
-      () => null,
-      (error: unknown) => unavailable(doing, error).message,
-    )
-  const keep = (refusal: string | null): void => {
+  const probe = async (doing: string, request: Promise<unknown>): Promise<boolean> => {
+    const refusal = await refusalOf(doing, request)
     if (refusal !== null) refused.push(refusal)
+    return refusal === null
   }
   const id = `${prefix}.writer`
-  const writing = await told(`writing with the transactional id ${id}`, partitions.askToWrite(id, []))
-  keep(writing)
-  if (writing === null) {
+  if (await probe(`writing with the transactional id ${id}`, partitions.probeWrite(id, []))) {
     for (const topic of await unwritable(partitions, id, present)) {
-      keep(await told(`writing to ${topic}`, partitions.askToWrite(id, [topic])))
+      await probe(`writing to ${topic}`, partitions.probeWrite(id, [topic]))
     }
   }
   const group = `${prefix}.leader`
-  keep(await told(`standing for leader in the group ${group}`, partitions.askToJoin(group)))
+  await probe(`standing for leader in the group ${group}`, partitions.probeJoin(group))
   const topic = topicName(prefix, codeTopic('fca', 'DOCTOR'))
   const check = admin.createTopics({ topics: [{ topic }], validateOnly: true, waitForLeaders: false })
-  return { refused, creation: await told('making topics', check.catch(unlessForbidden)) }
+  return { refused, creation: await refusalOf('making topics', check.catch(unlessForbidden)) }
 }
 
-/** Some of those that may not be written to; none where one question for all of them is not refused. */
+async function refusalOf(doing: string, request: Promise<unknown>): Promise<string | null> {
+  return request.then(
+    () => null,
+    (error: unknown) => unavailable(doing, error).message,
+  )
+}
+
+/** The first topics that may not be written to; one request suffices where all of them may. */
 async function unwritable(
-  partitions: RightsClient,
+  partitions: PartitionClient,
   id: string,
   topics: readonly string[],
 ): Promise<string[]> {
   const isRefused = (asked: readonly string[]): Promise<boolean> =>
-    partitions.askToWrite(id, asked).then(() => false, isForbidden)
+    partitions.probeWrite(id, asked).then(() => false, isForbidden)
   const found: string[] = []
   if (!(await isRefused(topics))) return found
   for (const topic of topics) {
@@ -65,7 +66,7 @@ async function unwritable(
   return found
 }
 
-/** A topic that cannot be made for another reason says nothing of rights. */
+/** Ignores errors that are not about rights. */
 function unlessForbidden(error: unknown): void {
   if (isForbidden(error)) throw error
 }

@@ -7,10 +7,11 @@ import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
-import { shortRead } from '../client/bounded-read.ts'
+import type { KafkaSettings } from '../../settings/kafka.ts'
+import { boundedRead } from '../client/bounded-read.ts'
 import type { OpenSession } from '../client/client.ts'
 import { unavailable } from '../client/faults.ts'
-import { within } from '../client/with-timeout.ts'
+import { withTimeout } from '../client/with-timeout.ts'
 import {
   ALL,
   ANSWERS,
@@ -27,16 +28,8 @@ import {
   topicName,
 } from './topics.ts'
 
-/** What an operator decides about topics. */
-export interface TopicSettings {
-  prefix: string
-  /** null: three, or as many as there are brokers where they are fewer. */
-  replication: number | null
-  /** Category topics, gaps and rejected items; null: for ever. */
-  retentionMs: number | null
-  /** The topic `all`; null: for ever. */
-  allRetentionMs: number | null
-}
+/** The operator's settings for topics. */
+export type TopicSettings = KafkaSettings['topics']
 
 /** Whoever asks waits for seconds. */
 const QUESTIONS_KEPT_MS = 10 * 60_000
@@ -127,14 +120,14 @@ export async function ensureTopics(
       signal.throwIfAborted()
       if (haveLeaders(standing, wanted)) {
         if (made.length > 0)
-          await shortRead(parts, 'asking new topics', signal, ({ undecided }) => undecided(made))
+          await boundedRead(parts, 'asking new topics', signal, (partitions) => partitions.unstable(made))
         return fewestReplicas(standing, [...wanted.keys()])
       }
       await sleep(clock, POLL_MS, signal)
     }
   }
   try {
-    return await within(clock, DEADLINE_MS, signal, work())
+    return await withTimeout(clock, DEADLINE_MS, signal, work())
   } catch (error) {
     if (signal.aborted) throw signal.reason
     throw unavailable('creating topics', error)

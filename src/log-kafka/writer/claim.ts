@@ -11,11 +11,11 @@ import { unusedState } from '../../log/writer-state.ts'
 import { newEpoch } from '../../log-shared/epoch.ts'
 import { fencedError } from '../../log-shared/local-writer.ts'
 import type { Logger } from '../../obs/logger.ts'
-import { shortRead } from '../client/bounded-read.ts'
+import { boundedRead } from '../client/bounded-read.ts'
 import type { OpenSession } from '../client/client.ts'
 import { isFencing, unavailable } from '../client/faults.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
-import { within } from '../client/with-timeout.ts'
+import { withTimeout } from '../client/with-timeout.ts'
 import { latestSequence } from '../reading/offset-lookup.ts'
 import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/topics.ts'
 import { decideState, decideTopics } from './hanging-transactions.ts'
@@ -71,7 +71,7 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
   const transactionalId = `${prefix}.writer`
   const transactions = openTransactions({ openSession, transactionalId, clock, seam })
   const read = <T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T> =>
-    shortRead(parts, doing, stopped, work)
+    boundedRead(parts, doing, stopped, work)
   const deciding = { prefix, transactionalId, logger, read }
   let writer: Writer | null = null
   try {
@@ -83,7 +83,7 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
     const writeNonce = (): Promise<void> => writeState(transactions, prefix, new Map([[NONCE_KEY, nonce]]))
     await writeNonce()
     await seam.afterNonce?.()
-    const books = booksOf(await within(clock, NONCE_DEADLINE_MS, stopped, reached))
+    const books = booksOf(await withTimeout(clock, NONCE_DEADLINE_MS, stopped, reached))
     if (books !== null && (await decideTopics(deciding, topicsOf(parts.known, books), books))) return null
     const all = topicName(prefix, ALL)
     const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))

@@ -6,8 +6,8 @@
  * until then a transaction may simply be open.
  */
 import type { Logger } from '../../obs/logger.ts'
-import { requireNoError } from '../client/fetch-errors.ts'
-import type { PartitionClient, UndecidedTopic } from '../client/kafkajs-internals.ts'
+import type { PartitionClient, UnstableTopic } from '../client/kafkajs-internals.ts'
+import { requireNoError } from '../client/partition-protocol.ts'
 import type { KafkaRecord } from '../client/record-batch.ts'
 import { sequenceOf, topicSequenceOf } from '../client/records.ts'
 import { latestSequence } from '../reading/offset-lookup.ts'
@@ -39,7 +39,7 @@ export async function decideState(parts: DecidingParts): Promise<boolean> {
   const state = topicName(parts.prefix, STATE)
   const all = topicName(parts.prefix, ALL)
   return parts.read('looking for undecided records of the state', async (partitions) => {
-    const undecided = await partitions.undecided([state, all])
+    const undecided = await partitions.unstable([state, all])
     const waiting = undecided.find(({ topic }) => topic === state)
     if (waiting === undefined) return false
     const rows = await readUndecided(partitions, waiting)
@@ -65,7 +65,7 @@ export async function decideTopics(
 ): Promise<boolean> {
   return parts.read('looking for undecided records', async (partitions) => {
     const names = topics.map((topic) => topicName(parts.prefix, topic))
-    const undecided = await partitions.undecided(names)
+    const undecided = await partitions.unstable(names)
     for (const topic of undecided) {
       const [first] = await readUndecided(partitions, topic)
       const place = first === undefined ? null : topicSequenceOf(first)
@@ -87,16 +87,16 @@ async function decide(
   outcome: Ending,
 ): Promise<void> {
   logger.warn('log.undecided', { topic, outcome })
-  await partitions.decide(transactionalId, topic, outcome)
+  await partitions.resolveTransaction(transactionalId, topic, outcome)
 }
 
 async function readUndecided(
   partitions: PartitionClient,
-  { topic, from, end }: UndecidedTopic,
+  { topic, from, end }: UnstableTopic,
 ): Promise<KafkaRecord[]> {
   const records: KafkaRecord[] = []
   for (let offset = from; offset < end; ) {
-    const how = { maxWaitMs: 0, maxBytes: READ_BYTES, undecidedToo: true }
+    const how = { maxWaitMs: 0, maxBytes: READ_BYTES, readUncommitted: true }
     const fetched = await partitions.fetch(topic, offset, how)
     requireNoError(topic, fetched)
     records.push(...fetched.records)

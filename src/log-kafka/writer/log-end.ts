@@ -4,10 +4,10 @@
  */
 import { isBridgeError } from '../../errors.ts'
 import type { LogEnd } from '../../log/log.ts'
-import { shortRead } from '../client/bounded-read.ts'
+import { boundedRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { committedRecords, latestSequence } from '../reading/offset-lookup.ts'
-import { untilDecided } from '../reading/stable-offset.ts'
+import { waitForStableOffset } from '../reading/stable-offset.ts'
 import { booksOf } from './writer-state.ts'
 
 /** Names of the topics in the cluster. */
@@ -27,12 +27,12 @@ export async function readEnd(
 ): Promise<LogEnd> {
   for (;;) {
     try {
-      const { records, last } = await shortRead(
+      const { records, last } = await boundedRead(
         parts,
         'reading the end of the log',
         signal,
         async (partitions) => {
-          await untilDecided(partitions, state, parts.clock)
+          await waitForStableOffset(partitions, state, parts.clock)
           const records = await committedRecords(partitions, state)
           return { records, last: await latestSequence(partitions, all) }
         },

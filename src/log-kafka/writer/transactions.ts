@@ -6,11 +6,11 @@
 import type { Transaction } from 'kafkajs'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Seam } from '../../log/fault-hook.ts'
-import { roundsOf, type TopicRecords } from '../client/batch-splitting.ts'
+import { splitIntoSends, type TopicRecords } from '../client/batch-splitting.ts'
 import type { OpenSession } from '../client/client.ts'
 import type { NewRecord } from '../client/records.ts'
-import { within } from '../client/with-timeout.ts'
-import { createDecidedWatch } from '../reading/stable-offset.ts'
+import { withTimeout } from '../client/with-timeout.ts'
+import { StableOffsetWatch } from '../reading/stable-offset.ts'
 
 /** After this the broker aborts a transaction by itself, ms; until then readers of its topics wait. */
 const TRANSACTION_TIMEOUT_MS = 10_000
@@ -48,15 +48,15 @@ export function openTransactions(parts: {
     retry: { retries: 0 },
     createPartitioner: () => () => 0,
   })
-  const watch = createDecidedWatch(parts.openSession, clock)
+  const watch = new StableOffsetWatch(parts.openSession, clock)
   /**
    * A broker that died in a commit may have left records of it undecided (`hanging-transactions.ts`), and the end of the next
    * transaction on their topic decides for them, be it an abort. So none begins there: a claim decides first.
    */
   const write = async (records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> => {
     const topics = [...records.keys()]
-    await watch.untilDecided(topics)
-    const rounds: TopicRecords[][] = roundsOf(records)
+    await watch.waitForStable(topics)
+    const rounds: TopicRecords[][] = splitIntoSends(records)
     ended.signal.throwIfAborted()
     const transaction = await producer.transaction()
     for (const round of rounds) {
@@ -80,9 +80,9 @@ export function openTransactions(parts: {
         const empty = await producer.transaction()
         await empty.abort()
       }
-      await within(clock, FENCE_DEADLINE_MS, AbortSignal.any([signal, ended.signal]), work())
+      await withTimeout(clock, FENCE_DEADLINE_MS, AbortSignal.any([signal, ended.signal]), work())
     },
-    run: (records) => within(clock, DEADLINE_MS, ended.signal, write(records)),
+    run: (records) => withTimeout(clock, DEADLINE_MS, ended.signal, write(records)),
     end,
   }
 }

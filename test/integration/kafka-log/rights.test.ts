@@ -12,8 +12,6 @@ import {
   ResourcePatternTypes,
 } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/lifecycle/clock.ts'
-import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'
 import { groupElections } from '../../../src/log-kafka/group/leader.ts'
 import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
 import { type KafkaLog, openKafkaLog } from '../../../src/log-kafka/log.ts'
@@ -213,9 +211,8 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
   function reportTo(username: string) {
     const options = kafkaLogOptions(cluster.addresses('SASL'), PREFIX)
     const sasl = { mechanism: 'plain' as const, username, password: PASSWORD }
-    const openSession = kafkaSessions({ ...options.connection, sasl }, options.logger)
-    const parts = { openSession, clock: systemClock, settings: options.topics, named: 1, polls: true }
-    return inspectKafka({ ...parts, known: new Set<string>() }, AbortSignal.timeout(20_000))
+    const connection = { ...options.connection, sasl }
+    return inspectKafka({ ...options, connection, polls: true }, AbortSignal.timeout(20_000))
   }
 
   it('lets the doctor tell, without writing, that a poller has what it needs', async () => {

@@ -3,7 +3,7 @@ import kafkajs from 'kafkajs'
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/lifecycle/clock.ts'
 import type { Change, Log } from '../../../src/log/log.ts'
-import { shortRead } from '../../../src/log-kafka/client/bounded-read.ts'
+import { boundedRead } from '../../../src/log-kafka/client/bounded-read.ts'
 import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'
 import { committedRecords } from '../../../src/log-kafka/reading/offset-lookup.ts'
 import { eventually } from '../../support/http/api-client.ts'
@@ -87,7 +87,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     const { logger } = keepingLogger()
     const connection = { brokers: kafka.cluster.brokers, clientId: 'test', tls: null, sasl: null }
     const parts = { openSession: kafkaSessions(connection, logger), clock: systemClock }
-    return shortRead(parts, 'reading', AbortSignal.timeout(30_000), async (partitions) =>
+    return boundedRead(parts, 'reading', AbortSignal.timeout(30_000), async (partitions) =>
       (await committedRecords(partitions, topic)).map(({ key }) => String(key)),
     )
   }

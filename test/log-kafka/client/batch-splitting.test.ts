@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LARGEST_BATCH_BYTES, roundsOf, sizeOf } from '../../../src/log-kafka/client/batch-splitting.ts'
+import {
+  LARGEST_BATCH_BYTES,
+  recordBytes,
+  splitIntoSends,
+} from '../../../src/log-kafka/client/batch-splitting.ts'
 import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
 
 const someRecords = fc
@@ -13,12 +17,12 @@ describe('the sends of a transaction', () => {
   it('hold each topic’s records in order, in batches that a broker takes', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('a', 'b', 'c'), someRecords), (byTopic) => {
-        const rounds = roundsOf(new Map(Object.entries(byTopic)))
+        const rounds = splitIntoSends(new Map(Object.entries(byTopic)))
         for (const [topic, records] of Object.entries(byTopic)) {
           const batches = rounds.flat().filter((sent) => sent.topic === topic)
           expect(batches.flatMap(({ messages }) => messages)).toEqual(records)
           for (const { messages } of batches) {
-            const bytes = messages.reduce((sum, record) => sum + sizeOf(record), 0)
+            const bytes = messages.reduce((sum, record) => sum + recordBytes(record), 0)
             if (messages.length > 1) expect(bytes).toBeLessThanOrEqual(LARGEST_BATCH_BYTES)
           }
         }

@@ -1,6 +1,6 @@
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { repairKafkaJs } from '../../../src/log-kafka/client/kafkajs-patches.ts'
+import { patchKafkaJs } from '../../../src/log-kafka/client/kafkajs-patches.ts'
 
 /** As kafkajs makes one for each connection, with the parts it needs for what is looked at here. */
 const queueOf = (isConnected: () => boolean): RequestQueue =>
@@ -21,7 +21,7 @@ const send = (queue: RequestQueue, requestTimeout: number) => {
 
 describe('requests on their way', () => {
   beforeEach(() => {
-    repairKafkaJs({})
+    patchKafkaJs({})
     vi.useFakeTimers()
   })
   afterEach(() => {

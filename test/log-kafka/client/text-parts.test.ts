@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LARGEST_BATCH_BYTES, sizeOf } from '../../../src/log-kafka/client/batch-splitting.ts'
+import { LARGEST_BATCH_BYTES, recordBytes } from '../../../src/log-kafka/client/batch-splitting.ts'
 import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
 import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
-import { createTextAssembly, textRecords } from '../../../src/log-kafka/client/text-parts.ts'
+import { TextAssembly, textRecords } from '../../../src/log-kafka/client/text-parts.ts'
 
 /** The record as it comes back. */
 function readBack({ key, value, headers = {} }: NewRecord): KafkaRecord {
@@ -20,8 +20,8 @@ test('a text of any length comes back as it was, in parts that a broker takes', 
   fc.assert(
     fc.property(someText, (text) => {
       const records = textRecords('key', text, 'id')
-      expect(records.every((record) => sizeOf(record) <= LARGEST_BATCH_BYTES)).toBe(true)
-      const assembly = createTextAssembly()
+      expect(records.every((record) => recordBytes(record) <= LARGEST_BATCH_BYTES)).toBe(true)
+      const assembly = new TextAssembly()
       const taken = records.map((record) => assembly.take(readBack(record)))
       expect(taken.slice(0, -1).every((part) => part === null)).toBe(true)
       expect(taken.at(-1) === text).toBe(true)
@@ -35,7 +35,7 @@ test('the parts of two texts under one key are told apart, and one with a part m
     textRecords('key', text, `text ${index}`).map(readBack),
   )
   if (one === undefined || other === undefined) throw new Error('two texts')
-  const assembly = createTextAssembly()
+  const assembly = new TextAssembly()
   const mixed = one.flatMap((record, index) => (index === 1 ? [other[1]] : [other[index], record]))
   const given = mixed.flatMap((record) => (record === undefined ? [] : (assembly.take(record) ?? [])))
   expect(given).toEqual(['b'.repeat(500_000)])

@@ -6,7 +6,7 @@ import { newestHashes } from '../../../src/log-kafka/reading/rejected.ts'
 /** A topic of these texts, two to a fetch, and how many of them were read. */
 function topicOf(texts: readonly string[]): { partitions: PartitionClient; readCount: () => number } {
   let read = 0
-  const partitions: PartitionClient = {
+  const client: Pick<PartitionClient, 'fetch' | 'offsets'> = {
     async fetch(_, offset) {
       const slice = texts.slice(offset, offset + 2)
       read += slice.length
@@ -24,11 +24,8 @@ function topicOf(texts: readonly string[]): { partitions: PartitionClient; readC
       }
     },
     offsets: async () => ({ earliest: 0, lastStable: texts.length, end: texts.length }),
-    undecided: async () => [],
-    decide: async () => undefined,
-    leaveGroup: async () => undefined,
   }
-  return { partitions, readCount: () => read }
+  return { partitions: client as PartitionClient, readCount: () => read }
 }
 
 const small = (count: number): string[] => Array.from({ length: count }, (_, n) => `small ${n}`)

@@ -1,28 +1,28 @@
 import { expect, test } from 'vitest'
 import type { KafkaSession } from '../../../src/log-kafka/client/client.ts'
-import type { UndecidedTopic } from '../../../src/log-kafka/client/kafkajs-internals.ts'
-import { createDecidedWatch } from '../../../src/log-kafka/reading/stable-offset.ts'
+import type { UnstableTopic } from '../../../src/log-kafka/client/kafkajs-internals.ts'
+import { StableOffsetWatch } from '../../../src/log-kafka/reading/stable-offset.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-/** A watch whose looks answer these in turn, the last for ever; sessions that were opened and not ended. */
-function watchOver(answers: (UndecidedTopic[] | Error)[]) {
+/** A watch whose checks answer these in turn, the last for ever; and the number of open sessions. */
+function watchOver(answers: (UnstableTopic[] | Error)[]) {
   const clock = createManualClock()
   let open = 0
   const openSession = (): KafkaSession => {
     open += 1
-    const undecided = async (): Promise<UndecidedTopic[]> => {
+    const unstable = async (): Promise<UnstableTopic[]> => {
       const answer = answers.length > 1 ? answers.shift() : answers[0]
       clock.advance(500)
       if (answer instanceof Error) throw answer
       return answer ?? []
     }
-    return { partitions: { undecided }, end: () => open-- } as unknown as KafkaSession
+    return { partitions: { unstable }, end: () => open-- } as unknown as KafkaSession
   }
-  const watch = createDecidedWatch(openSession, clock)
+  const watch = new StableOffsetWatch(openSession, clock)
   /** Waits as long as it takes, the clock going on. */
   const wait = async (): Promise<void> => {
     let over = false
-    const waiting = watch.untilDecided(['t']).finally(() => {
+    const waiting = watch.waitForStable(['t']).finally(() => {
       over = true
     })
     waiting.catch(() => undefined)
@@ -35,10 +35,10 @@ function watchOver(answers: (UndecidedTopic[] | Error)[]) {
   return { watch, wait, sessions: () => open }
 }
 
-const WAITING: UndecidedTopic[] = [{ topic: 't', from: 3, end: 5 }]
+const OPEN: UnstableTopic[] = [{ topic: 't', from: 3, end: 5 }]
 
-test('what is decided soon is waited for, over faults of the brokers too', async () => {
-  const { watch, wait, sessions } = watchOver([WAITING, new Error('moved'), []])
+test('waits for a transaction that ends soon, also over faults of the brokers', async () => {
+  const { watch, wait, sessions } = watchOver([OPEN, new Error('moved'), []])
   await wait()
   expect(sessions()).toBe(1)
   watch.end()
@@ -46,7 +46,9 @@ test('what is decided soon is waited for, over faults of the brokers too', async
   expect(sessions()).toBe(0)
 })
 
-test('what stays undecided, or cannot be asked for, is told', async () => {
-  await expect(watchOver([WAITING]).wait()).rejects.toThrow('what t has from 3 on is not decided')
+test('throws when a transaction does not end, or the brokers do not answer', async () => {
+  await expect(watchOver([OPEN]).wait()).rejects.toThrow(
+    't has records of an unfinished transaction from offset 3 on',
+  )
   await expect(watchOver([new Error('away')]).wait()).rejects.toThrow('away')
 })

@@ -30,10 +30,10 @@ function over(topics: Record<string, Lying>): { parts: DecidingParts; decisions:
       value: value === null ? null : Buffer.from(value),
       headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])),
     }))
-  const partitions: PartitionClient = {
-    async fetch(topic, offset, { undecidedToo = false }) {
+  const client: Pick<PartitionClient, 'fetch' | 'offsets' | 'unstable' | 'resolveTransaction'> = {
+    async fetch(topic, offset, { readUncommitted = false }) {
       const { decided, waiting } = lying(topic)
-      const seen = undecidedToo ? [...decided, ...waiting] : decided
+      const seen = readUncommitted ? [...decided, ...waiting] : decided
       return {
         errorCode: 0,
         records: records(seen).filter((record) => record.offset >= offset),
@@ -45,18 +45,17 @@ function over(topics: Record<string, Lying>): { parts: DecidingParts; decisions:
       const { decided, waiting } = lying(topic)
       return { earliest: 0, lastStable: decided.length, end: decided.length + waiting.length }
     },
-    async undecided(names) {
+    async unstable(names) {
       return names
         .map((topic) => ({ topic, from: lying(topic).decided.length, waiting: lying(topic).waiting.length }))
         .filter(({ waiting }) => waiting > 0)
         .map(({ topic, from, waiting }) => ({ topic, from, end: from + waiting }))
     },
-    async decide(_, topic, end) {
+    async resolveTransaction(_, topic, end) {
       decisions.push([topic, end])
     },
-    leaveGroup: async () => undefined,
   }
-  const read: DecidingParts['read'] = (_, work) => work(partitions)
+  const read: DecidingParts['read'] = (_, work) => work(client as PartitionClient)
   return {
     parts: { prefix: 'p', transactionalId: 'p.writer', logger: keepingLogger().logger, read },
     decisions,

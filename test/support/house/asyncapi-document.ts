@@ -1,7 +1,7 @@
 /** The AsyncAPI document of the product as its readers get it, and where its references lead. Owns no promises of its own. */
 import { asyncApiDocument } from '../../../src/api/asyncapi/document.ts'
 import { productChannels } from '../../../src/app/channels.ts'
-import type { TopicSettings } from '../../../src/log-kafka/topics/topic-setup.ts'
+import type { KafkaSettings } from '../../../src/settings/kafka.ts'
 
 interface Reference {
   $ref: string
@@ -34,7 +34,7 @@ export interface AsyncApi {
 }
 
 /** Topics of the tests. */
-export const TOPICS: TopicSettings = {
+export const TOPICS: KafkaSettings['topics'] = {
   prefix: 'desk',
   replication: null,
   retentionMs: 3_600_000,
@@ -42,7 +42,7 @@ export const TOPICS: TopicSettings = {
 }
 
 /** The document, by way of JSON. */
-export function productDocument(topics: TopicSettings | null = TOPICS): AsyncApi {
+export function productDocument(topics: KafkaSettings['topics'] | null = TOPICS): AsyncApi {
   return JSON.parse(JSON.stringify(asyncApiDocument(productChannels(topics)))) as AsyncApi
 }
 

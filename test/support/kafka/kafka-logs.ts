@@ -24,7 +24,7 @@ const leadAtOnce: OpenElections = () => {
 export function kafkaLogOptions(brokers: readonly string[], prefix = uniqueName('log')): KafkaLogOptions {
   return {
     connection: { brokers, clientId: prefix, tls: null, sasl: null },
-    topics: { prefix, replication: null, retentionMs: null, allRetentionMs: null },
+    topics: { prefix, replication: null, retentionMs: 7 * 86_400_000, allRetentionMs: null },
     knownCodes: { fca: [], native: [] },
     nativeKind: 'Native',
     clock: systemClock,
