@@ -134,7 +134,7 @@ async function buildApp(
     roles.push({ name: 'copy', run: opened.watchCopy })
   }
 
-  const copy = {
+  const replica = {
     get oldest() {
       return archive.oldest
     },
@@ -152,7 +152,7 @@ async function buildApp(
           upstream: settings.upstream,
           calendar,
           log,
-          copy,
+          replica,
           clock,
           chance,
           logger,
@@ -161,13 +161,7 @@ async function buildApp(
       : null
   if (ingest !== null) {
     stack.push('the upstream client', () => ingest.close())
-    roles.push({ name: 'poller', run: (signal) => ingest.poller.run(signal) })
-    const { announcer } = ingest
-    if (announcer !== null) roles.push({ name: 'status', run: (signal) => announcer.run(signal) })
-    roles.push({ name: 'references', run: (signal) => ingest.references.run(signal) })
-    roles.push({ name: 'days', run: (signal) => ingest.days.run(signal) })
-    const { gateway } = ingest
-    if (gateway !== null) roles.push({ name: 'gateway', run: (signal) => gateway.run(signal) })
+    roles.push(...ingest.tasks)
   }
 
   const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })

@@ -8,10 +8,7 @@ import type { Reader } from '../archive/reading/reader.ts'
 import type { Follower } from '../archive/replica/replicator.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { isoMillis } from '../core/dates.ts'
-import { quotaAt } from '../governor/quota/ledger.ts'
 import type { Ingest } from '../ingest/ingest.ts'
-import { gapOf } from '../ingest/machine/publish.ts'
-import { nextPollAtMs } from '../ingest/machine/state.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
 import type { RoleName } from '../settings/settings.ts'
@@ -28,6 +25,7 @@ export interface StatusParts {
 }
 
 const NO_QUOTA = { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null }
+const NEVER_POLLED = { state: 'waiting', lastGoodPollMs: null, nextPollMs: null } as const
 
 /** What `GET /v1/status` answers at the moment it is called. */
 export function createStatus(parts: StatusParts): () => Status {
@@ -36,9 +34,7 @@ export function createStatus(parts: StatusParts): () => Status {
   const self = `${hostname()}:${process.pid}`
   return () => {
     const nowMs = clock.now()
-    const poller = ingest?.poller ?? null
-    const state = poller?.state ?? null
-    const sinceMs = poller?.leaderSinceMs ?? null
+    const sinceMs = ingest?.poller.leaderSinceMs ?? null
     return {
       leader: { id: sinceMs === null ? null : self, since: timeOrNull(sinceMs), self: sinceMs !== null },
       upstream: upstream(),
@@ -56,7 +52,7 @@ export function createStatus(parts: StatusParts): () => Status {
         filled: follower.copy.filling?.share ?? 1,
       },
       completeness: ingest?.completeness ?? 'polls+fills',
-      gaps: (state?.head.openGaps ?? []).map(gapOf),
+      gaps: ingest?.openGaps() ?? [],
       roles: parts.roles,
     }
   }
@@ -69,28 +65,19 @@ export function createUpstreamStatus({
   clock,
 }: Pick<StatusParts, 'ingest' | 'calendar' | 'clock'>): () => Status['upstream'] {
   return () => {
-    const state = ingest?.poller.state ?? null
+    const upstream = ingest?.upstream() ?? NEVER_POLLED
     return {
-      state: state?.upstream ?? 'waiting',
-      lastGoodPoll: timeOrNull(state?.lastGoodPollMs ?? null),
-      nextPoll: timeOrNull(state === null ? null : nextPollAtMs(state)),
+      state: upstream.state,
+      lastGoodPoll: timeOrNull(upstream.lastGoodPollMs),
+      nextPoll: timeOrNull(upstream.nextPollMs),
       phase: calendar.phase(clock.now()),
     }
   }
 }
 
 function quotaOf(ingest: Ingest, nowMs: number) {
-  const { config, poller } = ingest
-  const quota = quotaAt(poller.state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
-  const { limit, used, remaining, resetMs } = quota
-  return {
-    limit,
-    used,
-    remaining,
-    reset: isoMillis(resetMs),
-    forecast: ingest.forecast(quota, poller.state),
-    drift: poller.state.quotaDrift,
-  }
+  const { limit, used, remaining, resetMs, forecast, drift } = ingest.quota(nowMs)
+  return { limit, used, remaining, reset: isoMillis(resetMs), forecast, drift }
 }
 
 function timeOrNull(ms: number | null): string | null {

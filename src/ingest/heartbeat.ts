@@ -1,8 +1,4 @@
-/**
- * The heartbeat of the status topic (contract §4) while this process leads, so that a reader of the topics can tell an idle
- * night from a dead feed. Owns when and what. Refuses to matter to the poller: a word that does not get through is dropped;
- * and to speak of days: `day-keeper.ts` does.
- */
+/** Publishes the leader's heartbeat to the status topic: every 15 s and after each good poll (contract §4). */
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { isoMillis } from '../core/dates.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
@@ -12,49 +8,45 @@ import type { Logger } from '../obs/logger.ts'
 import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
 import type { Observer } from './poller/ingest-metrics.ts'
 
-/** Longest silence of a leader, ms (contract §4). */
+/** Longest time between two heartbeats of a leader, ms (contract §4). */
 const HEARTBEAT_MS = 15_000
 
-/** What an announcer is made of. */
-export interface AnnouncerParts {
-  announce(value: Announcement): Promise<void>
+/** What a heartbeat is built from. */
+export interface HeartbeatParts {
+  /** Publishes a message to the status topic. */
+  publish(value: Announcement): Promise<void>
   calendar: Calendar
   config: Pick<IngestConfig, 'weeklyQuota' | 'quotaReset'>
   clock: Clock
   logger: Logger
 }
 
-/** Watches the poller and tells of it. */
-export interface Announcer {
-  /** The observer that hears what the poller does, this announcer between. */
-  watching(observer: Observer): Observer
-  /** Announces until the signal aborts, then resolves. Never rejects. */
+/** The heartbeat of one process. */
+export interface Heartbeat {
+  /** An observer that forwards to the given one and notes the poller's state for the next heartbeat. */
+  observing(observer: Observer): Observer
+  /** Publishes until the signal aborts, then resolves. Never rejects: a heartbeat that fails is logged and dropped. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** An announcer that has heard of nothing. */
-export function createAnnouncer({ announce, calendar, config, clock, logger }: AnnouncerParts): Announcer {
+/** A heartbeat that publishes nothing before the poller leads. */
+export function createHeartbeat({ publish, calendar, config, clock, logger }: HeartbeatParts): Heartbeat {
   let state: IngestState | null = null
-  let leading = false
+  let isLeading = false
   let wake = new AbortController()
-  let failing = false
+  let isFailing = false
 
-  const see = (next: IngestState): void => {
-    const polled = next.lastGoodPollMs !== (state?.lastGoodPollMs ?? null)
-    state = next
-    if (polled) wake.abort()
-  }
-  const say = async (value: Announcement): Promise<void> => {
+  const publishOrLog = async (value: Announcement): Promise<void> => {
     try {
-      await announce(value)
-      if (failing) logger.info('status.back')
-      failing = false
+      await publish(value)
+      if (isFailing) logger.info('status_topic.recovered')
+      isFailing = false
     } catch (error) {
-      if (!failing) logger.warn('status.away', { error })
-      failing = true
+      if (!isFailing) logger.warn('status_topic.unavailable', { error })
+      isFailing = true
     }
   }
-  const heartbeat = (of: IngestState): Announcement => ({
+  const heartbeatOf = (of: IngestState): Announcement => ({
     type: 'heartbeat',
     epoch: of.head.epoch,
     sequence: of.head.sequence,
@@ -66,26 +58,26 @@ export function createAnnouncer({ announce, calendar, config, clock, logger }: A
   })
 
   return {
-    watching: (observer) => ({
+    observing: (observer) => ({
       ...observer,
       get skewMs() {
         return observer.skewMs
       },
       leads(isLeader) {
         observer.leads(isLeader)
-        leading = isLeader
+        isLeading = isLeader
       },
       stateChanged(next, nowMs) {
         observer.stateChanged(next, nowMs)
-        see(next)
+        const hasPolled = next.lastGoodPollMs !== (state?.lastGoodPollMs ?? null)
+        state = next
+        if (hasPolled) wake.abort()
       },
     }),
     async run(signal) {
       while (!signal.aborted) {
         wake = new AbortController()
-        if (leading && state !== null && state.head.epoch !== '') {
-          await say(heartbeat(state))
-        }
+        if (isLeading && state !== null && state.head.epoch !== '') await publishOrLog(heartbeatOf(state))
         await sleep(clock, HEARTBEAT_MS, AbortSignal.any([signal, wake.signal]))
       }
     },

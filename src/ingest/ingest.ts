@@ -1,8 +1,7 @@
-/**
- * The poller role, put together from the settings. Owns which figures of the plan reach which part. Refuses to decide
- * anything at run time.
- */
+/** Builds the poller role from the settings: the poller, and the tasks that run beside it. */
 import type { Calendar } from '../core/calendar/calendar.ts'
+import type { Gap } from '../core/event.ts'
+import { type Quota, quotaAt } from '../governor/quota/ledger.ts'
 import { createTokenBucket } from '../governor/quota/token-bucket.ts'
 import { type Completeness, completenessOf } from '../governor/schedule/completeness.ts'
 import { dayWalksOf } from '../governor/schedule/daily-reconciliation.ts'
@@ -18,72 +17,64 @@ import { createFundClient } from '../upstream/fund-client.ts'
 import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
 import { createReferenceKeeper } from './exchanges/reference-keeper.ts'
-import { createGateway } from './funds/fund-gateway.ts'
-import { createAnnouncer } from './heartbeat.ts'
-import type { IngestConfig } from './machine/state.ts'
+import { createFundRequestHandler } from './funds/fund-request-handler.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import { gapOf } from './machine/publish.ts'
+import { type IngestConfig, nextPollAtMs, type UpstreamHealth } from './machine/state.ts'
 import { createObserver, forecast } from './poller/ingest-metrics.ts'
-import type { Copy, Poller } from './poller/poller.ts'
-import { createPoller } from './poller/poller.ts'
+import { Poller, type Replica } from './poller/poller.ts'
 import { createDayKeeper } from './reconciliation/day-keeper.ts'
 
-/** One request may take so long, first byte sent to last byte read. A page of 200 items is 300 KB. */
+/** Longest duration of one request, first byte sent to last byte read. A page of 200 items is 300 KB. */
 const REQUEST_TIMEOUT_MS = 10_000
 
 /** What the role is built from. */
 export interface IngestParts {
   upstream: UpstreamSettings
-  /** Units a week for fund requests; 0 = none are passed through. */
+  /** Units a week for fund requests; 0 = the fund gateway is off. */
   gatewayUnits: number
+  /** How far back the very first start reads, ms. */
   backfillMs: number
   calendar: Calendar
   log: Log
-  copy: Copy
+  replica: Replica
   clock: Clock
   chance: Chance
   logger: Logger
   metrics: Metrics
 }
 
-/** The poller and what goes on beside it, with what the status page asks of it. */
+/** A part of the role that runs until the signal aborts. */
+export interface IngestTask {
+  readonly name: 'poller' | 'status' | 'references' | 'days' | 'gateway'
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** The poller role, and what the status page reads of it. */
 export interface Ingest {
-  readonly poller: Poller
-  /** Keeps the exchange references while this process leads; runs beside the poller. */
-  readonly references: { run(signal: AbortSignal): Promise<void> }
-  /** Tells readers of the log how the poller does; null where nobody reads it from outside. Runs beside the poller. */
-  readonly announcer: { run(signal: AbortSignal): Promise<void> } | null
-  /** Keeps the days' reports while this process leads; runs beside the poller. */
-  readonly days: { run(signal: AbortSignal): Promise<void> }
-  /** Passes fund requests through; null where it is off. Runs beside the poller. */
-  readonly gateway: { run(signal: AbortSignal): Promise<void> } | null
-  readonly config: IngestConfig
+  readonly poller: Pick<Poller, 'run' | 'proxy' | 'state' | 'leaderSinceMs'>
+  /** The poller and everything that runs beside it. */
+  readonly tasks: readonly IngestTask[]
   readonly completeness: Completeness
-  /** Upstream's present moment as far as its last answer tells, else ours; ms since 1970. */
+  /** The figures that the poller's decisions depend on. */
+  readonly config: IngestConfig
+  /** How upstream treats this process, and when it was and will be polled; ms since 1970. */
+  upstream(): { state: UpstreamHealth; lastGoodPollMs: number | null; nextPollMs: number | null }
+  /** The quota at that moment; `forecast` = planned polls until units come back, over the units left. */
+  quota(nowMs: number): Quota & { forecast: number; drift: number | null }
+  /** Gaps that are still open, oldest first. */
+  openGaps(): Gap[]
+  /** Upstream's present by its last answer, else ours; ms since 1970. */
   upstreamNowMs(): number
-  /** Planned polls until units come back, over the units left. */
-  forecast: typeof forecast
   /** Closes the connections to upstream. */
   close(): Promise<void>
 }
 
-/** Builds both; `poller.run` and `references.run` start them. */
+/** Builds the role; nothing runs before its tasks do. */
 export function createIngest(parts: IngestParts): Ingest {
-  const { upstream, clock, chance, metrics, gatewayUnits } = parts
+  const { upstream, clock, chance, logger, log, metrics, gatewayUnits } = parts
   const { plan } = upstream
-  const shared = { ...plan, gatewayUnits }
-  const polled = withoutGateway(shared)
-  const completeness = completenessOf(polled)
-  const config: IngestConfig = {
-    pageSize: plan.pageSize,
-    weeklyQuota: plan.weeklyQuota,
-    quotaReset: plan.quotaReset,
-    pacing: plannedPacing(shared, parts.calendar),
-    breathMs: (plan.burst / plan.ratePerSecond) * 1000,
-    rounds: roundsOf(polled),
-    dayWalks: dayWalksOf(polled),
-    backfillMs: parts.backfillMs,
-    calendar: parts.calendar,
-    chance,
-  }
+  const config = configOf(parts)
   const transport = createTransport({
     url: upstream.url,
     key: upstream.key,
@@ -92,61 +83,72 @@ export function createIngest(parts: IngestParts): Ingest {
   })
   const client = createUpstreamClient(transport, () => clock.now())
   const bucket = createTokenBucket(plan)
-  const observer = createObserver(metrics, config)
-  const announcer =
-    parts.log.announce === undefined
-      ? null
-      : createAnnouncer({
-          announce: parts.log.announce,
-          calendar: parts.calendar,
-          config,
-          clock,
-          logger: parts.logger,
-        })
-  const poller = createPoller({
-    log: parts.log,
-    copy: parts.copy,
-    client,
-    bucket,
-    config,
-    clock,
-    logger: parts.logger,
-    observer: announcer?.watching(observer) ?? observer,
-  })
+  const metricsObserver = createObserver(metrics, config)
+  const heartbeat =
+    log.announce === undefined ? null : createHeartbeat({ ...parts, publish: log.announce, config })
+  const observer = heartbeat?.observing(metricsObserver) ?? metricsObserver
+  const poller = new Poller({ ...parts, client, bucket, config, observer })
+  const beside = { poller, bucket, log, clock, logger }
   const references = createReferenceKeeper({
+    ...beside,
     client: createReferenceClient(transport),
-    poller,
-    bucket,
     ratePerSecond: plan.ratePerSecond,
-    log: parts.log,
-    clock,
     chance,
-    logger: parts.logger,
   })
-  const days = createDayKeeper({ log: parts.log, poller, config, clock, logger: parts.logger })
-  const gateway =
-    gatewayUnits === 0
-      ? null
-      : createGateway({
-          poller,
-          client: createFundClient(transport, () => clock.now()),
-          bucket,
-          plan,
-          weeklyUnits: gatewayUnits,
-          questions: parts.log.questions,
-          clock,
-          logger: parts.logger,
-        })
+  const days = createDayKeeper({ log, poller, config, clock, logger })
+  const tasks: IngestTask[] = [
+    { name: 'poller', run: (signal) => poller.run(signal) },
+    ...(heartbeat === null ? [] : [{ name: 'status' as const, run: heartbeat.run }]),
+    { name: 'references', run: references.run },
+    { name: 'days', run: days.run },
+  ]
+  if (gatewayUnits > 0) {
+    const fundClient = createFundClient(transport, () => clock.now())
+    const requests = log.questions
+    const gateway = createFundRequestHandler({
+      ...beside,
+      client: fundClient,
+      plan,
+      weeklyUnits: gatewayUnits,
+      requests,
+    })
+    tasks.push({ name: 'gateway', run: gateway.run })
+  }
   return {
     poller,
-    references,
-    days,
-    gateway,
-    announcer,
+    tasks,
     config,
-    completeness,
-    upstreamNowMs: () => clock.now() + observer.skewMs,
-    forecast,
+    completeness: completenessOf(withoutGateway({ ...plan, gatewayUnits })),
+    upstream: () => {
+      const { state } = poller
+      return { state: state.upstream, lastGoodPollMs: state.lastGoodPollMs, nextPollMs: nextPollAtMs(state) }
+    },
+    quota: (nowMs) => {
+      const { state } = poller
+      const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+      return { ...quota, forecast: forecast(quota, state), drift: state.quotaDrift }
+    },
+    openGaps: () => poller.state.head.openGaps.map(gapOf),
+    upstreamNowMs: () => clock.now() + metricsObserver.skewMs,
     close: () => client.close(),
+  }
+}
+
+/** The figures of the plan that the decisions of the poller depend on. */
+function configOf({ upstream, gatewayUnits, calendar, backfillMs, chance }: IngestParts): IngestConfig {
+  const { plan } = upstream
+  const shared = { ...plan, gatewayUnits }
+  const polled = withoutGateway(shared)
+  return {
+    pageSize: plan.pageSize,
+    weeklyQuota: plan.weeklyQuota,
+    quotaReset: plan.quotaReset,
+    pacing: plannedPacing(shared, calendar),
+    breathMs: (plan.burst / plan.ratePerSecond) * 1000,
+    rounds: roundsOf(polled),
+    dayWalks: dayWalksOf(polled),
+    backfillMs,
+    calendar,
+    chance,
   }
 }

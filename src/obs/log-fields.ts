@@ -25,6 +25,8 @@ export const logFields: ReadonlySet<string> = new Set([
   // any unit of work
   'durationMs',
   'waitMs',
+  'queuedMs',
+  'operation',
   'result',
   'outcome',
   'reason',

@@ -26,7 +26,7 @@ export interface Throttle {
 }
 
 /** What must happen before a request with the key leaves. Both reject to stop it. */
-export interface Gate extends Throttle {
+export interface SendPermit extends Throttle {
   /** Resolves when one unit is durably counted for this request at `atMs`. */
   spend(purpose: Purpose, atMs: number): Promise<void>
 }
@@ -34,29 +34,34 @@ export interface Gate extends Throttle {
 export interface UpstreamClient {
   /**
    * One page of disclosures. Upstream's doings are outcomes.
-   * @throws what the gate throws; the request has not left then
+   * @throws what the permit throws; the request has not left then
    */
-  list(query: ListQuery, purpose: Purpose, gate: Gate, signal: AbortSignal): Promise<Outcome<Page>>
+  list(query: ListQuery, purpose: Purpose, permit: SendPermit, signal: AbortSignal): Promise<Outcome<Page>>
   /** The single item of that guid or rnsDateId, as text. Same throws. */
-  item(identifier: string, purpose: Purpose, gate: Gate, signal: AbortSignal): Promise<Outcome<string>>
+  item(
+    identifier: string,
+    purpose: Purpose,
+    permit: SendPermit,
+    signal: AbortSignal,
+  ): Promise<Outcome<string>>
   close(): Promise<void>
 }
 
 const ITEMS = '/disclosures/sources/rns/items'
 
-/** One GET with the key, below the base address, through every layer. Throws what the gate throws. */
+/** One GET with the key, below the base address, through every layer. Throws what the permit throws. */
 export type CountedSend = (
   path: string,
   purpose: Purpose,
-  gate: Gate,
+  permit: SendPermit,
   signal: AbortSignal,
 ) => Promise<Outcome<string>>
 
 /** The layers in their order: the unit durable, the throttle passed, the request sent. `now` is our clock. */
 export function countedSend(transport: Transport, now: () => number): CountedSend {
-  return async (path, purpose, gate, signal) => {
-    await gate.spend(purpose, now())
-    await gate.throttle(signal)
+  return async (path, purpose, permit, signal) => {
+    await permit.spend(purpose, now())
+    await permit.throttle(signal)
     return transport.get(path, signal)
   }
 }
@@ -65,16 +70,16 @@ export function countedSend(transport: Transport, now: () => number): CountedSen
 export function createUpstreamClient(transport: Transport, now: () => number): UpstreamClient {
   const send = countedSend(transport, now)
   return {
-    async list(query, purpose, gate, signal) {
-      const outcome = await send(`${ITEMS}?${listParameters(query)}`, purpose, gate, signal)
+    async list(query, purpose, permit, signal) {
+      const outcome = await send(`${ITEMS}?${listParameters(query)}`, purpose, permit, signal)
       if (outcome.kind !== 'ok') return outcome
       const read = readPage(outcome.value)
       return read.ok
         ? { ...outcome, value: read.page }
         : { ...withoutValue(outcome), kind: 'invalid', reason: read.reason }
     },
-    item: (identifier, purpose, gate, signal) =>
-      send(`${ITEMS}/${encodeURIComponent(identifier)}`, purpose, gate, signal),
+    item: (identifier, purpose, permit, signal) =>
+      send(`${ITEMS}/${encodeURIComponent(identifier)}`, purpose, permit, signal),
     close: () => transport.close(),
   }
 }

@@ -2,7 +2,7 @@
  * The client of upstream's fund and investor-relations paths (specification §4.4). Refuses to decode: upstream does not
  * publish these shapes, so an answer stays text and is only known to have `data`; and to know paths: `fund-target.ts` does.
  */
-import { type CountedSend, countedSend, type Gate, withoutValue } from './client.ts'
+import { type CountedSend, countedSend, type SendPermit, withoutValue } from './client.ts'
 import type { Outcome, Timing, UpstreamWords } from './outcome.ts'
 import type { Transport } from './transport.ts'
 
@@ -17,14 +17,14 @@ export type FundOutcome = Outcome<string> | NotFound
 
 /** What travels with every request. */
 export interface FundCall {
-  gate: Gate
+  permit: SendPermit
   signal: AbortSignal
 }
 
 export interface FundClient {
   /**
    * Asks for a target as `fundTarget` spells it. Costs one unit of purpose `gateway`.
-   * @throws what the gate throws; the request has not left then
+   * @throws what the permit throws; the request has not left then
    */
   get(target: string, call: FundCall): Promise<FundOutcome>
 }
@@ -35,8 +35,8 @@ export function createFundClient(transport: Transport, now: () => number): FundC
   return { get: (target, call) => ask(send, target, call) }
 }
 
-async function ask(send: CountedSend, path: string, { gate, signal }: FundCall): Promise<FundOutcome> {
-  const outcome = await send(path, 'gateway', gate, signal)
+async function ask(send: CountedSend, path: string, { permit, signal }: FundCall): Promise<FundOutcome> {
+  const outcome = await send(path, 'gateway', permit, signal)
   if (outcome.kind === 'refused' && outcome.status === 404) {
     const { message, hint } = outcome
     return { ...withoutValue(outcome), kind: 'not_found', message, hint }

@@ -11,15 +11,15 @@ import type { Transport } from './transport.ts'
 export interface ReferenceClient {
   /**
    * One page of the list, the first without `pageCursor`. `pageSize` 1 to 200. Upstream's doings are outcomes.
-   * @throws what the gate throws; the request has not left then
+   * @throws what the permit throws; the request has not left then
    */
   exchanges(
     query: { pageSize: number; pageCursor?: string },
-    gate: Throttle,
+    permit: Throttle,
     signal: AbortSignal,
   ): Promise<Outcome<ExchangePage>>
   /** The exchange with that operating MIC. Same throws. */
-  exchange(mic: string, gate: Throttle, signal: AbortSignal): Promise<Outcome<ExchangeDetail>>
+  exchange(mic: string, permit: Throttle, signal: AbortSignal): Promise<Outcome<ExchangeDetail>>
 }
 
 const EXCHANGES = '/references/exchanges'
@@ -28,11 +28,11 @@ const EXCHANGES = '/references/exchanges'
 export function createReferenceClient(transport: Transport): ReferenceClient {
   const send = async <T>(
     path: string,
-    gate: Throttle,
+    permit: Throttle,
     signal: AbortSignal,
     readBody: (body: string) => { ok: true; value: T } | { ok: false; reason: string },
   ): Promise<Outcome<T>> => {
-    await gate.throttle(signal)
+    await permit.throttle(signal)
     const outcome = await transport.get(path, signal, { keyless: true })
     if (outcome.kind !== 'ok') return outcome
     const { startedMs, endedMs, serverMs, sent } = outcome
@@ -42,12 +42,12 @@ export function createReferenceClient(transport: Transport): ReferenceClient {
       : { startedMs, endedMs, serverMs, sent, kind: 'invalid', reason: read.reason }
   }
   return {
-    exchanges({ pageSize, pageCursor }, gate, signal) {
+    exchanges({ pageSize, pageCursor }, permit, signal) {
       const parameters = new URLSearchParams({ pageSize: String(pageSize) })
       if (pageCursor !== undefined) parameters.set('pageCursor', pageCursor)
-      return send(`${EXCHANGES}?${parameters}`, gate, signal, readExchangePage)
+      return send(`${EXCHANGES}?${parameters}`, permit, signal, readExchangePage)
     },
-    exchange: (mic, gate, signal) =>
-      send(`${EXCHANGES}/${encodeURIComponent(mic)}`, gate, signal, (body) => readExchange(body, mic)),
+    exchange: (mic, permit, signal) =>
+      send(`${EXCHANGES}/${encodeURIComponent(mic)}`, permit, signal, (body) => readExchange(body, mic)),
   }
 }

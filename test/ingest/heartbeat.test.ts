@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
-import { createAnnouncer } from '../../src/ingest/heartbeat.ts'
+import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
 import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/machine/state.ts'
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
 import { yieldTurn } from '../../src/lifecycle/clock.ts'
@@ -17,24 +17,24 @@ const config = {
   quotaReset: 'rolling',
 } as unknown as IngestConfig
 
-function announcing() {
+function withHeartbeat() {
   const clock = createManualClock(START_MS)
-  const said: Announcement[] = []
+  const published: Announcement[] = []
   const { logger, lines } = keepingLogger()
-  const broker = { away: false }
-  const announcer = createAnnouncer({
-    announce: async (value) => {
-      if (broker.away) throw new Error('away')
-      said.push(value)
+  const broker = { isDown: false }
+  const heartbeat = createHeartbeat({
+    publish: async (value) => {
+      if (broker.isDown) throw new Error('down')
+      published.push(value)
     },
     calendar: createCalendar(),
     config,
     clock,
     logger,
   })
-  const observer = announcer.watching(createObserver(createMetrics({ version: 'test' }), config))
+  const observer = heartbeat.observing(createObserver(createMetrics({ version: 'test' }), config))
   const stop = new AbortController()
-  const run = announcer.run(stop.signal)
+  const run = heartbeat.run(stop.signal)
   const be = async (changes: Partial<IngestState>): Promise<void> => {
     const head = { ...initialState().head, epoch: 'epoch001', sequence: 7, ...changes.head }
     observer.stateChanged({ ...initialState(), name: 'polling', ...changes, head }, clock.now())
@@ -44,27 +44,27 @@ function announcing() {
     clock.advance(ms)
     await yieldTurn()
   }
-  return { clock, said, lines, broker, observer, be, pass, stop, run }
+  return { clock, published, lines, broker, observer, be, pass, stop, run }
 }
 
-describe('the status', () => {
-  it('is told every 15 s while this process leads, and at no other time', async () => {
-    const { said, observer, be, pass, stop, run } = announcing()
+describe('the heartbeat', () => {
+  it('is published every 15 s while this process leads, and at no other time', async () => {
+    const { published, observer, be, pass, stop, run } = withHeartbeat()
     await be({})
     await pass(60_000)
-    expect(said).toEqual([])
+    expect(published).toEqual([])
     observer.leads(true)
     for (let time = 0; time < 3; time++) await pass(15_000)
-    expect(said).toHaveLength(3)
+    expect(published).toHaveLength(3)
     observer.leads(false)
     for (let time = 0; time < 3; time++) await pass(15_000)
-    expect(said).toHaveLength(3)
+    expect(published).toHaveLength(3)
     stop.abort()
     await run
   })
 
-  it('says where the log is, when upstream last answered, the phase, open gaps and the quota', async () => {
-    const { said, observer, be, pass } = announcing()
+  it('carries the end of the log, the last good poll, the phase, open gaps and the quota', async () => {
+    const { published, observer, be, pass } = withHeartbeat()
     observer.leads(true)
     await be({
       head: { ...initialState().head, epoch: 'epoch001', sequence: 7, openGaps: [sampleGap('g')] },
@@ -72,7 +72,7 @@ describe('the status', () => {
       nextPollMs: START_MS + 90_000,
       ledger: new Map([[START_MS, { poll: 50 }]]),
     })
-    expect(said).toEqual([
+    expect(published).toEqual([
       {
         type: 'heartbeat',
         epoch: 'epoch001',
@@ -85,32 +85,32 @@ describe('the status', () => {
       },
     ])
     await pass(15_000)
-    expect(said).toHaveLength(2)
+    expect(published).toHaveLength(2)
   })
 
-  it('follows each good poll at once', async () => {
-    const { clock, said, observer, be, pass } = announcing()
+  it('is published at once after each good poll', async () => {
+    const { clock, published, observer, be, pass } = withHeartbeat()
     observer.leads(true)
     await be({ lastGoodPollMs: START_MS })
     for (let poll = 1; poll <= 3; poll++) {
       await pass(1000)
       await be({ lastGoodPollMs: clock.now() })
       await be({ lastGoodPollMs: clock.now() })
-      expect(said).toHaveLength(poll + 1)
+      expect(published).toHaveLength(poll + 1)
     }
   })
 
-  it('never stands in the way when it cannot be told, and says so once', async () => {
-    const { said, lines, broker, observer, be, pass } = announcing()
+  it('is dropped when it cannot be published, which is logged once', async () => {
+    const { published, lines, broker, observer, be, pass } = withHeartbeat()
     observer.leads(true)
-    broker.away = true
+    broker.isDown = true
     await be({ lastGoodPollMs: START_MS })
     await pass(15_000)
     await pass(15_000)
-    expect(lines.map(({ event }) => event)).toEqual(['status.away'])
-    broker.away = false
+    expect(lines.map(({ event }) => event)).toEqual(['status_topic.unavailable'])
+    broker.isDown = false
     await pass(15_000)
-    expect(said).toHaveLength(1)
-    expect(lines.map(({ event }) => event)).toEqual(['status.away', 'status.back'])
+    expect(published).toHaveLength(1)
+    expect(lines.map(({ event }) => event)).toEqual(['status_topic.unavailable', 'status_topic.recovered'])
   })
 })

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../src/core/calendar/day-record.ts'
-import { createAnnouncer } from '../../src/ingest/heartbeat.ts'
+import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
 import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/machine/state.ts'
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
 import { createDayKeeper } from '../../src/ingest/reconciliation/day-keeper.ts'
@@ -46,13 +46,13 @@ async function saidIn(each: readonly IngestState[]): Promise<Announcement[]> {
   const announce = async (value: Announcement): Promise<void> => void said.push(value)
   const clock = createManualClock(START_MS)
   const { logger } = keepingLogger()
-  const announcer = createAnnouncer({ announce, calendar: config.calendar, config, clock, logger })
-  const observer = announcer.watching(createObserver(createMetrics({ version: '0' }), config))
+  const heartbeat = createHeartbeat({ publish: announce, calendar: config.calendar, config, clock, logger })
+  const observer = heartbeat.observing(createObserver(createMetrics({ version: '0' }), config))
   const poller = { state: initialState(), leaderSinceMs: START_MS }
   const log: Log = { ...createMemoryLog(), announce }
   const keeper = createDayKeeper({ log, poller, config, clock, logger })
   const stop = new AbortController()
-  const running = Promise.all([announcer.run(stop.signal), keeper.run(stop.signal)])
+  const running = Promise.all([heartbeat.run(stop.signal), keeper.run(stop.signal)])
   onTestFinished(async () => {
     stop.abort()
     await running

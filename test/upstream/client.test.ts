@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import type { Purpose } from '../../src/log/log.ts'
-import { createUpstreamClient, type Gate, type UpstreamClient } from '../../src/upstream/client.ts'
+import { createUpstreamClient, type SendPermit, type UpstreamClient } from '../../src/upstream/client.ts'
 import { createTransport } from '../../src/upstream/transport.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 import { answers, raw, type Script, startScriptedUpstream } from '../support/worlds/scripted-upstream.ts'
@@ -25,7 +25,7 @@ async function clientAgainst(script: Script) {
   return { server, client }
 }
 
-const openGate: Gate = { spend: async () => {}, throttle: async () => {} }
+const openPermit: SendPermit = { spend: async () => {}, throttle: async () => {} }
 
 test('the unit is durable before the throttle is waited for, and both before the request leaves', async () => {
   const order: string[] = []
@@ -34,7 +34,7 @@ test('the unit is durable before the throttle is waited for, and both before the
     order.push('request')
     answers(200, '{"data":[]}')(response, request)
   })
-  const gate: Gate = {
+  const permit: SendPermit = {
     async spend(purpose, atMs) {
       spends.push([purpose, atMs])
       await Promise.resolve()
@@ -44,7 +44,7 @@ test('the unit is durable before the throttle is waited for, and both before the
       order.push('throttled')
     },
   }
-  await client.list({ pageSize: 1 }, 'fill', gate, never)
+  await client.list({ pageSize: 1 }, 'fill', permit, never)
   expect(order).toEqual(['spent', 'throttled', 'request'])
   expect(spends).toEqual([['fill', clock.now()]])
 })
@@ -52,10 +52,10 @@ test('the unit is durable before the throttle is waited for, and both before the
 test('a unit that could not be written down sends nothing', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
   const fenced = new Error('fenced')
-  const shut: Gate = { ...openGate, spend: () => Promise.reject(fenced) }
+  const shut: SendPermit = { ...openPermit, spend: () => Promise.reject(fenced) }
   await expect(client.list({ pageSize: 1 }, 'poll', shut, never)).rejects.toBe(fenced)
   await expect(client.item('x', 'poll', shut, never)).rejects.toBe(fenced)
-  const jammed: Gate = { ...openGate, throttle: () => Promise.reject(fenced) }
+  const jammed: SendPermit = { ...openPermit, throttle: () => Promise.reject(fenced) }
   await expect(client.list({ pageSize: 1 }, 'poll', jammed, never)).rejects.toBe(fenced)
   expect(server.requests).toHaveLength(0)
 })
@@ -64,8 +64,8 @@ test('the query travels with its cursors as they came and its bounds widened to 
   const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
   const fromMs = Date.UTC(2026, 5, 1, 6, 0, 0, 999)
   const toMs = Date.UTC(2026, 5, 1, 6, 10, 0, 1)
-  await client.list({ pageSize: 100, sinceCursor: 'a+/=&b' }, 'poll', openGate, never)
-  await client.list({ pageSize: 100, pageCursor: 'ü', fromMs, toMs }, 'fill', openGate, never)
+  await client.list({ pageSize: 100, sinceCursor: 'a+/=&b' }, 'poll', openPermit, never)
+  await client.list({ pageSize: 100, pageCursor: 'ü', fromMs, toMs }, 'fill', openPermit, never)
   const queries = server.requests.map((request) => [...new URL(request.url ?? '', 'http://x').searchParams])
   expect(queries).toEqual([
     [
@@ -84,24 +84,24 @@ test('the query travels with its cursors as they came and its bounds widened to 
 
 test('a page comes back read; what is none is invalid and keeps its times', async () => {
   const good = await clientAgainst(answers(200, '{"data":[{"guid":"a"}]}'))
-  const page = await good.client.list({ pageSize: 1 }, 'poll', openGate, never)
+  const page = await good.client.list({ pageSize: 1 }, 'poll', openPermit, never)
   expect(page).toMatchObject({ kind: 'ok', sent: true, value: { items: [{ text: '{"guid":"a"}' }] } })
   for (const body of ['<html>', '{"data":null}', '{"data":[{"guid":"a"}', '']) {
     const { client } = await clientAgainst(answers(200, body))
-    const outcome = await client.list({ pageSize: 1 }, 'poll', openGate, never)
+    const outcome = await client.list({ pageSize: 1 }, 'poll', openPermit, never)
     expect(outcome).toMatchObject({ kind: 'invalid', sent: true, startedMs: clock.now() })
     expect(outcome).not.toHaveProperty('value')
   }
   const cut = gzipSync('{"data":[{"guid":"a"}]}').subarray(0, 28)
   const { client: half } = await clientAgainst(answers(200, cut, { 'content-encoding': 'gzip' }))
-  expect((await half.list({ pageSize: 1 }, 'poll', openGate, never)).kind).toBe('invalid')
+  expect((await half.list({ pageSize: 1 }, 'poll', openPermit, never)).kind).toBe('invalid')
   const { client } = await clientAgainst(raw('', 'reset'))
-  expect((await client.list({ pageSize: 1 }, 'poll', openGate, never)).kind).toBe('network')
+  expect((await client.list({ pageSize: 1 }, 'poll', openPermit, never)).kind).toBe('network')
 })
 
 test('the single item comes back as its text; its identifier is one path segment whatever it holds', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":{"version":1.0}}'))
-  const outcome = await client.item('urn:newsml:x:20260601:0001A:1/../a?b', 'gateway', openGate, never)
+  const outcome = await client.item('urn:newsml:x:20260601:0001A:1/../a?b', 'gateway', openPermit, never)
   expect(outcome).toMatchObject({ kind: 'ok', value: '{"data":{"version":1.0}}' })
   expect(server.requests[0]?.url).toBe(
     '/v2/disclosures/sources/rns/items/urn%3Anewsml%3Ax%3A20260601%3A0001A%3A1%2F..%2Fa%3Fb',

@@ -17,7 +17,7 @@ const ISIN = 'US0378331005'
 function openCall(): FundCall & { order: string[]; spends: [Purpose, number][] } {
   const order: string[] = []
   const spends: [Purpose, number][] = []
-  const gate: FundCall['gate'] = {
+  const permit: FundCall['permit'] = {
     async spend(purpose, atMs) {
       spends.push([purpose, atMs])
       await Promise.resolve()
@@ -27,7 +27,7 @@ function openCall(): FundCall & { order: string[]; spends: [Purpose, number][] }
       order.push('throttled')
     },
   }
-  return { gate, signal: new AbortController().signal, order, spends }
+  return { permit, signal: new AbortController().signal, order, spends }
 }
 
 /** Each of the nine paths once. */
@@ -134,15 +134,15 @@ test('the limits of the plan hold on fund paths', async () => {
   expect(sandbox.usage()).toMatchObject({ units: 6, throttled: 2, quotaRefused: 2 })
 })
 
-test('the unit is durable before the throttle is waited for, and a gate that refuses sends nothing', async () => {
+test('the unit is durable before the throttle is waited for, and a permit that refuses sends nothing', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":{}}'))
   const call = openCall()
   await client.get('/events/XLON:ABC', call)
   expect(call.order).toEqual(['spent', 'throttled'])
   const fenced = new Error('fenced')
-  const shut = { ...call, gate: { ...call.gate, spend: () => Promise.reject(fenced) } }
+  const shut = { ...call, permit: { ...call.permit, spend: () => Promise.reject(fenced) } }
   for (const outcome of everyPath(client, ISIN, shut)) await expect(outcome).rejects.toBe(fenced)
-  const jammed = { ...call, gate: { ...call.gate, throttle: () => Promise.reject(fenced) } }
+  const jammed = { ...call, permit: { ...call.permit, throttle: () => Promise.reject(fenced) } }
   await expect(client.get('/nav', jammed)).rejects.toBe(fenced)
   expect(server.requests.map(({ url }) => url)).toEqual(['/v2/events/XLON:ABC'])
 })

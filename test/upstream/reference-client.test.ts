@@ -5,7 +5,7 @@ import { openSandbox } from '../sandbox/sandbox-client.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 import { answers, type Script, startScriptedUpstream } from '../support/worlds/scripted-upstream.ts'
 
-const gate = { throttle: async () => {} }
+const permit = { throttle: async () => {} }
 const never = new AbortController().signal
 
 function clientOf(url: string): ReferenceClient {
@@ -22,9 +22,9 @@ async function clientAgainst(script: Script) {
 
 test('the key stays at home, with the list as with the single exchange', async () => {
   const { server, client } = await clientAgainst(answers(200, '{"data":[]}'))
-  await client.exchanges({ pageSize: 50 }, gate, never)
-  await client.exchanges({ pageSize: 7, pageCursor: 'a+/=&b' }, gate, never)
-  await client.exchange('XLON', gate, never)
+  await client.exchanges({ pageSize: 50 }, permit, never)
+  await client.exchanges({ pageSize: 7, pageCursor: 'a+/=&b' }, permit, never)
+  await client.exchange('XLON', permit, never)
   expect(server.requests.map(({ url }) => url)).toEqual([
     '/v2/references/exchanges?pageSize=50',
     '/v2/references/exchanges?pageSize=7&pageCursor=a%2B%2F%3D%26b',
@@ -50,22 +50,22 @@ test('a walk of the sandbox brings every exchange, each with its detail, for no 
   const mics: string[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const query = { pageSize: 20, ...(cursor === undefined ? {} : { pageCursor: cursor }) }
-    const page = await client.exchanges(query, gate, never)
+    const page = await client.exchanges(query, permit, never)
     if (page.kind !== 'ok') throw new Error(page.kind)
     mics.push(...page.value.exchanges.map(({ mic }) => mic))
     cursor = page.value.nextCursor
   }
   expect(mics).toHaveLength(46)
-  const london = await client.exchange('XLON', gate, never)
+  const london = await client.exchange('XLON', permit, never)
   expect(london).toMatchObject({ kind: 'ok', value: { city: 'LONDON', segments: { length: 4 } } })
-  expect(await client.exchange('XXXX', gate, never)).toMatchObject({ kind: 'refused', status: 404 })
+  expect(await client.exchange('XXXX', permit, never)).toMatchObject({ kind: 'refused', status: 404 })
   expect(sandbox.usage()).toMatchObject({ units: 0, violations: 0 })
 })
 
 test('what is no exchange is invalid and keeps its times', async () => {
   const { client } = await clientAgainst(answers(200, '{"data":{"mic":"XNYS"}}'))
-  const outcome = await client.exchange('XLON', gate, never)
+  const outcome = await client.exchange('XLON', permit, never)
   expect(outcome).toMatchObject({ kind: 'invalid', reason: 'the answer is about XNYS', sent: true })
   expect(outcome).not.toHaveProperty('value')
-  expect((await client.exchanges({ pageSize: 1 }, gate, never)).kind).toBe('invalid')
+  expect((await client.exchanges({ pageSize: 1 }, permit, never)).kind).toBe('invalid')
 })

@@ -137,7 +137,7 @@ const KEY: Record<UpstreamState, Pick<Finding, 'level' | 'finding' | 'todo'>> = 
   failing: {
     level: 'warn',
     finding: 'the polls of the running bridge fail',
-    todo: 'its log says why, in poll.failed',
+    todo: 'its log says why, in upstream.request_failed',
   },
 }
 

@@ -10,7 +10,7 @@ import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Writer } from '../../log/log.ts'
 import { openSqliteLog } from '../../log-embedded/log.ts'
 import type { UpstreamSettings } from '../../settings/settings.ts'
-import { createUpstreamClient, type Gate } from '../../upstream/client.ts'
+import { createUpstreamClient, type SendPermit } from '../../upstream/client.ts'
 import { type Outcome, oneLine } from '../../upstream/outcome.ts'
 import type { Page } from '../../upstream/page.ts'
 import { createTransport } from '../../upstream/transport.ts'
@@ -75,7 +75,7 @@ async function askOnce(
   // What was sent just before is not known here either.
   bucket.drain(clock.now())
   let spentMs = 0
-  const gate: Gate = {
+  const permit: SendPermit = {
     spend(purpose, atMs) {
       spentMs = atMs
       return writer.spend(1, purpose, atMs)
@@ -87,7 +87,7 @@ async function askOnce(
     () => clock.now(),
   )
   try {
-    const outcome = await client.list({ pageSize: plan.pageSize }, 'probe', gate, signal)
+    const outcome = await client.list({ pageSize: plan.pageSize }, 'probe', permit, signal)
     if (!outcome.sent) {
       await writer.commit({ events: [], refunds: [{ atMs: spentMs, units: 1, purpose: 'probe' }] })
     }

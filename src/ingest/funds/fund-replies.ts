@@ -1,19 +1,19 @@
 /**
- * What a client of the gateway is told of an outcome upstream. Owns statuses, and how long each reply is valid. Refuses
- * to pass faults on as if they were the client's: its key is not upstream's.
+ * Turns the outcome of a fund request into the reply for the client: status, message, and how long it stays valid. A
+ * rejected key becomes a 502: the client did not choose that key.
  */
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { FundReply } from '../../upstream/fund-reply.ts'
 import { oneLine, type UpstreamWords } from '../../upstream/outcome.ts'
 
-/** How long an answer of upstream stands (contract §6). */
+/** How long an answer of upstream stays valid, ms (contract §6). */
 const VALID_MS = 60_000
-/** How long a failure stands: each costs a unit, and clients try again at once. */
+/** How long a failure stays valid, ms: each costs a unit, and clients retry at once. */
 const FAILED_MS = 10_000
-/** An answer must travel to any node: it may have 8 Mi characters there, with a line about it. */
+/** Most characters of an answer: a response to another node may have 8 Mi characters, header line included. */
 const LONGEST_TEXT = 8 * 1024 * 1024 - 4096
 
-/** A reply that brings nothing. `retryAfterMs` = null: asking again is of no use. */
+/** A reply without data. `retryAfterMs` = null: a retry cannot succeed. */
 export function refused(
   status: number,
   message: string,
@@ -24,8 +24,8 @@ export function refused(
   return { status, text: '', refusal: { message, hint }, retryAfterMs, validMs }
 }
 
-/** A refusal of the client's request in upstream's own words; `otherwise` is said where it has none. */
-function passedOn(status: 400 | 404, { message, hint }: UpstreamWords, otherwise: string): FundReply {
+/** Forwards upstream's refusal of the client's request with its message, or `otherwise` where it has none. */
+function forwarded(status: 400 | 404, { message, hint }: UpstreamWords, otherwise: string): FundReply {
   return refused(status, message || otherwise, hint, null, VALID_MS)
 }
 
@@ -37,15 +37,21 @@ export function replyOf(outcome: FundOutcome, blockedMs: number): FundReply {
     case 'ok':
       return outcome.value.length <= LONGEST_TEXT
         ? { status: 200, text: outcome.value, refusal: null, retryAfterMs: null, validMs: VALID_MS }
-        : refused(502, 'the answer of upstream is larger than 8 MB', 'Ask for less.', null, VALID_MS)
-    case 'not_found':
-      return passedOn(404, outcome, 'upstream has nothing of that sort')
-    case 'refused':
-      return outcome.status === 400
-        ? passedOn(400, outcome, 'upstream refuses the request')
         : refused(
             502,
-            `upstream answers with status ${outcome.status}`,
+            'the answer of upstream is larger than 8 MB',
+            'Request fewer items or a shorter range.',
+            null,
+            VALID_MS,
+          )
+    case 'not_found':
+      return forwarded(404, outcome, 'upstream has no such resource')
+    case 'refused':
+      return outcome.status === 400
+        ? forwarded(400, outcome, 'upstream rejects the request')
+        : refused(
+            502,
+            `upstream answered with status ${outcome.status}`,
             oneLine(outcome) || null,
             null,
             VALID_MS,
@@ -53,22 +59,27 @@ export function replyOf(outcome: FundOutcome, blockedMs: number): FundReply {
     case 'unauthorised':
       return refused(
         502,
-        `upstream refuses the key of this bridge with status ${outcome.status}`,
+        `upstream rejects the API key of this bridge with status ${outcome.status}`,
         outcome.status === 403
-          ? 'Tell whoever runs this bridge: its plan may have no fund data.'
-          : 'Tell whoever runs this bridge: BRIDGE_UPSTREAM_KEY is wrong or revoked.',
+          ? 'The plan of this bridge may have no fund data: ask its operator.'
+          : 'The operator of this bridge must correct BRIDGE_UPSTREAM_KEY: it is wrong or revoked.',
         VALID_MS,
         VALID_MS,
       )
     case 'too_many':
-      return refused(503, 'upstream has refused the request for now (429)', null, Math.max(0, blockedMs))
+      return refused(
+        503,
+        'upstream rejected the request for now with status 429',
+        null,
+        Math.max(0, blockedMs),
+      )
     case 'server_error':
-      return failed(502, `upstream fails with status ${outcome.status}`)
+      return failed(502, `upstream failed with status ${outcome.status}`)
     case 'timeout':
-      return failed(504, 'upstream does not answer in time')
+      return failed(504, 'upstream did not answer in time')
     case 'network':
       return failed(502, 'upstream cannot be reached')
     case 'invalid':
-      return failed(502, 'the answer of upstream cannot be read', outcome.reason)
+      return failed(502, 'the answer of upstream could not be parsed', outcome.reason)
   }
 }

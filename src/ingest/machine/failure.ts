@@ -9,6 +9,7 @@ import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
 import { afterGoodAnswer, type Cause, judge429 } from '../../governor/quota/throttle-classifier.ts'
+import type { Purpose } from '../../log/log.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
 import type { Turn } from './state.ts'
@@ -65,15 +66,25 @@ export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: numbe
   const { result, cause, waitMs: wantedMs } = consequenceOf(turn, failure)
   const waitMs = failure.sent ? paidWaitMs(turn, wantedMs, cause !== null) : wantedMs
   state.blockedUntilMs = nowMs + waitMs
-  turn.actions.push({ type: 'tally', purpose: request.purpose, result, ...(cause !== null && { cause }) })
+  reportFailure(turn, request.purpose, failure, { result, cause, waitMs })
+}
+
+/** Counts and logs a failed request; `waitMs` is how long nothing is sent because of it. */
+export function reportFailure(
+  turn: Turn,
+  purpose: Purpose,
+  failure: Failure,
+  { result, cause, waitMs }: Consequence,
+): void {
+  turn.actions.push({ type: 'tally', purpose, result, ...(cause !== null && { cause }) })
   turn.actions.push({
     type: 'report',
     level: 'warn',
-    event: 'poll.failed',
+    event: 'upstream.request_failed',
     fields: {
-      purpose: request.purpose,
+      purpose,
       result,
-      ...(cause === null ? {} : { verdict: cause }),
+      ...(cause !== null && { verdict: cause }),
       ...detailsOf(failure),
       waitMs: Math.round(waitMs),
     },

@@ -1,16 +1,16 @@
 /**
- * What the end of a request that was passed through means for the poller: one judge hears of every 429. Owns that.
- * Refuses to let anything else that such a request meets hold polls back: upstream may treat funds otherwise.
+ * Applies the outcome of a proxied request to the poller's state: a 429 blocks polls as one of their own would. Other
+ * failures do not, because upstream may handle fund requests separately.
  */
 import { afterGoodAnswer } from '../../governor/quota/throttle-classifier.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
-import { judged } from './failure.ts'
+import { judged, reportFailure } from './failure.ts'
 import { compareQuota } from './quota-drift.ts'
 import type { Turn } from './state.ts'
 
-/** Takes the outcome to heart. `spentMs` is when its unit was counted; one that never left gives it back. */
-export function heedPassed(turn: Turn, outcome: FundOutcome, spentMs: number): void {
+/** `spentMs` is when the unit of the request was counted; a request that never left gets it back. */
+export function onProxied(turn: Turn, outcome: FundOutcome, spentMs: number): void {
   const { state, config, nowMs } = turn
   compareQuota(turn, outcome)
   if (!outcome.sent) state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: 'gateway' }]
@@ -20,18 +20,9 @@ export function heedPassed(turn: Turn, outcome: FundOutcome, spentMs: number): v
     turn.actions.push({ type: 'tally', purpose: 'gateway', result: resultOf(outcome) })
     return
   }
-  const { result, cause, waitMs } = judged(turn, outcome)
-  state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + waitMs)
-  turn.actions.push({ type: 'tally', purpose: 'gateway', result, cause })
-  turn.actions.push({
-    type: 'report',
-    level: 'warn',
-    event: 'poll.failed',
-    fields: {
-      ...{ purpose: 'gateway', result, verdict: cause },
-      ...{ retryAfter: outcome.retryAfter, waitMs: Math.round(waitMs) },
-    },
-  })
+  const consequence = judged(turn, outcome)
+  state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + consequence.waitMs)
+  reportFailure(turn, 'gateway', outcome, consequence)
 }
 
 function resultOf({ kind }: Exclude<FundOutcome, { kind: 'too_many' }>): PollResult {

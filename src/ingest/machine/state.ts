@@ -198,7 +198,7 @@ export type Input = { nowMs: number } & (
   | { type: 'woke' }
   | { type: 'answered'; answer: Answer; spentMs: number; ledger: Ledger }
   | { type: 'committed'; writer: WriterState }
-  | { type: 'passed'; outcome: FundOutcome; spentMs: number; ledger: Ledger }
+  | { type: 'proxied'; outcome: FundOutcome; spentMs: number; ledger: Ledger }
   | { type: 'broke'; code: 'unknown' | 'fenced' }
   | { type: 'lost' }
   | { type: 'stopped' }

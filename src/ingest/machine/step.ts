@@ -7,7 +7,7 @@ import { situationOf } from './arrival-learning.ts'
 import { flushQueue, nextJob } from './jobs.ts'
 import { answerWalk, wakeWalk } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
-import { heedPassed } from './proxied-request.ts'
+import { onProxied } from './proxied-request.ts'
 import { compareQuota } from './quota-drift.ts'
 import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
 import { initialState, UNTAUGHT } from './state.ts'
@@ -90,10 +90,10 @@ const answer: Cell<'answered'> = (turn, input) => {
   goOn(turn)
 }
 
-/** A request that was passed through has ended. */
-const heed: Cell<'passed'> = (turn, { outcome, spentMs, ledger }) => {
+/** A proxied request has ended. */
+const afterProxied: Cell<'proxied'> = (turn, { outcome, spentMs, ledger }) => {
   turn.state.ledger = ledger
-  heedPassed(turn, outcome, spentMs)
+  onProxied(turn, outcome, spentMs)
   goOn(turn)
 }
 
@@ -131,7 +131,7 @@ const idle: Row = {
   woke: ignore,
   answered: ignore,
   committed: ignore,
-  passed: ignore,
+  proxied: ignore,
   broke: ignore,
   lost: ignore,
   stopped: release,
@@ -145,7 +145,7 @@ const leading: Row = {
   woke: wakeUp,
   answered: answer,
   committed: settle,
-  passed: heed,
+  proxied: afterProxied,
   broke: breakDown,
   lost: campaign,
   stopped: release,

@@ -1,7 +1,4 @@
-/**
- * What the poller tells the metrics. Owns which event becomes which figure, and how far upstream's clock is from ours.
- * Refuses to decide anything.
- */
+/** Turns what the poller does into metrics, and measures how far upstream's clock is ahead of ours. */
 import type { Committed } from '../../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
@@ -11,11 +8,11 @@ import type { Metrics, PollResult } from '../../obs/metrics.ts'
 import { skewOf } from '../machine/poll.ts'
 import type { Answer, IngestConfig, IngestState, QueuedCommit } from '../machine/state.ts'
 
-/** Told by the poller as things happen; never throws. */
+/** Called by the poller for each thing that happens. Its methods never throw. */
 export interface Observer {
-  /** A request ended and was judged; `cause` is the verdict on a 429, absent after everything else. */
+  /** A request ended; `cause` is the verdict on a 429, absent after any other outcome. */
   requestDone(purpose: Purpose, result: PollResult, cause?: Cause): void
-  /** An answer came, before it was judged. */
+  /** An answer arrived; called before `requestDone`. */
   answered(answer: Answer): void
   /** A commit became durable. */
   committed(
@@ -23,17 +20,17 @@ export interface Observer {
     events: readonly Committed[],
     timing: { startMs: number; nowMs: number },
   ): void
-  /** A commit ended without being known to be durable. */
+  /** A commit failed: fenced by another writer, or with an unknown outcome. */
   commitBroke(code: 'unknown' | 'fenced', durationMs: number): void
-  /** This process leads from now on, or no longer. */
+  /** This process became the leader, or stopped being it. */
   leads(isLeader: boolean): void
   /** Upstream's clock minus ours, by its last answer; 0 where they agree. Milliseconds. */
   readonly skewMs: number
-  /** The state after a step. */
+  /** Called with the state after each step. */
   stateChanged(state: IngestState, nowMs: number): void
 }
 
-/** An observer that writes into the metrics. */
+/** An observer that updates the metrics. */
 export function createObserver(metrics: Metrics, config: IngestConfig): Observer {
   let isLeader = false
   let skewMs = 0
@@ -45,10 +42,10 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
     }
     metrics.items.add({ disposition: event.type === AMENDED ? 'amended' : 'new' })
     if (event.late) metrics.items.add({ disposition: 'late' })
-    const heldMs = Date.parse(event.recordedtime)
-    metrics.publishLatency.observe({}, (nowMs - heldMs) / 1000)
+    const fetchedMs = Date.parse(event.recordedtime)
+    metrics.publishLatency.observe({}, (nowMs - fetchedMs) / 1000)
     if (purpose !== 'backfill') {
-      metrics.detectionLatency.observe({}, Math.max(0, heldMs + skewMs - event.timeMs) / 1000)
+      metrics.detectionLatency.observe({}, Math.max(0, fetchedMs + skewMs - event.timeMs) / 1000)
     }
   }
 

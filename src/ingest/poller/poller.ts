@@ -1,6 +1,6 @@
 /**
- * The poller role: performs what the state machine decides and feeds back what happened. Owns the one writer, the
- * request in flight, the wake-up timer. Refuses to decide anything.
+ * The poller role: runs the state machine, performs its actions (lead, claim, request, commit, wait) and feeds back their
+ * results as inputs. Decisions are in `machine/step.ts`.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { BridgeError, isBridgeError, isLogOutage } from '../../errors.ts'
@@ -27,14 +27,14 @@ import { step } from '../machine/step.ts'
 import type { Observer } from './ingest-metrics.ts'
 import { createAhead, type KnownCopy } from './not-yet-replicated.ts'
 import { readItems } from './read-page.ts'
-import { forgottenThroughMs, type KeptCopy } from './retention-bound.ts'
-import { createGate } from './send-permit.ts'
+import { beyondRetentionMs, type RetainedReplica } from './retention-bound.ts'
+import { createSendPermit } from './send-permit.ts'
 
-/** The node's copy of the log, as far as the poller needs it. */
-export interface Copy extends KnownCopy, KeptCopy {
+/** What the poller needs of this node's replica of the log. */
+export interface Replica extends KnownCopy, RetainedReplica {
   /**
-   * Resolves when the copy, of that epoch, has reached the sequence, or the signal aborts.
-   * @throws BridgeError `log_damaged` when the copy is of another epoch
+   * Resolves when the replica, of that epoch, has reached the sequence, or when the signal aborts.
+   * @throws BridgeError `log_damaged` when the replica is of another epoch
    */
   caughtUp(sequence: number, epoch: string, signal: AbortSignal): Promise<void>
 }
@@ -42,7 +42,7 @@ export interface Copy extends KnownCopy, KeptCopy {
 /** What the poller is built from. */
 export interface PollerParts {
   log: Log
-  copy: Copy
+  replica: Replica
   client: UpstreamClient
   bucket: TokenBucket
   config: IngestConfig
@@ -51,292 +51,334 @@ export interface PollerParts {
   observer: Observer
 }
 
-export interface Poller {
-  /** Runs until the signal aborts, then releases. Rejects when the process must stop (damage, impossible settings). */
-  run(signal: AbortSignal): Promise<void>
-  /**
-   * Sends a request that is not the poller's own on the writer of this moment, through the same throttle, and takes its end
-   * to heart. Null where this process does not lead, or leads no longer when the answer comes.
-   */
-  pass(send: (call: FundCall) => Promise<FundOutcome>): Promise<FundOutcome | null>
-  /** The state as it is now, for the status page. */
-  readonly state: IngestState
-  /** Since when this process leads, ms since 1970; null while it does not. */
-  readonly leaderSinceMs: number | null
-}
-
-/** Rejected items remembered. */
+/** Most rejected items that are remembered. */
 const REJECTED_KEPT = 10_000
-/** Pause between tries to claim while the log is not available. */
+/** Pause between two claims while the log is unavailable. */
 const CLAIM_RETRY_MS = 1000
 
-/** A poller that has not started yet. */
-export function createPoller(parts: PollerParts): Poller {
-  const { log, copy, client, bucket, config, clock, logger, observer } = parts
-  let state = initialState()
-  let leaderSinceMs: number | null = null
-  let term: Term | null = null
-  let writer: Writer | null = null
-  let request = new AbortController()
-  /** Changes with every campaign and claim: what an earlier one still brings is dropped. */
-  let stretch = new AbortController()
-  let cancelWake = (): void => {}
-  /** Hashes of the rejected texts, so that overlapping pages keep each only once. */
-  const rejected = new Set<string>()
-  const ahead = createAhead(copy)
-  /** What the writer of this stretch began with. */
-  let claimed: Readonly<Head> = state.head
-  const done = Promise.withResolvers<void>()
+/** The poller of one process; it does nothing before `run`. */
+export class Poller {
+  readonly #parts: PollerParts
+  #state = initialState()
+  #leaderSinceMs: number | null = null
+  #term: Term | null = null
+  /** The only writer of this process. */
+  #writer: Writer | null = null
+  #request = new AbortController()
+  /** Replaced with every campaign and claim; results of work that began under an earlier one are dropped. */
+  #scope = new AbortController()
+  #cancelWake = (): void => {}
+  /** Hashes of rejected texts, oldest first, so that overlapping pages store each text once. */
+  readonly #rejected = new Set<string>()
+  readonly #notYetReplicated: ReturnType<typeof createAhead>
+  /** The head that the present writer found when it claimed. */
+  #claimed: Readonly<Head> = this.#state.head
+  /** Settles when `run` ends. */
+  readonly #done = Promise.withResolvers<void>()
 
-  const feed = (input: Input): void => {
+  constructor(parts: PollerParts) {
+    this.#parts = parts
+    this.#notYetReplicated = createAhead(parts.replica)
+  }
+
+  /** The state of the machine after its last step. */
+  get state(): IngestState {
+    return this.#state
+  }
+
+  /** When this process became the leader, ms since 1970; null while it does not lead. */
+  get leaderSinceMs(): number | null {
+    return this.#leaderSinceMs
+  }
+
+  /**
+   * Runs until the signal aborts, then releases the log.
+   * @throws BridgeError when the process must stop: a damaged log, settings that cannot be met
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.#feed({ type: 'stopped', nowMs: this.#nowMs() })
+    signal.addEventListener('abort', stop, { once: true })
+    this.#feed({ type: 'started', nowMs: this.#nowMs() })
+    if (signal.aborted) stop()
     try {
-      const turn = step(state, input, config)
-      state = turn.state
-      for (const action of turn.actions) perform(action)
-      observer.stateChanged(state, clock.now())
-    } catch (error) {
-      done.reject(error)
+      await this.#done.promise
+    } finally {
+      this.#cancelWake()
+      this.#request.abort()
+      this.#scope.abort()
+      signal.removeEventListener('abort', stop)
     }
   }
 
-  const newStretch = (): AbortSignal => {
-    stretch.abort()
-    stretch = new AbortController()
-    ahead.clear()
-    return stretch.signal
-  }
-
-  /** Runs asynchronous work of this stretch; its faults end the process, its result counts only while it lasts. */
-  const during = (signal: AbortSignal, work: () => Promise<Input | null>): void => {
-    work().then(
-      (input) => {
-        if (input !== null && !signal.aborted) feed(input)
-      },
-      (error) => {
-        if (!signal.aborted) done.reject(error)
-      },
-    )
-  }
-
-  const perform = (action: Action): void => {
-    switch (action.type) {
-      case 'campaign':
-        return campaign()
-      case 'claim':
-        return claim()
-      case 'await-copy':
-        return awaitCopy(action.sequence)
-      case 'wake':
-        cancelWake()
-        cancelWake = clock.after(action.atMs - clock.now(), () => feed({ type: 'woke', nowMs: clock.now() }))
-        return
-      case 'request':
-        return send(action.purpose, action.query)
-      case 'commit':
-        return commit(action.queued)
-      case 'abandon':
-        request.abort()
-        return
-      case 'release':
-        return release()
-      case 'tally':
-        return observer.requestDone(action.purpose, action.result, action.cause)
-      case 'report':
-        return logger[action.level](action.event, action.fields)
-      case 'halt':
-        done.reject(new BridgeError('settings', action.message, { hint: action.hint }))
-    }
-  }
-
-  const campaign = (): void => {
-    const signal = newStretch()
-    // A term that was lost in good health ends with the commit under way; a fenced writer has ended already.
-    void writer?.release()
-    writer = null
-    const before = term
-    term = null
-    leaderSinceMs = null
-    observer.leads(false)
-    during(signal, async () => {
-      // Who was fenced may still hold the term, and would claim in it again: against whoever leads by right.
-      await before?.end()
-      let won = await log.campaign(signal)
-      while (won.lost.aborted) won = await log.campaign(signal)
-      term = won
-      won.lost.addEventListener('abort', () => {
-        if (term === won) feed({ type: 'lost', nowMs: clock.now() })
-      })
-      leaderSinceMs = clock.now()
-      observer.leads(true)
-      return { type: 'elected', nowMs: clock.now() }
-    })
-  }
-
-  const claim = (): void => {
-    const signal = newStretch()
-    const current = term
-    if (current === null) throw new Error('a claim without a term')
-    during(signal, async () => {
-      for (let attempt = 1; ; attempt++) {
-        let mine: Writer | null = null
-        try {
-          mine = await log.claim(current, signal)
-          writer = mine
-          for (const hash of await log.rejectedHashes(REJECTED_KEPT)) rememberRejected(hash)
-          signal.throwIfAborted()
-          claimed = mine.state.head
-          bucket.drain(clock.now())
-          if (attempt > 1) logger.info('log.available', { attempts: attempt })
-          return { type: 'claimed', writer: mine.state, nowMs: clock.now() }
-        } catch (error) {
-          // The next try has a writer of its own; a later stretch may have one already.
-          if (writer === mine) writer = null
-          await mine?.release()
-          if (signal.aborted) return null
-          if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs: clock.now() }
-          if (!isLogOutage(error)) throw error
-          if (attempt === 1) logger.error('log.unavailable', { error })
-          await sleep(clock, CLAIM_RETRY_MS, signal)
-        }
-      }
-    })
-  }
-
-  const awaitCopy = (sequence: number): void => {
-    const { signal } = stretch
-    during(signal, async () => {
-      await copy.caughtUp(sequence, state.head.epoch, signal)
-      return { type: 'copied', nowMs: clock.now() }
-    })
-  }
-
-  const send = (purpose: Purpose, query: ListQuery): void => {
-    const current = writer
-    if (current === null) throw new Error('a request without a writer')
-    request = new AbortController()
-    const { signal } = request
-    const gate = createGate({ writer: current, bucket, clock, signal })
-    during(AbortSignal.any([signal, stretch.signal]), async () => {
-      try {
-        const outcome = await client.list(query, purpose, gate, signal)
-        const nowMs = clock.now()
-        const answer: Answer =
-          outcome.kind === 'ok' ? { ...outcome, value: readPage(outcome.value, nowMs) } : outcome
-        observer.answered(answer)
-        return { type: 'answered', answer, spentMs: gate.spentMs, ledger: current.state.ledger, nowMs }
-      } catch (error) {
-        return brokenBy(error)
-      }
-    })
-  }
-
-  const pass: Poller['pass'] = async (send) => {
-    const current = writer
-    const { signal } = stretch
-    if (current === null || signal.aborted) return null
-    const gate = createGate({ writer: current, bucket, clock, signal })
+  /**
+   * Sends a request of another part of the process with the poller's writer and throttle, and lets the machine react to its
+   * outcome. Null where this process does not lead, or no longer leads when the answer arrives.
+   */
+  async proxy(send: (call: FundCall) => Promise<FundOutcome>): Promise<FundOutcome | null> {
+    const { signal } = this.#scope
+    const writer = this.#writer
+    if (writer === null || signal.aborted) return null
+    const permit = this.#permit(writer, signal)
     try {
-      const outcome = await send({ gate, signal })
+      const outcome = await send({ permit, signal })
       if (signal.aborted) return null
-      feed({
-        ...{ type: 'passed', outcome, spentMs: gate.spentMs },
-        ...{ ledger: current.state.ledger, nowMs: clock.now() },
-      })
+      const { spentMs } = permit
+      this.#feed({ type: 'proxied', outcome, spentMs, ledger: writer.state.ledger, nowMs: this.#nowMs() })
       return outcome
     } catch (error) {
-      if (!signal.aborted) feed(brokenBy(error))
+      if (!signal.aborted) this.#feed(this.#brokenBy(error))
       return null
     }
   }
 
-  const readPage = (page: Page, nowMs: number): ReadPage => {
-    const throughMs = forgottenThroughMs(copy, claimed, nowMs)
+  #nowMs(): number {
+    return this.#parts.clock.now()
+  }
+
+  #feed(input: Input): void {
+    try {
+      const { state, actions } = step(this.#state, input, this.#parts.config)
+      this.#state = state
+      for (const action of actions) this.#perform(action)
+      this.#parts.observer.stateChanged(this.#state, this.#nowMs())
+    } catch (error) {
+      this.#done.reject(error)
+    }
+  }
+
+  #perform(action: Action): void {
+    switch (action.type) {
+      case 'campaign':
+        return this.#campaign()
+      case 'claim':
+        return this.#claim()
+      case 'await-copy':
+        return this.#awaitReplica(action.sequence)
+      case 'wake':
+        return this.#wakeAt(action.atMs)
+      case 'request':
+        return this.#send(action.purpose, action.query)
+      case 'commit':
+        return this.#commit(action.queued)
+      case 'abandon':
+        return this.#request.abort()
+      case 'release':
+        return this.#release()
+      case 'tally':
+        return this.#parts.observer.requestDone(action.purpose, action.result, action.cause)
+      case 'report':
+        return this.#parts.logger[action.level](action.event, action.fields)
+      case 'halt':
+        this.#done.reject(new BridgeError('settings', action.message, { hint: action.hint }))
+    }
+  }
+
+  #newScope(): AbortSignal {
+    this.#scope.abort()
+    this.#scope = new AbortController()
+    this.#notYetReplicated.clear()
+    return this.#scope.signal
+  }
+
+  /** Runs `work` and feeds its input to the machine. A fault ends the process. Both are dropped once the signal has aborted. */
+  #start(signal: AbortSignal, work: () => Promise<Input | null>): void {
+    work().then(
+      (input) => {
+        if (input !== null && !signal.aborted) this.#feed(input)
+      },
+      (error) => {
+        if (!signal.aborted) this.#done.reject(error)
+      },
+    )
+  }
+
+  #wakeAt(atMs: number): void {
+    this.#cancelWake()
+    const wake = (): void => this.#feed({ type: 'woke', nowMs: this.#nowMs() })
+    this.#cancelWake = this.#parts.clock.after(atMs - this.#nowMs(), wake)
+  }
+
+  #setLeader(sinceMs: number | null): void {
+    this.#leaderSinceMs = sinceMs
+    this.#parts.observer.leads(sinceMs !== null)
+  }
+
+  #campaign(): void {
+    const signal = this.#newScope()
+    // When the term was lost, its writer may still finish a commit; a fenced writer has already ended.
+    void this.#writer?.release()
+    this.#writer = null
+    const previous = this.#term
+    this.#term = null
+    this.#setLeader(null)
+    this.#start(signal, async () => {
+      // A fenced process may still hold its term: without ending it, it would win again and fence the rightful leader.
+      await previous?.end()
+      const term = await this.#winTerm(signal)
+      this.#term = term
+      term.lost.addEventListener('abort', () => {
+        if (this.#term === term) this.#feed({ type: 'lost', nowMs: this.#nowMs() })
+      })
+      this.#setLeader(this.#nowMs())
+      return { type: 'elected', nowMs: this.#nowMs() }
+    })
+  }
+
+  async #winTerm(signal: AbortSignal): Promise<Term> {
+    for (;;) {
+      const term = await this.#parts.log.campaign(signal)
+      if (!term.lost.aborted) return term
+    }
+  }
+
+  #claim(): void {
+    const signal = this.#newScope()
+    const term = this.#term
+    if (term === null) throw new Error('the poller cannot claim the log: it does not lead')
+    this.#start(signal, async () => {
+      for (let attempt = 1; ; attempt++) {
+        const input = await this.#tryClaim(term, signal, attempt)
+        if (input !== 'retry') return input
+        await sleep(this.#parts.clock, CLAIM_RETRY_MS, signal)
+      }
+    })
+  }
+
+  async #tryClaim(term: Term, signal: AbortSignal, attempt: number): Promise<Input | null | 'retry'> {
+    const { log, bucket, logger } = this.#parts
+    let writer: Writer | null = null
+    try {
+      writer = await log.claim(term, signal)
+      this.#writer = writer
+      for (const hash of await log.rejectedHashes(REJECTED_KEPT)) this.#rememberRejected(hash)
+      signal.throwIfAborted()
+      this.#claimed = writer.state.head
+      bucket.drain(this.#nowMs())
+      if (attempt > 1) logger.info('log.available', { log: log.kind, attempts: attempt })
+      return { type: 'claimed', writer: writer.state, nowMs: this.#nowMs() }
+    } catch (error) {
+      // A later scope may already have its own writer.
+      if (this.#writer === writer) this.#writer = null
+      await writer?.release()
+      if (signal.aborted) return null
+      if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs: this.#nowMs() }
+      if (!isLogOutage(error)) throw error
+      if (attempt === 1) this.#reportUnavailable('claim', error)
+      return 'retry'
+    }
+  }
+
+  #awaitReplica(sequence: number): void {
+    const { signal } = this.#scope
+    this.#start(signal, async () => {
+      await this.#parts.replica.caughtUp(sequence, this.#state.head.epoch, signal)
+      return { type: 'copied', nowMs: this.#nowMs() }
+    })
+  }
+
+  #permit(writer: Writer, signal: AbortSignal): ReturnType<typeof createSendPermit> {
+    const { bucket, clock } = this.#parts
+    return createSendPermit({ writer, bucket, clock, signal })
+  }
+
+  #send(purpose: Purpose, query: ListQuery): void {
+    const writer = this.#writer
+    if (writer === null) throw new Error('the poller cannot send a request: it has no writer')
+    this.#request = new AbortController()
+    const { signal } = this.#request
+    const permit = this.#permit(writer, signal)
+    this.#start(AbortSignal.any([signal, this.#scope.signal]), async () => {
+      try {
+        const outcome = await this.#parts.client.list(query, purpose, permit, signal)
+        const nowMs = this.#nowMs()
+        const answer: Answer =
+          outcome.kind === 'ok' ? { ...outcome, value: this.#readPage(outcome.value, nowMs) } : outcome
+        this.#parts.observer.answered(answer)
+        return { type: 'answered', answer, spentMs: permit.spentMs, ledger: writer.state.ledger, nowMs }
+      } catch (error) {
+        return this.#brokenBy(error)
+      }
+    })
+  }
+
+  #readPage(page: Page, nowMs: number): ReadPage {
+    const { replica, logger } = this.#parts
+    const throughMs = beyondRetentionMs(replica, this.#claimed, nowMs)
     let count = 0
-    const isForgotten = (timeMs: number): boolean => {
+    const isBeyondRetention = (timeMs: number): boolean => {
       if (throughMs === null || timeMs > throughMs) return false
       count += 1
       return true
     }
-    const isRejected = (text: string): boolean => rejected.has(rejectedHash(text))
-    const read = readItems(page, ahead.standings, isRejected, isForgotten, nowMs)
+    const isRejected = (text: string): boolean => this.#rejected.has(rejectedHash(text))
+    const standings = (guids: string[]) => this.#notYetReplicated.standings(guids)
+    const read = readItems(page, standings, isRejected, isBeyondRetention, nowMs)
     if (throughMs !== null && count > 0) {
-      logger.warn('items.too_old', { items: count, until: isoMillis(throughMs) })
+      logger.warn('items.beyond_retention', {
+        items: count,
+        until: isoMillis(throughMs),
+        reason:
+          'not published: these items are older than the log keeps events and may have been published before',
+      })
     }
     return read
   }
 
-  const commit = (queued: QueuedCommit): void => {
-    const current = writer
-    if (current === null) throw new Error('a commit without a writer')
-    const startMs = clock.now()
-    during(stretch.signal, async () => {
+  #commit(queued: QueuedCommit): void {
+    const { observer } = this.#parts
+    const writer = this.#writer
+    if (writer === null) throw new Error('the poller cannot commit: it has no writer')
+    const startMs = this.#nowMs()
+    this.#start(this.#scope.signal, async () => {
       try {
-        const committed = await current.commit(queued.commit)
-        const nowMs = clock.now()
-        ahead.remember(committed)
-        for (const item of queued.commit.rejected ?? []) rememberRejected(rejectedHash(item.raw))
+        const committed = await writer.commit(queued.commit)
+        const nowMs = this.#nowMs()
+        this.#notYetReplicated.remember(committed)
+        for (const item of queued.commit.rejected ?? []) this.#rememberRejected(rejectedHash(item.raw))
         observer.committed(queued, committed, { startMs, nowMs })
-        return { type: 'committed', writer: current.state, nowMs }
+        return { type: 'committed', writer: writer.state, nowMs }
       } catch (error) {
-        const broke = brokenBy(error)
-        observer.commitBroke(broke.code, clock.now() - startMs)
+        const broke = this.#brokenBy(error)
+        observer.commitBroke(broke.code, this.#nowMs() - startMs)
         return broke
       }
     })
   }
 
-  /** The input that a log error means; any other error is ours and goes on up. */
-  const brokenBy = (error: unknown): Extract<Input, { type: 'broke' }> => {
-    const nowMs = clock.now()
+  /** The input for an error of the writer. @throws any other error */
+  #brokenBy(error: unknown): Extract<Input, { type: 'broke' }> {
+    const nowMs = this.#nowMs()
     if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs }
     if (!isLogOutage(error)) throw error
-    logger.error('log.unavailable', { error })
+    this.#reportUnavailable('write', error)
     return { type: 'broke', code: 'unknown', nowMs }
   }
 
-  const release = (): void => {
-    cancelWake()
-    const leaving = writer
-    writer = null
-    stretch.abort()
-    leaderSinceMs = null
-    observer.leads(false)
-    stepDown(leaving).then(done.resolve, done.reject)
+  /** `outcome`: `unknown` where what was written may or may not be durable. */
+  #reportUnavailable(operation: 'claim' | 'write', error: unknown): void {
+    const { log, logger } = this.#parts
+    const outcome = isBridgeError(error, 'log_unknown') ? 'unknown' : 'unavailable'
+    logger.error('log.unavailable', { log: log.kind, operation, outcome, error })
   }
 
-  /** The writer first: who leads next finds nothing under way. */
-  const stepDown = async (leaving: Writer | null): Promise<void> => {
-    await leaving?.release()
-    await term?.end()
+  #release(): void {
+    this.#cancelWake()
+    const writer = this.#writer
+    this.#writer = null
+    this.#scope.abort()
+    this.#setLeader(null)
+    this.#stepDown(writer).then(this.#done.resolve, this.#done.reject)
   }
 
-  const rememberRejected = (hash: string): void => {
-    rejected.add(hash)
-    const [oldest] = rejected
-    if (rejected.size > REJECTED_KEPT && oldest !== undefined) rejected.delete(oldest)
+  /** Releases the writer before the term, so that the next leader finds no commit in flight. */
+  async #stepDown(writer: Writer | null): Promise<void> {
+    await writer?.release()
+    await this.#term?.end()
   }
 
-  return {
-    async run(signal) {
-      const stop = (): void => feed({ type: 'stopped', nowMs: clock.now() })
-      signal.addEventListener('abort', stop, { once: true })
-      feed({ type: 'started', nowMs: clock.now() })
-      if (signal.aborted) stop()
-      try {
-        await done.promise
-      } finally {
-        cancelWake()
-        request.abort()
-        stretch.abort()
-        signal.removeEventListener('abort', stop)
-      }
-    },
-    pass,
-    get state() {
-      return state
-    },
-    get leaderSinceMs() {
-      return leaderSinceMs
-    },
+  #rememberRejected(hash: string): void {
+    this.#rejected.add(hash)
+    const [oldest] = this.#rejected
+    if (this.#rejected.size > REJECTED_KEPT && oldest !== undefined) this.#rejected.delete(oldest)
   }
 }

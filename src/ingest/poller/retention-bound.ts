@@ -1,39 +1,39 @@
 /**
- * Which items may have been published and dropped from the log by age since: nobody can look them up any more, and what
- * was published is not published again. Owns that bound. Refuses to compare contents: `read-page.ts` does.
+ * Computes up to which upstream time an unknown item counts as already published: it may have been published and then
+ * dropped by the log's retention, where nobody can look it up.
  */
 import type { Head } from '../../log/log.ts'
 
-/** The log keeps every event at least that long, ms: the least that `BRIDGE_ALL_RETENTION` takes. */
-const LEAST_KEPT_MS = 7 * 86_400_000
+/** The log keeps every event for at least this long, ms: the minimum of `BRIDGE_ALL_RETENTION`. */
+const MIN_RETENTION_MS = 7 * 86_400_000
 
 /** How far upstream's clock may be ahead of ours, ms; `bridge doctor` fails at half of it. */
-const CLOCKS_APART_MS = 60_000
+const MAX_CLOCK_SKEW_MS = 60_000
 
-/** What is asked of the node's copy, which holds everything that the log keeps. */
-export interface KeptCopy {
+/** The node's replica, which holds every event that the log keeps. */
+export interface RetainedReplica {
   /** Sequence of the first event kept. */
   readonly oldest: number
-  /** 0 where none is. */
+  /** Sequence of the last event kept; 0 where none is. */
   readonly latest: number
   /** When the first event kept was recorded, our clock, ms since 1970; null where none is. */
   oldestRecordedMs(): number | null
 }
 
 /**
- * An unknown item with an upstream time up to this (ms since 1970) counts as published; null: nothing was dropped.
- * What was dropped is older than the first event kept and than the least retention; and where everything that this
- * writer has published is kept, it was published before the claim that found `claimed`.
+ * An unknown item with an upstream time up to the result (ms since 1970) counts as published; null: nothing was dropped.
+ * A dropped event is older than the first event kept and than the minimum retention. If the log still keeps everything
+ * that this writer published, a dropped event is also older than `claimed`, the head that this writer found.
  */
-export function forgottenThroughMs(
-  copy: KeptCopy,
+export function beyondRetentionMs(
+  replica: RetainedReplica,
   claimed: Pick<Head, 'sequence' | 'latestTimeMs'>,
   nowMs: number,
 ): number | null {
-  const recordedMs = copy.oldestRecordedMs()
-  const isEmpty = copy.latest === 0 || recordedMs === null
-  if (isEmpty ? claimed.sequence === 0 : copy.oldest === 1) return null
-  const aged = Math.min(nowMs - LEAST_KEPT_MS, isEmpty ? nowMs : recordedMs) + CLOCKS_APART_MS
-  const ownIsKept = isEmpty || copy.oldest <= claimed.sequence + 1
-  return ownIsKept ? Math.min(aged, claimed.latestTimeMs) : aged
+  const recordedMs = replica.oldestRecordedMs()
+  const isEmpty = replica.latest === 0 || recordedMs === null
+  if (isEmpty ? claimed.sequence === 0 : replica.oldest === 1) return null
+  const droppedMs = Math.min(nowMs - MIN_RETENTION_MS, isEmpty ? nowMs : recordedMs) + MAX_CLOCK_SKEW_MS
+  const isOwnKept = isEmpty || replica.oldest <= claimed.sequence + 1
+  return isOwnKept ? Math.min(droppedMs, claimed.latestTimeMs) : droppedMs
 }

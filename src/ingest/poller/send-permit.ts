@@ -1,35 +1,35 @@
 /**
- * What a counted request waits for before it leaves: its unit durable, the plan's throttle, and a proof of leadership
- * that is not old. Owns how old it may be. Refuses to send, and to judge a fenced writer: its error goes up.
+ * Builds the send permit of one counted request: its unit is durable, the plan's throttle has a token, and this process
+ * has recently proven that it is still the leader.
  */
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Purpose, Writer } from '../../log/log.ts'
-import type { Gate } from '../../upstream/client.ts'
+import type { SendPermit } from '../../upstream/client.ts'
 
-/** What a gate is made of. */
-export interface GateParts {
+/** What a permit is built from. */
+export interface SendPermitParts {
   writer: Pick<Writer, 'spend'>
   bucket: TokenBucket
   clock: Clock
-  /** Ends the wait; the request is not sent then. */
+  /** Ends the wait; the request is then not sent. */
   signal: AbortSignal
 }
 
 /**
- * A request that leaves later than planned by more than this, ms, follows a new proof: its process may have been frozen
- * since its unit was written down. Half of what another process needs at least to lead after a silence (a session of
- * 6 s), and far above what a wait or a transaction takes in health.
+ * Oldest proof of leadership with which a request may leave, ms; after it the process proves leadership again, because
+ * it may have been frozen since the unit was counted. Half of the shortest session after which another process can lead
+ * (6 s), and far above what a throttle wait or a transaction normally takes.
  */
-const LATE_MS = 3_000
+const MAX_PROOF_AGE_MS = 3_000
 
-/** The gate of one request, and when its unit was spent, for the refund. */
-export function createGate({
+/** The permit of one request; `spentMs` is when its unit was counted, for a refund. Rejects with what the writer throws. */
+export function createSendPermit({
   writer,
   bucket,
   clock,
   signal,
-}: GateParts): Gate & { readonly spentMs: number } {
+}: SendPermitParts): SendPermit & { readonly spentMs: number } {
   let spentMs = clock.now()
   let purpose: Purpose = 'poll'
   return {
@@ -46,8 +46,8 @@ export function createGate({
       const waitMs = bucket.take(nowMs) - nowMs
       await sleep(clock, waitMs, signal)
       let provenMs = spentMs + waitMs
-      // A proof is as old as its question: the process may have been frozen before it read the answer.
-      while (!signal.aborted && clock.now() - provenMs > LATE_MS) {
+      // A proof dates from before its call: the process may have been frozen before it read the result.
+      while (!signal.aborted && clock.now() - provenMs > MAX_PROOF_AGE_MS) {
         provenMs = clock.now()
         await writer.spend(0, purpose, spentMs)
       }

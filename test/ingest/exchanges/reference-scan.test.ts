@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { EXCHANGES_TABLE, type ExchangeRecord, WALK_KEY } from '../../../src/archive/exchanges.ts'
-import { walkReferences } from '../../../src/ingest/exchanges/reference-scan.ts'
+import { scanReferences } from '../../../src/ingest/exchanges/reference-scan.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 import { createReferenceUpstream } from './reference-upstream.ts'
@@ -17,11 +17,11 @@ function world(...mics: string[]) {
     const parts = {
       client: upstream,
       log,
-      gate: { throttle: async () => {} },
+      permit: { throttle: async () => {} },
       pageSize: 2,
       chance: () => 0.5,
     }
-    const walking = walkReferences({ ...parts, clock }, signal)
+    const walking = scanReferences({ ...parts, clock }, signal)
     let done = false
     void walking.then(() => (done = true))
     for (; !done; await new Promise((resolve) => setImmediate(resolve))) clock.advance(60_000)
@@ -76,8 +76,8 @@ test('a list that cannot be read whole takes nothing out, whatever is wrong with
   const before = await kept()
   upstream.held.delete('XNYS')
   const wrong: [string, () => void][] = [
-    ['the answer does not say how the walk goes on', () => (upstream.nextCursor = undefined)],
-    ['the page cursor goes in circles', () => (upstream.nextCursor = '1')],
+    ['the page has no `nextCursor`', () => (upstream.nextCursor = undefined)],
+    ['the page cursor repeats', () => (upstream.nextCursor = '1')],
     ['the list is empty', () => upstream.held.clear()],
     ['status 500', () => upstream.failing.set('list', { kind: 'server_error', status: 500 })],
     ['aborted', () => upstream.failing.set('list', { kind: 'network', message: 'aborted' })],
@@ -99,10 +99,10 @@ test('a list without an end, and one too long to be held, are given up', async (
   const endless = world('XLON')
   let page = 0
   const { exchanges } = endless.upstream
-  endless.upstream.exchanges = (query, gate, signal) => {
+  endless.upstream.exchanges = (query, permit, signal) => {
     page += 1
     endless.upstream.nextCursor = String(page)
-    return exchanges(query, gate, signal)
+    return exchanges(query, permit, signal)
   }
   expect(await endless.walk()).toMatchObject({ result: 'failed', requests: 200, changed: 0 })
   const long = world()
@@ -149,9 +149,9 @@ test('a walk that is stopped says so and keeps what it has', async () => {
   const { upstream, walk, kept } = world('XAMS', 'XLON')
   const stop = new AbortController()
   const { exchange } = upstream
-  upstream.exchange = (mic, gate, signal) => {
+  upstream.exchange = (mic, permit, signal) => {
     if (mic === 'XLON') stop.abort()
-    return exchange(mic, gate, signal)
+    return exchange(mic, permit, signal)
   }
   expect(await walk(stop.signal)).toMatchObject({ result: 'stopped', reason: null })
   expect(await kept()).toMatchObject({ XAMS: ['listed XAMS', 'detail XAMS'], [WALK_KEY]: false })
@@ -161,8 +161,8 @@ test('a list is kept a row a turn of the event loop, ends with a stop, and count
   const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR')
   const stop = new AbortController()
   const { exchanges } = upstream
-  upstream.exchanges = async (query, gate, signal) => {
-    const outcome = await exchanges(query, gate, signal)
+  upstream.exchanges = async (query, permit, signal) => {
+    const outcome = await exchanges(query, permit, signal)
     const isLast = outcome.kind === 'ok' && outcome.value.nextCursor === null
     if (isLast) setImmediate(() => stop.abort())
     return outcome
@@ -174,9 +174,9 @@ test('a list is kept a row a turn of the event loop, ends with a stop, and count
   upstream.held.clear()
   upstream.held.set('XLON', { listed: 'listed XLON', detail: 'detail XLON' })
   const again = new AbortController()
-  upstream.exchanges = async (query, gate, signal) => {
+  upstream.exchanges = async (query, permit, signal) => {
     setImmediate(() => again.abort())
-    return exchanges(query, gate, signal)
+    return exchanges(query, permit, signal)
   }
   expect(await walk(again.signal)).toMatchObject({ result: 'stopped', removed: 1 })
   expect(await walk()).toMatchObject({ result: 'complete', removed: 2 })

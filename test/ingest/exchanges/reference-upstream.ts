@@ -35,8 +35,8 @@ export function createReferenceUpstream(clock: ManualClock, mics: readonly strin
     failing: new Map(),
     nextCursor: 'honest',
     requests,
-    async exchanges({ pageSize, pageCursor }, gate, signal) {
-      await gate.throttle(signal)
+    async exchanges({ pageSize, pageCursor }, permit, signal) {
+      await permit.throttle(signal)
       return answered(`list ${pageCursor ?? ''}`, signal, () => {
         const from = Number(pageCursor ?? 0)
         const all = [...upstream.held].map(([mic, { listed }]) => ({ ...listedOf(mic), text: listed }))
@@ -45,8 +45,8 @@ export function createReferenceUpstream(clock: ManualClock, mics: readonly strin
         return { exchanges: all.slice(from, from + pageSize), unreadable: 0, nextCursor }
       })
     },
-    async exchange(mic, gate, signal) {
-      await gate.throttle(signal)
+    async exchange(mic, permit, signal) {
+      await permit.throttle(signal)
       return answered(mic, signal, () => {
         const detail = upstream.held.get(mic)?.detail
         return detail === undefined || detail === '' ? null : { ...detailOf(mic), text: detail }

@@ -1,4 +1,4 @@
-/** What a request that was passed through means for polls, over the machine. */
+/** What a proxied request means for polls, over the machine. */
 import { expect, test } from 'vitest'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import { step } from '../../../src/ingest/machine/step.ts'
@@ -17,12 +17,12 @@ function after(outcome: Partial<FundOutcome>, before: Partial<IngestState> = {})
   const given = { ...timing, ...outcome } as FundOutcome
   return step(
     state,
-    { type: 'passed', outcome: given, spentMs: NOW_MS, ledger, nowMs: NOW_MS },
+    { type: 'proxied', outcome: given, spentMs: NOW_MS, ledger, nowMs: NOW_MS },
     ingestConfig(),
   )
 }
 
-test('a 429 is judged as one of a poll is: nothing is sent until its wait is over', () => {
+test('a 429 is handled like that of a poll: nothing is sent until its wait is over', () => {
   const { state, actions } = after({ kind: 'too_many', retryAfter: '60' })
   expect(state.blockedUntilMs).toBe(NOW_MS + 60_000)
   expect(state.judge.inARow).toBe(1)
@@ -36,7 +36,7 @@ test('a 429 is judged as one of a poll is: nothing is sent until its wait is ove
   expect(again.state.blockedUntilMs).toBe(NOW_MS + 90_000)
 })
 
-test('its unit is in the count at once, and comes back where it never left', () => {
+test('its unit counts at once, and is refunded where the request never left', () => {
   expect(after({ kind: 'ok', value: '{}' }).state.ledger).toBe(ledger)
   const { actions } = after({ kind: 'network', message: 'ECONNREFUSED', sent: false })
   const refunds = [{ atMs: NOW_MS, units: 1, purpose: 'gateway' }]
@@ -46,7 +46,7 @@ test('its unit is in the count at once, and comes back where it never left', () 
   })
 })
 
-test('nothing else that it meets holds polls back, and a good answer never ends trouble that polls have', () => {
+test('no other failure blocks polls, and a good answer does not end the failures of polls', () => {
   const outcomes: [Partial<FundOutcome>, string][] = [
     [{ kind: 'ok', value: '{}' }, 'new'],
     [{ kind: 'not_found', message: '', hint: null }, 'empty'],
@@ -63,6 +63,6 @@ test('nothing else that it meets holds polls back, and a good answer never ends 
   expect(after({ kind: 'ok', value: '{}' }, trouble).state).toMatchObject(trouble)
 })
 
-test('who leads no longer is not told', () => {
+test('a process that no longer leads ignores it', () => {
   expect(after({ kind: 'too_many', retryAfter: '60' }, { name: 'claiming' }).actions).toEqual([])
 })

@@ -291,10 +291,10 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
       items: opening(),
     })
     world.run(stuckUntilMs + 10 * SECOND)
-    expect(world.reports.some(({ event }) => event === 'poll.failed')).toBe(true)
+    expect(world.reports.some(({ event }) => event === 'upstream.request_failed')).toBe(true)
     world.reports.length = 0
     world.run(stuckUntilMs + 5 * MINUTE)
-    expect(world.reports.filter(({ event }) => event === 'poll.failed')).toEqual([])
+    expect(world.reports.filter(({ event }) => event === 'upstream.request_failed')).toEqual([])
     whole(world)
   })
 

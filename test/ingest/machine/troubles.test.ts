@@ -42,7 +42,7 @@ function worldIn(failure: Failure, lastingMs: number, options: Partial<WorldOpti
     }),
     /** From the end of the trouble to the first request after it. */
     lateMs: () => (world.requests.find(({ atMs }) => atMs >= overMs)?.atMs ?? Number.NaN) - overMs,
-    failed: () => world.reports.filter(({ event }) => event === 'poll.failed'),
+    failed: () => world.reports.filter(({ event }) => event === 'upstream.request_failed'),
   }
 }
 

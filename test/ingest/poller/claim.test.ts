@@ -1,4 +1,4 @@
-/** A claim that fails half way: the log goes away between the writer and what else a leader reads. */
+/** A claim that fails half way: the log becomes unavailable after the writer exists, before the rejected items are read. */
 import { expect, it } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { plans } from '../../../src/core/plans.ts'
@@ -12,31 +12,31 @@ import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-it('leaves no writer behind when it is tried again', async () => {
+it('a failed claim releases its writer before the next try', async () => {
   const clock = createManualClock()
   const memory = createMemoryLog({ clock })
-  const told: string[] = []
+  const calls: string[] = []
   const log: Log = {
     ...memory,
     async claim(term, signal) {
-      told.push('claimed')
+      calls.push('claimed')
       const writer = await memory.claim(term, signal)
       return {
         state: writer.state,
         spend: writer.spend,
         commit: writer.commit,
         async release() {
-          told.push('released')
+          calls.push('released')
           await writer.release()
         },
       }
     },
     async rejectedHashes(limit) {
-      if (told.length === 1) throw new BridgeError('log_unavailable', 'no answer')
+      if (calls.length === 1) throw new BridgeError('log_unavailable', 'no answer')
       return memory.rejectedHashes(limit)
     },
   }
-  const copy = {
+  const replica = {
     ...{ oldest: 1, latest: 0, oldestRecordedMs: () => null, known: () => new Map() },
     caughtUp: (_sequence: number, _epoch: string, signal: AbortSignal) => aborted(signal),
   }
@@ -45,7 +45,7 @@ it('leaves no writer behind when it is tried again', async () => {
       ...{ url: 'http://127.0.0.1:9/v2', key: 'key' },
       plan: { ...plans.advanced, name: 'advanced', quotaReset: 'rolling' },
     },
-    ...{ gatewayUnits: 0, backfillMs: 0, calendar: createCalendar(), log, copy },
+    ...{ gatewayUnits: 0, backfillMs: 0, calendar: createCalendar(), log, replica },
     ...{ clock, chance: () => 0.5, logger: keepingLogger().logger },
     metrics: createMetrics({ version: '0' }),
   })
@@ -55,9 +55,9 @@ it('leaves no writer behind when it is tried again', async () => {
     clock.advance(100)
     return poller.state.name === 'catching-up'
   })
-  expect(told).toEqual(['claimed', 'released', 'claimed'])
+  expect(calls).toEqual(['claimed', 'released', 'claimed'])
   ended.abort()
   await run
-  expect(told).toEqual(['claimed', 'released', 'claimed', 'released'])
+  expect(calls).toEqual(['claimed', 'released', 'claimed', 'released'])
   await close()
 })

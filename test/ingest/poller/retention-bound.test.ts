@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { forgottenThroughMs } from '../../../src/ingest/poller/retention-bound.ts'
+import { beyondRetentionMs } from '../../../src/ingest/poller/retention-bound.ts'
 
 const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 5, 1)
@@ -21,14 +21,14 @@ const published = fc
       .map(({ agoMs, oldMs }) => ({ recordedMs: NOW - agoMs, timeMs: NOW - agoMs - oldMs })),
   )
 
-const copyOf = (oldest: number, latest: number, recordedMs: number | null) => ({
+const replicaOf = (oldest: number, latest: number, recordedMs: number | null) => ({
   oldest,
   latest,
   oldestRecordedMs: () => recordedMs,
 })
 
-describe('what may have been published and dropped', () => {
-  it('is never more than what retention may explain, and never less than what was dropped', () => {
+describe('the retention bound', () => {
+  it('covers everything that was dropped, and nothing younger than the minimum retention', () => {
     fc.assert(
       fc.property(published, fc.nat(), fc.nat(), (events, drop, claim) => {
         const droppable = events.filter(({ recordedMs }) => recordedMs <= NOW - 7 * DAY_MS).length
@@ -36,13 +36,13 @@ describe('what may have been published and dropped', () => {
         const sequence = claim % (events.length + 1)
         const before = events.slice(0, sequence)
         const claimed = { sequence, latestTimeMs: Math.max(0, ...before.map(({ timeMs }) => timeMs)) }
-        // A copy never forgets its newest event, and one that is made after everything was dropped has none.
+        // A replica always keeps its newest event; one created after everything was dropped has none.
         const madeAfter = dropped === events.length && sequence === events.length
         const first = Math.min(dropped, events.length - 1)
-        const copy = madeAfter
-          ? copyOf(1, 0, null)
-          : copyOf(first + 1, events.length, events[first]?.recordedMs ?? null)
-        const throughMs = forgottenThroughMs(copy, claimed, NOW)
+        const replica = madeAfter
+          ? replicaOf(1, 0, null)
+          : replicaOf(first + 1, events.length, events[first]?.recordedMs ?? null)
+        const throughMs = beyondRetentionMs(replica, claimed, NOW)
         const gone = events.slice(0, madeAfter ? dropped : first)
         if (gone.length === 0) {
           expect(throughMs).toBe(null)
@@ -54,18 +54,18 @@ describe('what may have been published and dropped', () => {
     )
   })
 
-  it('after a stop in which everything was dropped is what was published before it, not what came meanwhile', () => {
+  it('after a stop in which everything was dropped covers what was published before it, not what arrived meanwhile', () => {
     const stoppedMs = NOW - 9 * DAY_MS
     const claimed = { sequence: 500, latestTimeMs: stoppedMs }
-    expect(forgottenThroughMs(copyOf(1, 0, null), claimed, NOW)).toBe(stoppedMs)
+    expect(beyondRetentionMs(replicaOf(1, 0, null), claimed, NOW)).toBe(stoppedMs)
     // The same writer, once it has published the first of what it missed.
-    expect(forgottenThroughMs(copyOf(501, 600, NOW), claimed, NOW)).toBe(stoppedMs)
+    expect(beyondRetentionMs(replicaOf(501, 600, NOW), claimed, NOW)).toBe(stoppedMs)
   })
 
-  it('is nothing in a log that keeps its first event, or that has none yet', () => {
-    expect(forgottenThroughMs(copyOf(1, 9, NOW - 30 * DAY_MS), { sequence: 9, latestTimeMs: NOW }, NOW)).toBe(
-      null,
-    )
-    expect(forgottenThroughMs(copyOf(1, 0, null), { sequence: 0, latestTimeMs: 0 }, NOW)).toBe(null)
+  it('is null for a log that keeps its first event, or has none yet', () => {
+    expect(
+      beyondRetentionMs(replicaOf(1, 9, NOW - 30 * DAY_MS), { sequence: 9, latestTimeMs: NOW }, NOW),
+    ).toBe(null)
+    expect(beyondRetentionMs(replicaOf(1, 0, null), { sequence: 0, latestTimeMs: 0 }, NOW)).toBe(null)
   })
 })

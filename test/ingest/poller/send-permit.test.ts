@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
-import { createGate } from '../../../src/ingest/poller/send-permit.ts'
+import { createSendPermit } from '../../../src/ingest/poller/send-permit.ts'
 import type { Purpose } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { claimed } from '../../log/samples.ts'
@@ -8,8 +8,8 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
 
-/** A gate on a log in memory, with what its writer was asked; `slow` is what each of its spends takes. */
-async function gateOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = []) {
+/** A permit on a log in memory, with what its writer was asked; `slow` is what each of its spends takes. */
+async function permitOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = []) {
   const clock = createManualClock()
   const log = createMemoryLog()
   const writer = await claimed(log)
@@ -23,15 +23,15 @@ async function gateOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = []
   }
   const bucket = createTokenBucket(plan)
   const { signal } = new AbortController()
-  const gate = createGate({ writer: watched, bucket, clock, signal })
-  return { clock, log, writer, bucket, spends, gate, signal }
+  const permit = createSendPermit({ writer: watched, bucket, clock, signal })
+  return { clock, log, writer, bucket, spends, permit, signal }
 }
 
 test('a request that leaves as planned asks its writer once, however long the plan makes it wait', async () => {
-  const { clock, bucket, spends, gate, signal } = await gateOf({ ratePerSecond: 0.1, burst: 2 })
+  const { clock, bucket, spends, permit, signal } = await permitOf({ ratePerSecond: 0.1, burst: 2 })
   bucket.take(clock.now())
-  await gate.spend('poll', clock.now())
-  const passed = gate.throttle(signal)
+  await permit.spend('poll', clock.now())
+  const passed = permit.throttle(signal)
   const waitMs = clock.nextTimerMs() ?? 0
   expect(waitMs).toBeGreaterThan(10_000)
   clock.advance(waitMs)
@@ -40,11 +40,11 @@ test('a request that leaves as planned asks its writer once, however long the pl
 })
 
 test('one whose process was frozen in the wait leaves after a new proof, without another unit', async () => {
-  const { clock, writer, bucket, spends, gate, signal } = await gateOf()
+  const { clock, writer, bucket, spends, permit, signal } = await permitOf()
   bucket.take(clock.now())
   const spentMs = clock.now()
-  await gate.spend('fill', spentMs)
-  const passed = gate.throttle(signal)
+  await permit.spend('fill', spentMs)
+  const passed = permit.throttle(signal)
   clock.set(clock.now() + 10_000)
   clock.advance(clock.nextTimerMs() ?? 0)
   await passed
@@ -52,15 +52,15 @@ test('one whose process was frozen in the wait leaves after a new proof, without
     [1, 'fill'],
     [0, 'fill'],
   ])
-  expect(gate.spentMs).toBe(spentMs)
+  expect(permit.spentMs).toBe(spentMs)
   expect([...writer.state.ledger]).toEqual([[spentMs - (spentMs % HOUR_MS), { fill: 1 }]])
 })
 
 test('one whose process was frozen and fenced meanwhile does not leave', async () => {
-  const { clock, log, bucket, gate, signal } = await gateOf()
+  const { clock, log, bucket, permit, signal } = await permitOf()
   bucket.take(clock.now())
-  await gate.spend('poll', clock.now())
-  const passed = gate.throttle(signal)
+  await permit.spend('poll', clock.now())
+  const passed = permit.throttle(signal)
   await claimed(log)
   clock.set(clock.now() + 10_000)
   clock.advance(clock.nextTimerMs() ?? 0)
@@ -68,21 +68,21 @@ test('one whose process was frozen and fenced meanwhile does not leave', async (
 })
 
 test('a proof that took long itself is no proof, nor is the writing down of the unit', async () => {
-  const { clock, spends, gate, signal } = await gateOf({ ratePerSecond: 1, burst: 2 }, [7_000, 8_000, 10])
-  await gate.spend('poll', clock.now())
-  const passed = gate.throttle(signal)
+  const { clock, spends, permit, signal } = await permitOf({ ratePerSecond: 1, burst: 2 }, [7_000, 8_000, 10])
+  await permit.spend('poll', clock.now())
+  const passed = permit.throttle(signal)
   clock.advance(0)
   await passed
   expect(spends.map(([units]) => units)).toEqual([1, 0, 0])
 })
 
 test('a request that is given up in the wait asks for no proof', async () => {
-  const { clock, log, bucket, writer } = await gateOf()
+  const { clock, log, bucket, writer } = await permitOf()
   bucket.take(clock.now())
   const given = new AbortController()
-  const gate = createGate({ writer, bucket, clock, signal: given.signal })
-  await gate.spend('poll', clock.now())
-  const passed = gate.throttle(given.signal)
+  const permit = createSendPermit({ writer, bucket, clock, signal: given.signal })
+  await permit.spend('poll', clock.now())
+  const passed = permit.throttle(given.signal)
   await claimed(log)
   clock.set(clock.now() + 10_000)
   given.abort()

@@ -4,7 +4,7 @@
  * what came of the request: `{"outcome"}` or `{"failed"}`, with the code of the log.
  */
 import { isBridgeError } from '../../../src/errors.ts'
-import { createGate } from '../../../src/ingest/poller/send-permit.ts'
+import { createSendPermit } from '../../../src/ingest/poller/send-permit.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { createUpstreamClient } from '../../../src/upstream/client.ts'
@@ -27,8 +27,8 @@ const bucket = {
   msUntilFull: () => 0,
 }
 const { signal } = new AbortController()
-const gate = createGate({ writer, bucket, clock, signal })
-const said = await client.list({ pageSize: 1 }, 'poll', gate, signal).then(
+const permit = createSendPermit({ writer, bucket, clock, signal })
+const said = await client.list({ pageSize: 1 }, 'poll', permit, signal).then(
   ({ kind }) => ({ outcome: kind }),
   (error: unknown) => ({ failed: isBridgeError(error, 'log_fenced') ? 'log_fenced' : String(error) }),
 )

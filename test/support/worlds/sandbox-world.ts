@@ -267,7 +267,7 @@ function createLives(parts: {
       shared: true,
       silentSinceMs: () => null,
     })
-    const copy = {
+    const replica = {
       get oldest() {
         return archive.oldest
       },
@@ -284,7 +284,7 @@ function createLives(parts: {
       backfillMs: plan.backfillMs,
       calendar: createCalendar(),
       log: recording(log, commits),
-      copy,
+      replica,
       clock,
       chance: chance.next,
       logger,

@@ -1,7 +1,7 @@
-/** The leader's side of the fund gateway, in virtual time: its turn, its share, its queue. */
+/** The leader's handler of fund requests, in virtual time: precedence of polls, share of the quota, queue. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
-import { createGateway } from '../../../src/ingest/funds/fund-gateway.ts'
+import { createFundRequestHandler } from '../../../src/ingest/funds/fund-request-handler.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import type { Poller } from '../../../src/ingest/poller/poller.ts'
 import { spellOf } from '../../../src/log/time-buckets.ts'
@@ -18,8 +18,8 @@ const plan = {
   ...{ ratePerSecond: 15, burst: 30, weeklyQuota: 3_500, pageSize: 100 },
 }
 
-/** A gateway beside a poller of this test, which polls every second. */
-function openGateway(
+/** A handler beside a poller of this test, which polls every second. */
+function openHandler(
   options: { weeklyUnits?: number; outcome?: Partial<FundOutcome>; name?: 'advanced' | 'lite' } = {},
 ) {
   const clock = createManualClock()
@@ -32,21 +32,21 @@ function openGateway(
     ...initialState(),
     ...{ name: 'polling', upstream: 'ok', lastGoodPollMs: clock.now(), nextPollMs: clock.now() + 1000 },
   }
-  const poller: Pick<Poller, 'state' | 'leaderSinceMs' | 'pass'> & { leaderSinceMs: number | null } = {
+  const poller: Pick<Poller, 'state' | 'leaderSinceMs' | 'proxy'> & { leaderSinceMs: number | null } = {
     get state() {
       return state
     },
     leaderSinceMs: clock.now(),
-    async pass(send) {
-      const gate = { spend: async () => undefined, throttle: async () => void bucket.take(clock.now()) }
-      await gate.throttle()
-      const outcome = await send({ gate, signal: stop.signal })
+    async proxy(send) {
+      const permit = { spend: async () => undefined, throttle: async () => void bucket.take(clock.now()) }
+      await permit.throttle()
+      const outcome = await send({ permit, signal: stop.signal })
       const spent = (state.ledger.get(spellMs)?.gateway ?? 0) + 1
       state = { ...state, ledger: new Map([[spellMs, { gateway: spent }]]) }
       return outcome
     },
   }
-  const gateway = createGateway({
+  const handler = createFundRequestHandler({
     poller,
     client: {
       async get(target) {
@@ -58,11 +58,11 @@ function openGateway(
     bucket,
     plan: { ...plan, name: options.name ?? 'advanced' },
     weeklyUnits: options.weeklyUnits ?? 500,
-    questions: log.questions,
+    requests: log.questions,
     clock,
     logger: keepingLogger().logger,
   })
-  const running = gateway.run(stop.signal)
+  const running = handler.run(stop.signal)
   onTestFinished(async () => {
     stop.abort()
     await running
@@ -76,7 +76,7 @@ function openGateway(
       state = { ...state, ...part }
     },
     state: () => state,
-    /** Lets time pass in small steps until it holds. */
+    /** Advances time in small steps until it holds. */
     async pass(holds: () => boolean) {
       await until(() => {
         clock.advance(5)
@@ -86,8 +86,8 @@ function openGateway(
   }
 }
 
-test('a hundred requests take nothing from polls: each poll finds its token at once, and one request is on its way', async () => {
-  const world = openGateway()
+test('a hundred fund requests never delay a poll, and are sent one at a time', async () => {
+  const world = openHandler()
   const { clock, bucket, sent, ask } = world
   const replies = Array.from({ length: 100 }, (_, index) => ask(`/nav/A${index}`))
   const pollsMs: number[] = []
@@ -109,8 +109,8 @@ test('a hundred requests take nothing from polls: each poll finds its token at o
   expect(sent.filter(({ besidePoll }) => besidePoll)).toEqual([])
 })
 
-test('equal requests of all nodes are one, its answer stands for a minute, a 404 too', async () => {
-  const world = openGateway({ outcome: { kind: 'not_found', message: 'nothing', hint: null } })
+test('equal requests of all nodes become one upstream request; its answer, even a 404, is valid for a minute', async () => {
+  const world = openHandler({ outcome: { kind: 'not_found', message: 'nothing', hint: null } })
   const replies = Array.from({ length: 5 }, () => world.ask('/nav/A'))
   await world.pass(() => world.sent.length === 1)
   for (const reply of await Promise.all(replies)) {
@@ -121,8 +121,8 @@ test('equal requests of all nodes are one, its answer stands for a minute, a 404
   expect(world.sent).toHaveLength(1)
 })
 
-test('a share that is used up answers 429 with the time when units come back, and nothing is sent', async () => {
-  const world = openGateway({ weeklyUnits: 2 })
+test('an exhausted share is answered with 429 and the time when units come back; nothing is sent', async () => {
+  const world = openHandler({ weeklyUnits: 2 })
   for (const target of ['/nav/A', '/nav/B']) {
     const asked = world.ask(target)
     const before = world.sent.length
@@ -139,8 +139,8 @@ test('a share that is used up answers 429 with the time when units come back, an
   expect(world.sent).toHaveLength(2)
 })
 
-test('what upstream would refuse anyway costs nothing: a page above the plan, a plan without funds, a blocked key', async () => {
-  const world = openGateway()
+test('a request that upstream would reject anyway costs nothing: page too large, plan without funds, blocked key', async () => {
+  const world = openHandler()
   expect(await world.ask('/nav?pageSize=200')).toMatchObject({ status: 400 })
   expect(await world.ask('/disclosures/sources/rns/items')).toMatchObject({ status: 400 })
   world.change({ upstream: 'quota', blockedUntilMs: world.clock.now() + 60_000 })
@@ -149,13 +149,13 @@ test('what upstream would refuse anyway costs nothing: a page above the plan, a 
   expect(await world.ask('/nav')).toMatchObject({ status: 502 })
   world.change({ upstream: 'throttled' })
   expect(await world.ask('/nav')).toMatchObject({ status: 503, retryAfterMs: 60_000 })
-  const lite = openGateway({ name: 'lite' })
+  const lite = openHandler({ name: 'lite' })
   expect(await lite.ask('/nav')).toMatchObject({ status: 503 })
   expect([...world.sent, ...lite.sent]).toEqual([])
 })
 
-test('whoever does not lead answers nothing, and sends when it does; what nobody waits for is not sent', async () => {
-  const world = openGateway()
+test('a process answers and sends only while it leads; a request without a waiting client is not sent', async () => {
+  const world = openHandler()
   world.poller.leaderSinceMs = null
   const gone = new AbortController()
   const left = world.ask('/nav/A', gone.signal).catch(() => 'left')
@@ -171,28 +171,28 @@ test('whoever does not lead answers nothing, and sends when it does; what nobody
   expect(world.sent.map(({ target }) => target)).toEqual(['/nav/B'])
 })
 
-test('upstream says in its own words what is wrong with the request, message and hint apart; without words we do', async () => {
+test('the message and hint of upstream are forwarded; without them the bridge writes its own', async () => {
   const words = { message: 'no such instrument', hint: 'Use an ISIN.' }
   const none = { message: '', hint: null }
   for (const [outcome, status, refusal] of [
     [{ kind: 'not_found', ...words }, 404, words],
     [{ kind: 'refused', status: 400, ...words }, 400, words],
-    [{ kind: 'not_found', ...none }, 404, { message: 'upstream has nothing of that sort', hint: null }],
-    [{ kind: 'refused', status: 400, ...none }, 400, { message: 'upstream refuses the request', hint: null }],
+    [{ kind: 'not_found', ...none }, 404, { message: 'upstream has no such resource', hint: null }],
+    [{ kind: 'refused', status: 400, ...none }, 400, { message: 'upstream rejects the request', hint: null }],
     [
       { kind: 'refused', status: 410, ...words },
       502,
-      { message: 'upstream answers with status 410', hint: 'no such instrument – Use an ISIN.' },
+      { message: 'upstream answered with status 410', hint: 'no such instrument – Use an ISIN.' },
     ],
   ] as const) {
-    const world = openGateway({ outcome })
+    const world = openHandler({ outcome })
     const asked = world.ask('/nav/A')
     await world.pass(() => world.sent.length === 1)
     expect(await asked).toMatchObject({ status, refusal })
   }
 })
 
-test('each way to fail has its status, and is not tried again at once', async () => {
+test('each upstream failure has its status, and is not retried at once', async () => {
   const outcomes: [Partial<FundOutcome>, number][] = [
     [{ kind: 'server_error', status: 500 }, 502],
     [{ kind: 'timeout', phase: 'headers' }, 504],
@@ -204,7 +204,7 @@ test('each way to fail has its status, and is not tried again at once', async ()
     [{ kind: 'too_many', retryAfter: null }, 503],
   ]
   for (const [outcome, status] of outcomes) {
-    const world = openGateway({ outcome })
+    const world = openHandler({ outcome })
     const asked = world.ask('/nav')
     await world.pass(() => world.sent.length === 1)
     const reply = await asked

@@ -1,4 +1,4 @@
-/** The poller over a log that has dropped its first events: what may have been among them is not published again. */
+/** The poller over a log that has dropped its first events: an item that may have been among them is not published again. */
 import { expect, it } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { isoMillis } from '../../../src/core/dates.ts'
@@ -14,7 +14,7 @@ import { answers, startScriptedUpstream } from '../../support/worlds/scripted-up
 
 const DAY_MS = 86_400_000
 
-it('publishes what is young, counts as published what may have been dropped, and says so', async () => {
+it('publishes young items, skips items that may have been published and dropped, and logs why', async () => {
   const nowMs = systemClock.now()
   const item = (guid: string, agoMs: number) => ({
     guid,
@@ -29,7 +29,7 @@ it('publishes what is young, counts as published what may have been dropped, and
   const { logger, lines } = keepingLogger()
   const log = createMemoryLog()
   // The first event kept was recorded ten days ago.
-  const copy = {
+  const replica = {
     oldest: 400,
     latest: 900,
     oldestRecordedMs: () => nowMs - 10 * DAY_MS,
@@ -48,7 +48,7 @@ it('publishes what is young, counts as published what may have been dropped, and
     backfillMs: 0,
     calendar: createCalendar(),
     log,
-    copy,
+    replica,
     clock: systemClock,
     chance: () => 0.5,
     logger,
@@ -62,8 +62,12 @@ it('publishes what is young, counts as published what may have been dropped, and
   await ingest.close()
   expect(events.map(({ id }) => id)).toEqual(['between', 'young'])
   expect((await log.end(never)).sequence).toBe(2)
-  expect(lines.find(({ event }) => event === 'items.too_old')).toMatchObject({
+  expect(lines.find(({ event }) => event === 'items.beyond_retention')).toMatchObject({
     level: 'warn',
-    fields: { items: 1, until: isoMillis(nowMs - 10 * DAY_MS + 60_000) },
+    fields: {
+      items: 1,
+      until: isoMillis(nowMs - 10 * DAY_MS + 60_000),
+      reason: expect.stringContaining('may have been published before'),
+    },
   })
 })
