@@ -1,5 +1,5 @@
 /** The stream of a bridge as the baselines of `npm run bench -- webhooks` follow it: opened once, read to its end. */
-import { createSseParser } from '../../src/cli/client/sse-parser.ts'
+import { createSseParser } from '../../test/support/streams/sse-parser.ts'
 
 /** What came in one piece of the stream. */
 export interface StreamPiece {

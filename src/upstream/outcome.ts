@@ -65,13 +65,18 @@ export function classifyThrown(error: unknown): { failure: Failure; sent: boolea
 /** The innermost error code: fetch wraps the socket's error in `cause`, several addresses in `errors`. */
 function errorCode(error: unknown): string {
   for (let inner = error; inner !== null && typeof inner === 'object'; ) {
-    const fields = inner as { code?: unknown; cause?: unknown; errors?: unknown[]; name?: unknown }
+    const fields = inner as { code?: unknown; cause?: unknown; errors?: unknown[] }
     const next = fields.cause ?? (Array.isArray(fields.errors) ? fields.errors[0] : undefined)
     if (typeof fields.code === 'string' && (next === undefined || next === null)) return fields.code
-    if (next === undefined || next === null) return typeof fields.name === 'string' ? fields.name : 'unknown'
+    // An error of fetch itself has no code, only a message such as "bad port".
+    if (next === undefined || next === null) return inner instanceof Error ? codeless(inner) : 'unknown'
     inner = next
   }
   return 'unknown'
+}
+
+function codeless({ name, message }: Error): string {
+  return name === 'Error' && message !== '' ? message.slice(0, LONGEST_WORDS) : name
 }
 
 /** Both in one line, for logs and findings; empty where upstream says nothing. */

@@ -1,6 +1,5 @@
 /** Messages of a running feed against the document that describes them: all of them fit, and each of them occurs. */
 import { describe, expect, test } from 'vitest'
-import { createSseParser } from '../../src/cli/client/sse-parser.ts'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { isGap } from '../../src/core/event.ts'
 import { readCommand } from '../../src/streams/transport/commands.ts'
@@ -9,6 +8,7 @@ import { subprotocols } from '../../src/streams/transport/ws-frames.ts'
 import { namesOf, productDocument } from '../support/house/asyncapi-document.ts'
 import { messageJudge } from '../support/house/asyncapi-messages.ts'
 import { type ApiServer, startApi, until } from '../support/http/api-server.ts'
+import { createSseParser } from '../support/streams/sse-parser.ts'
 import { openStream, type StreamMessage } from '../support/streams/ws-client.ts'
 
 const document = productDocument()

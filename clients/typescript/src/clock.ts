@@ -1,8 +1,8 @@
 /**
- * Time and chance, behind seams. Owns the platform's timer and random source. Refuses to know what anybody waits for.
+ * Wraps the platform's timer and random source, so that tests can replace both.
  */
 
-/** Timers. A test gives one that moves when told to. */
+/** Timers. A test passes a clock that it moves itself. */
 export interface Clock {
   /** Calls back once after `delayMs`. Returns the cancel. */
   after(delayMs: number, callback: () => void): () => void
@@ -11,7 +11,7 @@ export interface Clock {
 /** A number in [0, 1). */
 export type Chance = () => number
 
-/** The platform's own timers. */
+/** The platform's timers. */
 export const systemClock: Clock = {
   after(delayMs, callback) {
     const timer = setTimeout(callback, delayMs)
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** The platform's own chance. */
+/** The platform's random numbers. */
 export const systemChance: Chance = () => Math.random()
 
 /** Resolves after `delayMs`, or at once when the signal aborts; never rejects. */

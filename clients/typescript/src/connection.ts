@@ -1,12 +1,11 @@
 /**
- * One WebSocket from its opening to its end: the token, the subscription, the watch over its silence. Owns the socket.
- * Refuses to come back, and to know what is done with a message.
+ * Runs one WebSocket connection from opening to close: authenticates, subscribes, and closes it when heartbeats stop.
  */
 import type { Clock } from './clock.ts'
 import { type ControlMessage, readMessage, type StreamMessage, USUAL_HEARTBEAT_MS } from './messages.ts'
-import { type ConnectionEnd, isRefusal } from './verdict.ts'
+import { type ConnectionEnd, type EndCause, isRefusal } from './verdict.ts'
 
-/** The part of a platform's WebSocket that is used. */
+/** The members of a platform's WebSocket that this client uses. */
 export interface Socket {
   send(text: string): void
   close(): void
@@ -19,31 +18,32 @@ export interface Socket {
 /** Opens a WebSocket. */
 export type SocketConstructor = new (url: string, protocols: string[]) => Socket
 
+/** What one connection needs. */
 export interface ConnectionOptions {
   open: SocketConstructor
   url: string
-  /** Sent as the first frame; null where a ticket in the address speaks for the client. */
+  /** Sent as the first frame; null where a ticket in the address authenticates. */
   token: string | null
-  /** What is subscribed to: the members of `subscribe`. */
+  /** The members of the `subscribe` command. */
   subscription: object
   clock: Clock
   /** Ends the connection. */
   signal: AbortSignal
-  /** Takes what has come, with the characters of its text; false = the connection shall end. */
+  /** Receives each message with its length in characters; false closes the connection because the reader's buffer is full. */
   onMessage: (message: StreamMessage | Hello, chars: number) => boolean
 }
 
-/** What a bridge says first of its log. */
+/** The bridge's first message: the state of its log. */
 export type Hello = ControlMessage & { type: 'hello' }
 
 const SUBPROTOCOL = 'bridge.v1.json'
-/** So many heartbeats may fail to come. */
+/** The connection counts as broken after this many heartbeat intervals of silence. */
 const SILENT_HEARTBEATS = 2.5
 const NEVER_OPENED =
-  'no connection: nothing answers there, or the bridge refused it (a full or stopping node; a browser whose origin ' +
-  'BRIDGE_CORS_ORIGINS does not name)'
+  'no connection: nothing listens at that address, or the bridge refused it (a full or stopping node; a browser origin ' +
+  'that BRIDGE_CORS_ORIGINS does not list)'
 
-/** Serves one connection to its end. Rejects only with what the platform throws where it refuses the address. */
+/** Runs one connection until it has ended. Rejects only with what the platform throws for an address that it refuses. */
 export function runConnection(options: ConnectionOptions): Promise<ConnectionEnd> {
   return new Promise((resolve) => new Connection(options, resolve).open())
 }
@@ -71,20 +71,30 @@ class Connection {
       if (token !== null) this.#send({ action: 'auth', token })
     }
     this.#socket.onmessage = ({ data }: { data: unknown }) => this.#onText(String(data))
-    // `close` follows and says more.
+    // `close` follows, with the code and the reason.
     this.#socket.onerror = () => {}
     this.#socket.onclose = ({ code, reason }: { code: number; reason: string }) =>
-      this.#end(code, this.#hasOpened ? `closed with ${code} ${reason}`.trimEnd() : NEVER_OPENED)
+      this.#end(
+        code,
+        this.#closeCause,
+        this.#hasOpened ? `closed with ${code} ${reason}`.trimEnd() : NEVER_OPENED,
+      )
     this.#options.signal.addEventListener('abort', this.#onAbort)
     this.#watch()
   }
 
-  readonly #onAbort = (): void => this.#letGo('closed by this client')
+  get #closeCause(): EndCause {
+    if (!this.#hasOpened) return 'unreachable'
+    return this.#reconnectInMs === null ? 'closed' : 'going_away'
+  }
+
+  readonly #onAbort = (): void => this.#disconnect('closed', 'closed by this client')
 
   #onText(text: string): void {
     this.#watch()
     const message = readMessage(text)
-    if (message === null) return this.#letGo(`this is no message of a bridge: ${text.slice(0, 80)}`)
+    if (message === null)
+      return this.#disconnect('unreadable', `not a message of a bridge: ${text.slice(0, 80)}`)
     switch (message.type) {
       case 'other':
         return
@@ -93,7 +103,7 @@ class Connection {
         return
       case 'error':
         this.#error = message
-        // The bridge leaves the connection open after some refusals; a code it closes with comes all the same.
+        // The bridge leaves the connection open after some refusals; where it closes, its close code still arrives.
         if (isRefusal(message)) this.#socket.close()
         return
       case 'hello':
@@ -101,33 +111,34 @@ class Connection {
         this.#watch()
         this.#send({ action: 'subscribe', ...this.#options.subscription })
     }
-    if (!this.#options.onMessage(message, text.length)) this.#letGo('not read on for now')
+    if (!this.#options.onMessage(message, text.length))
+      this.#disconnect('slow_reader', 'the buffer is full: the reader is slower than the stream')
   }
 
   #send(message: object): void {
     this.#socket.send(JSON.stringify(message))
   }
 
-  /** The silence begins anew. */
+  /** Restarts the timer that detects silence. */
   #watch(): void {
     this.#cancelWatch()
     this.#cancelWatch = this.#options.clock.after(this.#silenceMs, () =>
-      this.#letGo(`silent for ${this.#silenceMs / 1000} s`),
+      this.#disconnect('silent', `silent for ${this.#silenceMs / 1000} s`),
     )
   }
 
-  /** Ends from this side: whatever still comes is not looked at. */
-  #letGo(why: string): void {
-    this.#end(null, why)
+  /** Closes from this side; messages that still arrive are ignored. */
+  #disconnect(cause: EndCause, why: string): void {
+    this.#end(null, cause, why)
     this.#socket.close()
   }
 
-  #end(closeCode: number | null, why: string): void {
+  #end(closeCode: number | null, cause: EndCause, why: string): void {
     this.#cancelWatch()
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     this.#socket.onopen = null
     this.#socket.onmessage = null
     this.#socket.onclose = null
-    this.#resolve({ closeCode, why, error: this.#error, reconnectInMs: this.#reconnectInMs })
+    this.#resolve({ closeCode, cause, why, error: this.#error, reconnectInMs: this.#reconnectInMs })
   }
 }

@@ -1,26 +1,26 @@
 /**
- * What has come and is not taken yet, between a socket that cannot be paused and a reader who takes his time. Owns the
- * bound, in characters of text. Refuses to drop anything: whoever fills it is told that it is full, and stops.
+ * Queues received messages between a socket that cannot be paused and a slower reader, bounded by characters of text.
+ * Drops nothing: the producer checks `isFull` and stops reading.
  */
 
 /** A queue with one reader. */
 export interface Inbox<T> {
-  /** Adds an item of so many characters. */
+  /** Adds an item; `chars` counts towards the bound. */
   push(item: T, chars: number): void
-  /** No more should be pushed until `room`. The item that fills it is kept too. */
+  /** No more should be pushed until `room` resolves. The item that fills the queue is kept too. */
   readonly isFull: boolean
   /** Resolves when three quarters are free, or when the inbox has ended. */
   room(): Promise<void>
-  /** The next item; null after `end` when the last one was taken. One call at a time. */
+  /** The next item; null after `end` once the queue is empty. One call at a time. */
   next(): Promise<T | null>
-  /** Nothing more comes. `discard`: what was not taken is forgotten. */
+  /** Nothing more comes. `discard` drops the items that were not taken yet. */
   end(discard: boolean): void
 }
 
 /** An empty inbox that is full at `limitChars`. */
 export function createInbox<T>(limitChars: number): Inbox<T> {
   let items: { item: T; chars: number }[] = []
-  /** Place of the first item not taken; the list is cut now and then, not at each one. */
+  /** Index of the first item not taken; the array is compacted now and then, not at each item. */
   let first = 0
   let heldChars = 0
   let hasEnded = false

@@ -1,6 +1,5 @@
 /**
- * What a bridge and its client say to each other (docs/use/streams.md of the bridge, WebSocket, `bridge.v1.json`). Owns the
- * shapes and the reading of a server's text. Refuses to act.
+ * Defines the messages of the WebSocket protocol `bridge.v1.json` and parses the server's (docs/use/streams.md of the bridge).
  */
 
 /** Fields that are ANDed; inside a list any member does. Meaning and values: docs/use/filters.md of the bridge. */
@@ -21,40 +20,40 @@ export interface PlainFilter {
   preset?: string
 }
 
-/** A plain filter that may leave things out, and may ask for any of several. */
+/** A plain filter with exclusions (`exclude`) and alternatives (`filters`, of which any may match). */
 export interface Filter extends PlainFilter {
   exclude?: PlainFilter
   filters?: readonly PlainFilter[]
 }
 
-/** Where a stream begins: with what is new, the oldest kept, behind a cursor, at a time, with the last n that match. */
+/** Where a stream starts: with new events, the oldest kept, after a cursor, at a time, with the last n that match. */
 export type From = 'live' | 'earliest' | { after: string } | { since: string } | { tail: number }
 
-/** What every event has, as CloudEvents 1.0 and the bridge's own attributes. */
+/** Attributes of every event: CloudEvents 1.0 and the bridge's extensions. */
 export interface Envelope {
   specversion: string
-  /** The same whenever the event comes again. */
+  /** Unique; the same when the event is sent again. */
   id: string
   source: string
   type: string
   /** ISO 8601, the upstream's. */
   time: string
   subject: string
-  /** 20 digits; rises by one from event to event inside an epoch. */
+  /** 20 digits; increases by one per event within an epoch. */
   sequence: string
   epoch: string
-  /** Resume point behind this event. */
+  /** Resume point after this event. */
   cursor: string
-  /** When the bridge first held it, ISO 8601. */
+  /** When the bridge fetched it, ISO 8601. */
   recordedtime: string
   datacontenttype: string
 }
 
-/** One announcement, or its next content. `data` is the upstream's item as it came: look before you trust a member. */
+/** An announcement, or a new version of one. `data` is the upstream's item, not validated: check a member before use. */
 export interface DisclosureEvent extends Envelope {
-  /** Came after an event with a later `time`. */
+  /** Published after an event with a later `time`. */
   late?: 'true'
-  /** guid of the announcement that it replaces. */
+  /** guid of the announcement that this one replaces. */
   replacesid?: string
   data: Readonly<Record<string, unknown>>
 }
@@ -65,7 +64,7 @@ export interface GapEvent extends Envelope {
     id: string
     from: string
     to: string
-    /** `epoch` and `retention` are told by a node for the hole before a reader's start; the others are of the log. */
+    /** `epoch` and `retention` describe a gap before this reader's start; the others are gaps of the log itself. */
     cause: 'overflow' | 'cursor_refused' | 'outage' | 'epoch' | 'retention' | (string & {})
     openedAt: string
     found: number
@@ -73,10 +72,13 @@ export interface GapEvent extends Envelope {
   }
 }
 
-/** A message that carries events or a place. `sent`: when the frame was built, ISO 8601. */
+/**
+ * A message that carries an event or a resume point. `sent`: when the frame was built, ISO 8601. `json`: the event's text
+ * exactly as the bridge wrote it, to forward, sign or store it unchanged (parsing and writing JSON can alter numbers).
+ */
 export type StreamMessage =
-  | { type: 'disclosure'; sent: string; event: DisclosureEvent }
-  | { type: 'gap'; sent: string; event: GapEvent }
+  | { type: 'disclosure'; sent: string; event: DisclosureEvent; json: string }
+  | { type: 'gap'; sent: string; event: GapEvent; json: string }
   | { type: 'live'; cursor: string }
   | { type: 'heartbeat'; cursor: string; lastGoodPoll: string | null; nextPoll: string | null; phase: string }
 
@@ -86,24 +88,26 @@ export type ControlMessage =
   | { type: 'going_away'; reconnectInMs: number }
   | { type: 'error'; code: number; name: string; detail: string }
 
-/** A message that needs no answer: of a kind that is only acknowledged, or that a later bridge has and this client not. */
+/** A message that is ignored: an acknowledgement, or one of a newer bridge that this client does not know. */
 export interface OtherMessage {
   type: 'other'
 }
 
-/** The bridge's own silence before a sign of life; taken where `hello` names none. */
+/** Interval of the bridge's heartbeats, ms; used where `hello` names none. */
 export const USUAL_HEARTBEAT_MS = 15_000
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Reads one text frame; null for what no bridge says. Members that this client does not look at pass unread. */
+/** Parses one text frame; null for one that is not of this protocol. Members that this client does not use are not checked. */
 export function readMessage(text: string): StreamMessage | ControlMessage | OtherMessage | null {
   const message = objectOf(text)
   if (message === null || typeof message.type !== 'string') return null
   switch (message.type) {
     case 'disclosure':
     case 'gap':
-      return hasPlace(message.event) ? (message as unknown as StreamMessage) : null
+      return hasPlace(message.event)
+        ? ({ ...message, json: eventText(text, message.event) } as unknown as StreamMessage)
+        : null
     case 'live':
     case 'heartbeat':
       return typeof message.cursor === 'string' ? (message as unknown as StreamMessage) : null
@@ -143,11 +147,19 @@ function isObject(value: unknown): value is Members {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
+/** What a bridge writes before the event, which is the last member. */
+const BEFORE_EVENT = /^\{"type":"\w+","sent":"[^"\\]*","event":/
+
+function eventText(text: string, event: unknown): string {
+  const [before] = BEFORE_EVENT.exec(text) ?? []
+  return before === undefined ? JSON.stringify(event) : text.slice(before.length, -1)
+}
+
 function hasPlace(event: unknown): boolean {
   return isObject(event) && typeof event.id === 'string' && typeof event.cursor === 'string'
 }
 
-/** Null for what is no delay. */
+/** Null for a value that is not a delay. */
 function millis(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
 }

@@ -1,5 +1,5 @@
 /**
- * The ids of the last events, to drop one that comes again. Owns the bound. Refuses to know events.
+ * Remembers the ids of the last events, so that a repeated event is dropped.
  */
 
 /** Remembers the last ids. */
@@ -10,7 +10,7 @@ export interface Seen {
 
 /** Remembers the last `limit` ids. */
 export function createSeen(limit: number): Seen {
-  // A set lists its members in the order in which they came.
+  // A set iterates in insertion order.
   const ids = new Set<string>()
   return {
     isNew(id) {

@@ -1,36 +1,42 @@
 /**
- * A bridge's stream, followed over as many connections as it takes. Owns the place: where the next connection begins, and
- * what the reader has dealt with. Refuses to keep the place beyond the process: the reader does.
+ * Follows a bridge's event stream as an async iterable and reconnects from the last received event. The reader stores the
+ * cursor if reading shall continue in another process.
  */
 import { type Chance, type Clock, sleep, systemChance, systemClock } from './clock.ts'
 import { type ConnectionOptions, type Hello, runConnection, type SocketConstructor } from './connection.ts'
 import { createInbox, type Inbox } from './inbox.ts'
 import type { Filter, From, StreamMessage } from './messages.ts'
 import { createSeen, type Seen } from './seen.ts'
-import { type ConnectionEnd, delayMs, failureOf, StreamFailure } from './verdict.ts'
+import { type ConnectionEnd, delayMs, type EndCause, failureOf, StreamFailure } from './verdict.ts'
 
-/** What the reader gets, in the order in which it came. */
+/** What the reader receives, in order of arrival. */
 export type Message =
   | StreamMessage
-  /** A connection stands. `latest`: sequence of the newest event there. */
+  /** A connection was made. `oldest`, `latest`: sequences of the first and the last event that the bridge holds. */
   | { type: 'connected'; epoch: string | null; oldest: number; latest: number }
-  /** It ended; the next one is tried after `retryInMs`, or, where that is null, when the reader has caught up. */
-  | { type: 'disconnected'; why: string; closeCode: number | null; retryInMs: number | null }
+  /** It ended. The next attempt follows after `retryInMs`, or, where that is null, when the reader has caught up. */
+  | {
+      type: 'disconnected'
+      cause: EndCause
+      why: string
+      closeCode: number | null
+      retryInMs: number | null
+    }
 
 /**
- * `connecting` · `catching_up`: what was published before comes in · `live`: what comes is new · `waiting`: between two
- * connections · `paused`: the reader is slower than the stream, and the connection is given up until he has caught up ·
- * `closed`: over, by `close` or by a failure.
+ * `connecting` · `catching_up`: receiving earlier events · `live`: receiving new events · `waiting`: between two
+ * connections · `paused`: disconnected until a reader that is slower than the stream has caught up · `closed`: ended by
+ * `close` or by a failure.
  */
 export type StreamState = 'connecting' | 'catching_up' | 'live' | 'waiting' | 'paused' | 'closed'
 
 /** A stream to loop over, once: `for await (const message of stream)`. Ends after `close`, throws `StreamFailure`. */
 export interface Stream extends AsyncIterable<Message> {
-  /** Of the connection; the reader may be behind it. */
+  /** State of the connection; the reader may be behind it. */
   readonly state: StreamState
   /**
-   * Resume point behind every message dealt with: those whose turn of the loop is over. Keep it, and give it as
-   * `from: { after: cursor }` to go on in another process. Null before the first.
+   * Resume point after the messages whose loop iteration has finished. Store it and pass it as `from: { after: cursor }`
+   * to continue in another process. Null before the first.
    */
   readonly cursor: string | null
   /** Ends the loop and the connection; callable twice. */
@@ -38,19 +44,19 @@ export interface Stream extends AsyncIterable<Message> {
 }
 
 interface Common {
-  /** The bridge, or its stream: `http`, `https`, `ws` and `wss` are understood, `/v1/stream` may be left out. */
+  /** Address of the bridge, with or without `/v1/stream`; `http`, `https`, `ws` or `wss`. */
   url: string
-  /** Which events; all of them where it is left out. */
+  /** Which events; default all. */
   filter?: Filter
-  /** Where the first connection begins; `live` where it is left out. */
+  /** Where the first connection starts; default `live`. */
   from?: From
-  /** `earliest`: a cursor that is too old begins at the oldest event kept, behind a `gap`, instead of failing. */
+  /** `earliest`: where the cursor is too old, start at the oldest event kept, after a `gap`, instead of failing. */
   onGap?: 'earliest'
-  /** Most text that waits for the reader, in characters; 8,000,000 where it is left out. */
+  /** Most text that is buffered for the reader, in characters; default 8,000,000. */
   bufferChars?: number
-  /** So many of the last event ids are remembered to drop repeats; 10,000 where it is left out. */
+  /** How many event ids are remembered to drop repeats; default 10,000. */
   rememberedIds?: number
-  /** Where the platform has no WebSocket, or for tests. */
+  /** For a platform without WebSocket, or for tests. */
   WebSocket?: SocketConstructor
   /** For tests. */
   clock?: Clock
@@ -59,8 +65,8 @@ interface Common {
 }
 
 /**
- * A token, or something that gets a ticket for each connection (`POST /v1/tickets`), so that a page never holds the token.
- * A ticket that is not to be had is tried again like a connection; throw `StreamFailure` to end the stream.
+ * A token, or a function that fetches a ticket for each connection (`POST /v1/tickets`), so that a page never holds the
+ * token. If it rejects, it is called again after a wait; throw `StreamFailure` to end the stream.
  */
 export type ConnectOptions = Common &
   ({ token: string; ticket?: never } | { ticket: () => Promise<string>; token?: never })
@@ -68,12 +74,12 @@ export type ConnectOptions = Common &
 const BUFFER_CHARS = 8_000_000
 const REMEMBERED_IDS = 10_000
 const TICKET_MS = 30_000
-/** Weight of a message of this client's own in the inbox. */
+/** What a message without text (`connected`, `disconnected`) counts in the inbox. */
 const OWN_MESSAGE_CHARS = 200
 
 /**
- * Begins to follow at once.
- * @throws TypeError for options that cannot work: no address, neither token nor ticket, no WebSocket on this platform
+ * Starts following at once.
+ * @throws TypeError for an invalid address, for neither token nor ticket, and on a platform without WebSocket
  */
 export function connect(options: ConnectOptions): Stream {
   return new FollowedStream(options)
@@ -91,11 +97,11 @@ class FollowedStream implements Stream {
   readonly #messages: AsyncGenerator<Message>
   #state: StreamState = 'connecting'
   #failure: unknown = null
-  /** Behind the last message that came: the next connection begins here. */
+  /** Resume point after the last message received: the next connection starts here. */
   #received: string | null = null
-  /** Behind the last message dealt with. */
+  /** Resume point after the last message that the reader has finished. */
   #cursor: string | null = null
-  /** Connections in a row that brought nothing. */
+  /** Connections in a row without a message. */
   #useless = 0
   #wasRefusedTicket = false
 
@@ -104,7 +110,7 @@ class FollowedStream implements Stream {
     this.#open = options.WebSocket ?? platformWebSocket()
     this.#url = streamUrl(options.url)
     if (typeof options.token !== 'string' && typeof options.ticket !== 'function') {
-      throw new TypeError('connect needs a token, or a function ticket that gets a ticket')
+      throw new TypeError('connect needs a token, or a function `ticket` that fetches one')
     }
     this.#clock = options.clock ?? systemClock
     this.#chance = options.chance ?? systemChance
@@ -140,7 +146,7 @@ class FollowedStream implements Stream {
         const message = await this.#inbox.next()
         if (message === null) break
         yield message
-        // Asked for the next one: this one is dealt with.
+        // The reader asks for the next message, so it has finished this one.
         this.#cursor = cursorOf(message) ?? this.#cursor
       }
       if (this.#failure !== null) throw this.#failure
@@ -149,7 +155,7 @@ class FollowedStream implements Stream {
     }
   }
 
-  /** Connects again and again. Rejects with what trying again does not help. */
+  /** Connects until closed. Rejects with a failure that reconnecting cannot fix. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended
     while (!signal.aborted) {
@@ -164,6 +170,7 @@ class FollowedStream implements Stream {
       this.#state = isFull ? 'paused' : 'waiting'
       this.#push({
         type: 'disconnected',
+        cause: end.cause,
         why: end.error?.detail ?? end.why,
         closeCode: end.closeCode,
         retryInMs,
@@ -176,15 +183,16 @@ class FollowedStream implements Stream {
     const { token = null, filter, from, onGap } = this.#options
     const url = new URL(this.#url)
     const ticket = token === null ? await this.#ticket() : null
-    if (ticket instanceof Error)
-      return { closeCode: null, why: ticket.message, error: null, reconnectInMs: null }
+    if (ticket instanceof Error) {
+      const why = ticket.message
+      return { closeCode: null, cause: 'unreachable', why, error: null, reconnectInMs: null }
+    }
     if (ticket !== null) url.searchParams.set('ticket', ticket)
     const start = this.#received === null ? from : { after: this.#received }
     const connection: ConnectionOptions = {
       open: this.#open,
       url: url.href,
       token,
-      // What is undefined is left out of JSON.
       subscription: { filter, from: start, onGap },
       clock: this.#clock,
       signal: this.#ended.signal,
@@ -193,10 +201,10 @@ class FollowedStream implements Stream {
     return await runConnection(connection)
   }
 
-  /** A ticket for one connection, or why there is none. */
+  /** A ticket for one connection, or the reason why there is none. */
   async #ticket(): Promise<string | Error> {
     const { ticket } = this.#options
-    if (ticket === undefined) return new Error('there is no way to get a ticket')
+    if (ticket === undefined) return new Error('the option `ticket` is missing')
     const enough = new AbortController()
     const waiting = AbortSignal.any([enough.signal, this.#ended.signal])
     const late = sleep(this.#clock, TICKET_MS, waiting).then(() => new Error('no ticket came in 30 s'))
@@ -210,7 +218,7 @@ class FollowedStream implements Stream {
     }
   }
 
-  /** A ticket lives for seconds: one that came too late is no proof that the next is refused too. */
+  /** A ticket is valid for seconds: after one that expired, a second one is tried before the stream fails. */
   #mayTakeNewTicket(failure: StreamFailure): boolean {
     const may =
       failure.code === 'unauthenticated' && this.#options.ticket !== undefined && !this.#wasRefusedTicket
@@ -218,7 +226,7 @@ class FollowedStream implements Stream {
     return may
   }
 
-  /** Whether the connection shall go on. */
+  /** False closes the connection. */
   #onMessage(message: StreamMessage | Hello, chars: number): boolean {
     this.#wasRefusedTicket = false
     if (message.type === 'hello') {
@@ -261,16 +269,16 @@ function platformWebSocket(): SocketConstructor {
   const { WebSocket } = globalThis as unknown as { WebSocket?: SocketConstructor }
   if (WebSocket !== undefined) return WebSocket
   throw new TypeError(
-    'this platform has no WebSocket (Node has one from version 22 on); give one as an option',
+    'this platform has no WebSocket (Node has one since version 22); pass one as the option WebSocket',
   )
 }
 
-/** @throws TypeError for what is no address of a bridge */
+/** @throws TypeError for text that is not an http, https, ws or wss address */
 function streamUrl(text: string): URL {
   const url = new URL(text)
   url.hash = ''
   url.protocol = url.protocol.replace(/^http/, 'ws')
-  if (!/^wss?:$/.test(url.protocol)) throw new TypeError(`${text} is no http, https, ws or wss address`)
+  if (!/^wss?:$/.test(url.protocol)) throw new TypeError(`${text} is not an http, https, ws or wss address`)
   if (!url.pathname.endsWith('/v1/stream')) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/stream`
   return url
 }

@@ -1,6 +1,5 @@
 /**
- * What the end of a connection means: give up, come back later, come back soon, and when. Owns the meaning of close codes
- * and the waits. Refuses sockets.
+ * Decides from a connection's end (close code, last error) whether to reconnect, and after which delay.
  */
 import type { Chance } from './clock.ts'
 
@@ -14,19 +13,19 @@ export type FailureCode =
   | 'too_many_connections'
   /** What follows the cursor is no longer kept; `oldestCursor` is the earliest that can be resumed from. */
   | 'cursor_too_old'
-  /** The cursor is none of this bridge. */
+  /** The cursor was damaged or belongs to another bridge. */
   | 'cursor_invalid'
   /** The filter or the start was refused; the message says what is wrong. */
   | 'subscription_refused'
-  /** The bridge ended the connection with another code that says not to come back. */
+  /** The bridge closed the connection with another code that forbids reconnecting. */
   | 'refused'
 
-/** A stream is over for good: trying again does not help before something was put right. */
+/** The stream has ended and reconnecting would not help until the cause is corrected. */
 export class StreamFailure extends Error {
   readonly code: FailureCode
-  /** Close code of the connection; null where there was none. */
+  /** WebSocket close code; null where the client closed. */
   readonly closeCode: number | null
-  /** With `cursor_too_old`; else null. */
+  /** The oldest cursor that can be resumed from, with `cursor_too_old`; else null. */
   readonly oldestCursor: string | null
 
   constructor(
@@ -45,31 +44,39 @@ export class StreamFailure extends Error {
   }
 }
 
+/**
+ * What ended a connection. `unreachable`: it was never opened · `going_away`: the node stops and asked the client to
+ * reconnect · `silent`: no heartbeat came · `slow_reader`: the reader's buffer is full · `unreadable`: a message was not
+ * the bridge's protocol · `closed`: the bridge or the network closed it.
+ */
+export type EndCause = 'unreachable' | 'going_away' | 'silent' | 'slow_reader' | 'unreadable' | 'closed'
+
 /** How a connection ended. */
 export interface ConnectionEnd {
-  /** WebSocket close code; null where the client itself let go. */
+  /** WebSocket close code; null where the client closed. */
   closeCode: number | null
+  cause: EndCause
   /** One sentence for people. */
   why: string
   /** The last `error` message of the bridge. */
   error: { code: number; detail: string } | null
-  /** What `going_away` asked for; null without it. */
+  /** The delay that `going_away` asked for; null without it. */
   reconnectInMs: number | null
 }
 
-/** Longest own wait before another connection. */
+/** Upper limit of the client's own wait before another connection. */
 const CEILING_MS = 30_000
 const FIRST_MS = 500
-/** "Later" begins where the fourth try would be. */
+/** "Come back later" starts with the delay of the fourth attempt. */
 const LATER_DOUBLINGS = 3
-/** Longest wait that a bridge may ask for. */
+/** Longest delay that a bridge may ask for. */
 const LONGEST_ASKED_MS = 300_000
-/** Numbers of `error` that answer what this client sent; the bridge leaves the connection open. */
+/** `error` codes for a command that was refused; the bridge leaves the connection open. */
 const REFUSALS = [400, 401, 403, 410]
-/** Codes below 4000 that say: what you sent is wrong (RFC 6455 §7.4.1). */
-const WRONG_FRAMES = [1002, 1003, 1007, 1008, 1009]
-/** Codes below 4000 that say: this server has a trouble of its own. */
-const TROUBLED = [1011, 1012, 1013]
+/** Close codes below 4000 for a fault of the client (RFC 6455 §7.4.1). */
+const CLIENT_FAULTS = [1002, 1003, 1007, 1008, 1009]
+/** Close codes below 4000 for a fault of the server. */
+const SERVER_FAULTS = [1011, 1012, 1013]
 
 const failureCodes: Readonly<Record<number, FailureCode>> = {
   4001: 'unauthenticated',
@@ -77,12 +84,12 @@ const failureCodes: Readonly<Record<number, FailureCode>> = {
   4006: 'too_many_connections',
 }
 
-/** Whether the `error` refuses what this client asked for, so that the connection is of no use. */
+/** Whether the `error` refuses the subscription or the login, so that the connection is useless. */
 export function isRefusal(error: { code: number }): boolean {
   return REFUSALS.includes(error.code)
 }
 
-/** The failure behind an end that forbids to come back; null where coming back may help. */
+/** The failure behind an end that forbids reconnecting; null where reconnecting may help. */
 export function failureOf({ closeCode, why, error }: ConnectionEnd): StreamFailure | null {
   const message = error?.detail ?? why
   const isFinal = closeCode !== null && closeCode >= 4000 && closeCode < 4100
@@ -92,7 +99,7 @@ export function failureOf({ closeCode, why, error }: ConnectionEnd): StreamFailu
     return new StreamFailure(code, message, { closeCode, oldestCursor })
   }
   if (isFinal) return new StreamFailure(failureCodes[closeCode] ?? 'refused', message, { closeCode })
-  if (closeCode !== null && WRONG_FRAMES.includes(closeCode)) {
+  if (closeCode !== null && CLIENT_FAULTS.includes(closeCode)) {
     return new StreamFailure('refused', message, { closeCode })
   }
   if (error !== null && isRefusal(error)) return new StreamFailure('subscription_refused', message)
@@ -100,9 +107,9 @@ export function failureOf({ closeCode, why, error }: ConnectionEnd): StreamFailu
 }
 
 /**
- * Milliseconds to wait before the next connection, after so many in a row that brought nothing. Full jitter: anything
- * from 0 to a limit that doubles from 0.5 s to 30 s, from 4 s where the code says "later"; never less than the bridge
- * asked for. `chance` is drawn once.
+ * Milliseconds to wait before the next connection, after `useless` connections in a row without a message. Full jitter:
+ * a random share of a limit that doubles from 0.5 s to 30 s (from 4 s where the code means "later"); never less than the
+ * bridge asked for. `chance` is drawn once.
  */
 export function delayMs(
   { closeCode, reconnectInMs }: ConnectionEnd,
@@ -110,10 +117,10 @@ export function delayMs(
   chance: Chance,
 ): number {
   const isLater =
-    closeCode !== null && ((closeCode >= 4100 && closeCode < 4200) || TROUBLED.includes(closeCode))
+    closeCode !== null && ((closeCode >= 4100 && closeCode < 4200) || SERVER_FAULTS.includes(closeCode))
   const doublings = useless + (isLater ? LATER_DOUBLINGS : 0)
-  const ownMs = Math.round(chance() * Math.min(CEILING_MS, FIRST_MS * 2 ** doublings))
-  if (reconnectInMs === null) return ownMs
+  const backoffMs = Math.round(chance() * Math.min(CEILING_MS, FIRST_MS * 2 ** doublings))
+  if (reconnectInMs === null) return backoffMs
   const askedMs = Math.min(reconnectInMs, LONGEST_ASKED_MS)
-  return useless === 0 ? askedMs : Math.max(askedMs, ownMs)
+  return useless === 0 ? askedMs : Math.max(askedMs, backoffMs)
 }

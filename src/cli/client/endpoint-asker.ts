@@ -13,7 +13,7 @@ export const ENDPOINTS_PATH = '/v1/webhooks'
 
 /** What is said of refusals. */
 export const endpointWords: RefusalWords = {
-  help: 'bridge webhooks --help lists the flags, docs/webhooks.md what an endpoint may be.',
+  help: 'bridge webhooks --help lists the flags, docs/use/webhooks.md what an endpoint may be.',
   missing: {
     message: 'does not have it',
     hint: 'bridge webhooks list shows the ids; the bridge must have the role api in BRIDGE_ROLES.',

@@ -1,10 +1,9 @@
 /**
- * The members of a new endpoint as flags. Owns the flags and their way into the body of `POST /v1/webhooks`. Refuses to
- * judge values: what is no number goes as the text that it is, and the bridge says what is wrong.
+ * Builds the body of `POST /v1/webhooks` from flags. The bridge checks the values: text that is not a number is sent as
+ * it is.
  */
-import { filterValue } from '../../core/filter/filter-query.ts'
-import { BridgeError, isBridgeError } from '../../errors.ts'
-import { filterFlags, filterParameters } from './filter-flags.ts'
+import { BridgeError } from '../../errors.ts'
+import { filterFlags, filterOf } from './filter-flags.ts'
 
 /** For `readFlags`. */
 export const endpointFlags = {
@@ -18,30 +17,18 @@ export const endpointFlags = {
 } as const
 
 /**
- * The body but for its URL; absent flags are absent members.
+ * The body without its URL; a flag that is not given is left out.
  * @throws BridgeError `usage` for a header without a colon, and for filter flags that do not go together
  */
 export function endpointBody(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return {
     description: values.description,
-    filter: readFilter(values),
+    filter: filterOf(values),
     headers: readHeaders(values.header),
     maxConcurrency: numberOrText(values['max-concurrency']),
     rateLimit: numberOrText(values['rate-limit']),
     order: values.order,
     since: values.since,
-  }
-}
-
-function readFilter(values: Readonly<Record<string, unknown>>): unknown {
-  try {
-    return filterValue(filterParameters(values))
-  } catch (error) {
-    if (!isBridgeError(error, 'filter_invalid')) throw error
-    throw new BridgeError('usage', error.message, {
-      ...(error.hint !== undefined && { hint: error.hint }),
-      errors: error.errors,
-    })
   }
 }
 
@@ -52,8 +39,8 @@ function readHeaders(given: unknown): Record<string, string> | undefined {
     const colon = line.indexOf(':')
     const name = line.slice(0, colon).trim()
     if (colon < 1 || headers.has(name)) {
-      throw new BridgeError('usage', '--header takes a name, a colon and a text, each name once', {
-        hint: "e.g. --header 'x-key: of the receiver'",
+      throw new BridgeError('usage', '--header must be NAME: VALUE, and each name may occur once', {
+        hint: "For example --header 'x-api-key: secret'",
       })
     }
     headers.set(name, line.slice(colon + 1).trim())

@@ -1,9 +1,11 @@
 /**
- * The filter as flags: its fields under their own names and as flags are usually written, or whole as JSON. Owns the
- * flags. Refuses to judge a filter: the bridge does.
+ * Reads a filter from flags: each field under its own name or in kebab case, or the whole filter as JSON. The bridge
+ * checks it.
  */
 import type { ParseArgsConfig } from 'node:util'
 import { plainFieldNames } from '../../core/filter/filter-fields.ts'
+import { filterValue } from '../../core/filter/filter-query.ts'
+import { BridgeError, isBridgeError } from '../../errors.ts'
 
 const names = [...plainFieldNames, 'filter']
 
@@ -30,6 +32,22 @@ export function filterParameters(values: Readonly<Record<string, unknown>>): URL
     }
   }
   return parameters
+}
+
+/**
+ * The filter as JSON value, not checked; undefined where there is none.
+ * @throws BridgeError `usage` for flags that do not go together, and for `--filter` that is not JSON
+ */
+export function filterOf(values: Readonly<Record<string, unknown>>): unknown {
+  try {
+    return filterValue(filterParameters(values))
+  } catch (error) {
+    if (!isBridgeError(error, 'filter_invalid')) throw error
+    throw new BridgeError('usage', error.message, {
+      hint: 'docs/use/filters.md lists the fields of a filter, --help the flags.',
+      errors: error.errors,
+    })
+  }
 }
 
 /** `fcaCategories` as `fca-categories`. */

@@ -1,189 +1,150 @@
 /**
- * A stream of a running bridge, followed until told to stop: connect, read, come back with the last cursor. Owns what is
- * tried again and how long is waited. Refuses to know what is done with a message.
+ * Follows a running bridge's stream through `clients/typescript` until it is stopped, and reports each change of the
+ * connection in one line.
  */
-import { type Backoff, backoffMs } from '../../core/backoff.ts'
-import { retryAfterMs } from '../../core/retry-after.ts'
+import { connect, type Message } from '../../../clients/typescript/src/stream.ts'
+import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'
 import { BridgeError } from '../../errors.ts'
-import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
-import { classifyThrown } from '../../upstream/outcome.ts'
-import { networkWords } from './network-words.ts'
+import type { Chance, Clock } from '../../lifecycle/clock.ts'
+import { networkWordsOf } from './network-words.ts'
 import { noAnswer, noBridge, type RefusalWords, refusalOf } from './refusal.ts'
-import { createSseParser, type SseMessage, type SseParser } from './sse-parser.ts'
+import type { StreamSelection } from './stream-flags.ts'
 import type { Target } from './target.ts'
 
-/** What is followed, and who is told. */
+/** A message that a command shows or forwards: an event, or `live`, after which events are new. */
+export type ShownMessage = Exclude<Message, { type: 'connected' | 'disconnected' | 'heartbeat' }>
+
+/** What is followed. */
 export interface FollowOptions {
   target: Target
-  /** Query parameters that every connection asks with: the filter. */
-  filter: URLSearchParams
-  /** Where to begin: parameters of the first connection only, until a cursor is known. */
-  start: URLSearchParams
+  /** The filter and the start. */
+  selection: StreamSelection
   clock: Clock
   chance: Chance
   /** Ends the following. */
   signal: AbortSignal
-  /** While a promise of it is waited for, nothing more is read. It never rejects but to end the following. */
-  onMessage: (message: SseMessage) => void | Promise<void>
-  /** Told one line whenever something happens to the connection. */
-  say: (line: string) => void
+  /** The next message is read when its promise resolves; a rejection ends the following. */
+  onMessage: (message: ShownMessage) => void | Promise<void>
+  /** Called with one line when the connection changes. */
+  report: (line: string) => void
 }
 
-const BACKOFF: Backoff = { baseMs: 500, factor: 2, maxMs: 15_000, jitter: 1 }
-/** The bridge gives a sign of life every 15 s; one that gives none for so long is not there any more. */
-const SILENCE_MS = 45_000
-/** Statuses of a bridge that asks to come back later. */
+/** Statuses of a bridge that may serve the stream later. */
 const LATER = [429, 500, 502, 503, 504]
-const LONGEST_RETRY_AFTER_MS = 3_600_000
 const words: RefusalWords = {
-  help: 'bridge tail --help lists the flags, docs/filters.md the fields of a filter.',
+  help: 'bridge tail --help lists the flags, docs/use/filters.md the fields of a filter.',
   missing: {
     message: 'has no stream of events',
     hint: 'Check --url; the bridge there must have the role feed in BRIDGE_ROLES.',
   },
 }
 
-/** How one connection ended, where another one should follow. */
-interface Ended {
-  why: string
-  /** null = back off. */
-  waitMs: number | null
+/**
+ * Follows the stream until the signal aborts. Returns the last cursor, null where there was none.
+ * @throws BridgeError for what retrying cannot fix: a refusal, an address where no bridge is
+ */
+export async function followStream(options: FollowOptions): Promise<string | null> {
+  const { target, selection, clock, chance, signal, onMessage, report } = options
+  const { url, token } = target
+  const stream = connect({ url, token, ...selection.subscription, clock, chance })
+  const close = (): void => stream.close()
+  signal.addEventListener('abort', close)
+  if (signal.aborted) close()
+  let hasConnected = false
+  try {
+    for await (const message of stream) {
+      switch (message.type) {
+        case 'connected':
+          report(hasConnected ? `connected again to ${url}` : `following ${url}; Ctrl-C ends it`)
+          hasConnected = true
+          break
+        case 'disconnected':
+          report(await lineOf(message, { ...options, hasConnected, cursor: stream.cursor }))
+          break
+        case 'heartbeat':
+          break
+        default:
+          await onMessage(message)
+      }
+    }
+  } catch (error) {
+    if (signal.aborted) return stream.cursor
+    if (!(error instanceof StreamFailure)) throw error
+    await explainRefusal(options, stream.cursor)
+    throw new BridgeError('failed', `${url} ended the stream: ${error.message}`, { hint: words.help })
+  } finally {
+    signal.removeEventListener('abort', close)
+  }
+  return stream.cursor
 }
 
-/** What is known from connection to connection. */
-interface Progress {
-  /** Resume point; null before the first. */
+interface Disconnected extends FollowOptions {
+  hasConnected: boolean
+  /** Resume point; null before the first event. */
   cursor: string | null
-  /** Whether the bridge has ever answered with a stream. */
-  met: boolean
-  /** Connections that ended since the last message. */
-  failures: number
+}
+
+/** @throws BridgeError where the reason is one that retrying cannot fix */
+async function lineOf(
+  { cause, why, retryInMs }: Message & { type: 'disconnected' },
+  options: Disconnected,
+): Promise<string> {
+  const { url } = options.target
+  const from = options.cursor === null ? '' : ' from the last cursor'
+  if (retryInMs === null)
+    return `${url}: more events wait than fit in memory; reading goes on${from} after them`
+  const again = `; again in ${(retryInMs / 1000).toFixed(1)} s${from}`
+  switch (cause) {
+    case 'going_away':
+      return `${url} is stopping${again}`
+    case 'silent':
+      return `${url} is silent${again}`
+    case 'unreachable':
+      return `${await explainUnreachable(options)}${again}`
+    default:
+      return `${url} ended the stream (${why})${again}`
+  }
 }
 
 /**
- * Follows the stream until the signal aborts. Returns the last cursor, null where there was none.
- * @throws BridgeError for what trying again does not help: a refusal, an address where no bridge is
+ * Why no WebSocket was opened, which a WebSocket client cannot see: asks for the same stream over plain HTTP.
+ * @throws BridgeError where that is refused, and where nothing answers and the bridge has never answered
  */
-export async function followStream(options: FollowOptions): Promise<string | null> {
-  const { signal, clock, chance, say } = options
-  const progress: Progress = { cursor: null, met: false, failures: 0 }
-  while (!signal.aborted) {
-    const { why, waitMs } = await connectOnce(options, progress)
-    if (signal.aborted) break
-    progress.failures += 1
-    const delayMs = waitMs ?? backoffMs(progress.failures, BACKOFF, chance)
-    const from = progress.cursor === null ? '' : ' from the last cursor'
-    say(`${why}; again in ${(delayMs / 1000).toFixed(1)} s${from}`)
-    await sleep(clock, delayMs, signal)
-  }
-  return progress.cursor
-}
-
-/** One connection from its request to its end. */
-async function connectOnce(options: FollowOptions, progress: Progress): Promise<Ended> {
-  const { target, clock, signal } = options
-  const stop = new AbortController()
-  let silent = false
-  let cancel = (): void => {}
-  const pause = (): void => cancel()
-  const heard = (): void => {
-    cancel()
-    cancel = clock.after(SILENCE_MS, () => {
-      silent = true
-      stop.abort()
-    })
-  }
-  heard()
+async function explainUnreachable(options: Disconnected): Promise<string> {
+  const { target, signal, hasConnected, cursor } = options
   try {
-    const response = await fetch(requestUrl(options, progress), {
-      headers: {
-        authorization: `Bearer ${target.token}`,
-        accept: 'text/event-stream',
-        ...(progress.cursor === null ? {} : { 'last-event-id': progress.cursor }),
-      },
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, stop.signal]),
-    })
-    const later = await judge(response, target, clock.now())
-    return later ?? (await readStream(response, { heard, pause }, options, progress))
+    const status = await explainRefusal(options, cursor)
+    return status === 200
+      ? `${target.url} serves no WebSocket (a proxy must pass the header Upgrade)`
+      : `${target.url} answers with status ${status}`
   } catch (error) {
     if (error instanceof BridgeError) throw error
-    if (signal.aborted) return { why: '', waitMs: null }
-    if (silent) return { why: `${target.url} is silent`, waitMs: null }
-    if (!progress.met) throw noAnswer(error, target)
-    const { failure } = classifyThrown(error)
-    const { what } = networkWords(failure.kind === 'network' ? failure.message : failure.kind)
-    return { why: `${target.url}: ${what}`, waitMs: null }
-  } finally {
-    cancel()
-    stop.abort()
+    if (!hasConnected && !signal.aborted) throw noAnswer(error, target)
+    return `${target.url}: ${networkWordsOf(error).what}`
   }
 }
 
-function requestUrl({ target, filter, start }: FollowOptions, { cursor }: Progress): string {
-  const parameters = new URLSearchParams([...filter, ...(cursor === null ? start : [])])
-  return `${target.url}/v1/events${parameters.size === 0 ? '' : `?${parameters}`}`
-}
-
-/** Null for a stream; when to come back for an answer that says so; throws for any other. */
-async function judge(response: Response, target: Target, nowMs: number): Promise<Ended | null> {
+/**
+ * Asks for the same stream over plain HTTP, whose refusals name each wrong parameter. Returns the status of an answer that
+ * is no refusal: 200, or one of `LATER`.
+ * @throws BridgeError for a refusal; what `fetch` throws where nothing answers
+ */
+async function explainRefusal(
+  { target, selection: { filter, start }, signal }: FollowOptions,
+  cursor: string | null,
+): Promise<number> {
+  const place = cursor === null ? start : new URLSearchParams({ after: cursor })
+  const parameters = new URLSearchParams([...filter, ...place])
+  const response = await fetch(`${target.url}/v1/events?${parameters}`, {
+    headers: { authorization: `Bearer ${target.token}`, accept: 'text/event-stream' },
+    redirect: 'manual',
+    signal,
+  })
   const { status, headers } = response
-  if (status === 200 && headers.get('content-type')?.startsWith('text/event-stream')) return null
-  if (LATER.includes(status)) {
-    await response.body?.cancel()
-    const askedMs = retryAfterMs(headers.get('retry-after'), nowMs)
-    const waitMs = askedMs === null ? null : Math.min(askedMs, LONGEST_RETRY_AFTER_MS)
-    return { why: `${target.url} answers with status ${status}`, waitMs }
+  if (status !== 200 && !LATER.includes(status)) {
+    throw refusalOf(status, await response.text(), target, words)
   }
-  if (status !== 200) throw refusalOf(status, await response.text(), target, words)
   await response.body?.cancel()
-  throw noBridge(target)
-}
-
-async function readStream(
-  response: Response,
-  /** Of the silence: it begins anew; it does not count. */
-  { heard, pause }: { heard: () => void; pause: () => void },
-  { target, onMessage, say }: FollowOptions,
-  progress: Progress,
-): Promise<Ended> {
-  if (progress.failures > 0) say(`connected again to ${target.url}`)
-  else say(`following ${target.url}; Ctrl-C ends it`)
-  progress.met = true
-  const parser = createSseParser()
-  let goingAwayMs: number | null = null
-  for await (const piece of bodyText(response)) {
-    pause()
-    for (const message of parser.feed(piece)) {
-      if (message.event === 'going_away') goingAwayMs = reconnectMs(message.data)
-      else await onMessage(message)
-    }
-    heard()
-    remember(progress, parser)
-  }
-  return goingAwayMs === null
-    ? { why: `${target.url} ended the stream`, waitMs: null }
-    : { why: `${target.url} is stopping`, waitMs: goingAwayMs }
-}
-
-function bodyText({ body }: Response): AsyncIterable<string> {
-  return body === null ? ReadableStream.from<string>([]) : body.pipeThrough(new TextDecoderStream())
-}
-
-/** What was handed on is behind us: the next connection resumes after it. */
-function remember(progress: Progress, { lastId }: SseParser): void {
-  if (lastId === '' || lastId === progress.cursor) return
-  progress.cursor = lastId
-  progress.failures = 0
-}
-
-function reconnectMs(data: string): number | null {
-  try {
-    const { reconnectInMs } = JSON.parse(data) as { reconnectInMs?: unknown }
-    return typeof reconnectInMs === 'number' && reconnectInMs >= 0
-      ? Math.min(reconnectInMs, BACKOFF.maxMs)
-      : null
-  } catch {
-    return null
-  }
+  if (status === 200 && !headers.get('content-type')?.startsWith('text/event-stream')) throw noBridge(target)
+  return status
 }

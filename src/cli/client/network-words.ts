@@ -1,6 +1,8 @@
 /**
- * Why a connection was not made or broke, in words with what to do. Owns the words. Refuses to decide what follows.
+ * Explains a network error in words, with what to do about it.
  */
+
+import { classifyThrown } from '../../upstream/outcome.ts'
 
 /** What happened, and what a person can do about it. */
 export interface NetworkWords {
@@ -13,8 +15,8 @@ const CERTIFICATE =
 const WRONG_PROTOCOL = /^(ERR_SSL_|EPROTO)/
 
 const CUT: NetworkWords = {
-  what: 'the connection was cut',
-  todo: 'try again; look at proxies and at the log of the other side',
+  what: 'the connection was closed',
+  todo: 'try again; check proxies and the log of the other side',
 }
 const SILENT: NetworkWords = {
   what: 'it did not answer in time',
@@ -23,14 +25,21 @@ const SILENT: NetworkWords = {
 
 const words: Readonly<Record<string, NetworkWords>> = {
   ECONNREFUSED: { what: 'nothing listens there', todo: 'start it, or correct host and port' },
-  ENOTFOUND: { what: 'the host name is not known', todo: 'correct the host, or check the name service' },
-  EAI_AGAIN: { what: 'the name service does not answer', todo: 'check the network and its name service' },
+  ENOTFOUND: { what: 'the host name is unknown', todo: 'correct the host, or check DNS' },
+  EAI_AGAIN: { what: 'DNS does not answer', todo: 'check the network and its DNS' },
   ECONNRESET: CUT,
   UND_ERR_SOCKET: CUT,
-  EHOSTUNREACH: { what: 'there is no way to that host', todo: 'check the network and firewalls' },
-  ENETUNREACH: { what: 'there is no way to that network', todo: 'check the network and firewalls' },
+  EHOSTUNREACH: { what: 'that host is unreachable', todo: 'check the network and firewalls' },
+  ENETUNREACH: { what: 'that network is unreachable', todo: 'check the network and firewalls' },
+  'bad port': { what: 'fetch blocks that port', todo: 'choose another port' },
   ETIMEDOUT: SILENT,
   UND_ERR_CONNECT_TIMEOUT: SILENT,
+}
+
+/** The words for an error that `fetch` threw. */
+export function networkWordsOf(error: unknown): NetworkWords {
+  const { failure } = classifyThrown(error)
+  return networkWords(failure.kind === 'network' ? failure.message : failure.kind)
 }
 
 /** The words for an error code of the network, as `upstream/outcome.ts` finds it. */
@@ -40,14 +49,14 @@ export function networkWords(code: string): NetworkWords {
   if (CERTIFICATE.test(code)) {
     return {
       what: `its certificate is not trusted (${code})`,
-      todo: 'check the host name; for an authority of your own set NODE_EXTRA_CA_CERTS to its PEM file',
+      todo: 'check the host name; for a private certificate authority set NODE_EXTRA_CA_CERTS to its PEM file',
     }
   }
   if (WRONG_PROTOCOL.test(code)) {
     return { what: `it does not speak TLS as expected (${code})`, todo: 'check whether it is http or https' }
   }
   if (code.startsWith('HPE_') || code === 'HTTPParserError') {
-    return { what: `what answers is no HTTP (${code})`, todo: 'check host and port' }
+    return { what: `the answer is not HTTP (${code})`, todo: 'check host and port' }
   }
   return { what: `the connection failed (${code})`, todo: 'check the address and the network' }
 }

@@ -4,9 +4,8 @@
  * whether to try again.
  */
 import { BridgeError, type ErrorCode, type FieldError } from '../../errors.ts'
-import { classifyThrown } from '../../upstream/outcome.ts'
 import { harmless } from '../terminal/text.ts'
-import { networkWords } from './network-words.ts'
+import { networkWordsOf } from './network-words.ts'
 import type { Target } from './target.ts'
 
 /** Most of an error answer that is looked at, characters. */
@@ -85,8 +84,7 @@ export function refusalOf(status: number, body: string, target: Target, words: R
 
 /** The error where nothing answers, by what `fetch` threw. */
 export function noAnswer(error: unknown, target: Target): BridgeError {
-  const { failure } = classifyThrown(error)
-  const { what, todo } = networkWords(failure.kind === 'network' ? failure.message : failure.kind)
+  const { what, todo } = networkWordsOf(error)
   return new BridgeError('failed', `no bridge answers at ${target.url}: ${what}`, {
     hint: `Is it running (npm start, npm run demo)? Give --url the address of its ready line. Else: ${todo}.`,
   })

@@ -1,35 +1,54 @@
 /**
- * The flags of commands that follow a stream: where to begin, beside the filter's. Owns the beginnings. Refuses to judge
- * them: the bridge does, and its words are passed on.
+ * Reads the flags of commands that follow a stream: the filter and the start, both checked by the bridge.
  */
 import type { ParseArgsConfig } from 'node:util'
-import { FILTER_HELP, filterFlags } from './filter-flags.ts'
+import type { From } from '../../../clients/typescript/src/messages.ts'
+import type { ConnectOptions } from '../../../clients/typescript/src/stream.ts'
+import { FILTER_HELP, filterFlags, filterOf, filterParameters } from './filter-flags.ts'
 
 const names = ['after', 'since', 'tail'] as const
 
-/** For `readFlags`: the filter, and the beginnings. */
+/** For `readFlags`: the filter and the start. */
 export const streamFlags: NonNullable<ParseArgsConfig['options']> = {
   ...filterFlags,
   ...Object.fromEntries(names.map((name) => [name, { type: 'string' } as const])),
 }
 
 /** The lines of a command's help about them. */
-export const STREAM_HELP = `Where to begin; without one of them with what comes from now on:
+export const STREAM_HELP = `Where to start; without one of them with new events:
   --after CURSOR        after that event
-  --since TIME          with the first event of that time or later, e.g. 2026-02-03T07:00Z
+  --since TIME          with the first event of that time (UTC) or later, e.g. 2026-02-03T07:00Z
   --tail N              with the last N that match, 1 to 1000
 
-Which events; fields and values of docs/filters.md, lists comma-separated or repeated:
+Which events; fields and values of docs/use/filters.md, lists comma-separated or repeated:
 ${FILTER_HELP}`
 
-/** The beginning as query parameters. */
-export function startParameters(values: Readonly<Record<string, unknown>>): URLSearchParams {
-  const parameters = new URLSearchParams()
-  for (const name of names) {
+/** What is followed and from where, in the form of the WebSocket and in that of a query. */
+export interface StreamSelection {
+  subscription: Pick<ConnectOptions, 'filter' | 'from'>
+  /** The filter as parameters of `GET /v1/events`. */
+  filter: URLSearchParams
+  /** The start as parameters of `GET /v1/events`. */
+  start: URLSearchParams
+}
+
+/** @throws BridgeError `usage` for filter flags that do not go together */
+export function streamSelection(values: Readonly<Record<string, unknown>>): StreamSelection {
+  const given = names.flatMap((name) => {
     const text = textOf(values[name])
-    if (text !== undefined) parameters.set(name, text)
+    return text === undefined ? [] : [[name, text] as const]
+  })
+  const filter = filterOf(values)
+  // The bridge refuses a wrong filter and two starts, in its own words.
+  const from = Object.fromEntries(given.map(([name, text]) => [name, name === 'tail' ? Number(text) : text]))
+  return {
+    subscription: {
+      ...(filter !== undefined && { filter: filter as object }),
+      ...(given.length > 0 && { from: from as unknown as From }),
+    },
+    filter: filterParameters(values),
+    start: new URLSearchParams(given.map(([name, text]): [string, string] => [name, text])),
   }
-  return parameters
 }
 
 /** The text of a flag that is given once at most. */

@@ -16,7 +16,7 @@ import { loadSettings } from '../../settings/settings.ts'
 import { asksForHelp, takeNoArguments } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 
-const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/sandbox.md)
+const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/use/sandbox.md)
 
 It takes no flags and needs no settings. BRIDGE_* in the environment still count, but for those that would
 lead it elsewhere: upstream, Kafka, roles and data directory are its own. A .env file does not count.

@@ -28,7 +28,7 @@ import { painter } from '../terminal/text.ts'
 
 const flags = { json: { type: 'boolean' }, 'no-spend': { type: 'boolean' } } as const
 
-const HELP = `bridge doctor: checks what a bridge with these settings needs (docs/operating.md)
+const HELP = `bridge doctor: checks what a bridge with these settings needs (docs/run/operating.md)
 
 One line a check: ok, warn or fail, what was found, and after an arrow what to do.
   --json       the findings as one line of JSON

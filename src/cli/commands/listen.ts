@@ -1,7 +1,6 @@
 /**
- * `bridge listen`: a running bridge's events posted to an address of one's own as signed webhooks, for building a
- * receiver. Owns its flags, the endpoint and secret that it makes up, and what goes to stdout and stderr. Refuses to
- * register anything: when it ends, nothing of it is left.
+ * Runs `bridge listen`: posts a running bridge's events to a local receiver as signed webhooks, for developing it.
+ * Registers no endpoint at the bridge.
  */
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -11,11 +10,9 @@ import { BridgeError } from '../../errors.ts'
 import { newId } from '../../registry/ids.ts'
 import { newSecret } from '../../webhooks/endpoints/endpoint-secrets.ts'
 import { wantsGaps } from '../../webhooks/endpoints/event-type-opt-in.ts'
-import { filterParameters } from '../client/filter-flags.ts'
-import { followStream } from '../client/follow.ts'
+import { followStream, type ShownMessage } from '../client/follow.ts'
 import { createForwarder, type ForwardAttempt, type ForwardedEvent } from '../client/forward.ts'
-import type { SseMessage } from '../client/sse-parser.ts'
-import { STREAM_HELP, startParameters, streamFlags, textOf } from '../client/stream-flags.ts'
+import { STREAM_HELP, streamFlags, streamSelection, textOf } from '../client/stream-flags.ts'
 import { targetOf } from '../client/target.ts'
 import { asksForHelp, readFlags } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
@@ -31,22 +28,22 @@ const flags = {
 } as const
 
 const HELP = `bridge listen: re-posts a running bridge's events to your receiver as signed webhooks
-(docs/webhooks-receivers.md). A failed one is tried four times in all, then given up; nothing stops it.
+(docs/use/webhooks-receivers.md). A failed delivery is tried four times within about a minute, then given up.
 
   --forward URL         your receiver, e.g. http://localhost:9000/hook; required
-  --secret whsec_…      what signs; default: a new one, shown at the start
+  --secret whsec_…      signs the requests; default: a new one, shown at the start
 
 ${STREAM_HELP}
-  gaps come where --types names gap, as with a real endpoint
+  gaps come only where --types names gap, as with a real endpoint
 
 How:
-  --json                one try a line as JSON on stdout
+  --json                one attempt a line as JSON on stdout
   --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
   --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
 
   bridge listen --forward http://localhost:9000/hook --tail 5 --preset no-routine`
 
-/** Forwards until the signal aborts or nobody reads the output. Rejects with what trying again does not help. */
+/** Forwards until the signal aborts or the output is closed. Rejects with a BridgeError that retrying cannot fix. */
 export async function listenCommand(args: string[], context: CommandContext): Promise<void> {
   if (asksForHelp(args)) {
     context.stdout(HELP)
@@ -58,7 +55,7 @@ export async function listenCommand(args: string[], context: CommandContext): Pr
   const secret = textOf(values.secret) ?? newSecret()
   const key = keyOf(secret)
   const endpointId = newId('ep', clock.now())
-  const filter = filterParameters(values)
+  const selection = streamSelection(values)
   const readFile = (path: string): string => readFileSync(path, 'utf8')
   const target = targetOf({ url: textOf(values.url), token: textOf(values.token) }, env, readFile)
   const paint = painter(context.colour)
@@ -74,20 +71,19 @@ export async function listenCommand(args: string[], context: CommandContext): Pr
   stderr(`secret ${secret}`)
   await followStream({
     target,
-    filter,
-    start: startParameters(values),
+    selection,
     clock,
     chance,
     signal,
     onMessage(message) {
-      if (message.event !== 'disclosure' && message.event !== 'gap') return
+      if (message.type === 'live') return
       const event = forwardedOf(message)
-      if (event === null) return stderr('what came is no event; it is left out')
-      // The bridge has taken the filter, or there would be no message.
-      if (message.event === 'gap' && !wantsGaps(parseFilterQuery(filter) ?? {})) return
+      if (event === null) return stderr('skipped an event without sequence')
+      // The bridge has accepted the filter, or no message would have come.
+      if (message.type === 'gap' && !wantsGaps(parseFilterQuery(selection.filter) ?? {})) return
       return forwarder.take(event)
     },
-    say: stderr,
+    report: stderr,
   })
   await forwarder.drained()
   if (!context.outputGone.aborted) {
@@ -95,7 +91,7 @@ export async function listenCommand(args: string[], context: CommandContext): Pr
   }
 }
 
-/** @throws BridgeError `usage` for what is no address of a receiver */
+/** @throws BridgeError `usage` for text that is not an http or https address */
 function receiverUrl(text: string | undefined): string {
   const url = URL.parse(text ?? '')
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
@@ -107,23 +103,19 @@ function receiverUrl(text: string | undefined): string {
   })
 }
 
-/** @throws BridgeError `usage` for what is no secret */
+/** @throws BridgeError `usage` for text that is not a signing secret */
 function keyOf(secret: string): KeyObject {
   const key = signingKey(secret)
   if (key !== null) return key
-  throw new BridgeError('usage', '--secret is no secret of Standard Webhooks', {
-    hint: 'It is whsec_ and the base64 of 24 to 64 bytes; leave it out to get a new one.',
+  throw new BridgeError('usage', '--secret is not a secret of Standard Webhooks', {
+    hint: 'It is whsec_ followed by the base64 of 24 to 64 bytes; leave it out to get a new one.',
   })
 }
 
-/** The event of a message; null where it is none. */
-function forwardedOf({ data }: SseMessage): ForwardedEvent | null {
-  try {
-    const { id, sequence } = JSON.parse(data) as { id: unknown; sequence: unknown }
-    return typeof id === 'string' && typeof sequence === 'string' ? { id, sequence, json: data } : null
-  } catch {
-    return null
-  }
+/** The event of a message; null where it has no sequence. */
+function forwardedOf({ event, json }: Exclude<ShownMessage, { type: 'live' }>): ForwardedEvent | null {
+  const { id, sequence } = event
+  return typeof sequence === 'string' ? { id, sequence, json } : null
 }
 
 function record({ event, reason: _, ...attempt }: ForwardAttempt) {

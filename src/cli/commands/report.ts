@@ -23,7 +23,7 @@ const flags = {
 } as const
 
 const HELP = `bridge report: what each London day brought, and whether anything of it is missing
-(docs/operating.md, "Was anything missing yesterday")
+(docs/run/operating.md, "Was anything missing yesterday")
 
   polled, filled, swept   contents of that day's items by what found them first
   rejected                unreadable items

@@ -8,7 +8,7 @@ import { loadSettings } from '../../settings/settings.ts'
 import { asksForHelp, takeNoArguments } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 
-const HELP = `bridge run: runs the roles of BRIDGE_ROLES against the configured upstream (docs/operating.md)
+const HELP = `bridge run: runs the roles of BRIDGE_ROLES against the configured upstream (docs/run/operating.md)
 
 It takes no flags: settings come from the environment (BRIDGE_*) and a .env file (docs/configuration.md).
 Needed at least: BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY, BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY.

@@ -40,7 +40,7 @@ const flags = {
 type Flag = keyof typeof flags
 type Values = Partial<Record<Flag, string | boolean>>
 
-const HELP = `bridge sandbox: a synthetic upstream (docs/sandbox.md)
+const HELP = `bridge sandbox: a synthetic upstream (docs/use/sandbox.md)
 
   --port N          port of the API; 0, the default, picks a free one
   --admin-port N    port of the admin API; 0, the default, picks a free one

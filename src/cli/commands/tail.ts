@@ -1,12 +1,9 @@
 /**
- * `bridge tail`: a running bridge's stream in the terminal. Owns its flags and what goes to stdout and stderr. Refuses to
- * judge a filter: the bridge does, and its words are passed on.
+ * Runs `bridge tail`: prints a running bridge's event stream, events on stdout and reports on stderr.
  */
 import { readFileSync } from 'node:fs'
-import { filterParameters } from '../client/filter-flags.ts'
-import { followStream } from '../client/follow.ts'
-import type { SseMessage } from '../client/sse-parser.ts'
-import { STREAM_HELP, startParameters, streamFlags, textOf } from '../client/stream-flags.ts'
+import { followStream, type ShownMessage } from '../client/follow.ts'
+import { STREAM_HELP, streamFlags, streamSelection, textOf } from '../client/stream-flags.ts'
 import { targetOf } from '../client/target.ts'
 import { asksForHelp, readFlags } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
@@ -19,7 +16,7 @@ const flags = {
   token: { type: 'string' },
 } as const
 
-const HELP = `bridge tail: follows the stream of a running bridge (docs/streams.md)
+const HELP = `bridge tail: follows the stream of a running bridge (docs/use/streams.md)
 
 ${STREAM_HELP}
 
@@ -31,7 +28,7 @@ How:
   bridge tail --tail 20 --preset no-routine
   bridge tail --symbols VOD,BP. --fca-categories FR,IR --json | jq .data.headline`
 
-/** Follows until the signal aborts or nobody reads the output. Rejects with what trying again does not help. */
+/** Follows until the signal aborts or the output is closed. Rejects with a BridgeError that retrying cannot fix. */
 export async function tailCommand(args: string[], context: CommandContext): Promise<void> {
   if (asksForHelp(args)) {
     context.stdout(HELP)
@@ -41,21 +38,19 @@ export async function tailCommand(args: string[], context: CommandContext): Prom
   const { stdout, stderr, clock, chance, env } = context
   const readFile = (path: string): string => readFileSync(path, 'utf8')
   const paint = painter(context.colour)
-  const show = (message: SseMessage): void => {
-    if (message.event === 'live') stderr('caught up; what follows is new')
-    // Line ends in JSON stand between its parts only: without them the event is the same.
-    else if (values.json === true) stdout(message.data.replaceAll('\n', ' '))
-    else stdout(eventLine(message.data, paint))
+  const show = (message: ShownMessage): void => {
+    if (message.type === 'live') stderr('caught up; what follows is new')
+    else if (values.json === true) stdout(message.json)
+    else stdout(eventLine(message.json, paint))
   }
   const cursor = await followStream({
     target: targetOf({ url: textOf(values.url), token: textOf(values.token) }, env, readFile),
-    filter: filterParameters(values),
-    start: startParameters(values),
+    selection: streamSelection(values),
     clock,
     chance,
     signal: AbortSignal.any([context.signal, context.outputGone]),
     onMessage: show,
-    say: stderr,
+    report: stderr,
   })
   if (cursor !== null && !context.outputGone.aborted) stderr(`stopped; --after ${cursor} goes on from here`)
 }

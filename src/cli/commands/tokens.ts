@@ -10,7 +10,7 @@ import { asksForHelp, readFlags, readFlagsAndWords } from '../terminal/arguments
 import type { CommandContext } from '../terminal/context.ts'
 import { harmless } from '../terminal/text.ts'
 
-const HELP = `bridge tokens: tokens of a running bridge (docs/tokens.md)
+const HELP = `bridge tokens: tokens of a running bridge (docs/use/tokens.md)
 
   bridge tokens create --tenant NAME --scopes LIST [--name TEXT] [--expires-at TIME]
                         makes one: its text on stdout, this once
@@ -38,7 +38,7 @@ const createFlags = {
 } as const
 
 const words: RefusalWords = {
-  help: 'bridge tokens --help lists the flags, docs/tokens.md what a token may do.',
+  help: 'bridge tokens --help lists the flags, docs/use/tokens.md what a token may do.',
   missing: {
     message: 'does not have it',
     hint: 'bridge tokens list shows the ids; the bridge must have the role api in BRIDGE_ROLES.',

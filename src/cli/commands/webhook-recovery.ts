@@ -27,7 +27,7 @@ const replayFlags = {
 
 /** What to do about an outcome that is a failure. */
 const remedies: Readonly<Record<string, string>> = {
-  blocked: 'The bridge does not connect to such an address: docs/webhooks-addresses.md.',
+  blocked: 'The bridge does not connect to such an address: docs/use/webhooks-addresses.md.',
   dns: 'The name of the URL was not found: look at it with bridge webhooks show.',
   connect: 'Nothing took the connection: is the receiver running, and does a firewall let the bridge in?',
   tls: "The receiver's certificate is not taken: it must be valid for the name, and not expired.",

@@ -21,7 +21,7 @@ import { harmless } from '../terminal/text.ts'
 import { listAttempts, listDeliveries, WEBHOOK_LISTS_HELP } from './webhook-lists.ts'
 import { replayEvents, testEndpoint } from './webhook-recovery.ts'
 
-const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/webhooks.md)
+const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/use/webhooks.md)
 
   bridge webhooks add URL      makes one: its secret on stdout, this once
   bridge webhooks list         those of your tenant; with BRIDGE_ADMIN_TOKEN those of all
@@ -36,7 +36,7 @@ const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/webho
   bridge webhooks replay ID    sends events once more: its id on stdout
   bridge webhooks rewrap       puts secrets under BRIDGE_SECRET_KEY that lie under the old key
 
-For add, what to send; fields and values of docs/filters.md, lists comma-separated or repeated:
+For add, what to send; fields and values of docs/use/filters.md, lists comma-separated or repeated:
 ${FILTER_HELP}
 and how:
   --description TEXT    what it is for

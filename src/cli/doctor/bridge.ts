@@ -82,7 +82,7 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
     return warn(
       'bridge',
       `${url} runs; open gaps: ${gaps.length}, the first from ${oldest.from} to ${oldest.to}`,
-      'it fills them as the quota allows; docs/operating.md says when it cannot',
+      'it fills them as the quota allows; docs/run/operating.md says when it cannot',
     )
   }
   if (copy.lagSeconds > LAG_WARN_SECONDS) {

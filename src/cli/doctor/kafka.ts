@@ -72,14 +72,14 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   }
   found.push(...settingFindings(others))
   for (const why of refused) {
-    found.push(finding('fail', 'rights', why, 'give this user the rights of docs/kafka-security.md'))
+    found.push(finding('fail', 'rights', why, 'give this user the rights of docs/run/kafka-security.md'))
   }
   if (creation !== null) {
     const todo = 'give it Create on topics of the prefix; without it a new category shares _other'
     found.push(finding(missing.length > 0 ? 'fail' : 'warn', 'rights', creation, todo))
   }
   if (unread !== null) {
-    const todo = 'compare them with docs/operating.md yourself, or give this user DescribeConfigs'
+    const todo = 'compare them with docs/run/operating.md yourself, or give this user DescribeConfigs'
     found.push(finding('warn', 'topics', unread, todo))
   }
   if (refused.length === 0 && creation === null)

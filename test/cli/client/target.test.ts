@@ -77,7 +77,7 @@ test.each([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate'],
   ['CERT_HAS_EXPIRED', 'certificate'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'TLS'],
-  ['HPE_INVALID_CONSTANT', 'no HTTP'],
+  ['HPE_INVALID_CONSTANT', 'not HTTP'],
   ['UND_ERR_CONNECT_TIMEOUT', 'in time'],
   ['ESOMETHING', 'ESOMETHING'],
 ])('the network fault %s has words and something to do', (code, words) => {

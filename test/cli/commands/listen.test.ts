@@ -1,9 +1,8 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listenCommand } from '../../../src/cli/commands/listen.ts'
 import { webhookId } from '../../../src/core/signature.ts'
 import { startApi, TOKEN, until } from '../../support/http/api-server.ts'
+import { startScriptedStream } from '../../support/streams/scripted-stream.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 import { testContext } from '../command-context.ts'
 
@@ -23,21 +22,38 @@ function run(url: string, ...args: string[]) {
 }
 
 /** A stream of these messages that stays open, as a bridge would send it. */
-async function streaming(...messages: [event: string, data: object][]): Promise<string> {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const [event, data] of messages) response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+async function streaming(...messages: [type: string, content: object][]): Promise<string> {
+  const server = await startScriptedStream()
+  let isOver = false
+  onTestFinished(async () => {
+    isOver = true
+    await server[Symbol.asyncDispose]()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const serve = async (): Promise<void> => {
+    for (let number = 1; ; number++) {
+      await until(() => isOver || server.count() >= number)
+      if (isOver) return
+      const connection = await server.connection(number)
+      await connection.welcome()
+      connection.say(
+        ...messages.map(([type, content]) =>
+          type === 'live' ? { type, ...content } : { type, sent: '', event: content },
+        ),
+      )
+    }
+  }
+  void serve()
+  return server.url
 }
 
-const event = (n: number) => ({ id: `e${n}`, sequence: String(n), type: 'disclosure.published.v1', data: {} })
-const GAP = { id: 'gap:1:opened', sequence: '2', type: 'bridge.gap.opened.v1', data: {} }
+const event = (n: number) => ({
+  id: `e${n}`,
+  cursor: `c${n}`,
+  sequence: String(n),
+  type: 'disclosure.published.v1',
+  data: {},
+})
+const GAP = { id: 'gap:1:opened', cursor: 'c2', sequence: '2', type: 'bridge.gap.opened.v1', data: {} }
 
 describe('what is posted', () => {
   test('is the event as the bridge wrote it, signed so that the official library takes it', async () => {
@@ -67,7 +83,7 @@ describe('what is posted', () => {
     const bridge = await streaming(
       ['disclosure', event(1)],
       ['gap', GAP],
-      ['live', {}],
+      ['live', { cursor: 'c2' }],
       ['disclosure', event(3)],
     )
     for (const [types, ids] of [
@@ -139,7 +155,7 @@ describe('a receiver that fails', () => {
   test('or is not there, is told in words, and what comes later is tried all the same', async () => {
     const bridge = await streaming(
       ['disclosure', event(1)],
-      ['disclosure', { odd: 1 }],
+      ['disclosure', { id: 'odd', cursor: 'c1' }],
       ['disclosure', event(2)],
     )
     const gone = await startReceiver()
@@ -150,7 +166,7 @@ describe('a receiver that fails', () => {
     await listen.ended
     expect(listen.stdout[0]).toMatch(/^nothing listens there {2}\d+ ms {2}again in 0\.0 s {2}/)
     expect(listen.stdout.filter((line) => / {2}given up {2}/.test(line))).toHaveLength(2)
-    expect(listen.stderr).toContain('what came is no event; it is left out')
+    expect(listen.stderr).toContain('skipped an event without sequence')
     expect(listen.stderr.at(-1)).toBe('stopped; 0 delivered, 2 given up')
   })
 
@@ -173,7 +189,7 @@ test.each([
   [[], '--forward is missing'],
   [['--forward', 'localhost:9000'], 'http or https'],
   [['--forward', 'http://user:word@127.0.0.1/'], 'without credentials'],
-  [['--forward', 'http://127.0.0.1/', '--secret', 'short'], '--secret is no secret'],
+  [['--forward', 'http://127.0.0.1/', '--secret', 'short'], '--secret is not a secret'],
   [['--foward', 'http://127.0.0.1/'], 'did you mean "forward"'],
 ])('%j is refused with what to do', async (args, message) => {
   const error = await run('http://127.0.0.1:1', ...args).ended

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { tailCommand } from '../../../src/cli/commands/tail.ts'
 import { startApi, until } from '../../support/http/api-server.ts'
+import { startScriptedStream } from '../../support/streams/scripted-stream.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 import { testContext } from '../command-context.ts'
 
@@ -18,13 +19,14 @@ function run(url: string, ...args: string[]) {
   return { ...process, ended }
 }
 
-/** A server whose answers are written by the test, one handler a request. */
+/** A server without WebSocket, whose answers are written by the test, one handler a request. */
 async function scripted(...answers: ((request: IncomingMessage, response: ServerResponse) => void)[]) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
     requests.push(request)
     answers[Math.min(requests.length, answers.length) - 1]?.(request, response)
   })
+  server.on('upgrade', (_request, socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     requests,
@@ -36,8 +38,10 @@ async function scripted(...answers: ((request: IncomingMessage, response: Server
   }
 }
 
-const SSE = { 'content-type': 'text/event-stream' }
-const frame = (id: number): string => `event: disclosure\nid: c${id}\ndata: {"n":${id}}\n\n`
+/** A frame as the bridge writes it, around an event that JSON.parse and JSON.stringify would alter. */
+const json = (id: number): string => `{"id":"e${id}","cursor":"c${id}","n":${id}.0}`
+const frame = (id: number): string =>
+  `{"type":"disclosure","sent":"2026-01-06T07:00:00.000Z","event":${json(id)}}`
 
 describe('what is shown', () => {
   test('the last matching events as lines, then what is new; the rest on stderr', async () => {
@@ -70,78 +74,105 @@ describe('what is shown', () => {
   })
 
   test('either spelling of a field, lists by comma or repeated, and a whole filter as JSON', async () => {
-    await using server = await scripted((_request, response) => response.writeHead(200, SSE).write(frame(1)))
+    await using server = await startScriptedStream()
+    const asked: unknown[] = []
     const queries = [
       ['--fcaCategories', 'FR,IR', '--fca-categories', 'ACS', '--has-symbol', 'true'],
       ['--filter', '{"exclude":{"preset":"results"}}'],
       ['--importance', 'high+', '--tail', '5'],
     ]
-    for (const args of queries) {
+    for (const [at, args] of queries.entries()) {
       const tail = run(server.url, ...args)
+      const connection = await server.connection(at + 1)
+      const { filter, from } = await connection.welcome()
+      asked.push([filter, from])
+      connection.webSocket.send(frame(1))
       await until(() => tail.stdout.length === 1)
       tail.stop()
       await tail.ended
     }
-    expect(server.requests.map(({ url }) => [...new URL(url ?? '', 'http://x').searchParams])).toEqual([
-      [
-        ['fcaCategories', 'FR,IR'],
-        ['fcaCategories', 'ACS'],
-        ['hasSymbol', 'true'],
-      ],
-      [['filter', '{"exclude":{"preset":"results"}}']],
-      [
-        ['importance', 'high+'],
-        ['tail', '5'],
-      ],
+    expect(asked).toEqual([
+      [{ fcaCategories: ['FR', 'IR', 'ACS'], hasSymbol: true }, undefined],
+      [{ exclude: { preset: 'results' } }, undefined],
+      [{ importance: 'high+' }, { tail: 5 }],
     ])
   })
 })
 
 describe('a broken connection', () => {
   test('is made again with the last cursor, the filter and no second beginning', async () => {
-    await using server = await scripted(
-      (_request, response) => {
-        response.writeHead(200, SSE).write(frame(1) + frame(2))
-        setImmediate(() => response.destroy())
-      },
-      (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end(),
-      (_request, response) => {
-        response.writeHead(200, SSE).end(`id: c9\n\nevent: going_away\ndata: {"reconnectInMs":0}\n\n`)
-      },
-      (_request, response) => response.writeHead(200, SSE).write(frame(10)),
-    )
+    await using server = await startScriptedStream()
     const tail = run(server.url, '--tail', '2', '--q', 'offer', '--json')
+    const asked: unknown[] = []
+    const welcome = async (number: number) => {
+      const connection = await server.connection(number)
+      const { filter, from } = await connection.welcome()
+      asked.push([filter, from])
+      return connection
+    }
+    const first = await welcome(1)
+    first.webSocket.send(frame(1))
+    first.webSocket.send(frame(2))
+    await until(() => tail.stdout.length === 2)
+    first.webSocket.terminate()
+    const second = await welcome(2)
+    second.say({ type: 'heartbeat', cursor: 'c9' }, { type: 'going_away', reconnectInMs: 0 })
+    second.close(4200)
+    ;(await welcome(3)).webSocket.send(frame(10))
     await until(() => tail.stdout.length === 3)
     tail.stop()
     expect(await tail.ended).toBeNull()
-    expect(tail.stdout).toEqual(['{"n":1}', '{"n":2}', '{"n":10}'])
-    expect(server.requests.map(({ url, headers }) => [url, headers['last-event-id']])).toEqual([
-      ['/v1/events?q=offer&tail=2', undefined],
-      ['/v1/events?q=offer', 'c2'],
-      ['/v1/events?q=offer', 'c2'],
-      ['/v1/events?q=offer', 'c9'],
+    expect(tail.stdout).toEqual([json(1), json(2), json(10)])
+    expect(asked).toEqual([
+      [{ q: 'offer' }, { tail: 2 }],
+      [{ q: 'offer' }, { after: 'c2' }],
+      [{ q: 'offer' }, { after: 'c9' }],
     ])
     const said = tail.stderr.join('\n')
-    for (const words of [
-      'again in 0.0 s from the last cursor',
-      'status 503',
-      'connected again',
-      'is stopping',
-    ])
+    for (const words of ['again in 0.0 s from the last cursor', 'connected again', 'is stopping'])
       expect(said).toContain(words)
+    expect(tail.stderr.at(-1)).toBe('stopped; --after c10 goes on from here')
   })
 
-  test('that is silent for 45 s is given up and made again', async () => {
-    await using server = await scripted((_request, response) => response.writeHead(200, SSE).write(frame(1)))
+  test('says why there is no WebSocket, and goes on trying', async () => {
+    await using server = await scripted(
+      (_request, response) => response.writeHead(503).end(),
+      (_request, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write('\n'),
+    )
+    const tail = run(server.url, '--tail', '3')
+    await until(() => tail.stderr.length >= 2)
+    tail.stop()
+    expect(await tail.ended).toBeNull()
+    expect(tail.stderr[0]).toBe(`${server.url} answers with status 503; again in 0.0 s`)
+    expect(tail.stderr[1]).toContain('serves no WebSocket')
+    expect(server.requests[0]?.url).toBe('/v1/events?tail=3')
+  })
+
+  test('ends where the bridge has no stream any more, with what to do', async () => {
+    await using server = await startScriptedStream()
+    const tail = run(server.url)
+    const first = await server.connection(1)
+    await first.welcome()
+    first.close(4001, 'this token was deleted or has expired')
+    expect(await tail.ended).toMatchObject({ code: 'failed', message: expect.stringContaining('status 426') })
+  })
+
+  test('that is silent for two and a half heartbeats is given up and made again', async () => {
+    await using server = await startScriptedStream()
     const process = testContext()
     const clock = createManualClock()
     const args = ['--url', server.url, '--token', TOKEN, '--json']
     const ended = tailCommand(args, { ...process.context, clock })
+    const first = await server.connection(1)
+    await first.welcome()
+    first.webSocket.send(frame(1))
     await until(() => process.stdout.length === 1)
-    clock.advance(45_000)
+    clock.advance(37_499)
+    expect(server.count()).toBe(1)
+    clock.advance(1)
     await until(() => {
       clock.advance(0)
-      return process.stdout.length === 2
+      return server.count() === 2
     })
     process.stop()
     await ended

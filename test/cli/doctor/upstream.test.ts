@@ -63,7 +63,7 @@ describe('reaching the upstream', () => {
     for (const [url, words] of [
       [gone.url, 'nothing listens there'],
       ['http://no-such-host.invalid/v2', 'name'],
-      [rudeUrl, 'no HTTP'],
+      [rudeUrl, 'not HTTP'],
       [rudeUrl.replace('http', 'https'), 'TLS'],
     ] as const) {
       const { reached, findings } = await checkUpstream(url, systemClock, never)

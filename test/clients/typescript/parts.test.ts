@@ -104,6 +104,21 @@ test('whatever comes from outside is a message or is none; nothing throws', () =
   )
 })
 
+describe('the text of an event', () => {
+  const read = (text: string) => readMessage(text) as { json?: string } | null
+
+  test('is the one that the bridge wrote, though reading and writing JSON would change it', () => {
+    const event = '{"id":"a","cursor":"c","data":{"price":1.50,"n":12345678901234567890,"t":"\\u00e9\\/"}}'
+    expect(JSON.stringify(JSON.parse(event))).not.toBe(event)
+    expect(read(`{"type":"disclosure","sent":"2026","event":${event}}`)?.json).toBe(event)
+  })
+
+  test('is written anew where the members come in another order', () => {
+    const event = '{"id":"a","cursor":"c"}'
+    expect(read(`{"type":"gap","event":${event},"sent":"2026"}`)?.json).toBe(event)
+  })
+})
+
 describe('the source', () => {
   test('imports nothing but itself', () => {
     const sources = readSources(root, SOURCE)

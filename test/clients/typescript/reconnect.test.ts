@@ -106,6 +106,7 @@ describe('a connection that ends is made again', () => {
     first.close(4200, 'this node stops')
     expect(await client.next('disconnected')).toMatchObject({
       closeCode: 4200,
+      cause: 'going_away',
       why: expect.stringContaining('this node stops'),
       retryInMs: 3210,
     })
@@ -153,12 +154,15 @@ describe('a connection that ends is made again', () => {
     client.clock.advance(4999)
     expect(server.count()).toBe(2)
     client.clock.advance(1)
-    expect((await client.next('disconnected', 2)).why).toBe('silent for 5 s')
+    expect(await client.next('disconnected', 2)).toMatchObject({ cause: 'silent', why: 'silent for 5 s' })
     await client.waitOver()
     const third = await server.connection(3)
     await third.welcome()
     third.webSocket.send('<html>')
-    expect((await client.next('disconnected', 3)).why).toContain('<html>')
+    expect(await client.next('disconnected', 3)).toMatchObject({
+      cause: 'unreadable',
+      why: expect.stringContaining('<html>'),
+    })
     await client.over()
   })
 
@@ -169,6 +173,7 @@ describe('a connection that ends is made again', () => {
     })
     expect(await client.next('disconnected')).toMatchObject({
       closeCode: 1006,
+      cause: 'unreachable',
       why: expect.stringContaining('BRIDGE_CORS_ORIGINS'),
     })
     await client.over()

@@ -187,6 +187,6 @@ describe('what trying again does not help fails with words', () => {
 test('options that cannot work are refused at once', () => {
   const token = 'x'
   expect(() => connect({ url: 'bridge', token })).toThrow(TypeError)
-  expect(() => connect({ url: 'ftp://a.test', token })).toThrow(/no http, https, ws or wss/)
+  expect(() => connect({ url: 'ftp://a.test', token })).toThrow(/not an http, https, ws or wss/)
   expect(() => connect({ url: 'http://127.0.0.1:1' } as ConnectOptions)).toThrow(/token/)
 })

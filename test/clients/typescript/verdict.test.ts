@@ -9,7 +9,14 @@ import {
 import { closeCodes } from '../../../src/streams/transport/refusal.ts'
 
 function endOf(closeCode: number | null, extra: Partial<ConnectionEnd> = {}): ConnectionEnd {
-  return { closeCode, why: `closed with ${closeCode}`, error: null, reconnectInMs: null, ...extra }
+  return {
+    closeCode,
+    cause: 'closed',
+    why: `closed with ${closeCode}`,
+    error: null,
+    reconnectInMs: null,
+    ...extra,
+  }
 }
 
 describe('the range of a close code is the verdict', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createSseParser, type SseMessage } from '../../../src/cli/client/sse-parser.ts'
+import { createSseParser, type SseMessage } from './sse-parser.ts'
 
 /** What a stream holds when it comes in these pieces. */
 function parsed(...pieces: string[]): { messages: SseMessage[]; lastId: string; retryMs: number | null } {

@@ -1,8 +1,7 @@
 /**
- * Server-sent events from text that comes in pieces, by the rules of the WHATWG standard. Owns lines, fields and what
- * is remembered from message to message. Refuses to read a network and to know what the messages mean.
+ * Parses server-sent events from text in pieces of any length, by the WHATWG standard.
  */
-import { BridgeError } from '../../errors.ts'
+import { BridgeError } from '../../../src/errors.ts'
 
 /** One message. */
 export interface SseMessage {
