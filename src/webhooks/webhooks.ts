@@ -12,7 +12,7 @@ import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import { endpointStatuses } from '../registry/endpoint-rows.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
-import { createCursorMemory } from './delivery-state/cursor-cache.ts'
+import { createCursorDecodeCache } from './delivery-state/cursor-decode-cache.ts'
 import type { DeliveryRow } from './delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint, DisableReason } from './delivery-state/endpoint-state.ts'
 import type { SecretBox } from './endpoints/secrets.ts'
@@ -20,8 +20,8 @@ import type { Attempt, Attempted } from './send/delivery.ts'
 import { createDeliveryEvents } from './send/delivery-events.ts'
 import { prepareEndpoint } from './worker/delivery-endpoint.ts'
 import { SHARD_COUNT, SHARDS, shardOf } from './worker/shard-of.ts'
-import { createShardWorker, type ShardFigures, type ShardWorker } from './worker/shard-worker.ts'
-import { createStartQueue } from './worker/start-queue.ts'
+import { type ShardFigures, ShardWorker } from './worker/shard-worker.ts'
+import { StartQueue } from './worker/start-queue.ts'
 
 /** A shard that cannot write, or be loaded, for so long is stuck: its deliveries have stopped. With the look, told in five seconds. */
 const STUCK_MS = 4000
@@ -70,8 +70,8 @@ export interface Webhooks {
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { log, reader, endpoints, secrets, clock, chance, metrics, logger } = options
   const events = createDeliveryEvents(reader)
-  const starts = createStartQueue(clock)
-  const readCursor = createCursorMemory()
+  const starts = new StartQueue(clock)
+  const readCursor = createCursorDecodeCache()
   /** As deliveries need them, with their secrets opened. */
   const prepared = new WeakMap<Endpoint, DeliveryEndpoint>()
   /** Every endpoint there is, by shard. */
@@ -133,7 +133,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   async function workOn(shard: Shard<DeliveryRow>, signal: AbortSignal): Promise<void> {
-    const worker = createShardWorker({
+    const worker = new ShardWorker({
       shard,
       reader,
       events,

@@ -10,7 +10,7 @@ import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Journal } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
-import { createCursorMemory } from '../delivery-state/cursor-cache.ts'
+import { createCursorDecodeCache } from '../delivery-state/cursor-decode-cache.ts'
 import { outcomeOf } from '../delivery-state/outcome.ts'
 import type { Attempted } from '../send/delivery.ts'
 import { type AttemptPage, type AttemptRecord, attemptPage, attemptRecord } from './attempt-record.ts'
@@ -57,7 +57,7 @@ export function createAttemptJournal(options: AttemptJournalOptions): AttemptJou
   const { journal, clock, chance, metrics, logger, bounds = queueBounds } = options
   const closing = new AbortController()
   const over = new AbortController()
-  const readCursor = createCursorMemory()
+  const readCursor = createCursorDecodeCache()
   let queue: AttemptRecord[] = []
   let bytes = 0
   let writing: Promise<void> | null = null

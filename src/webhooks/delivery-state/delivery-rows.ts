@@ -1,49 +1,49 @@
 /**
- * The state of an endpoint's deliveries as small keyed rows of its shard: one attempt writes one of them. Owns keys, forms and
- * reading them back. Refuses to store, and to know when a row is written.
+ * Defines the rows in which a shard keeps the state of its endpoints' deliveries: their keys, their JSON, and reading them
+ * back. One attempt writes one of them.
  */
 import type { Cursor } from '../../core/cursor.ts'
 import { BridgeError } from '../../errors.ts'
-import type { ReadCursor } from './cursor-cache.ts'
+import type { ReadCursor } from './cursor-decode-cache.ts'
 
 /**
- * How far a cursor of the endpoint has come. Everything up to `cursor` is decided: delivered, filtered, dead with a record,
- * or durable in the retry set.
+ * The position of the endpoint's cursor over new events. Everything up to `cursor` is decided: delivered, not matching, dead
+ * with a row, or kept in a retry row.
  */
 export interface PositionRow {
   kind: 'position'
-  /** Of the log, with epoch and time, so that it means something after a change of epoch too. */
+  /** A cursor of the log, with epoch and time: it can be resumed after the epoch changed. */
   cursor: string
-  /** Sequences behind the cursor that are delivered, or dead, already; rising. */
+  /** Sequences after the cursor that are delivered or dead already; rising. */
   ahead: readonly number[]
-  /** When the failing began that no success has ended, ms since 1970; null while all is well. */
+  /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
   failingSinceMs: number | null
 }
 
-/** A delivery that waits: for its next try, or (`tries` 0) behind an earlier one of its issuer. */
+/** A delivery that waits for its next try, or (`tries` 0) for an earlier delivery of its issuer. */
 export interface RetryRow {
   kind: 'retry'
-  /** Of the event's own place. */
+  /** The cursor of the event itself. */
   cursor: string
   eventId: string
-  /** The issuer's key, which `order: issuer` goes by. */
+  /** The issuer's key, for `order: issuer`. */
   subject: string
-  /** When the bridge first held the event, ms since 1970. */
+  /** When the bridge recorded the event, ms since 1970. */
   recordedMs: number
   /** Attempts made. */
   tries: number
-  /** Of these, those after which the receiver said when to come back; absent = none. */
+  /** How many of these were answered with a Retry-After that is followed; absent: none. */
   asked?: number
   /** When the next try is due, ms since 1970. */
   dueMs: number
-  /** Of the last answer; null where there was none. */
+  /** HTTP status of the last answer; null where there was none. */
   lastStatus: number | null
 }
 
 /** Why a delivery is dead: no try was left, or the log no longer keeps the event. */
 export type DeathCause = 'tries' | 'dropped'
 
-/** A delivery that is given up. It can be replayed while the log keeps the event. */
+/** A delivery that was given up. It can be replayed while the log keeps the event. */
 export interface DeadRow {
   kind: 'dead'
   cursor: string
@@ -55,13 +55,13 @@ export interface DeadRow {
   diedAtMs: number
 }
 
-/** What a replay is about: these sequences, rising; what is dead when it begins; null: all that the endpoint's filter matches. */
+/** What is replayed: these sequences, rising; `dead`: the dead deliveries; null: all that the endpoint's filter matches. */
 export type ReplayOnly = readonly number[] | 'dead' | null
 
-/** A second cursor of the endpoint over events that it may have had before. */
+/** A second cursor of the endpoint, over events that it may have received before. */
 export interface ReplayRow {
   kind: 'replay'
-  /** As of a position: everything up to here is decided. */
+  /** Everything up to here is decided, as in a position row. */
   cursor: string
   ahead: readonly number[]
   /** The last sequence that belongs to it. */
@@ -74,13 +74,13 @@ export interface ReplayRow {
 /** A row of a shard. */
 export type DeliveryRow = PositionRow | RetryRow | DeadRow | ReplayRow
 
-/** A row with its key and what that says. `place`: the sequence of a retry or a death, the id of a replay, else empty. */
+/** A row with its parsed key. `place`: the sequence of a retry or dead row, the id of a replay, else empty. */
 export interface KeyedRow<R extends DeliveryRow = DeliveryRow> {
   key: string
   endpointId: string
   place: string
   row: R
-  /** What the row's cursor says. */
+  /** The row's cursor, decoded. */
   cursor: Cursor
 }
 
@@ -91,12 +91,12 @@ export function positionKey(endpointId: string): string {
   return `${endpointId}/position`
 }
 
-/** The key of what waits, of the event at this sequence. */
+/** The key of the retry row of the event at this sequence. */
 export function retryKey(endpointId: string, sequence: number): string {
   return `${endpointId}/retry/${sequence}`
 }
 
-/** The key of a delivery that was given up. */
+/** The key of the dead row of the event at this sequence. */
 export function deadKey(endpointId: string, sequence: number): string {
   return `${endpointId}/dead/${sequence}`
 }
@@ -106,24 +106,24 @@ export function replayKey(endpointId: string, replayId: string): string {
   return `${endpointId}/replay/${replayId}`
 }
 
-/** Whose row this is, without reading it; what stands before the first slash. */
+/** The endpoint id of a key: what is before the first slash. */
 export function endpointOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf('/')))
 }
 
 /**
- * The row under that key. Fields of a later version are passed over.
- * @throws BridgeError `log_damaged` where it has no form of this version's, or contradicts its key
+ * Reads the row of that key. Unknown fields are ignored.
+ * @throws BridgeError `log_damaged` where the row has no form of this version or contradicts its key
  */
 export function readDeliveryRow(key: string, value: unknown, readCursor: ReadCursor): KeyedRow {
-  const parts = KEY.exec(key)
-  if (parts === null) throw damaged(key, 'no such key is written')
-  const [, endpointId = '', position, event, sequence, replay, replayId] = parts
+  const matched = KEY.exec(key)
+  if (matched === null) throw damaged(key, 'the key has no known form')
+  const [, endpointId = '', position, event, sequence, replay, replayId] = matched
   const fields = fieldsOf(key, value)
   const row = readers[(position ?? event ?? replay) as DeliveryRow['kind']](key, fields)
   const cursor = cursorIn(key, row.cursor, readCursor)
   if (sequence !== undefined && cursor.sequence !== Number(sequence)) {
-    throw damaged(key, 'its cursor is of another event')
+    throw damaged(key, 'its cursor belongs to another event')
   }
   return { key, endpointId, place: sequence ?? replayId ?? '', row, cursor }
 }
@@ -168,19 +168,19 @@ const readers: { [kind in DeliveryRow['kind']]: (key: string, fields: Fields) =>
 }
 
 function fieldsOf(key: string, value: unknown): Fields {
-  if (value === null || typeof value !== 'object') throw damaged(key, 'it is no object')
+  if (value === null || typeof value !== 'object') throw damaged(key, 'it is not an object')
   return value as Fields
 }
 
 function text(key: string, fields: Fields, name: string): string {
   const value = fields[name]
-  if (typeof value !== 'string') throw damaged(key, `${name} is no text`)
+  if (typeof value !== 'string') throw damaged(key, `${name} is not a string`)
   return value
 }
 
 function number(key: string, fields: Fields, name: string): number {
   const value = fields[name]
-  if (!isCount(value)) throw damaged(key, `${name} is no whole number from 0`)
+  if (!isCount(value)) throw damaged(key, `${name} is not a whole number from 0`)
   return value
 }
 
@@ -193,7 +193,7 @@ function sequences(key: string, fields: Fields, name: string): number[] {
   const rises =
     Array.isArray(value) &&
     value.every((member, at) => isCount(member) && (at === 0 || member > value[at - 1]))
-  if (!rises) throw damaged(key, `${name} is no rising list of sequences`)
+  if (!rises) throw damaged(key, `${name} is not a rising list of sequences`)
   return value
 }
 
@@ -205,15 +205,15 @@ function cursorIn(key: string, cursor: string, readCursor: ReadCursor): Cursor {
   try {
     return readCursor(cursor)
   } catch (error) {
-    throw damaged(key, 'its cursor is none', error)
+    throw damaged(key, 'its cursor cannot be decoded', error)
   }
 }
 
 function damaged(key: string, what: string, cause?: unknown): BridgeError {
-  return new BridgeError('log_damaged', `what is stored of deliveries under ${key} cannot be read: ${what}`, {
+  return new BridgeError('log_damaged', `the webhook delivery row ${key} cannot be read: ${what}`, {
     cause,
     hint:
-      'Somebody else has written there, a newer version has, or the storage is faulty. Stop, keep a copy of what is ' +
-      'stored, and restore the last good backup; on Kafka, look who may write to the internal topics.',
+      'Another program or a newer version wrote the row, or the storage is faulty. Stop, keep a copy of the stored data, ' +
+      'and restore the last good backup; on Kafka, check who may write to the internal topics.',
   })
 }

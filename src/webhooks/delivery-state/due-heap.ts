@@ -1,26 +1,27 @@
-/** A heap of what falls due: the earliest first, then the lowest sequence. Owns the order. Refuses to know what is due. */
+/** Keeps deliveries in a binary heap by the moment at which they are due, then by sequence. */
 
-/** An entry. */
+/** A delivery and when it is due. */
 export interface Due {
   dueMs: number
   sequence: number
 }
 
+/** A heap of due deliveries. */
 export interface DueHeap {
   readonly size: number
-  /** The first one; undefined where there is none. */
+  /** The entry that is due first; undefined where there is none. */
   peek(): Due | undefined
   push(due: Due): void
-  /** Holds these and nothing else. */
+  /** Replaces all entries. */
   refill(all: Iterable<Due>): void
-  /** Takes the first one out. */
+  /** Removes the entry that is due first. */
   pop(): Due | undefined
 }
 
 /** An empty heap. */
 export function createDueHeap(): DueHeap {
   const heap: Due[] = []
-  /** True where the one at `at` comes before the other; an index beyond the end never does. */
+  /** True where the entry at `at` is due before the other; false for an index beyond the end. */
   const isBefore = (at: number, other: number): boolean => {
     const [one, two] = [heap[at], heap[other]]
     if (one === undefined || two === undefined) return false

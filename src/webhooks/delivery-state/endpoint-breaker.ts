@@ -1,35 +1,35 @@
 /**
- * What an endpoint that only fails is spared: after five failures in a row it gets one probe at a time instead of all that
- * is due. Owns the figures and when the next probe may leave. Refuses to choose which delivery is the probe: it is one that
- * is due anyway, so no try is made up, lost or skipped, only later.
+ * Limits an endpoint that only fails to one probe at a time, after five failures in a row. The probe is a delivery that is due
+ * anyway: no try is added, lost or skipped, only later.
  */
 import { retryDelayMs } from './retry-schedule.ts'
 
-/** Failures in a row after which one probe at a time is left. */
+/** Failures in a row that open the breaker. */
 export const FAILURES_TO_OPEN = 5
 /**
- * Longest time between two probes. The first delays are those of the retry schedule (5 s, 30 s); beyond them a minute, so
- * that who answers again waits no longer than that, and then gets everything that is due at once.
+ * Longest time between two probes. The first two delays are those of the retry schedule (5 s, 30 s), then it is a minute: an
+ * endpoint that recovers is noticed within that time and gets everything that is due at once.
  */
 export const LONGEST_PROBE_GAP_MS = 60_000
 
+/** The circuit breaker of one endpoint. */
 export interface Breaker {
-  /** True while only probes may leave. */
+  /** True while only probes may be sent. */
   readonly isOpen: boolean
-  /** When the next probe may leave, ms since 1970; 0 while closed. */
+  /** When the next probe may be sent, ms since 1970; 0 while closed. */
   readonly probeAtMs: number
   /**
-   * Whether anything may leave now; while open, a probe. After a clock was set back the next probe is no further ahead than
+   * Whether a delivery may start now; while open, a probe. Where the clock was set back, the next probe is moved to within
    * the longest gap.
    */
-  mayLeave(nowMs: number): boolean
+  allows(nowMs: number): boolean
   /** An attempt was delivered: closes. */
   succeeded(): void
   /** An attempt failed. `chance` is a number in [0, 1). */
   failed(nowMs: number, chance: number): void
 }
 
-/** A breaker; `isFailing`: the endpoint was failing when this process took it over, so it begins with a probe. */
+/** Makes a breaker. `isFailing`: the endpoint was failing when this process took it over, so it begins with a probe. */
 export function createBreaker(isFailing: boolean): Breaker {
   let failures = isFailing ? FAILURES_TO_OPEN : 0
   let probes = 0
@@ -42,7 +42,7 @@ export function createBreaker(isFailing: boolean): Breaker {
     get probeAtMs() {
       return probeAtMs
     },
-    mayLeave(nowMs) {
+    allows(nowMs) {
       probeAtMs = Math.min(probeAtMs, nowMs + LONGEST_PROBE_GAP_MS)
       return nowMs >= probeAtMs
     },
@@ -53,7 +53,7 @@ export function createBreaker(isFailing: boolean): Breaker {
     },
     failed(nowMs, chance) {
       failures += 1
-      // What left together before it opened, and ends after it, is one failure and not several probes.
+      // Attempts that were in flight when it opened count as one failure, not as several probes.
       if (!isOpen() || nowMs < probeAtMs) return
       probes += 1
       const gapMs = retryDelayMs(probes, chance) ?? LONGEST_PROBE_GAP_MS

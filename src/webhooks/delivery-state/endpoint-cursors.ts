@@ -1,83 +1,175 @@
 /**
- * The cursors of one endpoint: the one over new events, and its replays, one after the other. Owns their rows and which of
- * them an outcome concerns. Refuses to read events and to decide what becomes of one.
+ * Tracks the cursors of one endpoint, the one over new events and its replays, and makes their rows. Replays run one after
+ * the other.
  */
 import type { Change } from '../../log/log.ts'
 import { type DeliveryRow, positionKey, type ReplayOnly, type ReplayRow, replayKey } from './delivery-rows.ts'
 import { createProgress, type Progress } from './endpoint-progress.ts'
 
-/** A replay to begin, or to go on with. */
+/** A replay to begin or to continue. */
 export interface ReplayStart {
   id: string
-  /** Everything of it up to here is decided. */
+  /** Everything up to here is decided. */
   base: number
   ahead: readonly number[]
   until: number
   only: ReplayOnly
   createdAtMs: number
-  /** False for one that has no row yet. */
+  /** False where it has no row yet. */
   isWritten: boolean
 }
 
-/** What has to be written of the cursors, and what follows when it is durable. */
-export interface Positions {
+/** Rows of cursors to write, and what to call when they are durable. */
+interface Positions {
   changes: readonly Change<DeliveryRow>[]
   settled(): void
 }
 
 interface Cursor {
   progress: Progress
-  /** What the durable row says. */
+  /** The position in the durable row. */
   writtenBase: number
-  /** Its row holds something that stands nowhere else. */
+  /** Its row must be written, even where the position did not move. */
   mustWrite: boolean
 }
 
 interface Replay extends Cursor {
   start: ReplayStart
-  /** The sequences that it is about, rising; null: all that match. */
+  /** The sequences to replay, rising; null: all that match. */
   only: readonly number[] | null
 }
 
-/** What a cursor needs to know of a replayed event. */
-interface Replayed {
-  sequence: number
-  subject: string
-}
-
 /**
- * The cursors as they were left. `D`: what is kept of a replayed event until it is sent. `deadIn` gives the dead behind
- * `after`, up to `until`, rising.
+ * The cursors of an endpoint. `D`: what is kept of a replayed event until it is sent.
  */
-export function createCursors<D extends Replayed>(
-  endpointId: string,
-  loaded: {
-    base: number
-    isWritten: boolean
-    ahead: readonly number[]
-    replays: readonly ReplayStart[]
-  },
-  deadIn: (after: number, until: number) => readonly number[],
-) {
-  const cursor = ({ base, ahead, isWritten }: Pick<ReplayStart, 'base' | 'ahead' | 'isWritten'>): Cursor => ({
-    progress: createProgress(base, ahead),
-    writtenBase: base,
-    mustWrite: !isWritten,
-  })
-  const opened = (start: ReplayStart): Replay => {
-    const only = start.only === 'dead' ? deadIn(start.base, start.until) : start.only
-    return { ...cursor(start), start, only }
-  }
-  const live = cursor(loaded)
-  let replays = loaded.replays.map(opened)
-  /** Read of the first replay, and not sent yet. */
-  let unsent: D[] = []
+export class EndpointCursors<D extends { sequence: number }> {
+  /** The cursor over new events. */
+  readonly live: Cursor
+  readonly #endpointId: string
+  readonly #deadIn: (after: number, until: number) => readonly number[]
+  #replays: Replay[]
+  /** Events of the first replay that were read and not sent yet. */
+  #unsent: D[] = []
 
-  const isOver = ({ progress, start }: Replay): boolean =>
-    progress.readTo >= start.until && progress.base >= start.until
-  const replayChange = (replay: Replay, cursorAt: (sequence: number) => string): Change<DeliveryRow> => {
+  /** Continues from what was left. `deadIn` gives the dead sequences after `after`, up to `until`, rising. */
+  constructor(
+    endpointId: string,
+    loaded: Pick<ReplayStart, 'base' | 'ahead' | 'isWritten'> & { replays: readonly ReplayStart[] },
+    deadIn: (after: number, until: number) => readonly number[],
+  ) {
+    this.#endpointId = endpointId
+    this.#deadIn = deadIn
+    this.live = cursorFrom(loaded)
+    this.#replays = loaded.replays.map((start) => this.#opened(start))
+  }
+
+  /** The replay that is read now; null: none. */
+  get replay(): { id: string; progress: Progress; until: number; only: readonly number[] | null } | null {
+    const [first] = this.#replays
+    if (first === undefined || isOver(first)) return null
+    const { start, progress, only } = first
+    return { id: start.id, until: start.until, progress, only }
+  }
+
+  /** Ids of the replays that are not over, in their order. */
+  replayIds(): readonly string[] {
+    return this.#replays.map(({ start }) => start.id)
+  }
+
+  /** Adds a replay after the present ones. Its row is pending. */
+  addReplay(start: ReplayStart): void {
+    this.#replays.push(this.#opened(start))
+  }
+
+  /** Replayed events that were read and not sent yet. */
+  replayed(): readonly D[] {
+    return this.#unsent
+  }
+
+  /** Takes an event of the replay; events come in rising order. False where it was decided before. */
+  replaySeen(delivery: D): boolean {
+    const isNew = this.#replays[0]?.progress.seen(delivery.sequence) ?? false
+    if (isNew) this.#unsent.push(delivery)
+    return isNew
+  }
+
+  /** An event of the replay waits for a retry anyway. */
+  replayKept(sequence: number): void {
+    const progress = this.#replays[0]?.progress
+    if (progress?.seen(sequence)) progress.kept(sequence)
+  }
+
+  /** A replayed event is sent. */
+  replayTaken(sequence: number): void {
+    this.#unsent = this.#unsent.filter((delivery) => delivery.sequence !== sequence)
+  }
+
+  /** A durable retry row holds the event. */
+  kept(sequence: number): void {
+    for (const { progress } of this.#all()) progress.kept(sequence)
+  }
+
+  /** The event is delivered or dead: the rows of all cursors behind it must say so. */
+  done(sequence: number): void {
+    for (const cursor of this.#all()) {
+      // A retry row may end before the live cursor has read its event again; a replay that has not reached it sends it anyway.
+      const isUnread = cursor !== this.live && sequence > cursor.progress.readTo
+      if (sequence <= cursor.writtenBase || isUnread) continue
+      cursor.progress.done(sequence)
+      cursor.mustWrite = true
+    }
+  }
+
+  /** True where a row must be written. */
+  hasPendingRows(): boolean {
+    return this.live.mustWrite || this.#replays.some((replay) => replay.mustWrite || isOver(replay))
+  }
+
+  /** Takes the pending rows; `flush`: also of every cursor that merely moved. */
+  take(options: {
+    cursorAt: (sequence: number) => string
+    failingSinceMs: number | null
+    flush: boolean
+  }): Positions {
+    const { cursorAt, failingSinceMs, flush } = options
+    const mustWrite = (cursor: Cursor): boolean =>
+      cursor.mustWrite || (flush && cursor.progress.base !== cursor.writtenBase)
+    const written: { cursor: Cursor; base: number }[] = []
+    const changes: Change<DeliveryRow>[] = []
+    const add = (cursor: Cursor, change: Change<DeliveryRow>): void => {
+      cursor.mustWrite = false
+      written.push({ cursor, base: cursor.progress.base })
+      changes.push(change)
+    }
+    if (mustWrite(this.live)) {
+      const { progress } = this.live
+      const value = { cursor: cursorAt(progress.base), ahead: progress.ahead(), failingSinceMs }
+      add(this.live, { key: positionKey(this.#endpointId), value: { kind: 'position', ...value } })
+    }
+    for (const replay of this.#replays) {
+      if (mustWrite(replay) || isOver(replay)) add(replay, this.#replayChange(replay, cursorAt))
+    }
+    this.#replays = this.#replays.filter((replay) => !isOver(replay))
+    return {
+      changes,
+      settled() {
+        for (const { cursor, base } of written) cursor.writtenBase = base
+      },
+    }
+  }
+
+  #all(): Cursor[] {
+    return [this.live, ...this.#replays]
+  }
+
+  #opened(start: ReplayStart): Replay {
+    const only = start.only === 'dead' ? this.#deadIn(start.base, start.until) : start.only
+    return { ...cursorFrom(start), start, only }
+  }
+
+  #replayChange(replay: Replay, cursorAt: (sequence: number) => string): Change<DeliveryRow> {
     const { id, until, only, createdAtMs } = replay.start
-    const key = replayKey(endpointId, id)
+    const key = replayKey(this.#endpointId, id)
     if (isOver(replay)) return { key, value: null }
     const { progress } = replay
     const value: ReplayRow = {
@@ -90,86 +182,12 @@ export function createCursors<D extends Replayed>(
     }
     return { key, value }
   }
+}
 
-  return {
-    live,
-    /** The replay that is read now; null: none. */
-    get replay(): { id: string; progress: Progress; until: number; only: readonly number[] | null } | null {
-      const [first] = replays
-      if (first === undefined || isOver(first)) return null
-      const { start, progress, only } = first
-      return { id: start.id, until: start.until, progress, only }
-    },
-    /** Those that are not over, in their order. */
-    replayIds: (): readonly string[] => replays.map(({ start }) => start.id),
-    /** Begins a replay behind those that are there. Its row is owed. */
-    addReplay(start: ReplayStart): void {
-      replays.push(opened(start))
-    },
-    /** What is read of the replay and not sent. */
-    replayed: (): readonly D[] => unsent,
-    /** An event of the replay, in rising order. False where it was decided before. */
-    replaySeen(delivery: D): boolean {
-      const isNew = replays[0]?.progress.seen(delivery.sequence) ?? false
-      if (isNew) unsent.push(delivery)
-      return isNew
-    },
-    /** An event of the replay that waits for a retry anyway. */
-    replayKept(sequence: number): void {
-      const progress = replays[0]?.progress
-      if (progress?.seen(sequence)) progress.kept(sequence)
-    },
-    replayTaken(sequence: number): void {
-      unsent = unsent.filter((delivery) => delivery.sequence !== sequence)
-    },
-    /** A retry row has it, durably. */
-    kept(sequence: number): void {
-      for (const { progress } of [live, ...replays]) progress.kept(sequence)
-    },
-    /** It is delivered or dead: the rows of the cursors that are behind it have to say so. */
-    done(sequence: number): void {
-      for (const one of [live, ...replays]) {
-        // A row that was left may end before the cursor has come by; what a replay has not come by it sends all the same.
-        const isUnread = one !== live && sequence > one.progress.readTo
-        if (sequence <= one.writtenBase || isUnread) continue
-        one.progress.done(sequence)
-        one.mustWrite = true
-      }
-    },
-    /** True where a row has to be written. */
-    owes: (): boolean => live.mustWrite || replays.some((replay) => replay.mustWrite || isOver(replay)),
-    /** The rows; `flush`: of every cursor that moved. */
-    take(options: {
-      cursorAt: (sequence: number) => string
-      failingSinceMs: number | null
-      flush: boolean
-    }): Positions {
-      const { cursorAt, failingSinceMs, flush } = options
-      const moved = (one: Cursor): boolean =>
-        one.mustWrite || (flush && one.progress.base !== one.writtenBase)
-      const written: { of: Cursor; base: number }[] = []
-      const changes: Change<DeliveryRow>[] = []
-      const note = (of: Cursor, change: Change<DeliveryRow>): void => {
-        of.mustWrite = false
-        written.push({ of, base: of.progress.base })
-        changes.push(change)
-      }
-      if (moved(live)) {
-        const { progress } = live
-        const value = { cursor: cursorAt(progress.base), ahead: progress.ahead(), failingSinceMs }
-        note(live, { key: positionKey(endpointId), value: { kind: 'position', ...value } })
-      }
-      const over = replays.filter(isOver)
-      for (const replay of replays) {
-        if (moved(replay) || isOver(replay)) note(replay, replayChange(replay, cursorAt))
-      }
-      replays = replays.filter((replay) => !over.includes(replay))
-      return {
-        changes,
-        settled() {
-          for (const { of, base } of written) of.writtenBase = base
-        },
-      }
-    },
-  }
+function cursorFrom({ base, ahead, isWritten }: Pick<ReplayStart, 'base' | 'ahead' | 'isWritten'>): Cursor {
+  return { progress: createProgress(base, ahead), writtenBase: base, mustWrite: !isWritten }
+}
+
+function isOver({ progress, start }: Replay): boolean {
+  return progress.readTo >= start.until && progress.base >= start.until
 }

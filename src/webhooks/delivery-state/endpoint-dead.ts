@@ -1,23 +1,21 @@
-/**
- * The deliveries of an endpoint that are given up. Owns which are remembered, and the rows of their records. Refuses to decide
- * that one is, and to write.
- */
+/** Remembers which deliveries of an endpoint are dead, and makes the rows that record them. */
 import type { Change } from '../../log/log.ts'
 import { type DeadRow, type DeliveryRow, deadKey } from './delivery-rows.ts'
 
-/** Most deaths of an endpoint that are remembered; the oldest go first. */
-const MOST_DEAD = 10_000
+/** Most dead deliveries of an endpoint that are remembered; the oldest are forgotten first. */
+const MAX_DEAD = 10_000
 
+/** The dead deliveries of one endpoint. */
 export interface DeadDeliveries {
-  /** Remembers one; the rows that are owed for it. */
+  /** Adds one; returns the rows to write. */
   add(sequence: number, row: Omit<DeadRow, 'kind'>): Change<DeliveryRow>[]
-  /** It is dead no longer; the rows that are owed, none where it was not. */
+  /** Removes one, because it is tried again; returns the rows to write, none where it was not dead. */
   revived(sequence: number): Change<DeliveryRow>[]
-  /** Those behind `after`, up to `until`, rising. */
+  /** The sequences after `after`, up to `until`, rising. */
   in(after: number, until: number): number[]
 }
 
-/** Those that were left. */
+/** Continues from the sequences of the dead rows. */
 export function createDeadDeliveries(endpointId: string, left: readonly number[]): DeadDeliveries {
   const dead = new Set(left)
   const revived = (sequence: number): Change<DeliveryRow>[] =>
@@ -25,7 +23,7 @@ export function createDeadDeliveries(endpointId: string, left: readonly number[]
   return {
     add(sequence, row) {
       dead.add(sequence)
-      const forgotten = dead.size > MOST_DEAD ? revived(oldestBut(dead, sequence)) : []
+      const forgotten = dead.size > MAX_DEAD ? revived(oldestBut(dead, sequence)) : []
       return [{ key: deadKey(endpointId, sequence), value: { kind: 'dead', ...row } }, ...forgotten]
     },
     revived,

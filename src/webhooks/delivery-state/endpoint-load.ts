@@ -1,11 +1,11 @@
 /**
- * From the rows that an endpoint's last owner left to where its machine goes on. Owns what a change of the log's epoch, or a
- * log that has dropped what was not read yet, means for deliveries. Refuses to write: it says which rows are of no use.
+ * Rebuilds the state of an endpoint from its rows. After a change of the log's epoch, or where the log dropped unread events,
+ * it decides where to continue and which rows are of no use.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'
 import type { Cursor } from '../../core/cursor.ts'
-import type { ReadCursor } from './cursor-cache.ts'
+import type { ReadCursor } from './cursor-decode-cache.ts'
 import {
   type DeliveryRow,
   endpointOf,
@@ -18,21 +18,21 @@ import {
 import type { ReplayStart } from './endpoint-cursors.ts'
 import type { Loaded } from './endpoint-state.ts'
 
-/** What to go on with. */
+/** The state to continue with. */
 export interface LoadedEndpoint extends Loaded {
-  /** Keys of rows that mean nothing in this log any more. */
+  /** Keys of rows that mean nothing in the log's present epoch: to be deleted. */
   useless: readonly string[]
-  /** Ids of replays that ended with the log's epoch: what they were about is not in this one. */
+  /** Ids of replays that ended because the log's epoch changed. */
   endedReplays: readonly string[]
-  /** What else an operator should know; null where all is as it was left. */
-  notice: 'epoch_changed' | 'fell_behind' | null
+  /** What the operator should know; null where it continues as it was left. */
+  warning: 'epoch_changed' | 'fell_behind' | null
 }
 
 /**
- * Reads an endpoint's rows. `start`: the cursor from which it begins where there is no position yet.
+ * Reads an endpoint's rows. `start`: the cursor after which it begins where there is no position row.
  *
- * After a change of epoch the sequences of before mean nothing: it goes on an hour before the time of its position, or of
- * the oldest delivery that waited, so that nothing is lost; what comes twice has the same `webhook-id`.
+ * After a change of epoch the old sequences mean nothing. The endpoint continues an hour before the time of its position, or
+ * of its oldest waiting delivery, so nothing is lost; a delivery that is repeated has the same `webhook-id`.
  * @throws BridgeError `log_damaged` where a row cannot be read; `cursor_invalid` where `start` cannot
  */
 export function loadEndpoint(
@@ -58,11 +58,11 @@ export function loadEndpoint(
     replays: replays.sort((one, other) => one.createdAtMs - other.createdAtMs),
     useless: useless.map(({ key }) => key),
     endedReplays: useless.flatMap(({ row, place }) => (row.kind === 'replay' ? [place] : [])),
-    notice: noticeOf(position !== null && !isHere, resumes[0]?.kind === 'too_old'),
+    warning: warningOf(position !== null && !isHere, resumes[0]?.kind === 'too_old'),
   }
 }
 
-/** What the rows are: those that mean something in this log, by kind, and those that do not. */
+/** The rows by kind; `useless`: those that mean nothing in the present epoch. */
 interface SortedRows {
   position: { row: PositionRow; cursor: Cursor } | null
   retries: Map<number, RetryRow>
@@ -78,7 +78,7 @@ function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader, readCurs
     const one = readDeliveryRow(key, value, readCursor)
     const { row, place, cursor } = one
     if (row.kind === 'position') found.position = { row, cursor }
-    else if (cursor.epoch !== reader.epoch || isForgotten(one, reader)) found.useless.push(one)
+    else if (cursor.epoch !== reader.epoch || isBeyondRetention(one, reader)) found.useless.push(one)
     else if (row.kind === 'retry') found.retries.set(Number(place), row)
     else if (row.kind === 'dead') found.dead.push(Number(place))
     else found.replays.push(replayStart(place, row, cursor.sequence))
@@ -91,17 +91,17 @@ function replayStart(id: string, row: ReplayRow, base: number): ReplayStart {
   return { id, base, ahead, until, only, createdAtMs, isWritten: true }
 }
 
-/** The death of an event that the log no longer keeps: nobody can replay it. */
-function isForgotten({ row, place }: KeyedRow, reader: Reader): boolean {
+/** A dead delivery whose event the log no longer keeps: it cannot be replayed. */
+function isBeyondRetention({ row, place }: KeyedRow, reader: Reader): boolean {
   return row.kind === 'dead' && Number(place) < reader.oldest
 }
 
-function noticeOf(isElsewhere: boolean, isTooOld: boolean): LoadedEndpoint['notice'] {
-  if (isElsewhere) return 'epoch_changed'
+function warningOf(isOtherEpoch: boolean, isTooOld: boolean): LoadedEndpoint['warning'] {
+  if (isOtherEpoch) return 'epoch_changed'
   return isTooOld ? 'fell_behind' : null
 }
 
-/** The rows of a shard by the endpoint that they are of, as far as their keys say. */
+/** Groups the rows of a shard by the endpoint of their keys. */
 export function rowsByEndpoint(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
   const groups = new Map<string, Map<string, DeliveryRow>>()
   for (const [key, row] of all) {

@@ -1,39 +1,38 @@
 /**
- * How far a cursor has come, where deliveries end in any order. Owns the position: the place up to which nothing is open.
- * Refuses to know what a delivery is, and what is durable: whoever marks does.
+ * Computes the position of a cursor whose deliveries end in any order: the place up to which everything is decided.
  */
 
-/** A cursor's book. Sequences are read in rising order and decided in any. */
+/** The progress of a cursor. Sequences are read in rising order and decided in any order. */
 export interface Progress {
   /** Everything up to here is decided. */
   readonly base: number
   /** Everything up to here has been read. */
   readonly readTo: number
-  /** Matching events behind `base` that were read. */
+  /** Matching events after `base` that were read. */
   readonly size: number
-  /** A matching event is read. False where it is done already, so nothing is to be done. */
+  /** A matching event was read. False where it is done already. */
   seen(sequence: number): boolean
-  /** Everything up to here is read; what was not `seen` does not match. */
+  /** Everything up to here was read; what was not `seen` does not match. */
   passedTo(sequence: number): void
-  /** A row of its own keeps it: the position may pass it. */
+  /** A durable retry row holds it: the position may pass it. */
   kept(sequence: number): void
   /**
-   * It is over: delivered or dead. The position row itself says so, until the position has passed it. One that was not read
-   * yet is not to be done again when it is.
+   * It is delivered or dead. The position row records that until the position has passed it. One that was not read yet is
+   * skipped when it is read.
    */
   done(sequence: number): void
-  /** What is `done` behind `base`, rising. */
+  /** The sequences after `base` that are done, rising. */
   ahead(): number[]
 }
 
 type Mark = 'open' | 'kept' | 'done'
 
-/** A book that goes on from a position row. */
+/** Continues from a position row. */
 export function createProgress(base: number, ahead: readonly number[]): Progress {
   /** In the order of reading, which is that of the sequences. */
   const marks = new Map<number, Mark>()
-  /** Done before it was read, or read again. */
-  const before = new Set(ahead.filter((sequence) => sequence > base))
+  /** Done before they were read, or read again. */
+  const doneUnread = new Set(ahead.filter((sequence) => sequence > base))
   let position = base
   let readTo = base
   const advance = (): void => {
@@ -59,11 +58,10 @@ export function createProgress(base: number, ahead: readonly number[]): Progress
       return readTo
     },
     get size() {
-      // What was done before it is read must never keep anybody from reading: only that takes it out of the book.
       return marks.size
     },
     seen(sequence) {
-      const isNew = !before.delete(sequence)
+      const isNew = !doneUnread.delete(sequence)
       readTo = sequence
       marks.set(sequence, isNew ? 'open' : 'done')
       advance()
@@ -72,17 +70,17 @@ export function createProgress(base: number, ahead: readonly number[]): Progress
     passedTo(sequence) {
       if (sequence <= readTo) return
       readTo = sequence
-      for (const done of before) if (done <= sequence) before.delete(done)
+      for (const done of doneUnread) if (done <= sequence) doneUnread.delete(done)
       advance()
     },
     kept: (sequence) => mark(sequence, 'kept'),
     done(sequence) {
-      if (sequence > readTo) before.add(sequence)
+      if (sequence > readTo) doneUnread.add(sequence)
       else mark(sequence, 'done')
     },
     ahead() {
       const done = [...marks].filter(([, as]) => as === 'done').map(([sequence]) => sequence)
-      return [...done, ...[...before].sort((one, other) => one - other)]
+      return [...done, ...[...doneUnread].sort((one, other) => one - other)]
     },
   }
 }

@@ -1,6 +1,4 @@
-/**
- * What goes into and comes out of the machine of an endpoint. Owns the shapes only.
- */
+/** Defines what goes into and comes out of the state machine of an endpoint. */
 import type { KeyObject } from 'node:crypto'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Change } from '../../log/log.ts'
@@ -8,7 +6,7 @@ import type { DeliveryRow, RetryRow } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
 import type { Sort } from './scheduling-policy.ts'
 
-/** What of an endpoint's settings the machine goes by. */
+/** The settings of an endpoint that its state machine needs. */
 export interface MachineConfig {
   maxConcurrency: number
   /** Deliveries a second; null: no limit. */
@@ -17,7 +15,7 @@ export interface MachineConfig {
   isActive: boolean
 }
 
-/** An event that the endpoint is to get; without its body. */
+/** An event that the endpoint is to receive, without its body. */
 export interface Matched {
   sequence: number
   eventId: string
@@ -26,14 +24,14 @@ export interface Matched {
   recordedMs: number
 }
 
-/** An endpoint as its deliveries need it. */
+/** An endpoint with what its deliveries need. */
 export interface DeliveryEndpoint {
   id: string
   tenant: string
   url: string
-  /** One object for as long as it is the same: reads are faster so. */
+  /** The same object as long as the filter does not change: it identifies the filter, and makes reads faster. */
   filter: Filter
-  /** Sent with every delivery; they take the place of none of ours. */
+  /** Sent with every delivery; they never replace a header of the bridge. */
   headers: Readonly<Record<string, string>>
   maxConcurrency: number
   /** Deliveries a second; null: no limit. */
@@ -42,23 +40,23 @@ export interface DeliveryEndpoint {
   status: 'active' | 'paused' | 'disabled'
   /** The cursor after which its deliveries begin. */
   start: string
-  /** Of the secrets that sign, the newest first. */
+  /** Signing keys, the newest first. */
   keys: readonly KeyObject[]
 }
 
-/** What is to be sent now. */
+/** A delivery to send now. */
 export interface Start {
   delivery: Matched
-  /** Which attempt this is, from 1. */
+  /** The number of this attempt, from 1. */
   attempt: number
   sort: Sort
 }
 
-/** What an endpoint left when it was last worked on. */
+/** The state that the last owner of the endpoint left. */
 export interface Loaded {
   /** Everything up to here is decided. */
   base: number
-  /** False where no position row says so yet. */
+  /** False where there is no position row yet. */
   isWritten: boolean
   ahead: readonly number[]
   failingSinceMs: number | null
@@ -68,10 +66,10 @@ export interface Loaded {
   replays: readonly ReplayStart[]
 }
 
-/** Why the endpoint is to be disabled. */
+/** Why an endpoint is disabled: it answered 410, or it failed for too long. */
 export type DisableReason = 'gone' | 'failing'
 
-/** Rows to be written together, in this order, and what follows once they are durable. */
+/** Rows to write together, in this order, and what to call when they are durable. */
 export interface Batch {
   readonly changes: readonly Change<DeliveryRow>[]
   settled(): void

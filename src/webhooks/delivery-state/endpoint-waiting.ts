@@ -1,37 +1,37 @@
 /**
- * The deliveries of an endpoint that wait: for their next try, or behind an earlier one of their issuer. Owns which of them
- * is due first, exactly and not in tiers. Refuses to hold bodies (rows only, so that a waiting delivery costs half a
- * kilobyte), to write rows, and to know who may be sent.
+ * Keeps the waiting deliveries of an endpoint as rows, and finds the one that is due first. Bodies are not kept: a waiting
+ * delivery costs half a kilobyte.
  */
 import type { RetryRow } from './delivery-rows.ts'
 import { createDueHeap, type DueHeap } from './due-heap.ts'
 
-/** Most that wait for an endpoint, those behind an earlier one of their issuer too; then its cursors wait. */
+/** Most waiting deliveries of an endpoint, with those that wait for an earlier one of their issuer; then reading waits. */
 export const MOST_WAITING = 1000
 
+/** The waiting deliveries of one endpoint. */
 export interface Waiting {
   readonly size: number
-  /** When the oldest of them was held, ms since 1970; null where none waits. */
+  /** When the oldest of them was recorded, ms since 1970; null where none waits. */
   readonly oldestMs: number | null
   get(sequence: number): RetryRow | undefined
-  /** Puts a row in, or in the place of the one before; it is not due before `arm`. */
+  /** Adds or replaces a row; it is not due before `arm`. */
   put(sequence: number, row: RetryRow): void
-  /** It may be sent from its row's `dueMs` on, or from a later moment. Nothing where it does not wait. */
+  /** Makes it due at its row's `dueMs`, or at a later moment. Does nothing where it does not wait. */
   arm(sequence: number, notBeforeMs?: number): void
-  /** It is being sent: not due until it is armed again. */
+  /** It is in flight: not due until it is armed again. */
   disarm(sequence: number): void
   remove(sequence: number): void
-  /** Who is first among those armed, and when it is due. */
+  /** The armed one that is due first. */
   first(): { sequence: number; dueMs: number } | null
   entries(): IterableIterator<[sequence: number, row: RetryRow]>
 }
 
-/** Nothing waits. `heap`: an empty one. */
+/** Nothing waits. `heap` must be empty. */
 export function createWaiting(heap: DueHeap = createDueHeap()): Waiting {
   const rows = new Map<number, RetryRow>()
-  /** When the armed ones are due: an entry of the heap that says otherwise is an old one. */
+  /** When the armed ones are due; a heap entry with another moment is outdated. */
   const armed = new Map<number, number>()
-  /** Of the oldest, as far as it is known: looked for again only when that one has left. */
+  /** When the oldest was recorded, as far as known: searched again only after that one was removed. */
   let oldestMs: number | null = null
   let isOldestKnown = true
   const lookForOldest = (): void => {
@@ -59,7 +59,7 @@ export function createWaiting(heap: DueHeap = createDueHeap()): Waiting {
       const dueMs = Math.max(row.dueMs, notBeforeMs)
       armed.set(sequence, dueMs)
       heap.push({ dueMs, sequence })
-      // Old entries leave at the top, which may be days ahead: they never outnumber the rows.
+      // Outdated entries leave the heap only at the top, which may take days: they must never outnumber the rows.
       if (heap.size > 2 * rows.size)
         heap.refill([...armed].map(([of, atMs]) => ({ sequence: of, dueMs: atMs })))
     },

@@ -1,18 +1,18 @@
 /**
- * Who is first among the unfinished events of an issuer (`order: issuer`). Owns one line an issuer, in the order of
- * entering. Refuses to know what finishes an event.
+ * Keeps the unfinished events of each issuer in the order in which they were read, for endpoints with `order: issuer`.
  */
 
+/** A line of unfinished events for each issuer. */
 export interface IssuerOrder {
   /** Puts the event at the end of its issuer's line. */
   enter(subject: string, sequence: number): void
-  /** True where nothing of its issuer is before it. */
+  /** True where no event of its issuer is before it. */
   isFirst(subject: string, sequence: number): boolean
-  /** It is finished. The sequence that is first now and was not before; null where there is none. */
+  /** Removes a finished event. Returns the sequence that became first; null where none did. */
   leave(subject: string, sequence: number): number | null
 }
 
-/** Lines for `order: issuer`. */
+/** Empty lines, for `order: issuer`. */
 export function createIssuerOrder(): IssuerOrder {
   const lines = new Map<string, number[]>()
   return {
@@ -33,7 +33,7 @@ export function createIssuerOrder(): IssuerOrder {
   }
 }
 
-/** For `order: none`: everybody is first. */
+/** For `order: none`: every event is first. */
 export const NO_ORDER: IssuerOrder = Object.freeze({
   enter: () => undefined,
   isFirst: () => true,

@@ -1,23 +1,21 @@
 /**
- * What the end of one attempt amounts to: its label in metrics and journal, and what happens to the delivery next. Owns
- * both decisions, as pure functions. Refuses to wait, to count failing days and to know what an endpoint's other
- * deliveries do.
+ * Decides what an attempt's end means: its label in metrics and history, and whether the delivery is done, retried or dead.
  */
 import { retryAfterMs } from '../../core/retry-after.ts'
 import type { AttemptOutcome } from '../../obs/metrics.ts'
 import { retryDelayMs } from './retry-schedule.ts'
 
-/** How an attempt without a status ended. `broken`: the receiver answered, but no HTTP that can be used. */
+/** Why an attempt got no status. `broken`: the receiver's answer is not valid HTTP, or the connection broke within it. */
 export type AttemptFault = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked' | 'broken'
 
-/** How an attempt ended. With a status the rest of the answer counts for nothing, however it ended. */
+/** How an attempt ended. Once there is a status, errors in the rest of the answer are ignored. */
 export type AttemptEnd =
   | { kind: 'answered'; status: number; retryAfter: string | null }
   | { kind: 'failed'; fault: AttemptFault }
 
 /**
- * What happens to the delivery. `asked`: of the tries made, those after which the receiver said when to come back. `disable`:
- * the endpoint said that it is gone. `dead`: no try is left.
+ * What happens to the delivery. `asked`: how many of its tries were followed by a Retry-After of the receiver. `disable`: the
+ * endpoint answered 410. `dead`: no try is left.
  */
 export type Verdict =
   | { next: 'delivered' }
@@ -25,16 +23,16 @@ export type Verdict =
   | { next: 'retry'; delayMs: number; asked: number }
   | { next: 'dead' }
 
-/** Longest that a receiver's Retry-After is waited for. */
+/** A receiver's Retry-After is followed up to this time. */
 export const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
 
 /**
- * Tries of a delivery that follow a Retry-After and not the schedule, and take none of its tries away: whoever limits its
- * rate is neither kept waiting for hours nor given up after minutes. One that always asks comes to the schedule after these.
+ * Most tries of a delivery that follow a Retry-After instead of the retry schedule and do not count in it, so a receiver that
+ * limits its rate neither waits for hours nor is given up after minutes. Further ones follow the schedule.
  */
-export const MOST_ASKED = 100
+export const MAX_RETRY_AFTER_TRIES = 100
 
-/** The label of an end. A redirect is a `client_error`: it is never followed, and the address has to be corrected. */
+/** The label of an attempt's end. A redirect is a `client_error`: it is never followed, the endpoint's URL must be corrected. */
 export function outcomeOf(end: AttemptEnd): AttemptOutcome {
   if (end.kind === 'failed') return end.fault === 'broken' ? 'server_error' : end.fault
   const { status } = end
@@ -45,9 +43,9 @@ export function outcomeOf(end: AttemptEnd): AttemptOutcome {
 }
 
 /**
- * What happens after an attempt. `tries` counts those made, this one included, `asked` those of them that a Retry-After
- * followed; `chance` is a number in [0, 1). A Retry-After of 429 and 503 is waited for exactly, up to 24 h; one that makes no
- * sense counts for nothing.
+ * Decides what happens after an attempt. `tries` counts those made, this one included, `asked` those of them that were
+ * followed by a Retry-After; `chance` is a number in [0, 1). A Retry-After of 429 and 503 is followed exactly, up to 24 h; an
+ * invalid one is ignored.
  */
 export function verdictOn(
   end: AttemptEnd,
@@ -57,14 +55,15 @@ export function verdictOn(
   if (outcome === 'ok') return { next: 'delivered' }
   if (outcome === 'gone') return { next: 'disable' }
   const askedMs = askedDelayMs(end, nowMs)
-  if (askedMs > 0 && asked < MOST_ASKED) return { next: 'retry', delayMs: askedMs, asked: asked + 1 }
+  if (askedMs > 0 && asked < MAX_RETRY_AFTER_TRIES)
+    return { next: 'retry', delayMs: askedMs, asked: asked + 1 }
   const delayMs = retryDelayMs(tries - asked, chance)
   return delayMs === null ? { next: 'dead' } : { next: 'retry', delayMs: Math.max(delayMs, askedMs), asked }
 }
 
 /**
- * Of the row of a delivery that waits after such a verdict: when it is due, and how many tries a Retry-After has followed,
- * `asked` of them before. One whose endpoint is gone is due as soon as that is active again.
+ * The fields of the retry row after such a verdict: when the delivery is due, and how many tries were followed by a
+ * Retry-After, `asked` of them before. A delivery whose endpoint is gone is due as soon as that is active again.
  */
 export function waitAfter(
   verdict: Verdict,
@@ -74,7 +73,7 @@ export function waitAfter(
   return { ...(next.asked > 0 && { asked: next.asked }), dueMs: nowMs + next.delayMs }
 }
 
-/** What the receiver asked for; 0 where it asked for nothing. */
+/** The Retry-After of the answer, ms; 0 where there is none. */
 function askedDelayMs(end: AttemptEnd, nowMs: number): number {
   if (end.kind === 'failed' || (end.status !== 429 && end.status !== 503)) return 0
   return Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs(end.retryAfter, nowMs) ?? 0)

@@ -1,7 +1,4 @@
-/**
- * When a delivery is tried again: at once, then after the delays of contract §7, spread by jitter. Owns the figures.
- * Refuses to know why a try failed.
- */
+/** Computes when a failed delivery is tried again: after the delays of contract §7, spread by jitter. */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 
 /** Delay after the first failed try, after the second, and so on. */
@@ -16,14 +13,14 @@ const DELAYS_MS = [
   24 * HOUR_MS,
 ] as const
 
-/** Share of a delay that chance takes or adds. */
+/** A delay is at most this share longer or shorter, at random. */
 const JITTER = 0.1
 
-/** Tries of a delivery in all, the one at once included. */
+/** Tries of a delivery in all, with the first. */
 export const MOST_TRIES = DELAYS_MS.length + 1
 
 /**
- * Whole milliseconds from the end of a failed try to the next; null after the last. `tries` counts those made, from 1;
+ * Milliseconds from the end of a failed try to the next; null after the last. `tries` counts those made, from 1;
  * `chance` is a number in [0, 1).
  */
 export function retryDelayMs(tries: number, chance: number): number | null {

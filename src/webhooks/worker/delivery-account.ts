@@ -1,6 +1,4 @@
-/**
- * What is counted and logged of deliveries: each attempt, and how the shards of this node stand. Owns nothing else.
- */
+/** Counts and logs every delivery attempt, and measures how many deliveries are pending on this node. */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
@@ -8,7 +6,7 @@ import { outcomeOf } from '../delivery-state/outcome.ts'
 import type { Attempted } from '../send/delivery.ts'
 import type { ShardFigures } from './shard-worker.ts'
 
-/** The metrics that deliveries move. */
+/** The metrics of deliveries. */
 type DeliveryMetrics = Pick<
   Metrics,
   | 'webhookAttempts'
@@ -18,14 +16,15 @@ type DeliveryMetrics = Pick<
   | 'webhookOldestPending'
 >
 
+/** Metrics and log of the deliveries of a process. */
 export interface DeliveryAccount {
-  /** Every attempt that had an end. */
+  /** An attempt ended. */
   attempted(attempted: Attempted): void
-  /** Now and then: how the shards of this node stand. */
+  /** Sets the gauges of pending deliveries from the shards of this node. */
   measure(shards: Iterable<ShardFigures>): void
 }
 
-/** The books of this node. */
+/** For one process. */
 export function createDeliveryAccount({
   clock,
   metrics,

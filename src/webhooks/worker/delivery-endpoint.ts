@@ -1,6 +1,6 @@
 /**
- * An endpoint of the registry as its deliveries need it. Owns that each of its secrets signs until its time and no longer.
- * Refuses to send anything for one whose secret cannot be read: it is taken for paused, and its place is kept.
+ * Prepares an endpoint of the registry for delivery: opens its secrets, so that each signs until its time and no longer. An
+ * endpoint whose secret cannot be read counts as paused and keeps its position.
  */
 import type { KeyObject } from 'node:crypto'
 import { signingKey } from '../../core/signature.ts'
@@ -11,7 +11,7 @@ import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { signingSecrets } from '../endpoints/endpoint-secrets.ts'
 import type { SecretBox } from '../endpoints/secrets.ts'
 
-/** The endpoint; `fault` says why nothing can be sent for it, null where all is well. */
+/** A prepared endpoint; `fault`: why nothing can be sent to it, null where all is well. */
 export interface Prepared {
   endpoint: DeliveryEndpoint
   fault: BridgeError | null
@@ -43,12 +43,12 @@ export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): 
 
 interface OpenedSecrets {
   fault: BridgeError | null
-  /** Of those that sign at that moment, the newest first. */
+  /** The keys that sign at that moment, the newest first. */
   keysAt(nowMs: number): readonly KeyObject[]
 }
 
 function openedSecrets(found: Endpoint, box: SecretBox, preparedMs: number): OpenedSecrets {
-  /** The next moment at which one of them ends. */
+  /** The next moment at which one of the secrets expires. */
   const endAfter = (nowMs: number): number =>
     Math.min(
       ...found.secrets.map(({ untilMs }) => (untilMs !== null && untilMs > nowMs ? untilMs : Infinity)),
@@ -75,7 +75,11 @@ function openedSecrets(found: Endpoint, box: SecretBox, preparedMs: number): Ope
 }
 
 function unusable(id: string): never {
-  throw new BridgeError('secret_unreadable', `the secret of ${id} is none that can sign`, {
-    hint: 'Somebody else has written to the tables of the log. Give the endpoint a new secret.',
-  })
+  throw new BridgeError(
+    'secret_unreadable',
+    `the stored secret of endpoint ${id} is not a valid signing secret`,
+    {
+      hint: 'Another program wrote to the tables of the log. Rotate the secret of the endpoint.',
+    },
+  )
 }

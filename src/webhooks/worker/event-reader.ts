@@ -1,200 +1,216 @@
 /**
- * How the endpoints of a shard get their events: one pull over the log for all that are near its end, by the inverted index;
- * who is behind pulls by itself, page by page and in turn, and joins when it has caught up. Owns who reads where. Refuses to
- * know what becomes of an event: the machines do.
+ * Reads the log for the endpoints of a shard: one shared read for all that are near its end, through an inverted index of
+ * their filters; an endpoint that is behind reads its own pages, in turn, until it has caught up.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
+import type { StoredEvent } from '../../archive/store/stored.ts'
 import { createFilterIndex } from '../../core/filter/filter-index.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { wantsGaps } from '../endpoints/event-type-opt-in.ts'
 import type { DeliveryEvents } from '../send/delivery-events.ts'
-import { untilMore } from './wait-for-events.ts'
+import type { EndpointWorker } from './endpoint-worker.ts'
+import { waitForEvents } from './wait-for-events.ts'
 
-/** Endpoints that are at most so many events behind begin in the shared pull. */
-const NEAR = 2000
+/** Endpoints that are at most so many events behind start in the shared read. */
+const NEAR_END_EVENTS = 2000
 /** Most events of one shared read. */
 const SHARED_PAGE = 500
 /** Most matching events of one read for one endpoint, and its time. */
 const OWN_PAGE = 32
 const OWN_BUDGET_MS = 50
-/** Time after which a pull that waits looks whether the log has another epoch. */
-const LOOK_MS = 30_000
+/** A waiting read looks so often whether the log has another epoch. */
+const EPOCH_CHECK_MS = 30_000
 
-/** An endpoint as it is worked on. */
-export interface Worked {
-  endpoint: DeliveryEndpoint
-  readonly machine: EndpointMachine
-  /** Aborts when the endpoint is gone or given up. */
-  readonly over: AbortSignal
-  /** Part of the shared pull. */
-  isJoined: boolean
-}
-
-export interface ShardPull {
-  /** The endpoint is new here, was changed, or has room again. */
-  look(worked: Worked): void
-  leave(worked: Worked): void
-  /** Reads until the signal aborts or the log has another epoch. */
-  run(signal: AbortSignal): Promise<void>
-}
-
-export interface ShardPullOptions {
+/** What the reader of a shard needs. */
+export interface ShardEventReaderOptions {
   reader: Reader
   events: DeliveryEvents
-  /** Those there are at the beginning. */
-  worked: readonly Worked[]
-  /** An endpoint has events to send, or a row to write. */
-  onOffered: (worked: Worked) => void
+  /** The endpoints at the beginning. */
+  workers: readonly EndpointWorker[]
   clock: Clock
 }
 
-/** The pull of one shard in the reader's present epoch. */
-export function createShardPull({ reader, events, worked, onOffered, clock }: ShardPullOptions): ShardPull {
-  const { epoch } = reader
-  const joined = createFilterIndex<Worked>()
-  const members = new Set<Worked>()
-  /** In the order of their turns. */
-  const behind = new Set<Worked>()
-  let wake = Promise.withResolvers<void>()
-  let position = reader.latest
-  for (const { machine } of worked) {
-    const { base } = machine.cursors.live.progress
-    if (base >= reader.latest - NEAR) position = Math.min(position, base)
+/** Reads for one shard in the reader's present epoch. */
+export class ShardEventReader {
+  readonly #reader: Reader
+  readonly #events: DeliveryEvents
+  readonly #clock: Clock
+  readonly #epoch: string | null
+  /** Filters of the members of the shared read that have room. */
+  readonly #index = createFilterIndex<EndpointWorker>()
+  readonly #members = new Set<EndpointWorker>()
+  /** Endpoints that read for themselves, in the order of their turns. */
+  readonly #behind = new Set<EndpointWorker>()
+  /** Up to where the shared read has come. */
+  #position: number
+  #wake = Promise.withResolvers<void>()
+
+  constructor({ reader, events, workers, clock }: ShardEventReaderOptions) {
+    this.#reader = reader
+    this.#events = events
+    this.#clock = clock
+    this.#epoch = reader.epoch
+    this.#position = reader.latest
+    for (const { machine } of workers) {
+      const { base } = machine.cursors.live.progress
+      if (base >= reader.latest - NEAR_END_EVENTS) this.#position = Math.min(this.#position, base)
+    }
+    for (const worker of workers) this.update(worker)
   }
 
-  const leave = (one: Worked): void => {
-    joined.remove(one)
-    members.delete(one)
-    behind.delete(one)
-    one.isJoined = false
-  }
-  const look = (one: Worked): void => {
-    const { machine, endpoint } = one
-    const { progress } = machine.cursors.live
-    if (one.over.aborted || endpoint.status !== 'active') return leave(one)
-    if (!one.isJoined && progress.readTo >= position) {
-      one.isJoined = true
-      members.add(one)
+  /** Adds an endpoint that is new, was changed, or has room again. */
+  update(worker: EndpointWorker): void {
+    const { machine, endpoint } = worker
+    if (worker.stopped.aborted || endpoint.status !== 'active') return this.remove(worker)
+    if (!worker.isJoined && machine.cursors.live.progress.readTo >= this.#position) {
+      worker.isJoined = true
+      this.#members.add(worker)
     }
-    if (one.isJoined) joined.add(one, endpoint.filter)
-    const replays = machine.replayRoom() > 0 && isReadable(machine)
-    if ((!one.isJoined && machine.room() > 0) || replays) {
-      behind.add(one)
-      wake.resolve()
+    if (worker.isJoined) this.#index.add(worker, endpoint.filter)
+    const canReplay = machine.replayRoom() > 0 && this.#hasReplayEvents(machine)
+    if ((!worker.isJoined && machine.room() > 0) || canReplay) {
+      this.#behind.add(worker)
+      this.#wake.resolve()
     }
   }
-  /**
-   * Up to where a replay is read: never ahead of the cursor over new events, so that none is taken for both at a time.
-   */
-  const replayEnd = ({ cursors: { live, replay } }: EndpointMachine): number =>
-    Math.min(replay?.until ?? 0, live.progress.readTo, reader.latest)
-  /** There is something of the replay that was not read, and may be. */
-  const isReadable = (machine: EndpointMachine): boolean =>
-    (machine.cursors.replay?.progress.readTo ?? 0) < replayEnd(machine)
-  const share = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted && reader.epoch === epoch) {
-      const read = await reader.read({ after: position, filter: null, limit: SHARED_PAGE, signal })
-      if (signal.aborted || reader.epoch !== epoch) return
-      const touched = new Set<Worked>()
+
+  /** Reads nothing more for the endpoint. */
+  remove(worker: EndpointWorker): void {
+    this.#index.remove(worker)
+    this.#members.delete(worker)
+    this.#behind.delete(worker)
+    worker.isJoined = false
+  }
+
+  /** Reads until the signal aborts or the log has another epoch. */
+  async run(signal: AbortSignal): Promise<void> {
+    const ended = new AbortController()
+    const either = AbortSignal.any([signal, ended.signal])
+    try {
+      await Promise.race([this.#readShared(either), this.#readBehind(either)])
+    } finally {
+      ended.abort()
+    }
+  }
+
+  #isOver(signal: AbortSignal): boolean {
+    return signal.aborted || this.#reader.epoch !== this.#epoch
+  }
+
+  async #readShared(signal: AbortSignal): Promise<void> {
+    const reader = this.#reader
+    while (!this.#isOver(signal)) {
+      const read = await reader.read({ after: this.#position, filter: null, limit: SHARED_PAGE, signal })
+      if (this.#isOver(signal)) return
+      const touched = new Set<EndpointWorker>()
       for (const event of read.events) {
-        // In a burst nobody has room after a few events, and each shard would look at all of them.
-        if (members.size === 0) break
-        for (const one of joined.match(event.facts)) {
-          if (event.facts.kind === 'gap' && !wantsGaps(one.endpoint.filter)) continue
-          const { progress } = one.machine.cursors.live
-          if (event.sequence <= progress.readTo) continue
-          if (one.machine.room() > 0) one.machine.offer(events.of(event).matched, clock.now())
-          else {
-            one.machine.passedTo(event.sequence - 1)
-            leave(one)
-          }
-          touched.add(one)
-        }
+        // In a burst no member has room after a few events: the rest of the page need not be matched.
+        if (this.#members.size === 0) break
+        this.#share(event, touched)
       }
-      position = read.position
-      for (const one of members) {
-        one.machine.passedTo(position)
-        if (one.machine.cursors.replay !== null) touched.add(one)
+      this.#position = read.position
+      for (const worker of this.#members) {
+        worker.machine.passedTo(read.position)
+        if (worker.machine.cursors.replay !== null) touched.add(worker)
       }
-      for (const one of touched) onOffered(one)
-      if (!read.more) await untilMore({ reader, clock }, position, LOOK_MS, signal)
+      for (const worker of touched) worker.schedule()
+      if (!read.more) {
+        await waitForEvents({ reader, clock: this.#clock }, read.position, EPOCH_CHECK_MS, signal)
+      }
     }
   }
-  /** One page of new events for an endpoint that is behind. */
-  const readOwn = async (one: Worked, signal: AbortSignal): Promise<void> => {
-    const { filter } = one.endpoint
-    const { progress } = one.machine.cursors.live
-    const limit = Math.min(OWN_PAGE, one.machine.room())
-    if (one.isJoined || limit < 1) return
-    const read = await reader.read({ after: progress.readTo, filter, limit, budgetMs: OWN_BUDGET_MS, signal })
-    if (!mayGoOn(one, filter, signal)) return
+
+  /** Offers the event to every member whose filter matches; a member without room leaves and reads for itself later. */
+  #share(event: StoredEvent, touched: Set<EndpointWorker>): void {
+    for (const worker of this.#index.match(event.facts)) {
+      const { machine, endpoint } = worker
+      if (event.facts.kind === 'gap' && !wantsGaps(endpoint.filter)) continue
+      if (event.sequence <= machine.cursors.live.progress.readTo) continue
+      if (machine.room() > 0) machine.offer(this.#events.of(event).matched, this.#clock.now())
+      else {
+        machine.passedTo(event.sequence - 1)
+        this.remove(worker)
+      }
+      touched.add(worker)
+    }
+  }
+
+  async #readBehind(signal: AbortSignal): Promise<void> {
+    const onAbort = (): void => this.#wake.resolve()
+    signal.addEventListener('abort', onAbort, { once: true })
+    while (!this.#isOver(signal)) {
+      const [worker] = this.#behind
+      if (worker === undefined) {
+        await this.#wake.promise
+        this.#wake = Promise.withResolvers()
+        continue
+      }
+      this.#behind.delete(worker)
+      await this.#readOwn(worker, signal)
+      await this.#readReplay(worker, signal)
+      if (signal.aborted) break
+      worker.schedule()
+    }
+    signal.removeEventListener('abort', onAbort)
+  }
+
+  /** Reads one page of new events for an endpoint that is behind. */
+  async #readOwn(worker: EndpointWorker, signal: AbortSignal): Promise<void> {
+    const { machine } = worker
+    const { filter } = worker.endpoint
+    const limit = Math.min(OWN_PAGE, machine.room())
+    if (worker.isJoined || limit < 1) return
+    const after = machine.cursors.live.progress.readTo
+    const read = await this.#reader.read({ after, filter, limit, budgetMs: OWN_BUDGET_MS, signal })
+    if (!this.#isStill(worker, filter, signal)) return
     for (const event of read.events) {
       if (event.facts.kind !== 'gap' || wantsGaps(filter))
-        one.machine.offer(events.of(event).matched, clock.now())
+        machine.offer(this.#events.of(event).matched, this.#clock.now())
     }
-    one.machine.passedTo(read.position)
+    machine.passedTo(read.position)
   }
-  /** One page of the endpoint's replay. */
-  const readReplay = async (one: Worked, signal: AbortSignal): Promise<void> => {
-    const { filter } = one.endpoint
-    const { replay } = one.machine.cursors
-    const limit = Math.min(OWN_PAGE, one.machine.replayRoom())
-    if (replay === null || limit < 1 || !isReadable(one.machine)) return
+
+  /** Reads one page of the endpoint's replay. */
+  async #readReplay(worker: EndpointWorker, signal: AbortSignal): Promise<void> {
+    const { machine } = worker
+    const { filter } = worker.endpoint
+    const { replay } = machine.cursors
+    const limit = Math.min(OWN_PAGE, machine.replayRoom())
+    if (replay === null || limit < 1 || !this.#hasReplayEvents(machine)) return
     const { progress, only } = replay
-    const end = replayEnd(one.machine)
+    const end = this.#replayEnd(machine)
     const next = only?.find((sequence) => sequence > progress.readTo)
     if (only !== null && (next === undefined || next > end)) return progress.passedTo(end)
-    const read = await reader.read({
+    const read = await this.#reader.read({
       after: next === undefined ? progress.readTo : next - 1,
       filter: only === null ? filter : null,
       limit: only === null ? limit : 1,
       budgetMs: OWN_BUDGET_MS,
       signal,
     })
-    if (!mayGoOn(one, filter, signal)) return
+    if (!this.#isStill(worker, filter, signal)) return
     for (const event of read.events) {
       if (event.sequence > end) break
-      const isAsked =
+      const isRequested =
         next === undefined ? event.facts.kind !== 'gap' || wantsGaps(filter) : event.sequence === next
-      if (isAsked) one.machine.offerReplayed(events.of(event).matched)
+      if (isRequested) machine.offerReplayed(this.#events.of(event).matched)
     }
     progress.passedTo(Math.min(end, next ?? read.position))
   }
-  const mayGoOn = (one: Worked, filter: DeliveryEndpoint['filter'], signal: AbortSignal): boolean =>
-    !signal.aborted && !one.over.aborted && reader.epoch === epoch && one.endpoint.filter === filter
-  const catchUp = async (signal: AbortSignal): Promise<void> => {
-    const onAbort = (): void => wake.resolve()
-    signal.addEventListener('abort', onAbort, { once: true })
-    while (!signal.aborted && reader.epoch === epoch) {
-      const [one] = behind
-      if (one === undefined) {
-        await wake.promise
-        wake = Promise.withResolvers()
-        continue
-      }
-      behind.delete(one)
-      await readOwn(one, signal)
-      await readReplay(one, signal)
-      if (signal.aborted) break
-      onOffered(one)
-    }
-    signal.removeEventListener('abort', onAbort)
+
+  /** Up to where a replay is read: never beyond the cursor over new events, so no event is taken for both at a time. */
+  #replayEnd({ cursors: { live, replay } }: EndpointMachine): number {
+    return Math.min(replay?.until ?? 0, live.progress.readTo, this.#reader.latest)
   }
 
-  for (const one of worked) look(one)
-  return {
-    look,
-    leave,
-    async run(signal) {
-      const ended = new AbortController()
-      const either = AbortSignal.any([signal, ended.signal])
-      try {
-        await Promise.race([share(either), catchUp(either)])
-      } finally {
-        ended.abort()
-      }
-    },
+  #hasReplayEvents(machine: EndpointMachine): boolean {
+    return (machine.cursors.replay?.progress.readTo ?? 0) < this.#replayEnd(machine)
+  }
+
+  /** Whether what was read is still wanted. */
+  #isStill(worker: EndpointWorker, filter: DeliveryEndpoint['filter'], signal: AbortSignal): boolean {
+    return !this.#isOver(signal) && !worker.stopped.aborted && worker.endpoint.filter === filter
   }
 }

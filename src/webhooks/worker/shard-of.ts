@@ -1,11 +1,12 @@
 /**
- * Which shard an endpoint belongs to. Owns the number of shards and the hash: both lie in the log, so neither may ever change.
+ * Assigns every endpoint to one of 64 shards by a hash of its id. The number of shards and the hash are stored in the log by
+ * their effect: neither may ever change.
  */
 import { hash } from 'node:crypto'
 
-/** The shards' name in the log. */
+/** The name of the shards in the log. */
 export const SHARDS = 'webhooks'
-/** How many there are. */
+/** Number of shards. */
 export const SHARD_COUNT = 64
 
 /** The shard of an endpoint, from 0 on: the first four bytes of SHA-256 of its id, big-endian, modulo `SHARD_COUNT`. */

@@ -1,100 +1,102 @@
 /**
- * Whose turn it is to begin deliveries: a few for each endpoint after the other, and not many between two turns of the event
- * loop, nor before the first of them are answered. Owns that a burst reaches every endpoint at once, and that answers are heard
- * while requests leave, so that connections are used again instead of made: ten thousand at once would wait for each other
- * in the receiver's queue. Refuses to limit how many are under way: one that hangs holds up the others for an instant.
+ * Decides which endpoint starts deliveries next: a few for each in turn, so that a burst reaches every endpoint at once.
+ *
+ * Only a limited number starts between two turns of the event loop, and before the first of them are answered. Answers are
+ * read while requests are sent, so connections are reused; ten thousand at once would wait in the receiver's queue. How many
+ * are in flight is not limited: a delivery that hangs holds up the others for an instant only.
  */
 import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
 
-/** Begun between two turns of the event loop: some five milliseconds of work. */
+/** Deliveries started between two turns of the event loop: some five milliseconds of work. */
 const BATCH = 32
-/** Begun for one of them in its turn: what leaves together ends at about the same time, and is one write then. */
-export const TURN = 4
+/** Deliveries started for one endpoint in its turn: they end at about the same time, and their outcomes are one write. */
+export const STARTS_PER_TURN = 4
 /**
- * So many may be begun and not answered, of those that are young: receivers near by set the pace, and those that are far or
- * hang do not. By both together five thousand a second begin at the least, which is what one core sends.
+ * Most deliveries that were started within `RECENT_MS` and are in flight: receivers near by set the pace, those that are far
+ * or hang do not. Together the two let five thousand a second start at least, which is what one core sends.
  */
-export const MOST_YOUNG = 256
-export const YOUNG_MS = 50
+export const MAX_RECENTLY_STARTED = 256
+/** For how long a delivery counts as recently started. */
+export const RECENT_MS = 50
 
-/** Something that has deliveries to begin. */
+/** An endpoint that has deliveries to start. */
 export interface Starter {
-  /** Begins one, and tells when it has ended; null where there is none for now. Never throws; what it rejects with is its own. */
+  /** Starts one; the promise settles when it has ended. Null where there is none for now. Never throws. */
   startNext(): Promise<unknown> | null
-  /** It has begun nothing for some time: it is first, and gets one only, so that a burst reaches all before any has more. */
-  hasRested(): boolean
+  /** It has started nothing for some time: it goes first and gets one, so a burst reaches all before any has more. */
+  isIdle(): boolean
 }
 
-export interface StartQueue {
-  /**
-   * It may have something to begin. At once where nobody waits, else behind those who do, of whom the rested are first; who
-   * waits already keeps its place.
-   */
-  add(starter: Starter): void
-}
-
-/** A queue in which nobody waits. */
-export function createStartQueue(clock: Clock): StartQueue {
-  /** Those that have rested, in the order in which they came: before all others. */
-  const rested = new Set<Starter>()
+/** The queue of a process. */
+export class StartQueue {
+  readonly #clock: Clock
+  /** Idle endpoints in the order in which they came: before all others. */
+  readonly #idle = new Set<Starter>()
   /** The others, in the order of their turns. */
-  const waiting = new Set<Starter>()
-  const young = new Set<Promise<unknown>>()
-  let roomCame = (): void => undefined
-  let isRunning = false
+  readonly #waiting = new Set<Starter>()
+  readonly #recentlyStarted = new Set<Promise<unknown>>()
+  #onRoom = (): void => undefined
+  #isRunning = false
 
-  const ended = (one: Promise<unknown>): void => {
-    if (young.delete(one)) roomCame()
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
-  const startTurn = (starter: Starter): number => {
-    const most = starter.hasRested() ? 1 : TURN
-    for (let begun = 0; begun < most; begun++) {
-      const one = starter.startNext()
-      if (one === null) return begun
-      young.add(one)
-      const over = (): void => ended(one)
-      one.then(over, over)
+
+  /** Enqueues the endpoint. Idle endpoints go before busy ones; re-adding keeps the position. Starts at once where nobody waits. */
+  add(starter: Starter): void {
+    if (!starter.isIdle()) this.#waiting.add(starter)
+    else if (!this.#waiting.has(starter)) this.#idle.add(starter)
+    if (!this.#isRunning) void this.#run()
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    this.#startBatch()
+    while (this.#idle.size + this.#waiting.size > 0) {
+      if (this.#recentlyStarted.size >= MAX_RECENTLY_STARTED) await this.#room()
+      await yieldTurn()
+      this.#startBatch()
     }
-    waiting.add(starter)
-    return most
+    this.#isRunning = false
   }
-  const startBatch = (): void => {
+
+  #startBatch(): void {
     let left = BATCH
-    for (const group of [rested, waiting]) {
+    for (const group of [this.#idle, this.#waiting]) {
       for (const starter of group) {
-        if (left <= 0 || young.size >= MOST_YOUNG) return
+        if (left <= 0 || this.#recentlyStarted.size >= MAX_RECENTLY_STARTED) return
         group.delete(starter)
-        left -= Math.max(1, startTurn(starter))
+        left -= Math.max(1, this.#startTurn(starter))
       }
     }
   }
-  /** Resolves when one of the young has ended, or all of them are young no longer. */
-  const room = async (): Promise<void> => {
-    const present = [...young]
+
+  /** Starts deliveries of one endpoint, which stays queued as long as it has more. Returns how many. */
+  #startTurn(starter: Starter): number {
+    const most = starter.isIdle() ? 1 : STARTS_PER_TURN
+    for (let started = 0; started < most; started++) {
+      const delivery = starter.startNext()
+      if (delivery === null) return started
+      this.#recentlyStarted.add(delivery)
+      const onEnd = (): void => {
+        if (this.#recentlyStarted.delete(delivery)) this.#onRoom()
+      }
+      delivery.then(onEnd, onEnd)
+    }
+    this.#waiting.add(starter)
+    return most
+  }
+
+  /** Resolves when a recently started delivery has ended, or all of them count no longer as recent. */
+  async #room(): Promise<void> {
+    const present = [...this.#recentlyStarted]
     const { promise, resolve } = Promise.withResolvers<void>()
-    roomCame = resolve
-    const cancel = clock.after(YOUNG_MS, () => {
-      for (const one of present) young.delete(one)
+    this.#onRoom = resolve
+    const cancel = this.#clock.after(RECENT_MS, () => {
+      for (const delivery of present) this.#recentlyStarted.delete(delivery)
       resolve()
     })
     await promise
     cancel()
-  }
-  const run = async (): Promise<void> => {
-    isRunning = true
-    startBatch()
-    while (rested.size + waiting.size > 0) {
-      if (young.size >= MOST_YOUNG) await room()
-      await yieldTurn()
-      startBatch()
-    }
-    isRunning = false
-  }
-  return {
-    add(starter) {
-      if (!starter.hasRested()) waiting.add(starter)
-      else if (!waiting.has(starter)) rested.add(starter)
-      if (!isRunning) void run()
-    },
   }
 }

@@ -1,4 +1,4 @@
-/** How shards wait for the log. Owns that the wait leaves nothing behind when it ends. Refuses to read. */
+/** Waits until the log has more events than a reader has seen, and leaves no timer or listener behind. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 
@@ -9,10 +9,10 @@ export interface WaitMeans {
 }
 
 /**
- * Resolves when the log has more than `position`, at the latest after `longestMs`: what else may change, such as its epoch,
- * tells nobody. Also when the signal aborts.
+ * Resolves when the log has more than `position`, when the signal aborts, or after `longestMs`: other changes, such as a new
+ * epoch, wake nobody and must be looked for.
  */
-export async function untilMore(
+export async function waitForEvents(
   { reader, clock }: WaitMeans,
   position: number,
   longestMs: number,

@@ -111,7 +111,11 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
   })
 
   it('are at most repeated when the process stops meanwhile, and what the journal lost is said', async () => {
-    await eventually(() => said('webhook.shard_refused') * said('webhook.journal_stuck'), Boolean, TOLD_MS)
+    await eventually(
+      () => said('webhook.shard_write_failed') * said('webhook.journal_stuck'),
+      Boolean,
+      TOLD_MS,
+    )
     await eventually(
       () => receiver.receipts.filter(({ end }) => end === null).length,
       (underWay) => underWay === 0,

@@ -1,10 +1,7 @@
 /** Machines of endpoints for tests, with short words for what their worker does. Owns no rule: the machine does. */
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import type { DeliveryRow, RetryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
-import {
-  createEndpointMachine,
-  type EndpointMachine,
-} from '../../../src/webhooks/delivery-state/endpoint-machine.ts'
+import { EndpointMachine } from '../../../src/webhooks/delivery-state/endpoint-machine.ts'
 import type { Loaded, MachineConfig, Matched } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import type { AttemptEnd } from '../../../src/webhooks/delivery-state/outcome.ts'
 
@@ -42,7 +39,7 @@ export function rowOf({ sequence, ...rest }: Matched, { tries = 1 } = {}): [numb
 
 /** A machine with short words for what its worker does. */
 export function machineOf(config: Partial<MachineConfig> = {}, loaded: Partial<Loaded> = {}) {
-  const machine = createEndpointMachine('ep_1', { ...NEW, ...loaded }, { ...PLAIN, ...config })
+  const machine = new EndpointMachine('ep_1', { ...NEW, ...loaded }, { ...PLAIN, ...config })
   const offer = (...events: Matched[]): void => {
     for (const one of events) machine.offer(one, 0)
   }

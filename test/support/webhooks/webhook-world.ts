@@ -8,14 +8,14 @@ import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Change, Shard } from '../../../src/log/log.ts'
-import { createCursorMemory } from '../../../src/webhooks/delivery-state/cursor-cache.ts'
+import { createCursorDecodeCache } from '../../../src/webhooks/delivery-state/cursor-decode-cache.ts'
 import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import type { AttemptEnd } from '../../../src/webhooks/delivery-state/outcome.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { createDeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
-import { createShardWorker, type ShardWorker } from '../../../src/webhooks/worker/shard-worker.ts'
-import { createStartQueue } from '../../../src/webhooks/worker/start-queue.ts'
+import { ShardWorker } from '../../../src/webhooks/worker/shard-worker.ts'
+import { StartQueue } from '../../../src/webhooks/worker/start-queue.ts'
 import { keepingLogger } from '../keeping-logger.ts'
 import { createScriptedReader, EPOCH, type ScriptedReader } from '../streams/scripted-reader.ts'
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
@@ -136,12 +136,12 @@ export class WebhookWorld {
       leaving: this.leaving.signal,
       write: (changes) => this.write(life, structuredClone(changes)),
     }
-    const worker = createShardWorker({
+    const worker = new ShardWorker({
       shard,
       reader: this.log.reader,
       events: createDeliveryEvents(this.log.reader),
-      readCursor: createCursorMemory(),
-      starts: createStartQueue(this.clock),
+      readCursor: createCursorDecodeCache(),
+      starts: new StartQueue(this.clock),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {
         if (this.endpoints.get(id)?.status === 'disabled') return

@@ -287,7 +287,7 @@ describe('a replay', () => {
     expect(write().get('ep_1/replay/rp_1')).toMatchObject({ cursor: cursorAt(0), ahead: [3] })
     machine.ended(1, BROKEN, at(0))
     expect([...write().keys()]).toEqual(['ep_1/retry/1', 'ep_1/position'])
-    expect(machine.owes()).toBe(true)
+    expect(machine.hasPendingRows()).toBe(true)
     expect([...write()]).toEqual([['ep_1/replay/rp_1', null]])
     expect(sent(machine, 5000)).toEqual([1])
   })
@@ -320,7 +320,7 @@ describe('a replay', () => {
       machine.ended(1, OK, at(nowMs))
       write()
     }
-    expect([machine.figures().pending, machine.owes()]).toEqual([0, false])
+    expect([machine.figures().pending, machine.hasPendingRows()]).toEqual([0, false])
   })
 
   test('passes over what is about to be sent as new', () => {

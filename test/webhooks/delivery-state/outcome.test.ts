@@ -4,7 +4,7 @@ import { type AttemptOutcome, attemptOutcomes } from '../../../src/obs/metrics.t
 import {
   type AttemptEnd,
   LONGEST_RETRY_AFTER_MS,
-  MOST_ASKED,
+  MAX_RETRY_AFTER_TRIES,
   outcomeOf,
   type Verdict,
   verdictOn,
@@ -84,9 +84,9 @@ test('a Retry-After takes none of the nine tries away, for a hundred times', () 
     verdictOn(answered(429, '20'), { tries, asked, nowMs: NOW_MS, chance: EVEN })
   expect(on(MOST_TRIES, 0)).toEqual({ next: 'retry', delayMs: 20_000, asked: 1 })
   expect(on(100, 99)).toEqual({ next: 'retry', delayMs: 20_000, asked: 100 })
-  expect(on(101, MOST_ASKED)).toEqual({ next: 'retry', delayMs: 20_000, asked: 100 })
-  expect(on(102, MOST_ASKED)).toEqual({ next: 'retry', delayMs: 30_000, asked: 100 })
-  expect(on(100 + MOST_TRIES, MOST_ASKED)).toEqual({ next: 'dead' })
+  expect(on(101, MAX_RETRY_AFTER_TRIES)).toEqual({ next: 'retry', delayMs: 20_000, asked: 100 })
+  expect(on(102, MAX_RETRY_AFTER_TRIES)).toEqual({ next: 'retry', delayMs: 30_000, asked: 100 })
+  expect(on(100 + MOST_TRIES, MAX_RETRY_AFTER_TRIES)).toEqual({ next: 'dead' })
   const failed = verdictOn(answered(500), { tries: 8, asked: 7, nowMs: NOW_MS, chance: EVEN })
   expect(failed).toEqual({ next: 'retry', delayMs: 5_000, asked: 7 })
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { seededChance } from '../../../src/core/chance.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
 import { deadKey } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
-import type { ReplayWish } from '../../../src/webhooks/worker/shard-worker.ts'
+import type { RequestedReplay } from '../../../src/webhooks/worker/shard-worker.ts'
 import { answer, endpointOf, healthy, type Mood, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
 
 const HOUR_MS = 3_600_000
@@ -43,7 +43,7 @@ test('what a durable replay is about comes once more after it, or is dead with a
       const sequences = Array.from({ length: until - base }, (_, index) => base + 1 + index)
       const only = chance.yes(0.3) ? sequences.filter(() => chance.yes(0.4)) : null
       world.refusals = chance.pick([0, 0.3])
-      const wish: ReplayWish = { id: 'rp_1', base, until, only, createdAtMs: world.clock.now() }
+      const wish: RequestedReplay = { id: 'rp_1', base, until, only, createdAtMs: world.clock.now() }
       let isDurable = false
       for (let tries = 0; !isDurable && tries < 50; tries++) {
         // As the runner of commands does: asked again until it is durable.

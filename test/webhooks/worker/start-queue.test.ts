@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { yieldTurn } from '../../../src/lifecycle/clock.ts'
 import {
-  createStartQueue,
-  MOST_YOUNG,
+  MAX_RECENTLY_STARTED,
+  RECENT_MS,
+  STARTS_PER_TURN,
   type Starter,
-  TURN,
-  YOUNG_MS,
+  StartQueue,
 } from '../../../src/webhooks/worker/start-queue.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
@@ -18,7 +18,7 @@ function starter(
 ): Starter {
   let left = count
   return {
-    hasRested: () => false,
+    isIdle: () => false,
     startNext() {
       if (left === 0) return null
       left -= 1
@@ -43,20 +43,20 @@ async function turns(count: number): Promise<void> {
 
 test('who comes while nobody waits begins at once; each has its turn before any has its second', async () => {
   const begun: string[] = []
-  const queue = createStartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock())
   queue.add(starter('alone', 1, begun))
   expect(begun).toEqual(['alone'])
   const holder = starter('holder', 100, begun)
   queue.add(holder)
   begun.length = 0
-  for (const name of ['a', 'b', 'c']) queue.add(starter(name, TURN + 1, begun))
-  await until(() => begun.filter((name) => name !== 'holder').length === 3 * (TURN + 1))
+  for (const name of ['a', 'b', 'c']) queue.add(starter(name, STARTS_PER_TURN + 1, begun))
+  await until(() => begun.filter((name) => name !== 'holder').length === 3 * (STARTS_PER_TURN + 1))
   expect(turnsIn(begun, 'holder')).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
 })
 
 test('the event loop has its turns while many begin', async () => {
   const begun: string[] = []
-  const queue = createStartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock())
   queue.add(starter('one', 1000, begun))
   expect(begun.length).toBeLessThan(100)
   let passed = 0
@@ -66,33 +66,36 @@ test('the event loop has its turns while many begin', async () => {
 
 test('who waits already keeps its place, however often it comes', async () => {
   const begun: string[] = []
-  const queue = createStartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock())
   queue.add(starter('before', 100, begun))
   begun.length = 0
-  const [eager, patient] = [starter('eager', TURN + 1, begun), starter('patient', TURN + 1, begun)]
+  const [eager, patient] = [
+    starter('eager', STARTS_PER_TURN + 1, begun),
+    starter('patient', STARTS_PER_TURN + 1, begun),
+  ]
   for (let time = 0; time < 5; time++) for (const one of [eager, patient]) queue.add(one)
-  await until(() => begun.filter((name) => name === 'patient').length === TURN + 1)
+  await until(() => begun.filter((name) => name === 'patient').length === STARTS_PER_TURN + 1)
   expect(turnsIn(begun, 'before')).toEqual(['eager', 'patient', 'eager', 'patient'])
 })
 
 test('as many as are answered begin; what is not answered in a moment holds up nobody', async () => {
   const begun: string[] = []
   const clock = createManualClock()
-  const queue = createStartQueue(clock)
+  const queue = new StartQueue(clock)
   const answers: (() => void)[] = []
   const hanging = (): Promise<void> => new Promise((resolve) => void answers.push(resolve))
   queue.add(starter('one', 1000, begun, hanging))
   await turns(50)
-  expect(begun.length).toBeLessThan(MOST_YOUNG + TURN)
+  expect(begun.length).toBeLessThan(MAX_RECENTLY_STARTED + STARTS_PER_TURN)
   const before = begun.length
   for (const answer of answers.slice(0, 20)) answer()
   await turns(10)
   expect(begun.length).toBe(before + 20)
-  clock.advance(YOUNG_MS)
+  clock.advance(RECENT_MS)
   await turns(50)
-  expect(begun.length).toBeGreaterThan(before + MOST_YOUNG)
+  expect(begun.length).toBeGreaterThan(before + MAX_RECENTLY_STARTED)
   for (let round = 0; round < 10; round++) {
-    clock.advance(YOUNG_MS)
+    clock.advance(RECENT_MS)
     await turns(50)
   }
   expect(begun).toHaveLength(1000)
@@ -100,26 +103,31 @@ test('as many as are answered begin; what is not answered in a moment holds up n
 
 test('who has rested gets one, before those who come with it get more', async () => {
   const begun: string[] = []
-  const queue = createStartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock())
   queue.add(starter('before', 100, begun))
   begun.length = 0
   for (const name of ['a', 'b']) {
-    const one = starter(name, TURN, begun)
-    queue.add({ ...one, hasRested: () => !begun.includes(name) })
+    const one = starter(name, STARTS_PER_TURN, begun)
+    queue.add({ ...one, isIdle: () => !begun.includes(name) })
   }
-  await until(() => begun.filter((name) => name !== 'before').length === 2 * TURN)
+  await until(() => begun.filter((name) => name !== 'before').length === 2 * STARTS_PER_TURN)
   const own = begun.filter((name) => name !== 'before')
-  expect(own).toEqual(['a', 'b', ...Array(TURN - 1).fill('a'), ...Array(TURN - 1).fill('b')])
+  expect(own).toEqual([
+    'a',
+    'b',
+    ...Array(STARTS_PER_TURN - 1).fill('a'),
+    ...Array(STARTS_PER_TURN - 1).fill('b'),
+  ])
 })
 
 test('who has rested comes before those who have begun already, however late it comes', async () => {
   const begun: string[] = []
-  const queue = createStartQueue(createManualClock())
-  const late = starter('late', TURN, begun)
+  const queue = new StartQueue(createManualClock())
+  const late = starter('late', STARTS_PER_TURN, begun)
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j']) queue.add(starter(name, 100, begun))
   begun.length = 0
-  queue.add({ ...late, hasRested: () => !begun.includes('late') })
-  await until(() => begun.filter((name) => name === 'late').length === TURN)
+  queue.add({ ...late, isIdle: () => !begun.includes('late') })
+  await until(() => begun.filter((name) => name === 'late').length === STARTS_PER_TURN)
   expect(begun[0]).toBe('late')
   const others = begun.slice(1, begun.indexOf('late', 1))
   expect(new Set(others).size).toBe(10)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
-import { createCursorMemory } from '../../../src/webhooks/delivery-state/cursor-cache.ts'
+import { createCursorDecodeCache } from '../../../src/webhooks/delivery-state/cursor-decode-cache.ts'
 
 test('a cursor says what it says, the first time, again, and after more of them than are remembered', () => {
-  const readCursor = createCursorMemory()
+  const readCursor = createCursorDecodeCache()
   for (let time = 1; time <= 2; time++) {
     for (let sequence = 1; sequence <= 1500; sequence++) {
       const cursor = { epoch: 'Epoch001', sequence, timeMs: sequence * 1000 }

@@ -1,0 +1,221 @@
+/**
+ * Sends the deliveries of one endpoint: starts what its state machine chooses, reports how each attempt ended, and wakes up
+ * when the next one is due.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { type Backoff, backoffMs } from '../../core/backoff.ts'
+import { isBridgeError } from '../../errors.ts'
+import { sleep } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { replayKey } from '../delivery-state/delivery-rows.ts'
+import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
+import { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
+import type {
+  Batch,
+  DeliveryEndpoint,
+  DisableReason,
+  Loaded,
+  MachineConfig,
+  Start,
+} from '../delivery-state/endpoint-state.ts'
+import { type Attempted, type DeliveryMeans, tryDelivery } from '../send/delivery.ts'
+import type { Starter, StartQueue } from './start-queue.ts'
+
+/** After which a body that was not available yet is read again. */
+const RETRY_BODY_MS = 1000
+/** An endpoint that started nothing for so long gets the first of a burst before others get their second. */
+const IDLE_MS = 10_000
+/** Between two tries to disable an endpoint while the log is unavailable. */
+const DISABLE_BACKOFF: Backoff = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
+
+/** What the workers of all endpoints of a process share. */
+export interface EndpointWorkerOptions extends DeliveryMeans {
+  reader: Reader
+  starts: StartQueue
+  /** Disables an endpoint. May throw `log_unavailable`: it is called again. */
+  disable: (endpointId: string, reason: DisableReason) => Promise<void>
+  /** Called for every attempt that had an end. */
+  onAttempted: (attempted: Attempted) => void
+  logger: Logger
+}
+
+/** The shard that an endpoint worker belongs to. */
+export interface EndpointHost {
+  /** True while the shard stops: nothing new may be started. */
+  readonly isDraining: boolean
+  /** The endpoint has rows that must be written. */
+  markPending(worker: EndpointWorker): void
+  /** The endpoint may have room for more events. */
+  wantsEvents(worker: EndpointWorker): void
+  /** Adds a piece of work that the shard waits for at its end; the shard fails where it rejects. */
+  track(work: Promise<void>): void
+}
+
+/** The worker of one endpoint, as long as its shard is owned and the log has one epoch. */
+export class EndpointWorker implements Starter {
+  endpoint: DeliveryEndpoint
+  readonly machine: EndpointMachine
+  /** True while the shared read of the shard supplies the endpoint with events. */
+  isJoined = false
+  readonly #options: EndpointWorkerOptions
+  readonly #host: EndpointHost
+  readonly #stop = new AbortController()
+  /** Resolvers of those who wait until the row of a replay is durable, by its key. */
+  readonly #awaitedRows = new Map<string, () => void>()
+  #cancelWake = (): void => undefined
+  /** When it last started a delivery, ms since 1970. */
+  #startedMs = Number.NEGATIVE_INFINITY
+  #isDisabling = false
+
+  constructor(
+    endpoint: DeliveryEndpoint,
+    loaded: Loaded,
+    options: EndpointWorkerOptions,
+    host: EndpointHost,
+  ) {
+    this.endpoint = endpoint
+    this.#options = options
+    this.#host = host
+    this.machine = new EndpointMachine(endpoint.id, loaded, machineConfig(endpoint))
+    this.machine.configure(machineConfig(endpoint))
+  }
+
+  /** Aborts when the endpoint is deleted, its shard is lost, or its work ends. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  /** Starts nothing more, cuts off what is in flight. */
+  stop(): void {
+    this.#stop.abort()
+    this.#cancelWake()
+  }
+
+  /** Applies changed settings. */
+  configure(endpoint: DeliveryEndpoint): void {
+    this.endpoint = endpoint
+    this.machine.configure(machineConfig(endpoint))
+    this.schedule()
+  }
+
+  /** Queues the endpoint for starting deliveries, has pending rows written, and disables it where that is due. */
+  schedule(): void {
+    if (this.stopped.aborted) return
+    this.#cancelWake()
+    if (!this.#host.isDraining) this.#options.starts.add(this)
+    this.#markPending()
+    const { disableReason } = this.machine
+    if (disableReason !== null && !this.#isDisabling) this.#host.track(this.#disable(disableReason))
+  }
+
+  /** No timer starts a delivery any more. */
+  cancelWake(): void {
+    this.#cancelWake()
+  }
+
+  /** Starts one delivery. Where there is none now, sets the timer for when there may be one. */
+  startNext(): Promise<void> | null {
+    if (this.stopped.aborted || this.#host.isDraining) return null
+    const { clock } = this.#options
+    const nowMs = clock.now()
+    const start = this.machine.next(nowMs)
+    const sending = start === null ? null : this.#send(start)
+    if (sending === null) {
+      this.#cancelWake()
+      const wakeAtMs = this.machine.wakeAtMs()
+      if (wakeAtMs !== null && wakeAtMs > nowMs) {
+        this.#cancelWake = clock.after(wakeAtMs - nowMs, () => this.schedule())
+      }
+      this.#host.wantsEvents(this)
+    }
+    this.#markPending()
+    return sending
+  }
+
+  /** It started nothing for some time. */
+  isIdle(): boolean {
+    return Math.abs(this.#options.clock.now() - this.#startedMs) >= IDLE_MS
+  }
+
+  /** The rows to be written now; null where none are pending. `flush`: also positions that merely moved. */
+  takeRows(flush: boolean): Batch | null {
+    const batch = this.machine.take(this.#options.events.cursorAt, flush)
+    if (batch === null) return null
+    return {
+      changes: batch.changes,
+      settled: () => {
+        batch.settled()
+        for (const { key } of batch.changes) this.#awaitedRows.get(key)?.()
+        this.schedule()
+      },
+    }
+  }
+
+  /** Adds a replay, once. True when its row is durable; false where the worker stopped before. */
+  async replay(wanted: Omit<ReplayStart, 'ahead' | 'isWritten'>): Promise<boolean> {
+    if (this.stopped.aborted) return false
+    if (this.machine.cursors.replayIds().includes(wanted.id)) return true
+    const key = replayKey(this.endpoint.id, wanted.id)
+    const written = Promise.withResolvers<boolean>()
+    const onStop = (): void => written.resolve(false)
+    this.#awaitedRows.set(key, () => written.resolve(true))
+    this.stopped.addEventListener('abort', onStop, { once: true })
+    this.machine.cursors.addReplay({ ...wanted, ahead: [], isWritten: false })
+    this.schedule()
+    const isWritten = await written.promise
+    this.#awaitedRows.delete(key)
+    this.stopped.removeEventListener('abort', onStop)
+    return isWritten
+  }
+
+  #markPending(): void {
+    if (this.machine.hasPendingRows()) this.#host.markPending(this)
+  }
+
+  #send(start: Start): Promise<void> {
+    this.#startedMs = this.#options.clock.now()
+    const work = this.#attempt(start)
+    this.#host.track(work)
+    return work
+  }
+
+  async #attempt(start: Start): Promise<void> {
+    const { endpoint, machine, stopped } = this
+    const { clock, chance, onAttempted } = this.#options
+    const { sequence } = start.delivery
+    const tried = await tryDelivery(endpoint, start, this.#options, stopped)
+    if (stopped.aborted || tried.kind === 'aborted') return
+    const nowMs = clock.now()
+    if (tried.kind === 'later') machine.notSent(sequence, nowMs + RETRY_BODY_MS)
+    else if (tried.kind === 'dropped') machine.dropped(sequence, nowMs)
+    else {
+      const verdict = machine.ended(sequence, tried.end, { nowMs, chance: chance() })
+      if (verdict !== null) onAttempted({ ...start, ...tried, endpoint, verdict })
+    }
+    this.schedule()
+  }
+
+  /** Retries until the endpoint is disabled, or somebody else has changed it. */
+  async #disable(reason: DisableReason): Promise<void> {
+    const { clock, chance, disable, logger } = this.#options
+    const { id } = this.endpoint
+    const isWanted = (): boolean =>
+      !this.stopped.aborted && this.machine.disableReason !== null && !this.#host.isDraining
+    this.#isDisabling = true
+    for (let attempt = 1; isWanted(); attempt++) {
+      try {
+        await disable(id, reason)
+        logger.info('webhook.disabled', { endpointId: id, reason })
+        break
+      } catch (error) {
+        if (!isBridgeError(error, 'log_unavailable')) throw error
+        await sleep(clock, backoffMs(attempt, DISABLE_BACKOFF, chance), this.stopped)
+      }
+    }
+    this.#isDisabling = false
+  }
+}
+
+function machineConfig({ maxConcurrency, rateLimit, order, status }: DeliveryEndpoint): MachineConfig {
+  return { maxConcurrency, rateLimit, order, isActive: status === 'active' }
+}
