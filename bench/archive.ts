@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Reader } from '../src/archive/reading/reader.ts'
 import { createReader } from '../src/archive/reading/reader.ts'
-import { createTail } from '../src/archive/reading/recent-events.ts'
+import { RecentEvents } from '../src/archive/reading/recent-events.ts'
 import type { Archive } from '../src/archive/store/archive.ts'
 import { openArchive } from '../src/archive/store/archive.ts'
 import type { Committed } from '../src/core/event.ts'
@@ -140,9 +140,9 @@ export async function benchArchive(held: number = HELD): Promise<Figure[]> {
   }
 }
 
-/** A reader whose tail is empty, so that everything comes from the archive. */
+/** A reader whose recent-events buffer is empty, so that everything comes from the archive. */
 function coldReader(archive: Archive): Reader {
-  return createReader(archive, createTail(archive.latest), systemClock)
+  return createReader(archive, new RecentEvents(archive.latest), systemClock)
 }
 
 async function readUpTo(

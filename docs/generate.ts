@@ -13,7 +13,7 @@ import { statusRoute } from '../src/api/routes/status-route.ts'
 import { ticketRoute } from '../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../src/api/routes/token-routes.ts'
 import { createReader } from '../src/archive/reading/reader.ts'
-import { createTail } from '../src/archive/reading/recent-events.ts'
+import { RecentEvents } from '../src/archive/reading/recent-events.ts'
 import { openArchive } from '../src/archive/store/archive.ts'
 import { VERSION } from '../src/core/version.ts'
 import { MAX_BODY_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
@@ -29,7 +29,7 @@ import type { Tickets } from '../src/registry/tickets.ts'
 import { createTokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
-import { createFeed } from '../src/streams/streams.ts'
+import { createStreams } from '../src/streams/streams.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
 import { attemptRoutes } from '../src/webhooks/attempts/attempt-routes.ts'
 import { endpointRoutes } from '../src/webhooks/endpoints/endpoint-routes.ts'
@@ -182,8 +182,8 @@ const noTickets: Tickets = { give: () => ({ ticket: '', expiresAtMs: 0 }), take:
 /** The routes of all roles, over an empty store. */
 export function documentedRoutes(): AnyRoute[] {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
-  const reader = createReader(archive, createTail(0), systemClock)
-  const feed = createFeed({
+  const reader = createReader(archive, new RecentEvents(0), systemClock)
+  const feed = createStreams({
     reader,
     clock: systemClock,
     chance: () => 0,

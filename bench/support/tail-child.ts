@@ -1,12 +1,12 @@
 /**
- * A process beside the writer that notes when it has each event: `copy` as a node of the product (its tail has it, so its
+ * A process beside the writer that notes when it has each event: `copy` as a node of the product (its recentEvents has it, so its
  * readers do), `plain` as a kafkajs consumer in its batch. Arguments: kind, brokers, topic prefix, data directory, last
  * sequence. Writes `ready` on stdout when it has reached the log, and the times as JSON when it has the last event.
  */
 import { Kafka, logLevel } from 'kafkajs'
-import { createTail } from '../../src/archive/reading/recent-events.ts'
-import { openCopy } from '../../src/archive/replica/replica.ts'
-import { createFollower } from '../../src/archive/replica/replicator.ts'
+import { RecentEvents } from '../../src/archive/reading/recent-events.ts'
+import { openReplica } from '../../src/archive/replica/replica.ts'
+import { Replicator } from '../../src/archive/replica/replicator.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { openKafkaLog } from '../../src/log-kafka/log.ts'
 import { createLogger } from '../../src/obs/logger.ts'
@@ -25,25 +25,25 @@ const ready = (): void => void process.stdout.write('ready\n')
 
 async function followAsCopy(): Promise<void> {
   const log = openKafkaLog(kafkaLogOptions(brokers, prefix))
-  const archive = openCopy({ dataDir, nativeKind: 'Native', onDamage: () => undefined })
-  const tail = createTail(archive.latest)
+  const archive = openReplica({ dataDir, nativeKind: 'Native', onDamage: () => undefined })
+  const recentEvents = new RecentEvents(archive.latest)
   const logger = createLogger({ level: 'warn', secrets: [] })
-  const follower = createFollower({
+  const replicator = new Replicator({
     log,
     archive,
-    tail,
+    recentEvents,
     clock: systemClock,
     logger,
     shared: false,
     silentSinceMs: () => null,
   })
   const ended = new AbortController()
-  const running = follower.run(ended.signal)
-  await follower.copy.whole(ended.signal)
+  const running = replicator.run(ended.signal)
+  await replicator.replica.untilComplete(ended.signal)
   ready()
-  for (let seen = tail.latest; seen < last; ) {
-    await tail.waitBeyond(seen, ended.signal)
-    for (; seen < tail.latest; seen++) note(seen + 1)
+  for (let seen = recentEvents.latest; seen < last; ) {
+    await recentEvents.waitBeyond(seen, ended.signal)
+    for (; seen < recentEvents.latest; seen++) note(seen + 1)
   }
   ended.abort()
   await running

@@ -19,14 +19,14 @@ import type { Status } from '../api/routes/status.ts'
 import { statusRoute } from '../api/routes/status-route.ts'
 import { ticketRoute } from '../api/routes/ticket-route.ts'
 import { tokenRoutes } from '../api/routes/token-routes.ts'
-import { createDayCopy, DAYS_TABLE } from '../archive/days.ts'
-import { createExchangeCopy, EXCHANGES_TABLE } from '../archive/exchanges.ts'
+import { createDayReplica, DAYS_TABLE } from '../archive/days.ts'
+import { createExchangeReplica, EXCHANGES_TABLE } from '../archive/exchanges.ts'
 import { archiveItems } from '../archive/items/items.ts'
 import { createReader, type Reader } from '../archive/reading/reader.ts'
-import { createTail } from '../archive/reading/recent-events.ts'
-import { createSearchTurns } from '../archive/reading/search-slices.ts'
+import { RecentEvents } from '../archive/reading/recent-events.ts'
+import { createSearchSlices } from '../archive/reading/search-slices.ts'
 import { runPruner } from '../archive/replica/pruner.ts'
-import { createFollower } from '../archive/replica/replicator.ts'
+import { Replicator } from '../archive/replica/replicator.ts'
 import { sequencesOf } from '../archive/store/event-ids.ts'
 import { VERSION } from '../core/version.ts'
 import { createApp, type Mount } from '../http/app.ts'
@@ -47,7 +47,7 @@ import { createTokens } from '../registry/tokens.ts'
 import { loadCalendar } from '../settings/calendar-file.ts'
 import type { Settings } from '../settings/settings.ts'
 import { mostConnections, openFilesLimit } from '../streams/limits/connection-slots.ts'
-import { createFeed } from '../streams/streams.ts'
+import { createStreams } from '../streams/streams.ts'
 import { createWebhookParts, NO_WEBHOOKS } from '../webhooks/wiring.ts'
 import { productChannels } from './channels.ts'
 import { openLog } from './open-log.ts'
@@ -115,23 +115,23 @@ async function buildApp(
   })
   stack.push('the log', opened.close)
   const { log, archive, shared } = opened
-  const tail = createTail(archive.latest)
-  const follower = createFollower({
+  const recentEvents = new RecentEvents(archive.latest)
+  const replicator = new Replicator({
     log,
     archive,
-    tail,
+    recentEvents,
     clock,
     logger,
     shared,
     silentSinceMs: opened.silentSinceMs,
   })
-  const searchTurns = createSearchTurns(clock)
-  const reader = createReader(archive, tail, clock, follower.copy, searchTurns)
-  const roles: Role[] = [{ name: 'follower', run: (signal) => follower.run(signal) }]
+  const searchSlices = createSearchSlices(clock)
+  const reader = createReader(archive, recentEvents, clock, replicator.replica, searchSlices)
+  const roles: Role[] = [{ name: 'replicator', run: (signal) => replicator.run(signal) }]
   if (!shared) {
-    const parts = { log, archive, copy: follower.copy, clock, logger }
+    const parts = { log, archive, replica: replicator.replica, clock, logger }
     roles.push({ name: 'pruner', run: (signal) => runPruner(parts, signal) })
-    roles.push({ name: 'copy', run: opened.watchCopy })
+    roles.push({ name: 'replica', run: opened.watchReplica })
   }
 
   const replica = {
@@ -143,7 +143,8 @@ async function buildApp(
     },
     oldestRecordedMs: archive.oldestRecordedMs,
     known: archive.known,
-    caughtUp: follower.caughtUp,
+    caughtUp: (sequence: number, epoch: string, signal: AbortSignal) =>
+      replicator.caughtUp(sequence, epoch, signal),
   }
   const ingest =
     settings.roles.includes('poller') && settings.upstream !== null
@@ -164,7 +165,7 @@ async function buildApp(
     roles.push(...ingest.tasks)
   }
 
-  const status = createStatus({ roles: settings.roles, log, reader, follower, ingest, calendar, clock })
+  const status = createStatus({ roles: settings.roles, log, reader, replicator, ingest, calendar, clock })
   const stopping = new AbortController()
   const tokens = createTokens({ log, clock, logger })
   const readsTokens = settings.roles.some((role) => role === 'api' || role === 'feed')
@@ -203,7 +204,7 @@ async function buildApp(
   /** What `/v2` serves, resource by resource. */
   const mirrored: MirrorRoute[] = []
   if (settings.roles.includes('api')) {
-    const days = createDayCopy(log.table(DAYS_TABLE))
+    const days = createDayReplica(log.table(DAYS_TABLE))
     roles.push({ name: 'reports', run: (signal) => days.run(signal) })
     routes.push(
       disclosuresRoute({ reader, clock, stopping: stopping.signal }),
@@ -214,13 +215,13 @@ async function buildApp(
       ticketRoute(tickets),
     )
     routes.push(...webhookParts.routes)
-    const exchanges = createExchangeCopy(log.table(EXCHANGES_TABLE))
+    const exchanges = createExchangeReplica(log.table(EXCHANGES_TABLE))
     roles.push({ name: 'exchanges', run: (signal) => exchanges.run(signal) })
     const upstreamNow = (): number => ingest?.upstreamNowMs() ?? clock.now()
     mirrored.push(
       ...copiedItemRoutes({
-        items: archiveItems(archive, clock, searchTurns),
-        copy: follower.copy,
+        items: archiveItems(archive, clock, searchSlices),
+        copy: replicator.replica,
         now: upstreamNow,
         nativeWord: settings.native.word,
       }),
@@ -232,7 +233,7 @@ async function buildApp(
     mounts.push({ prefix: MIRROR_PREFIX, handler: bridgeMirror({ routes: mirrored, authenticate, logger }) })
   }
   const feed = settings.roles.includes('feed')
-    ? createFeed({
+    ? createStreams({
         reader,
         clock,
         chance,
@@ -277,14 +278,18 @@ async function buildApp(
       opened.waitingFor() === null &&
       opened.silentSinceMs() === null &&
       ingest?.poller.state.name !== 'claiming',
-    copy: () => follower.copy.filling?.share ?? true,
+    copy: () => replicator.replica.filling?.share ?? true,
     ...(readsTokens && { tokens: () => tokens.isLoaded }),
     ...(readsEndpoints && { endpoints: () => endpoints.isLoaded }),
     ...(webhooks !== null && { webhooks: webhooks.isWell }),
     running: () => !stopping.signal.aborted,
   }
   const opsListener = await listen(
-    createOpsApp({ checks, metrics: freshMetrics(metrics, { follower, tail, webhooks, clock }), logger }),
+    createOpsApp({
+      checks,
+      metrics: freshMetrics(metrics, { replicator, recentEvents, webhooks, clock }),
+      logger,
+    }),
     {
       ...settings.ops,
       setting: 'BRIDGE_OPS_PORT',
@@ -327,22 +332,22 @@ function readyLine(settings: Settings, publicListener: Listener, opsListener: Li
   }
 }
 
-/** The metrics with what this node knows of the log, the follower's lag and what is to be delivered, as they are at the scrape. */
+/** The metrics with what this node knows of the log, the replicator's lag and what is to be delivered, as they are at the scrape. */
 function freshMetrics(
   metrics: ReturnType<typeof createMetrics>,
   parts: {
-    follower: { lag: { events: number; sinceMs: number | null } }
-    tail: { latest: number }
+    replicator: { lag: { events: number; sinceMs: number | null } }
+    recentEvents: { latest: number }
     webhooks: { measure(): void } | null
     clock: Clock
   },
 ) {
-  const { follower, tail, webhooks, clock } = parts
+  const { replicator, recentEvents, webhooks, clock } = parts
   return {
     contentType: metrics.contentType,
     scrape(): Promise<string> {
-      const { events, sinceMs } = follower.lag
-      metrics.logSequence.set({}, tail.latest + events)
+      const { events, sinceMs } = replicator.lag
+      metrics.logSequence.set({}, recentEvents.latest + events)
       metrics.followerLagEvents.set({}, events)
       metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
       webhooks?.measure()

@@ -2,7 +2,7 @@
  * Chooses the log. Owns that choice, and what this node keeps beside each: what runs behind the port is known only here.
  */
 import { hostname } from 'node:os'
-import { openCopy } from '../archive/replica/replica.ts'
+import { openReplica } from '../archive/replica/replica.ts'
 import type { Archive } from '../archive/store/archive.ts'
 import type { UpgradeProgress } from '../archive/store/upgrade.ts'
 import { knownFcaCodes, knownNativeCodes } from '../core/filter/categories.ts'
@@ -31,7 +31,7 @@ export interface OpenedLog {
    * Resolves when the signal aborts. Rejects with BridgeError `log_damaged` when this node's copy turns out to be damaged:
    * the process ends, and its next start fills a new one.
    */
-  watchCopy(signal: AbortSignal): Promise<void>
+  watchReplica(signal: AbortSignal): Promise<void>
   /** Lets go of log, archive and data directory. Callable twice. */
   close(): Promise<void>
 }
@@ -66,7 +66,7 @@ export function openLog(options: OpenLogOptions): OpenedLog {
     shared: true,
     waitingFor: () => null,
     silentSinceMs: () => null,
-    watchCopy: aborted,
+    watchReplica: aborted,
     close: () => log.close(),
   }
 }
@@ -78,11 +78,11 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
     const damaged = Promise.withResolvers<never>()
     damaged.promise.catch(() => undefined)
     let isOpen = false
-    const archive = openCopy({
+    const archive = openReplica({
       dataDir,
       nativeKind,
       onDamage(error) {
-        logger.warn('copy.damaged', { error })
+        logger.warn('replica.damaged', { error })
         if (isOpen) damaged.reject(damagedCopy(error))
       },
       ...(onUpgrade && { onUpgrade }),
@@ -95,7 +95,7 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
       shared: false,
       waitingFor: () => log.waitingFor,
       silentSinceMs: () => log.silentSinceMs,
-      watchCopy: (signal) => Promise.race([damaged.promise, aborted(signal)]),
+      watchReplica: (signal) => Promise.race([damaged.promise, aborted(signal)]),
       async close() {
         await log.close()
         archive.close()

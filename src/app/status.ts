@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import type { Status } from '../api/routes/status.ts'
 import type { Reader } from '../archive/reading/reader.ts'
-import type { Follower } from '../archive/replica/replicator.ts'
+import type { Replicator } from '../archive/replica/replicator.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { isoMillis } from '../core/dates.ts'
 import type { Ingest } from '../ingest/ingest.ts'
@@ -17,7 +17,7 @@ export interface StatusParts {
   roles: readonly RoleName[]
   log: Log
   reader: Reader
-  follower: Follower
+  replicator: Replicator
   /** null on a node without the role `poller`. */
   ingest: Ingest | null
   calendar: Calendar
@@ -29,7 +29,7 @@ const NEVER_POLLED = { state: 'waiting', lastGoodPollMs: null, nextPollMs: null 
 
 /** What `GET /v1/status` answers at the moment it is called. */
 export function createStatus(parts: StatusParts): () => Status {
-  const { reader, follower, ingest, clock } = parts
+  const { reader, replicator, ingest, clock } = parts
   const upstream = createUpstreamStatus(parts)
   const self = `${hostname()}:${process.pid}`
   return () => {
@@ -47,9 +47,9 @@ export function createStatus(parts: StatusParts): () => Status {
       },
       copy: {
         sequence: reader.latest,
-        lagEvents: follower.lag.events,
-        lagSeconds: follower.lag.sinceMs === null ? 0 : (nowMs - follower.lag.sinceMs) / 1000,
-        filled: follower.copy.filling?.share ?? 1,
+        lagEvents: replicator.lag.events,
+        lagSeconds: replicator.lag.sinceMs === null ? 0 : (nowMs - replicator.lag.sinceMs) / 1000,
+        filled: replicator.replica.filling?.share ?? 1,
       },
       completeness: ingest?.completeness ?? 'polls+fills',
       gaps: ingest?.openGaps() ?? [],

@@ -1,54 +1,55 @@
 /**
- * This node's copy of the days' reports that the leader keeps in the log's table `days`. Owns the shape of that table's rows
- * and their order. Refuses to count and to judge: the leader does (`ingest/reconciliation/day-report.ts`).
+ * Keeps an in-memory replica of the table `days`, in which the leader stores one report per London day.
+ * `ingest/reconciliation/day-report.ts` makes the reports.
  */
 import type { DayCounts } from '../core/calendar/day-record.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Purpose, Table } from '../log/log.ts'
 
-/** The table of the log that holds them, a row a date. */
+/** The log table of day reports, one row per date. */
 export const DAYS_TABLE = 'days'
 
 /**
- * What is known of the walk over the day. `not_due`: its time has not come. `none`: it has none of its own, because nothing
- * is released on that day, or the stream began after its release window. `missed`: nobody led for too long. The others:
- * `core/calendar/day-record.ts`.
+ * State of the daily reconciliation, which re-reads the whole day from upstream. `not_due`: its time has not come. `none`:
+ * nothing is released on that day, or the stream began after its release window. `missed`: no leader ran in time. The
+ * others: `core/calendar/day-record.ts`.
  */
 export type WalkReport = 'not_due' | 'none' | 'owed' | 'whole' | 'unpaid' | 'failed' | 'missed'
 
-/** One London day as it is reported. */
+/** The report of one London day. */
 export interface DayReport extends DayCounts {
-  /** London's, `YYYY-MM-DD`. */
+  /** Date in London, `YYYY-MM-DD`. */
   date: string
-  /** Gaps over this day that are open. */
+  /** Open gaps that cover part of this day. */
   gapsLeft: number
-  /** Whether upstream's own mark of the day's end, an item with the category code `EOD`, is held. */
+  /** Whether upstream's end-of-day marker, an item with the category code `EOD`, is stored. */
   eodSeen: boolean
   walk: WalkReport
-  /** When the walk ended whole, ISO 8601; else null. */
+  /** When the reconciliation completed, ISO 8601; else null. */
   walkedAt: string | null
-  /** Where only a part of the day was counted: from when on, ISO 8601; else null. */
+  /** Start of the counted part of the day if it is incomplete, ISO 8601; else null. */
   since: string | null
-  /** Units spent on that day, by what for. */
+  /** Quota units spent on that day, by purpose. */
   units: Partial<Record<Purpose, number>>
 }
 
 /** A row of the table. */
 export interface DayRow {
   report: DayReport
-  /** Whether the day is over and was told as such. */
+  /** Whether the final report of the day was published. */
   isTold: boolean
 }
 
-export interface DayCopy {
-  /** Loads the table and follows its changes until the signal aborts. */
+/** The day reports as this node has them. */
+export interface DayReplica {
+  /** Loads the table and applies its changes until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** The last so many days, oldest first; null while the table has not been read. */
+  /** The reports of the last `days` days, oldest first; null until the table is loaded. */
   last(days: number): readonly DayReport[] | null
 }
 
-/** A copy that is empty until it runs. */
-export function createDayCopy(table: Table<DayRow>): DayCopy {
+/** A replica that is empty until `run`. */
+export function createDayReplica(table: Table<DayRow>): DayReplica {
   const byDate = new Map<string, DayReport>()
   let isLoaded = false
   return {

@@ -1,67 +1,67 @@
 /**
- * This node's copy of the exchange references that the poller keeps in the log's table `exchanges`. Owns the shape of that
- * table's records and their order in memory. Refuses to read upstream and to know pages.
+ * Keeps an in-memory replica of the table `exchanges`, in which the poller stores the reference data of stock exchanges.
  */
 import { followTable } from '../log/follow-table.ts'
 import type { Change, Table } from '../log/log.ts'
 
-/** The table of the log that holds them. */
+/** The log table of exchange references. */
 export const EXCHANGES_TABLE = 'exchanges'
-/** Key of the record about the walks; no MIC has such a character. Every other key is a MIC. */
+/** Key of the record about page scans; no MIC contains `#`. Every other key is a MIC (market identifier code). */
 export const WALK_KEY = '#walk'
 
-/** What upstream says about one exchange, as JSON texts of its own. */
+/** Upstream's data about one exchange, as JSON texts. */
 export interface ExchangeTexts {
-  /** Its entry in the list. */
+  /** Its entry in upstream's list. */
   listed: string
-  /** Its detail; null where upstream has none, absent while it has not been read yet. */
+  /** Its detail; null where upstream has none, absent until it is fetched. */
   detail?: string | null
 }
 
 /** A record of the table. */
 export type ExchangeRecord =
   | ({ kind: 'exchange' } & ExchangeTexts)
-  /** Its presence says that a whole list has been read; `completedMs` = end of the last complete walk, ms since 1970. */
+  /** Present once a complete list was read; `completedMs` = end of the last complete page scan, ms since 1970. */
   | { kind: 'walk'; completedMs: number | null }
 
-/** One exchange of the copy. */
-export interface KeptExchange extends ExchangeTexts {
+/** One stored exchange. */
+export interface StoredExchange extends ExchangeTexts {
   /** Operating MIC. */
   mic: string
 }
 
-export interface ExchangeCopy {
-  /** Loads the table and follows its changes until the signal aborts. */
+/** The exchanges as this node has them. */
+export interface ExchangeReplica {
+  /** Loads the table and applies its changes until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** Every exchange, rising by MIC; null while no whole list has been read. */
-  exchanges(): readonly KeptExchange[] | null
+  /** Every exchange, sorted by MIC; null until a complete list was read. */
+  exchanges(): readonly StoredExchange[] | null
   /** The exchange with that MIC, or null. */
-  exchange(mic: string): KeptExchange | null
+  exchange(mic: string): StoredExchange | null
 }
 
-/** A copy that is empty until it runs. */
-export function createExchangeCopy(table: Table<ExchangeRecord>): ExchangeCopy {
-  const byMic = new Map<string, KeptExchange>()
-  let hasWholeList = false
-  /** In order; null after a change. */
-  let rising: KeptExchange[] | null = null
+/** A replica that is empty until `run`. */
+export function createExchangeReplica(table: Table<ExchangeRecord>): ExchangeReplica {
+  const byMic = new Map<string, StoredExchange>()
+  let hasCompleteList = false
+  /** Sorted by MIC; null after a change. */
+  let sorted: StoredExchange[] | null = null
   const apply = ({ key, value }: Change<ExchangeRecord>): void => {
-    if (key === WALK_KEY) hasWholeList = value !== null
+    if (key === WALK_KEY) hasCompleteList = value !== null
     else if (value?.kind === 'exchange') {
       const { kind: _, ...texts } = value
       byMic.set(key, { mic: key, ...texts })
     } else byMic.delete(key)
-    rising = null
+    sorted = null
   }
-  const inOrder = (): KeptExchange[] =>
+  const byMicOrder = (): StoredExchange[] =>
     [...byMic.values()].sort((left, right) => (left.mic < right.mic ? -1 : 1))
 
   return {
     run: (signal) => followTable(table, { onChange: apply, onLoaded: () => {} }, signal),
     exchanges() {
-      if (!hasWholeList) return null
-      rising ??= inOrder()
-      return rising
+      if (!hasCompleteList) return null
+      sorted ??= byMicOrder()
+      return sorted
     },
     exchange: (mic) => byMic.get(mic) ?? null,
   }

@@ -1,6 +1,6 @@
-/** Waiting for a signal. Owns nothing else. */
+/** Waits for an abort signal. */
 
-/** Resolves when the signal aborts, at once where it has. Never rejects. */
+/** Resolves when the signal aborts, at once if it already has. Never rejects. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()

@@ -1,23 +1,23 @@
 /**
- * Time and chance of the machine, behind seams. Owns every call to the machine's clock, timers and random source:
- * a lint rule refuses them elsewhere. Refuses to know what anybody waits for.
+ * Provides the only access to the machine's clock, timers and random source, behind interfaces that tests replace. A lint
+ * rule refuses direct calls elsewhere.
  */
 
-/** Wall-clock milliseconds since 1970 and timers on it. A test gives a clock that moves when told to. */
+/** Wall-clock time and timers. Tests use a clock that they advance themselves. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number
-  /** Calls back once after `delayMs` (at once where it is not positive). Returns the cancel. */
+  /** Calls back once after `delayMs` (as soon as possible if not positive). Returns a function that cancels the timer. */
   after(delayMs: number, callback: () => void): () => void
 }
 
-/** A number in [0, 1). */
+/** A random source: each call returns a number in [0, 1). */
 export type Chance = () => number
 
-/** Longest delay a machine timer takes (2^31 − 1 ms); a longer wait is cut into such pieces. */
+/** Longest delay of a Node timer (2^31 − 1 ms); a longer one is split. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
-/** The machine's own clock. */
+/** The clock of the machine. */
 export const systemClock: Clock = {
   // biome-ignore lint/plugin: the one place that asks the machine for the time
   now: () => Date.now(),
@@ -32,11 +32,11 @@ export const systemClock: Clock = {
   },
 }
 
-/** The machine's own chance. */
+/** The random source of the machine. */
 // biome-ignore lint/plugin: the one place that asks the machine for chance
 export const systemChance: Chance = () => Math.random()
 
-/** Resolves after `delayMs`, or at once when the signal aborts; never rejects. The caller looks at the signal. */
+/** Resolves after `delayMs`, or at once when the signal aborts; never rejects. The caller checks the signal. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -50,7 +50,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   })
 }
 
-/** Gives the event loop a turn, so that a long piece of work never holds it. */
-export function yieldTurn(): Promise<void> {
+/** Resolves in the next iteration of the event loop, so that long work does not block it. */
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

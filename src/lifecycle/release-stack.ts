@@ -1,10 +1,10 @@
 /**
- * What a start has taken hold of, to be let go of in the opposite order. Owns the order, and that a start which fails
- * half way leaves nothing open. Refuses to know what it releases.
+ * Releases what a start has acquired, in reverse order; a start that fails half way releases what it had acquired.
  */
 
+/** Release steps, the newest on top. */
 export interface ReleaseStack {
-  /** Adds what undoes the step just done. */
+  /** Adds the release of what was just acquired; `name` appears in errors. */
   push(name: string, release: () => Promise<void> | void): void
   /**
    * Releases everything, newest first; a failing release does not stop the others. Callable twice: the second call
@@ -23,7 +23,7 @@ export function createReleaseStack(): ReleaseStack {
       try {
         await step.release()
       } catch (cause) {
-        faults.push(new Error(`${step.name} was not released cleanly`, { cause }))
+        faults.push(new Error(`${step.name} could not be released`, { cause }))
       }
     }
     if (faults.length > 0) throw new AggregateError(faults, faults.map((fault) => fault.message).join('; '))

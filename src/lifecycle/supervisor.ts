@@ -1,21 +1,20 @@
 /**
- * Runs the roles beside each other. Owns that a role which fails stops all of them, loudly, and that a stop is bounded
- * in time. Refuses to restart a role: whoever runs the process does.
+ * Runs the roles of the process concurrently. A role that fails stops all of them, within a time limit, and none is
+ * restarted: the process manager restarts the process.
  */
 import { BridgeError } from '../errors.ts'
 import type { Clock } from './clock.ts'
 
-/** A part of the product that runs until it is told to stop. */
+/** A long-running part of the process. */
 export interface Role {
   name: string
-  /** Runs until the signal aborts, then ends what it has begun. Rejects with what it cannot go on after. */
+  /** Runs until the signal aborts, then finishes its work. Rejects with a fault that it cannot recover from. */
   run(signal: AbortSignal): Promise<void>
 }
 
 /**
- * Runs every role until the signal aborts or one of them ends by itself. Then all are told to stop, and have
- * `drainTimeoutMs` for it.
- * @throws the first role's fault; BridgeError `failed` when a role ends unasked or does not stop in time
+ * Runs every role until the signal aborts or one of them ends by itself. Then all must stop within `drainTimeoutMs`.
+ * @throws the first role's fault; BridgeError `failed` when a role ends by itself or does not stop in time
  */
 export async function superviseRoles(
   roles: readonly Role[],
@@ -24,7 +23,7 @@ export async function superviseRoles(
   const stop = new AbortController()
   const running = roles.map(async (role) => {
     await role.run(stop.signal)
-    if (!stop.signal.aborted) throw new BridgeError('failed', `the role ${role.name} ended by itself`)
+    if (!stop.signal.aborted) throw new BridgeError('failed', `the role ${role.name} ended unexpectedly`)
   })
   const asked = Promise.withResolvers<void>()
   const onAbort = (): void => asked.resolve()
@@ -40,13 +39,13 @@ export async function superviseRoles(
   await Promise.all(running)
 }
 
-/** Waits until every role has ended, at most for the drain's budget. */
+/** Waits until every role has ended, at most `drainTimeoutMs`. */
 async function drain(running: readonly Promise<void>[], drainTimeoutMs: number, clock: Clock): Promise<void> {
   const late = Promise.withResolvers<never>()
   const cancel = clock.after(drainTimeoutMs, () =>
     late.reject(
       new BridgeError('failed', `the roles did not stop within ${drainTimeoutMs} ms`, {
-        hint: 'What was in flight is made good at the next start; BRIDGE_DRAIN_TIMEOUT gives more time.',
+        hint: 'No data is lost: the next start repeats unfinished work. BRIDGE_DRAIN_TIMEOUT sets the limit.',
       }),
     ),
   )

@@ -1,21 +1,22 @@
 /**
- * Tells followers in this process that something was committed. Owns the wait. Refuses to carry what it was: a follower
- * reads on from its own position, so nothing is lost however late it looks.
+ * Wakes the followers of a log in this process after a commit. A wake-up carries no data: each follower reads on from its own
+ * position, so none is lost.
  */
 import type { Committed } from '../core/event.ts'
-import { yieldTurn } from './clock.ts'
+import { yieldToEventLoop } from './clock.ts'
 
-/** Events handed to a follower at once. */
+/** Most events in one batch of a follower. */
 const BATCH = 500
 
+/** A signal that can be raised any number of times. */
 export interface Wakeup {
-  /** Wakes everybody who waits now. */
+  /** Resolves all current waits. */
   wake(): void
-  /** Resolves at the next wake, or when the signal aborts. Never rejects. */
+  /** Resolves at the next `wake`, or when the signal aborts. Never rejects. */
   wait(signal: AbortSignal): Promise<void>
 }
 
-/** A wake-up that nobody waits for yet. */
+/** A wake-up without waiters. */
 export function createWakeup(): Wakeup {
   const waiting = new Set<() => void>()
   return {
@@ -37,7 +38,7 @@ export function createWakeup(): Wakeup {
   }
 }
 
-/** `Log.follow` over a store that is read in batches: `read(after, limit)` gives what is committed. */
+/** Implements `Log.follow` on a store read in batches: `read(after, limit)` returns committed events. */
 export async function* followStore(
   read: (after: number, limit: number) => Committed[],
   wakeup: Wakeup,
@@ -53,7 +54,7 @@ export async function* followStore(
     } else {
       position = last.sequence
       yield batch
-      await yieldTurn()
+      await yieldToEventLoop()
     }
   }
 }

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { isoMillis } from '../core/dates.ts'
 import { BridgeError, messageOf } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import { takeFile } from '../storage/database.ts'
+import { lockFile } from '../storage/database.ts'
 
 const LOCK = 'lock.db'
 const NOTE = 'owner.json'
@@ -23,7 +23,7 @@ export type Unlock = () => void
  */
 export function lockDirectory(dataDir: string, clock: Clock): Unlock {
   makeDirectory(dataDir)
-  const release = takeFile(join(dataDir, LOCK))
+  const release = lockFile(join(dataDir, LOCK))
   const note = join(dataDir, NOTE)
   if (release === null) {
     throw new BridgeError('log_locked', `${dataDir} is in use by ${ownerOf(note)}`, {
@@ -46,7 +46,7 @@ export function lockDirectory(dataDir: string, clock: Clock): Unlock {
 export function holderOf(dataDir: string): string | null {
   const lock = join(dataDir, LOCK)
   if (!existsSync(lock)) return null
-  const release = takeFile(lock)
+  const release = lockFile(lock)
   if (release === null) return ownerOf(join(dataDir, NOTE))
   release()
   return null

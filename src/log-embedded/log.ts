@@ -169,7 +169,7 @@ function standingState(archive: Archive): WriterState {
   const { epoch, latest } = archive
   if (state === null && epoch === null && latest === 0) {
     const fresh = unusedState(newEpoch())
-    archive.begin(fresh.head.epoch)
+    archive.setEpoch(fresh.head.epoch)
     writeState(archive.db, null, fresh)
     return fresh
   }

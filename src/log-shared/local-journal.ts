@@ -4,7 +4,7 @@
  */
 
 import { BridgeError } from '../errors.ts'
-import { yieldTurn } from '../lifecycle/clock.ts'
+import { yieldToEventLoop } from '../lifecycle/clock.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
 import type { Journal } from '../log/log.ts'
 import { recordTexts } from './stored-rows.ts'
@@ -64,7 +64,7 @@ export function createLocalJournal<V>(
         }
         id = last.id
         yield { records: rows.map(({ text }) => storedValue<V>('a journal', text)), position: String(id) }
-        await yieldTurn()
+        await yieldToEventLoop()
       }
     },
   }

@@ -4,8 +4,8 @@
  */
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
-import { yieldTurn } from '../lifecycle/clock.ts'
-import { createTurns } from '../lifecycle/turns.ts'
+import { yieldToEventLoop } from '../lifecycle/clock.ts'
+import { createKeyedMutex } from '../lifecycle/keyed-mutex.ts'
 import type { Shard, Shards } from '../log/log.ts'
 import { shardLost, type TextChange, textChanges } from './stored-rows.ts'
 import { storedValue } from './stored-value.ts'
@@ -27,7 +27,7 @@ export function createLocalShards<V>(
   count: number,
   { open, closed }: { open(): void; closed: AbortSignal },
 ): Shards<V> {
-  const inTurn = createTurns()
+  const inTurn = createKeyedMutex()
 
   const shardOf = (number: number, lost: AbortSignal): Shard<V> => ({
     number,
@@ -54,7 +54,7 @@ export function createLocalShards<V>(
         })
         done.catch(failed.reject)
         works.push(done)
-        await yieldTurn()
+        await yieldToEventLoop()
       }
       await aborted(stopped)
       await Promise.all(works)

@@ -6,7 +6,7 @@
  */
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import { createTurns } from '../lifecycle/turns.ts'
+import { createKeyedMutex } from '../lifecycle/keyed-mutex.ts'
 import { createChangeFeed } from '../log/changes.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Change, Log } from '../log/log.ts'
@@ -96,7 +96,7 @@ export function createEndpoints({
   const byId = new Map<string, { endpoint: Endpoint; bytes: number }>()
   const deleted = new Set<string>()
   const room = createRoom()
-  const inTurn = createTurns()
+  const inTurn = createKeyedMutex()
   const changed = createChangeFeed<null>()
   const loaded = Promise.withResolvers<void>()
   const stopped = new AbortController()

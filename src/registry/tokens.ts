@@ -5,7 +5,7 @@
  */
 import type { Authenticate, Caller, FindCaller, NoCaller, Scope } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import { createTurns } from '../lifecycle/turns.ts'
+import { createKeyedMutex } from '../lifecycle/keyed-mutex.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Change, Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
@@ -79,7 +79,7 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
   let cancelExpiry = (): void => {}
   const stopped = new AbortController()
   const awaited = createAwaitedChanges(stopped.signal)
-  const inTurn = createTurns()
+  const inTurn = createKeyedMutex()
 
   const remove = (id: string): void => {
     const entry = byId.get(id)

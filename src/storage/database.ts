@@ -1,61 +1,61 @@
 /**
- * The one owner of node:sqlite: opening, prepared statements, transactions, and what its errors mean to an operator.
- * Refuses to know a table: `schema.ts` and the embedded log bring their own SQL.
+ * Wraps node:sqlite: opens databases, prepares statements, runs transactions, and translates SQLite errors into errors with a
+ * hint for the operator.
  */
 import type { SQLInputValue } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 
-/** What a column may be bound to. */
+/** A value of a statement parameter. */
 export type Value = SQLInputValue
 
-/** A prepared statement whose rows have the columns of `Row`. Every method throws as `Database` says. */
+/** A prepared statement whose rows have the columns of `Row`. Every method throws as `Database` does. */
 export interface Statement<Row> {
   run(...values: Value[]): void
   /** The first row, or undefined. */
   get(...values: Value[]): Row | undefined
   all(...values: Value[]): Row[]
-  /** Rows as they are found. Leave the loop before the event loop turns: an open one keeps the WAL from shrinking. */
+  /** Rows as they are found. Finish the loop without awaiting: an open iterator keeps the write-ahead log from shrinking. */
   iterate(...values: Value[]): Generator<Row, void, undefined>
 }
 
 /**
  * An open database. Every operation throws BridgeError: `log_damaged` when the file contradicts itself,
- * `log_unavailable` when the disk is full, fails, is read-only or somebody else holds the file.
+ * `log_unavailable` when the disk is full, fails, is read-only or another process locks the file.
  */
 export interface Database {
   /** The statement of that SQL, prepared once. */
   prepare<Row = Record<string, never>>(sql: string): Statement<Row>
-  /** As `prepare`, rows as tuples in the order of the columns: half the cost of objects where rows are many and short. */
+  /** As `prepare`, with rows as tuples in column order: half the cost of objects for many short rows. */
   prepareTuples<Row extends readonly unknown[]>(sql: string): Statement<Row>
   /** Runs statements that return nothing. */
   exec(sql: string): void
-  /** Runs `work` between BEGIN IMMEDIATE and COMMIT; whatever it throws rolls back and is thrown on. Never nested. */
+  /** Runs `work` between BEGIN IMMEDIATE and COMMIT; if it throws, rolls back and rethrows. Not nestable. */
   transaction<T>(work: () => T): T
   /** Callable twice. */
   close(): void
 }
 
-/** SQLite's result codes (sqlite.org/rescode.html) that an operator can do something about, or must hear of. */
+/** The result codes of SQLite (sqlite.org/rescode.html) that an operator can act on. */
 const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavailable'; hint: string }>> = {
   5: { code: 'log_unavailable', hint: 'Another program has the file open; close it.' },
   6: { code: 'log_unavailable', hint: 'Another program has the file open; close it.' },
   8: {
     code: 'log_unavailable',
-    hint: 'The file or its folder cannot be written; give this user write permission.',
+    hint: 'The file or its directory is not writable; give this user write permission.',
   },
-  10: { code: 'log_unavailable', hint: 'The disk failed; look at its health and the system log.' },
+  10: { code: 'log_unavailable', hint: 'The disk failed; check its health and the system log.' },
   11: {
     code: 'log_damaged',
     hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
   },
   13: {
     code: 'log_unavailable',
-    hint: 'The disk is full; free space where the data directory lies. A process that runs goes on by itself.',
+    hint: 'The disk is full; free space on the volume of the data directory. A running process then continues by itself.',
   },
   14: {
     code: 'log_unavailable',
-    hint: 'The file cannot be opened; look at the data directory and its rights.',
+    hint: 'The file cannot be opened; check the data directory and its permissions.',
   },
   19: {
     code: 'log_damaged',
@@ -63,7 +63,7 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
   },
   26: {
     code: 'log_damaged',
-    hint: 'The file is no database of this program; restore a backup or point to another data directory.',
+    hint: 'The file is not a database of this program; restore a backup or use another data directory.',
   },
 }
 
@@ -71,19 +71,20 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
 const CHECKPOINT_PAGES = 2000
 const CACHE_KIB = 32 * 1024
 
+/** How a database is opened. */
 export interface DatabaseOptions {
   path: string
+  /** Whether a committed transaction survives loss of power; otherwise only the end of the process. */
   durable: boolean
-  /** Told of every error that means damage, before it is thrown. */
+  /** Called with every error that means damage, before it is thrown. */
   onDamage?: (error: BridgeError) => void
 }
 
-/** What an error of SQLite means. */
+/** Translates an error of SQLite. */
 type FaultOf = (error: unknown) => unknown
 
 /**
- * Opens or makes the database at `path` (`:memory:` for one that is never written). `durable`: a resolved
- * transaction survives loss of power; else only the end of the process.
+ * Opens or creates the database at `path` (`:memory:` for one that is never written).
  * @throws BridgeError as `Database`
  */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -111,12 +112,12 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Takes the file at `path` for this process alone, until the returned function is called or the process ends,
- * however it ends: the operating system gives the lock back.
- * @returns null when another process has it
+ * Locks the file at `path` for this process until the returned function is called or the process ends; the operating
+ * system releases the lock even after a crash.
+ * @returns null when another process holds the lock
  * @throws BridgeError as `Database`
  */
-export function takeFile(path: string): (() => void) | null {
+export function lockFile(path: string): (() => void) | null {
   const raw = guarded(
     (error) => translated(path, error),
     () => new DatabaseSync(path, { timeout: 0 }),
@@ -195,7 +196,7 @@ function translated(path: string, error: unknown): unknown {
   return new BridgeError(known.code, `${path}: ${messageOf(error)}`, { hint: known.hint, cause: error })
 }
 
-/** The primary result code, or 0 for what is not of SQLite. */
+/** The primary result code, or 0 for an error that is not of SQLite. */
 function baseCode(error: unknown): number {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : 0
   return typeof code === 'number' ? code & 0xff : 0

@@ -8,7 +8,7 @@ import type { Route } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
-import { createAudience } from './fanout/fanout-index.ts'
+import { createFanoutIndex } from './fanout/fanout-index.ts'
 import { Blocks } from './fanout/frame-batches.ts'
 import type { StreamMetrics } from './fanout/stream-account.ts'
 import { capacityFor, createPlaces, createTokenPlaces, openFilesLimit } from './limits/connection-slots.ts'
@@ -23,7 +23,7 @@ import { sseRoute } from './transport/sse.ts'
 import { webSocketStream } from './transport/websocket.ts'
 import type { UpstreamSign } from './transport/ws-frames.ts'
 
-export interface FeedOptions {
+export interface StreamsOptions {
   reader: Reader
   clock: Clock
   chance: Chance
@@ -67,15 +67,15 @@ const LIFETIME_MS = 24 * 3_600_000
 const LIFETIME_SPREAD = 0.25
 
 /** The role's routes and its stop. */
-export function createFeed(options: FeedOptions): Feed {
+export function createStreams(options: StreamsOptions): Feed {
   const { reader, clock, chance, metrics, logger, stallMs = STALL_MS } = options
   const { maxPerToken = MAX_PER_TOKEN, remoteAddress = socketAddress } = options
   const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
-  if (warning !== null) logger.warn('feed.capacity_lowered', { maxClients, warning })
+  if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients, warning })
   const stopping = new AbortController()
   const holdings = new Holdings()
   const blocks = new Blocks(reader, clock, holdings, stopping.signal)
-  const audience = createAudience({ reader, clock, holdings })
+  const audience = createFanoutIndex({ reader, clock, holdings })
   const turns = new Turns()
   const context: StreamContext = {
     reader,

@@ -6,7 +6,7 @@
 import type { Reader } from '../archive/reading/reader.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
-import { type Chance, type Clock, sleep, yieldTurn } from '../lifecycle/clock.ts'
+import { type Chance, type Clock, sleep, yieldToEventLoop } from '../lifecycle/clock.ts'
 import type { Log, Shard } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
@@ -96,7 +96,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     await Promise.race([needed.promise, aborted(signal)])
     for (const endpoints of known) {
       for (const [count, found] of [...endpoints.values()].entries()) {
-        if (count % PREPARED_AT_ONCE === 0) await yieldTurn()
+        if (count % PREPARED_AT_ONCE === 0) await yieldToEventLoop()
         if (signal.aborted) return
         prepare(found)
       }

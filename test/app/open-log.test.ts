@@ -58,7 +58,7 @@ describe('choosing the log', () => {
     expect(() => open(AWAY)).toThrow(expect.objectContaining({ code: 'log_locked' }))
   })
 
-  it('keeps the copy over a restart, and gives the directory back', async () => {
+  it('keeps the replica over a restart, and gives the directory back', async () => {
     const first = open(AWAY)
     first.archive.append(inPlace(items(3)))
     await first.close()
@@ -69,16 +69,16 @@ describe('choosing the log', () => {
   it.each([
     ['that is no database', () => writeFileSync(copy, 'not what SQLite writes'.repeat(1000))],
     ['of a newer version', () => openedCopy((archive) => archive.db.exec('PRAGMA user_version = 99'))],
-  ])('throws away a copy %s, and says so', async (_what, damage) => {
+  ])('deletes a replica %s, and says so', async (_what, damage) => {
     mkdirSync(dataDir, { recursive: true })
     await damage()
     const { archive, lines } = open(AWAY)
     expect(archive.latest).toBe(0)
     archive.append(inPlace(items(1)))
-    expect(lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+    expect(lines.filter(({ event }) => event === 'replica.damaged')).toHaveLength(1)
   })
 
-  it('throws away a copy whose damage shows when it is read, ends the process, and begins anew', async () => {
+  it('deletes a replica whose damage shows when it is read, ends the process, and begins anew', async () => {
     await openedCopy((archive) => archive.append(inPlace(items(400))))
     const bytes = readFileSync(copy)
     // The head of the page that has an event from the middle.
@@ -86,28 +86,43 @@ describe('choosing the log', () => {
     bytes.fill(0xa5, page, page + 12)
     writeFileSync(copy, bytes)
     const first = open(AWAY)
-    const watching = first.watchCopy(new AbortController().signal)
+    const watching = first.watchReplica(new AbortController().signal)
     const readAll = (): unknown => first.archive.committed(0, 1000)
     expect(readAll).toThrow(expect.objectContaining({ code: 'log_damaged' }))
     await expect(watching).rejects.toMatchObject({
       code: 'log_damaged',
       hint: expect.stringContaining('again'),
     })
-    expect(first.lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+    expect(first.lines.filter(({ event }) => event === 'replica.damaged')).toHaveLength(1)
     expect(readAll).toThrow()
-    expect(first.lines.filter(({ event }) => event === 'copy.damaged')).toHaveLength(1)
+    expect(first.lines.filter(({ event }) => event === 'replica.damaged')).toHaveLength(1)
     await first.close()
     expect(open(AWAY).archive.latest).toBe(0)
   })
 
-  it('throws away a copy that was cut off', async () => {
+  it('deletes a replica that was truncated', async () => {
     await openedCopy((archive) => archive.append(inPlace(items(400))))
     truncateSync(copy, 3 * PAGE_BYTES)
     const { archive, lines } = open(AWAY)
-    expect([archive.latest, lines.map(({ event }) => event)]).toEqual([0, ['copy.damaged']])
+    expect([archive.latest, lines.map(({ event }) => event)]).toEqual([0, ['replica.damaged']])
   })
 
-  it('never throws the embedded log away', () => {
+  it('says of a deleted replica that nothing needs to be done, and of the embedded log to restore a backup', async () => {
+    mkdirSync(dataDir, { recursive: true })
+    writeFileSync(copy, 'not what SQLite writes'.repeat(1000))
+    const [line] = open(AWAY).lines
+    expect(line).toMatchObject({
+      event: 'replica.damaged',
+      fields: {
+        error: { code: 'log_damaged', hint: expect.stringMatching(/^Nothing needs to be done: .* disk/) },
+      },
+    })
+    writeFileSync(join(dataDir, 'bridge.db'), 'not what SQLite writes'.repeat(1000))
+    await opened.pop()?.close()
+    expect(() => open(null)).toThrow(expect.objectContaining({ hint: expect.stringContaining('backup') }))
+  })
+
+  it('never deletes the embedded log', () => {
     mkdirSync(dataDir, { recursive: true })
     writeFileSync(join(dataDir, 'bridge.db'), 'not what SQLite writes'.repeat(1000))
     expect(() => open(null)).toThrow(expect.objectContaining({ code: 'log_damaged' }))

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createExchangeCopy, type ExchangeRecord, WALK_KEY } from '../../src/archive/exchanges.ts'
+import { createExchangeReplica, type ExchangeRecord, WALK_KEY } from '../../src/archive/exchanges.ts'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { until } from '../support/http/api-server.ts'
 
 test('the copy has what the table held and what comes after, in order, once a whole list was read', async () => {
   const table = createMemoryLog().table<ExchangeRecord>('exchanges')
-  const copy = createExchangeCopy(table)
+  const copy = createExchangeReplica(table)
   const stop = new AbortController()
   await table.put('XNYS', { kind: 'exchange', listed: 'n' })
   const running = copy.run(stop.signal)

@@ -5,8 +5,7 @@
 import { eventsBetween } from '../../src/archive/reading/query.ts'
 import type { Reader } from '../../src/archive/reading/reader.ts'
 import { createReader } from '../../src/archive/reading/reader.ts'
-import type { Tail } from '../../src/archive/reading/recent-events.ts'
-import { createTail } from '../../src/archive/reading/recent-events.ts'
+import { RecentEvents } from '../../src/archive/reading/recent-events.ts'
 import type { Archive } from '../../src/archive/store/archive.ts'
 import { openArchive } from '../../src/archive/store/archive.ts'
 import { readDisclosure } from '../../src/core/disclosure.ts'
@@ -80,11 +79,11 @@ export function memoryArchive(events: readonly Committed[] = []): Archive {
   return archive
 }
 
-/** A reader whose tail holds the last `inTail` events. */
-export function readerOver(archive: Archive, inTail = 0): { reader: Reader; tail: Tail } {
-  const tail = createTail(archive.latest)
-  tail.warm(eventsBetween(archive, Math.max(0, archive.latest - inTail), archive.latest))
-  return { reader: createReader(archive, tail, systemClock), tail }
+/** A reader whose recentEvents holds the last `inMemory` events. */
+export function readerOver(archive: Archive, inMemory = 0): { reader: Reader; recentEvents: RecentEvents } {
+  const recentEvents = new RecentEvents(archive.latest)
+  recentEvents.prepend(eventsBetween(archive, Math.max(0, archive.latest - inMemory), archive.latest))
+  return { reader: createReader(archive, recentEvents, systemClock), recentEvents }
 }
 
 /** A signal that never aborts. */

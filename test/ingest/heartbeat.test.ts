@@ -3,7 +3,7 @@ import { createCalendar } from '../../src/core/calendar/calendar.ts'
 import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
 import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/machine/state.ts'
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
-import { yieldTurn } from '../../src/lifecycle/clock.ts'
+import { yieldToEventLoop } from '../../src/lifecycle/clock.ts'
 import type { Announcement } from '../../src/log/log.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { sampleGap } from '../log/samples.ts'
@@ -38,11 +38,11 @@ function withHeartbeat() {
   const be = async (changes: Partial<IngestState>): Promise<void> => {
     const head = { ...initialState().head, epoch: 'epoch001', sequence: 7, ...changes.head }
     observer.stateChanged({ ...initialState(), name: 'polling', ...changes, head }, clock.now())
-    await yieldTurn()
+    await yieldToEventLoop()
   }
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms)
-    await yieldTurn()
+    await yieldToEventLoop()
   }
   return { clock, published, lines, broker, observer, be, pass, stop, run }
 }

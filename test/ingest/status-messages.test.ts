@@ -6,7 +6,7 @@ import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
 import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/machine/state.ts'
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
 import { createDayKeeper } from '../../src/ingest/reconciliation/day-keeper.ts'
-import { yieldTurn } from '../../src/lifecycle/clock.ts'
+import { yieldToEventLoop } from '../../src/lifecycle/clock.ts'
 import type { Announcement, Log } from '../../src/log/log.ts'
 import { statusRecord } from '../../src/log-kafka/client/records.ts'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
@@ -62,7 +62,7 @@ async function saidIn(each: readonly IngestState[]): Promise<Announcement[]> {
     observer.stateChanged(state, clock.now())
     poller.state = state
     clock.advance(15_000)
-    for (let turn = 0; turn < 20; turn++) await yieldTurn()
+    for (let turn = 0; turn < 20; turn++) await yieldToEventLoop()
   }
   return said
 }

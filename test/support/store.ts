@@ -2,7 +2,7 @@
 
 import { eventsBetween } from '../../src/archive/reading/query.ts'
 import { createReader, type Reader } from '../../src/archive/reading/reader.ts'
-import { createTail, type Tail } from '../../src/archive/reading/recent-events.ts'
+import { RecentEvents } from '../../src/archive/reading/recent-events.ts'
 import { type Archive, openArchive } from '../../src/archive/store/archive.ts'
 import type { Committed } from '../../src/core/event.ts'
 import { PUBLISHED } from '../../src/core/event.ts'
@@ -41,7 +41,7 @@ export function eventAt(sequence: number, epoch = EPOCH): Committed {
 
 export interface Store {
   archive: Archive
-  tail: Tail
+  recentEvents: RecentEvents
   reader: Reader
   /** Commits the next `count` events and shows them to readers. */
   grow(count: number): void
@@ -53,15 +53,15 @@ export function createStore(clock: Clock, count: number, first = 1, epoch = EPOC
   const range = (from: number, size: number) =>
     Array.from({ length: size }, (_, index) => eventAt(from + index, epoch))
   archive.append(range(first, count))
-  const tail = createTail(archive.latest)
+  const recentEvents = new RecentEvents(archive.latest)
   return {
     archive,
-    tail,
-    reader: createReader(archive, tail, clock),
+    recentEvents,
+    reader: createReader(archive, recentEvents, clock),
     grow(size) {
       const before = archive.latest
       archive.append(range(before + 1, size))
-      tail.push(eventsBetween(archive, before, before + size))
+      recentEvents.push(eventsBetween(archive, before, before + size))
     },
   }
 }

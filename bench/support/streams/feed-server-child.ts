@@ -9,8 +9,8 @@ import type { Duplex } from 'node:stream'
 import { Server as SocketIoServer } from 'socket.io'
 import { WebSocketServer } from 'ws'
 import { createReader } from '../../../src/archive/reading/reader.ts'
-import { createTail } from '../../../src/archive/reading/recent-events.ts'
-import { createFollower } from '../../../src/archive/replica/replicator.ts'
+import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
+import { Replicator } from '../../../src/archive/replica/replicator.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { adminAuthenticate } from '../../../src/http/auth.ts'
 import { listen } from '../../../src/http/listener.ts'
@@ -19,8 +19,8 @@ import { openSqliteLog } from '../../../src/log-embedded/log.ts'
 import { createLogger } from '../../../src/obs/logger.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { createTickets } from '../../../src/registry/tickets.ts'
-import { LARGE_BLOCK_BYTES } from '../../../src/streams/limits/send-buffers.ts'
-import { createFeed } from '../../../src/streams/streams.ts'
+import { LARGE_BATCH_BYTES } from '../../../src/streams/limits/send-buffers.ts'
+import { createStreams } from '../../../src/streams/streams.ts'
 import { textFrame } from '../../../src/streams/transport/ws-frames.ts'
 import { temporaryDirectory } from '../../../test/support/bridge-process.ts'
 import { syntheticEvents } from '../synthetic-events.ts'
@@ -63,22 +63,22 @@ async function bridge(): Promise<StreamServer> {
     nativeKind: 'Native',
     clock: systemClock,
   })
-  const tail = createTail(archive.latest)
+  const recentEvents = new RecentEvents(archive.latest)
   const logger = createLogger({ level: 'error', secrets: [] })
-  const follower = createFollower({
+  const replicator = new Replicator({
     log,
     archive,
-    tail,
+    recentEvents,
     clock: systemClock,
     logger,
     shared: true,
     silentSinceMs: () => null,
   })
   const { signal } = new AbortController()
-  void follower.run(signal)
+  void replicator.run(signal)
   const authenticate = adminAuthenticate(TOKEN)
-  const feed = createFeed({
-    reader: createReader(archive, tail, systemClock, follower.copy),
+  const feed = createStreams({
+    reader: createReader(archive, recentEvents, systemClock, replicator.replica),
     clock: systemClock,
     chance: systemChance,
     metrics: createMetrics({ version: 'bench' }),
@@ -111,7 +111,7 @@ async function bridge(): Promise<StreamServer> {
       await writer.commit({ events: drafts(count) })
       return now()
     },
-    settled: () => tail.waitBeyond(archive.latest - 1, signal),
+    settled: () => recentEvents.waitBeyond(archive.latest - 1, signal),
   }
 }
 
@@ -167,8 +167,8 @@ async function bare(): Promise<StreamServer> {
       )
       const bytes = Buffer.concat(frames)
       const atMs = now()
-      for (let at = 0; at < bytes.length; at += LARGE_BLOCK_BYTES) {
-        const piece = bytes.subarray(at, at + LARGE_BLOCK_BYTES)
+      for (let at = 0; at < bytes.length; at += LARGE_BATCH_BYTES) {
+        const piece = bytes.subarray(at, at + LARGE_BATCH_BYTES)
         for (const socket of sockets) socket.write(piece)
       }
       return atMs

@@ -3,8 +3,8 @@
  * encode events again: their JSON goes out as it is stored.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { type Notice, resumeAt } from '../../archive/reading/resume.ts'
-import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
+import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { FILTER_PARAMETERS, parseFilterQuery } from '../../core/filter/filter-query.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
@@ -82,14 +82,14 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
       const limit = query.integer('limit', LIMIT)
       const wait = query.integer('wait', WAIT_SECONDS)
       query.check()
-      refuseWhileFilling(reader.copy)
+      requireCompleteReplica(reader.replica)
       const start = startOf(reader, after, clock.now())
       const signal = AbortSignal.any([gone, stopping, caller.ended])
       const wanted = { ...start, isResumed: after !== null, filter, limit, waitMs: wait * 1000, signal }
       const page =
-        start.notice === null
+        start.localGap === null
           ? await readPage(reader, clock, wanted)
-          : await readBehind(start.notice, reader, clock, wanted)
+          : await readBehind(start.localGap, reader, clock, wanted)
       sendJson(response, 200, encodePage(page))
     },
   }
@@ -98,21 +98,21 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
 function startOf(reader: Reader, text: string | null, nowMs: number) {
   if (text === null) {
     const after = reader.oldest - 1
-    return { after, cursor: reader.cursorAt(after), notice: null }
+    return { after, cursor: reader.cursorAt(after), localGap: null }
   }
   const resume = resumeAt(reader, text, nowMs)
   if (resume.kind === 'too_old') throw tooOld(resume.oldest)
   return resume
 }
 
-/** A page whose first event is the notice; it counts, and it is something to answer with, so nothing is waited for. */
-async function readBehind(notice: Notice, reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
+/** A page whose first event is the local gap event; it counts as an event, so a long poll does not wait. */
+async function readBehind(localGap: LocalGap, reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
   const limit = wanted.limit - 1
   if (limit === 0) {
-    return { events: [notice.json], cursor: notice.cursor, more: reader.latest > wanted.after }
+    return { events: [localGap.json], cursor: localGap.cursor, more: reader.latest > wanted.after }
   }
   const page = await readPage(reader, clock, { ...wanted, limit, waitMs: 0 })
-  return { ...page, events: [notice.json, ...page.events] }
+  return { ...page, events: [localGap.json, ...page.events] }
 }
 
 /**
@@ -127,7 +127,7 @@ async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<P
   for (;;) {
     const { filter, limit, signal } = wanted
     const read = await reader.read({ after, filter, limit, signal, budgetMs: READ_BUDGET_MS })
-    refuseWhileFilling(reader.copy)
+    requireCompleteReplica(reader.replica)
     if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has begun afresh')
     if (wanted.isResumed && reader.oldest - 1 > after) throw tooOld(reader.cursorAt(reader.oldest - 1))
     if (read.position <= reader.latest) ({ position: after, cursor } = read)

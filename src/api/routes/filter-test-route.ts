@@ -3,7 +3,7 @@
  * counting and the shape of the answer. Refuses a reading of its own: `Reader` gives what any stream would get.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import { isGap } from '../../core/event.ts'
 import type { Filter } from '../../core/filter/filter.ts'
@@ -70,7 +70,7 @@ export function filterTestRoute(reader: Reader): Route {
       const limit = members.integer('limit', LIMIT)
       members.check()
       const filter = parseFilter(wanted, 'filter')
-      refuseWhileFilling(reader.copy)
+      requireCompleteReplica(reader.replica)
       const trial = await tryFilter(reader, filter, { last, limit, signal: gone })
       if (!gone.aborted) sendJson(response, 200, encodeTrial(trial))
     },
@@ -111,7 +111,7 @@ async function tryFilter(
     matched += matches.length
     shown = newestOf([...shown, ...matches], limit)
     position = read.position
-    refuseWhileFilling(reader.copy)
+    requireCompleteReplica(reader.replica)
   }
   return {
     tested: end - start - gaps,

@@ -5,8 +5,8 @@
  */
 
 import type { ArchiveItems } from '../../archive/items/items.ts'
-import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
-import type { CopyState } from '../../archive/store/replica-progress.ts'
+import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
+import type { ReplicaState } from '../../archive/store/replica-progress.ts'
 import { isoSeconds } from '../../core/dates.ts'
 import { itemRoutes } from '../mirror/item-routes.ts'
 import type { ListQuery } from '../mirror/list-query.ts'
@@ -17,7 +17,7 @@ import { archiveItemStore, isBeforeCopy } from './archive-items.ts'
 export function copiedItemRoutes(parts: {
   items: ArchiveItems
   /** Whether they are all there. */
-  copy: CopyState
+  copy: ReplicaState
   /** Upstream's present moment, from which the default range counts back; ms since 1970. */
   now: () => number
   /** What stands for `native` in parameter names. */
@@ -26,7 +26,7 @@ export function copiedItemRoutes(parts: {
   const { items, copy, now, nativeWord } = parts
   return itemRoutes({
     store: archiveItemStore(items),
-    check: () => refuseWhileFilling(copy),
+    check: () => requireCompleteReplica(copy),
     now,
     nativeWord,
     channel: 'ignore',
@@ -41,7 +41,7 @@ export function copiedItemRoutes(parts: {
  */
 function copyCaveats({ selection, paging }: ListQuery, items: ArchiveItems): string[] {
   if (paging.mode === 'since' && !isBeforeCopy(items, paging.sinceCursor)) return []
-  const beginsMs = items.beginsMs()
+  const beginsMs = items.firstItemMs()
   if (beginsMs === null) return ['This copy holds no items yet.']
   if (selection.fromMs !== null && selection.fromMs >= beginsMs) return []
   const begins = `This copy begins at ${isoSeconds(beginsMs)}`

@@ -2,7 +2,7 @@
  * `GET /v1/report`: what each of the last days brought, and whether anything of it is missing. Owns the route. Refuses to
  * judge: the leader has.
  */
-import type { DayCopy } from '../../archive/days.ts'
+import type { DayReplica } from '../../archive/days.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
@@ -13,7 +13,7 @@ import { list, object, ranged } from '../../http/schemas/json-schema.ts'
 const DAYS = { low: 1, high: 400, otherwise: 14 }
 
 /** The route over this node's copy of the reports. */
-export function reportRoute(days: Pick<DayCopy, 'last'>): Route {
+export function reportRoute(days: Pick<DayReplica, 'last'>): Route {
   return {
     method: 'GET',
     path: '/v1/report',

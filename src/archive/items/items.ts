@@ -1,50 +1,48 @@
 /**
- * Items of the archive for the upstream's list: the latest revision of each, newest first by sequence. Owns that a list of
- * several windows, and a walk of several requests, sees the store as it was when it began: an item that is amended meanwhile
- * keeps its old place and content there, and comes again behind the cursors given before. Refuses to know cursor texts.
+ * Serves items for the upstream-compatible list: the latest revision of each, newest first. Pages of one request, or of one
+ * cursor chain, see a snapshot: an item amended meanwhile keeps its old position and content there.
  */
 import type { Selection } from '../../core/filter/selection.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { yieldTurn } from '../../lifecycle/clock.ts'
-import { createSearchTurns, type SearchTurns } from '../reading/search-slices.ts'
+import { createSearchSlices, type SearchSlices } from '../reading/search-slices.ts'
 import type { Archive } from '../store/archive.ts'
 import {
   countWindow,
-  type ItemPlace,
+  type ItemPosition,
   type ItemRange,
   type ItemSearch,
   itemSearch,
   itemWindow,
-  placesBetween,
+  positionsBetween,
 } from './item-windows.ts'
 
-/** One item: its place and its JSON text as upstream sent it. */
-export interface Item extends ItemPlace {
+/** One item: its position and its JSON text as upstream sent it. */
+export interface Item extends ItemPosition {
   raw: string
 }
 
 /**
- * Methods that take `gone` give up with what they have when it aborts. Every method throws as `Database` says, and
- * `log_unavailable` where the copy is rebuilt meanwhile.
+ * Reads items. Methods that take `gone` return what they have when it aborts. Every method throws as `Database` does, and
+ * `log_unavailable` when the replica was rebuilt meanwhile.
  */
 export interface ArchiveItems {
   /** null before the log's first writer. */
   readonly epoch: string | null
-  /** Sequence of the first event held; `latest + 1` where there is none. */
+  /** Sequence of the first event stored; `latest + 1` where there is none. */
   readonly oldest: number
-  /** Sequence of the last event held. */
+  /** Sequence of the last event stored. */
   readonly latest: number
-  /** Time of the first item held, by sequence; null where there is none. */
-  beginsMs(): number | null
-  /** The newest `limit` items of the range; `more` says that others were left out. */
+  /** Time of the item with the lowest sequence, ms since 1970; null where there is none. */
+  firstItemMs(): number | null
+  /** The newest `limit` items of the range; `more`: the range has others. */
   newest(
     selection: Selection,
     range: ItemRange,
     limit: number,
     gone: AbortSignal,
   ): Promise<{ items: Item[]; more: boolean }>
-  /** `limit` items after leaving out the `offset` newest, and how many match in all. */
+  /** `limit` items after the `offset` newest, and how many match in all. */
   numbered(
     selection: Selection,
     offset: number,
@@ -57,20 +55,19 @@ export interface ArchiveItems {
   byRnsDateId(rnsDateId: string): string | null
 }
 
-/** Where items are looked for. */
 interface ItemsParts {
   archive: Archive
   clock: Clock
-  turns: SearchTurns
+  slices: SearchSlices
 }
 
-/** The items of an archive. `turns`: shared with whoever else searches it. */
+/** The items of an archive. `slices`: shared with all other searches of the archive. */
 export function archiveItems(
   archive: Archive,
   clock: Clock,
-  turns: SearchTurns = createSearchTurns(clock),
+  slices: SearchSlices = createSearchSlices(clock),
 ): ArchiveItems {
-  const parts = { archive, clock, turns }
+  const parts = { archive, clock, slices }
   return {
     get epoch() {
       return archive.epoch
@@ -81,9 +78,9 @@ export function archiveItems(
     get latest() {
       return archive.latest
     },
-    beginsMs() {
+    firstItemMs() {
       const first = 'SELECT time_ms AS timeMs FROM items ORDER BY sequence LIMIT 1'
-      return archive.db.prepare<ItemPlace>(first).get()?.timeMs ?? null
+      return archive.db.prepare<ItemPosition>(first).get()?.timeMs ?? null
     },
     newest: (selection, range, limit, gone) => newest(parts, selection, { range, limit, gone }),
     numbered: (selection, offset, limit, gone) => numbered(parts, selection, { offset, limit, gone }),
@@ -99,14 +96,14 @@ async function newest(
 ): Promise<{ items: Item[]; more: boolean }> {
   const { archive, clock } = parts
   const search = itemSearch(archive, selection)
-  const places: ItemPlace[] = []
-  await goThrough(parts, search, range, gone, (rest) => {
-    // One more than wanted, to know whether there are more.
-    const window = itemWindow(archive, clock, search, rest, limit + 1 - places.length)
-    places.push(...window.places)
-    return places.length > limit ? rest.after : window.position
+  const positions: ItemPosition[] = []
+  await scanDown(parts, search, range, gone, (rest) => {
+    // One more than wanted shows whether there are more.
+    const window = itemWindow(archive, clock, search, rest, limit + 1 - positions.length)
+    positions.push(...window.positions)
+    return positions.length > limit ? rest.after : window.position
   })
-  return { items: wholeItems(archive, places.slice(0, limit)), more: places.length > limit }
+  return { items: withText(archive, positions.slice(0, limit)), more: positions.length > limit }
 }
 
 async function numbered(
@@ -117,35 +114,35 @@ async function numbered(
   const { archive, clock } = parts
   const search = itemSearch(archive, selection)
   const range = { after: 0, through: archive.latest, asOf: archive.latest }
-  const places: ItemPlace[] = []
+  const positions: ItemPosition[] = []
   let total = 0
-  await goThrough(parts, search, range, gone, (rest) => {
-    /** Which of this window's items the page begins and ends with. */
+  await scanDown(parts, search, range, gone, (rest) => {
+    /** Where the page begins and ends among this window's items. */
     const first = Math.max(0, offset - total)
     const end = Math.max(0, offset + limit - total)
     if (search.matches === null) {
       const { count, position } = countWindow(archive, search, rest)
       if (first < count && end > 0) {
         const page = { offset: first, limit: end - first }
-        places.push(...placesBetween(archive, search, { ...rest, after: position }, page))
+        positions.push(...positionsBetween(archive, search, { ...rest, after: position }, page))
       }
       total += count
       return position
     }
     const window = itemWindow(archive, clock, search, rest, Number.MAX_SAFE_INTEGER)
-    places.push(...window.places.slice(first, end))
-    total += window.places.length
+    positions.push(...window.positions.slice(first, end))
+    total += window.positions.length
     return window.position
   })
-  return { items: wholeItems(archive, places), total }
+  return { items: withText(archive, positions), total }
 }
 
 /**
- * Goes through a range from its newest end, a window a turn. `look` is given what is left of it, and says down to which
- * position it has decided.
+ * Calls `look` on windows of a range from its newest end down. `look` gets the rest of the range and returns the position
+ * down to which it is done.
  */
-async function goThrough(
-  { archive, turns }: ItemsParts,
+async function scanDown(
+  { archive, slices }: ItemsParts,
   search: ItemSearch,
   range: ItemRange,
   gone: AbortSignal,
@@ -156,20 +153,18 @@ async function goThrough(
   let through = Math.min(range.through, archive.latest)
   while (through > after && !gone.aborted) {
     const rest = { ...range, after, through }
-    through = await turns.take(() => look(rest))
-    // The last window gives way too: its caller may well ask again at once.
-    await yieldTurn()
+    through = await slices.run(() => look(rest))
     if (archive.epoch !== epoch) {
-      throw new BridgeError('log_unavailable', 'the copy was rebuilt while it was read')
+      throw new BridgeError('log_unavailable', 'the replica was rebuilt while it was read')
     }
   }
 }
 
-function wholeItems({ db }: Archive, places: readonly ItemPlace[]): Item[] {
+function withText({ db }: Archive, positions: readonly ItemPosition[]): Item[] {
   const text = db.prepare<{ raw: string }>('SELECT data AS raw FROM events WHERE sequence = ?')
-  return places.flatMap((place) => {
-    const row = text.get(place.sequence)
-    return row === undefined ? [] : { ...place, raw: row.raw }
+  return positions.flatMap((position) => {
+    const row = text.get(position.sequence)
+    return row === undefined ? [] : { ...position, raw: row.raw }
   })
 }
 

@@ -1,47 +1,52 @@
 /**
- * The windowed read of the archive: each call holds the event loop for about HOLD_MS and says how far it came.
- * Owns which index narrows a filter and when a window ends. Refuses to wait or to loop: `reader.ts` does.
+ * Reads matching events from the archive in windows: each call blocks the event loop for about `WINDOW_MS` and returns how
+ * far it got. `reader.ts` calls it in a loop.
  */
 import type { Facts } from '../../core/filter/facts.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Archive } from '../store/archive.ts'
 import { NO_EPOCH } from '../store/archive.ts'
-import { narrowing } from '../store/index-terms.ts'
+import { indexPredicate } from '../store/index-terms.ts'
 import type { StoredEvent } from '../store/stored.ts'
-import { readFacts, storedEvent, storedRun } from '../store/stored.ts'
+import { readFacts, storedEvent, storedRange } from '../store/stored.ts'
 import { matcherFor } from './matcher.ts'
-import type { Asking, Direction } from './scan-cursor.ts'
-import { askingFor, offer } from './scan-cursor.ts'
+import type { Direction, ScanCursor } from './scan-cursor.ts'
+import { createScanCursor, nextCandidates } from './scan-cursor.ts'
 
-/** A window ends at the first row looked at after this long; the event loop is meant never to be held for 50 ms. */
-const HOLD_MS = 15
-/** Rows of whole events fetched at once: beyond it nothing gets faster, and each may have half a megabyte. */
+/** A window ends at the first row inspected after this long: the event loop must never be blocked for 50 ms. */
+export const WINDOW_MS = 15
+/** Rows of whole events fetched at once: more is no faster, and each may have half a megabyte. */
 const FETCH_ROWS = 128
-/** Text that JSON writes as it is. */
+/** Text that JSON writes unescaped. */
 const PLAIN_IN_JSON = /^[ !#-[\]-~]+$/
 
-/** A filter with the way to its events; kept for as long as somebody reads with it. */
+/** A compiled filter with its scan state; kept for as long as a consumer reads with that filter. */
 export interface Search {
   /** null = every event. */
   readonly matches: ((facts: Facts) => boolean) | null
-  /** Text that the stored facts of every match contain; null where nothing is known. Spares parsing the others. */
+  /** Text that the stored facts of every match contain, or null. Rows without it are skipped unparsed. */
   readonly needle: string | null
-  /** null = no index helps: all facts are looked at. */
-  readonly asking: Asking | null
+  /** null = no index helps: the facts of all events are inspected. */
+  readonly scanCursor: ScanCursor | null
 }
 
 /** The search for a filter; null = every event. */
 export function searchFor(filter: Filter | null): Search {
-  const narrowed = filter === null ? null : narrowing(filter)
+  const predicate = filter === null ? null : indexPredicate(filter)
   return {
     matches: filter === null ? null : matcherFor(filter),
-    needle: filter?.q !== undefined && PLAIN_IN_JSON.test(filter.q) ? filter.q : null,
-    asking: narrowed === null ? null : askingFor(narrowed),
+    needle: needleFor(filter?.q ?? ''),
+    scanCursor: predicate === null ? null : createScanCursor(predicate),
   }
 }
 
-/** What one window found, and the last sequence it has decided about. */
+/** A searched headline text as it stands in stored facts; null where it is empty or JSON would escape it. */
+export function needleFor(text: string): string | null {
+  return PLAIN_IN_JSON.test(text) ? text : null
+}
+
+/** The events of one window and the last sequence that it covered. */
 export interface Window {
   events: StoredEvent[]
   position: number
@@ -62,13 +67,13 @@ export function readWindow(
   const events: StoredEvent[] = []
   let bytes = 0
   let position = part.through
-  for (const { sequence, event } of lookedAt(archive, search, part, range.limit)) {
+  for (const { sequence, event } of inspectedEvents(archive, search, part, range.limit)) {
     if (event !== null) {
       events.push(event)
       bytes += event.json.length
     }
     const full = events.length >= range.limit || bytes >= range.maxBytes
-    if (full || clock.now() - startMs >= HOLD_MS) {
+    if (full || clock.now() - startMs >= WINDOW_MS) {
       position = sequence
       break
     }
@@ -77,8 +82,8 @@ export function readWindow(
 }
 
 /**
- * Looks back from `from` for the `count`-th last match, not below `floor`, for the time of a window.
- * @returns how many were found and the position before the last one looked at
+ * Counts matches backwards from `from`, not below `floor`, until there are `count` or the time of a window is used up.
+ * @returns how many were found and the position before the last event inspected
  */
 export function countBack(
   archive: Archive,
@@ -92,7 +97,7 @@ export function countBack(
   let position = part.after
   for (const { sequence, matched } of inspected(archive, search, part)) {
     if (matched) found += 1
-    if (found === range.count || clock.now() - startMs >= HOLD_MS) {
+    if (found === range.count || clock.now() - startMs >= WINDOW_MS) {
       position = sequence - 1
       break
     }
@@ -100,7 +105,7 @@ export function countBack(
   return { found, position }
 }
 
-/** The part of a range that one window decides about, and which of its events it has to look at; null = all. */
+/** The part of a range that one window covers; `sequences` = the candidates in it, null = all events. */
 interface Part {
   direction: Direction
   after: number
@@ -115,13 +120,13 @@ function partOf(
   direction: Direction,
   { after, through }: { after: number; through: number },
 ): Part {
-  if (search.asking === null) return { direction, after, through, sequences: null }
+  if (search.scanCursor === null) return { direction, after, through, sequences: null }
   const range = { epoch: archive.epoch, direction, after, through }
-  return { direction, ...offer(archive.db, () => clock.now(), search.asking, range) }
+  return { direction, ...nextCandidates(archive.db, () => clock.now(), search.scanCursor, range) }
 }
 
-/** Each event looked at in a part, with the event itself where it matches. */
-function* lookedAt(
+/** Each event inspected in a part, with the event itself where it matches. */
+function* inspectedEvents(
   archive: Archive,
   search: Search,
   part: Part,
@@ -145,7 +150,7 @@ function* lookedAt(
 
 /** Every event with `after` < sequence ≤ `through`, in order. Not windowed: the caller bounds the range. */
 export function eventsBetween(archive: Archive, after: number, through: number): StoredEvent[] {
-  return storedRun(archive.db, { after, through }, archive.epoch ?? NO_EPOCH)
+  return storedRange(archive.db, { after, through }, archive.epoch ?? NO_EPOCH)
 }
 
 interface FactsRow {
@@ -153,7 +158,7 @@ interface FactsRow {
   facts: string | null
 }
 
-/** The filter's word on each event of a part that the indexes do not rule out. */
+/** Whether each event of a part that the indexes do not rule out matches the filter. */
 function* inspected(
   archive: Archive,
   search: Search,
@@ -164,10 +169,10 @@ function* inspected(
   }
 }
 
-function isMatch(search: Search, facts: string | null): boolean {
-  if (search.matches === null) return true
-  if (facts !== null && search.needle !== null && !facts.includes(search.needle)) return false
-  return search.matches(readFacts(facts))
+function isMatch({ matches, needle }: Search, facts: string | null): boolean {
+  if (matches === null) return true
+  if (facts !== null && needle !== null && !facts.includes(needle)) return false
+  return matches(readFacts(facts))
 }
 
 function* factsIn({ db }: Archive, part: Part): Generator<FactsRow> {

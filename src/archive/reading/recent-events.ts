@@ -1,6 +1,6 @@
 /**
- * The last events in memory, each encoded once and shared by every reader. Owns what "latest" means to readers: an
- * event is there when it is in the tail. Refuses to read the disk: the follower fills it.
+ * Keeps the newest events in memory, each encoded once and shared by every reader. The last event in it is the last one
+ * that readers see; `replicator.ts` fills it.
  */
 import { BridgeError } from '../../errors.ts'
 import type { StoredEvent } from '../store/stored.ts'
@@ -9,103 +9,117 @@ const CAPACITY = 20_000
 /** Bound on the JSON held: 20,000 usual items are 30 MB, and one item may have half a megabyte. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-export interface Tail {
-  /** Lowest sequence held; `latest + 1` where none is. */
-  readonly first: number
-  /** Sequence that readers may read up to. */
-  readonly latest: number
-  /** The event, or undefined where it is not held. */
-  at(sequence: number): StoredEvent | undefined
-  /** Adds events that follow `latest`, dropping the oldest ones, and wakes who waits. Throws `log_damaged` on a hole. */
-  push(events: readonly StoredEvent[]): void
-  /** Adds events that end just before `first`, newest first in importance. False when no more fit. */
-  warm(events: readonly StoredEvent[]): boolean
-  /** Resolves when `latest` is greater than `sequence`, the tail was reset, or the signal aborts. Never rejects. */
-  waitBeyond(sequence: number, signal: AbortSignal): Promise<void>
-  /** Forgets the events, stands just after `latest`, and wakes who waits. */
-  reset(latest: number): void
-}
-
 interface Waiter {
   sequence: number
   wake: () => void
 }
 
-/** An empty tail that stands just after `latest`. */
-export function createTail(
-  latest: number,
-  bounds: { capacity: number; maxBytes: number } = { capacity: CAPACITY, maxBytes: MAX_BYTES },
-): Tail {
-  const ring: (StoredEvent | undefined)[] = new Array(bounds.capacity)
-  const waiters = new Set<Waiter>()
-  let first = latest + 1
-  let last = latest
-  let bytes = 0
+/** The newest events without holes, in a ring. */
+export class RecentEvents {
+  readonly #capacity: number
+  readonly #maxBytes: number
+  readonly #ring: (StoredEvent | undefined)[]
+  readonly #waiters = new Set<Waiter>()
+  #first: number
+  #latest: number
+  #bytes = 0
 
-  const at = (sequence: number): StoredEvent | undefined =>
-    sequence >= first && sequence <= last ? ring[sequence % bounds.capacity] : undefined
-  const put = (event: StoredEvent): void => {
-    ring[event.sequence % bounds.capacity] = event
-    bytes += event.json.length
-  }
-  const dropFirst = (): void => {
-    bytes -= at(first)?.json.length ?? 0
-    ring[first % bounds.capacity] = undefined
-    first += 1
-  }
-  const wakeReaders = (): void => {
-    for (const waiter of waiters) if (waiter.sequence < last) waiter.wake()
+  /** Empty; the next event is the one after `latest`. */
+  constructor(latest: number, bounds = { capacity: CAPACITY, maxBytes: MAX_BYTES }) {
+    this.#capacity = bounds.capacity
+    this.#maxBytes = bounds.maxBytes
+    this.#ring = new Array(bounds.capacity)
+    this.#first = latest + 1
+    this.#latest = latest
   }
 
-  return {
-    get first() {
-      return first
-    },
-    get latest() {
-      return last
-    },
-    at,
-    push(events) {
-      for (const event of events) {
-        if (event.sequence !== last + 1) {
-          throw new BridgeError('log_damaged', `event ${event.sequence} does not follow ${last}`, {
-            hint: 'Restart; if it comes again, report it as a fault of the program.',
-          })
-        }
-        while (first <= last && (last - first + 1 >= bounds.capacity || bytes >= bounds.maxBytes)) dropFirst()
-        last = event.sequence
-        put(event)
+  /** Lowest sequence held; `latest + 1` where none is. */
+  get first(): number {
+    return this.#first
+  }
+
+  /** Highest sequence that readers may read. */
+  get latest(): number {
+    return this.#latest
+  }
+
+  /** The event, or undefined where it is not held. */
+  at(sequence: number): StoredEvent | undefined {
+    if (sequence < this.#first || sequence > this.#latest) return undefined
+    return this.#ring[sequence % this.#capacity]
+  }
+
+  /**
+   * Adds the events after `latest`, drops the oldest ones and wakes waiting readers.
+   * @throws BridgeError `log_damaged` on a hole in the sequence
+   */
+  push(events: readonly StoredEvent[]): void {
+    for (const event of events) {
+      if (event.sequence !== this.#latest + 1) {
+        throw new BridgeError(
+          'log_damaged',
+          `event ${event.sequence} does not follow event ${this.#latest}`,
+          {
+            hint: 'Restart the process. If the error returns, report it as a bug.',
+          },
+        )
       }
-      wakeReaders()
-    },
-    warm(events) {
-      for (const event of events.toReversed()) {
-        const full = last - first + 1 >= bounds.capacity || bytes + event.json.length > bounds.maxBytes
-        if (full || event.sequence !== first - 1) return false
-        first = event.sequence
-        put(event)
+      while (this.#first <= this.#latest && (this.#isAtCapacity() || this.#bytes >= this.#maxBytes)) {
+        this.#dropFirst()
       }
-      return events.length > 0
-    },
-    waitBeyond(sequence, signal) {
-      if (last > sequence || signal.aborted) return Promise.resolve()
-      return new Promise((resolve) => {
-        const wake = (): void => {
-          waiters.delete(waiter)
-          signal.removeEventListener('abort', wake)
-          resolve()
-        }
-        const waiter = { sequence, wake }
-        waiters.add(waiter)
-        signal.addEventListener('abort', wake, { once: true })
-      })
-    },
-    reset(to) {
-      ring.fill(undefined)
-      first = to + 1
-      last = to
-      bytes = 0
-      for (const { wake } of [...waiters]) wake()
-    },
+      this.#latest = event.sequence
+      this.#put(event)
+    }
+    for (const { sequence, wake } of this.#waiters) if (sequence < this.#latest) wake()
+  }
+
+  /** Adds events that end just before `first`, the newest first. False when no more fit. */
+  prepend(events: readonly StoredEvent[]): boolean {
+    for (const event of events.toReversed()) {
+      const isFull = this.#isAtCapacity() || this.#bytes + event.json.length > this.#maxBytes
+      if (isFull || event.sequence !== this.#first - 1) return false
+      this.#first = event.sequence
+      this.#put(event)
+    }
+    return events.length > 0
+  }
+
+  /** Resolves when `latest` exceeds `sequence`, the buffer was reset, or the signal aborts. Never rejects. */
+  waitBeyond(sequence: number, signal: AbortSignal): Promise<void> {
+    if (this.#latest > sequence || signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#waiters.delete(waiter)
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      const waiter = { sequence, wake }
+      this.#waiters.add(waiter)
+      signal.addEventListener('abort', wake, { once: true })
+    })
+  }
+
+  /** Drops every event, sets `latest`, and wakes all waiting readers. */
+  reset(latest: number): void {
+    this.#ring.fill(undefined)
+    this.#first = latest + 1
+    this.#latest = latest
+    this.#bytes = 0
+    for (const { wake } of [...this.#waiters]) wake()
+  }
+
+  #isAtCapacity(): boolean {
+    return this.#latest - this.#first + 1 >= this.#capacity
+  }
+
+  #put(event: StoredEvent): void {
+    this.#ring[event.sequence % this.#capacity] = event
+    this.#bytes += event.json.length
+  }
+
+  #dropFirst(): void {
+    this.#bytes -= this.at(this.#first)?.json.length ?? 0
+    this.#ring[this.#first % this.#capacity] = undefined
+    this.#first += 1
   }
 }

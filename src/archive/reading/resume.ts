@@ -1,6 +1,6 @@
 /**
- * From a reader's cursor to a position in this log. Owns what a cursor that is too old, ahead of this copy, or of
- * another epoch means (contract §8); pull and streams share it. Refuses to read events.
+ * Resolves a consumer's cursor to a position in this log: cursors that are too old, ahead of this replica, or of another
+ * epoch (contract §8). Pull, streams and webhooks share it.
  */
 import type { Cursor } from '../../core/cursor.ts'
 import { decodeCursor } from '../../core/cursor.ts'
@@ -10,27 +10,28 @@ import { NO_EPOCH } from '../store/archive.ts'
 import type { Reader } from './reader.ts'
 
 /**
- * A cursor of another epoch starts this long before its time, and so does the hole that is told: the old log may still have
- * got things of that time behind the cursor, and the new one may have got them in another order.
+ * A cursor of another epoch resumes this long before its time, and the reported gap begins there too. The old log may
+ * have received events of that time after the cursor, and the new log may hold them in another order.
  */
 const EPOCH_MARGIN_MS = 3_600_000
 
-/** A gap event of this node, not of the log: what is missing between two epochs, or is no longer kept, cannot be told. */
-export interface Notice {
+/** A gap event made by this node and absent from the log: events between two epochs, or beyond retention. */
+export interface LocalGap {
   cursor: string
   /** One line of UTF-8 JSON in the shape of an event. */
   json: Buffer
 }
 
+/** Where a cursor leads. */
 export type Resume =
-  /** Read what comes after this position, whose resume point is `cursor`; tell the notice first where there is one. */
-  | { kind: 'from'; after: number; cursor: string; notice: Notice | null }
-  /** What lies between is no longer kept. `oldest` is the earliest cursor that can be resumed from. */
+  /** Read what follows `after`, whose resume point is `cursor`; send `localGap` first unless it is null. */
+  | { kind: 'from'; after: number; cursor: string; localGap: LocalGap | null }
+  /** The next events are beyond retention. `oldest` is the earliest cursor that can be resumed from. */
   | { kind: 'too_old'; oldest: string }
 
 /**
- * Where reading resumes. A position ahead of this copy is given as it is: reading waits for it.
- * `readCursor` is for who resumes often from the same few texts.
+ * Resolves a cursor. A position ahead of this replica is returned as it is: reading waits for it.
+ * `readCursor` lets callers that resume often from the same cursors cache their decoding.
  * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
  */
 export function resumeAt(
@@ -41,51 +42,50 @@ export function resumeAt(
 ): Resume {
   const cursor = readCursor(text)
   const { sequence } = cursor
-  // One of no epoch is before the first event, or was made while the copy was emptied: it is no place among these then.
+  // A cursor without an epoch is before the first event, or was made while the replica was empty and is no position here.
   const isBefore = cursor.epoch === NO_EPOCH && sequence < reader.oldest
   if (cursor.epoch === reader.epoch || isBefore) {
-    if (sequence >= reader.oldest - 1) return { kind: 'from', after: sequence, cursor: text, notice: null }
+    if (sequence >= reader.oldest - 1) return { kind: 'from', after: sequence, cursor: text, localGap: null }
     return { kind: 'too_old', oldest: reader.cursorAt(reader.oldest - 1) }
   }
   const after = reader.sequenceSince(cursor.timeMs - EPOCH_MARGIN_MS)
-  const notice = epochNotice(reader, cursor, after, nowMs)
-  return { kind: 'from', after, cursor: notice.cursor, notice }
+  const localGap = gapBefore(reader, after, nowMs, {
+    id: `epoch-${cursor.epoch}-${reader.epoch ?? NO_EPOCH}`,
+    fromMs: Math.max(0, cursor.timeMs - EPOCH_MARGIN_MS),
+    cause: 'epoch',
+  })
+  return { kind: 'from', after, cursor: localGap.cursor, localGap }
 }
 
 /**
- * Where reading resumes instead of a cursor that is too old: at the oldest event kept, behind a notice of what is
- * missing (`cause` `retention`).
+ * Where to resume instead of at a cursor that is too old: at the oldest event kept, after a gap event with `cause`
+ * `retention` for what is missing.
  * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
  */
 export function resumeAtOldest(
   reader: Reader,
   text: string,
   nowMs: number,
-): { after: number; cursor: string; notice: Notice } {
+): { after: number; cursor: string; localGap: LocalGap } {
   const { sequence, timeMs } = decodeCursor(text)
   const after = reader.oldest - 1
-  const notice = noticeOf(reader, after, nowMs, {
+  const localGap = gapBefore(reader, after, nowMs, {
     id: `retention-${reader.epoch ?? NO_EPOCH}-${sequence}`,
     fromMs: timeMs,
     cause: 'retention',
   })
-  return { after, cursor: notice.cursor, notice }
+  return { after, cursor: localGap.cursor, localGap }
 }
 
-function epochNotice(reader: Reader, cursor: Cursor, after: number, nowMs: number): Notice {
-  const id = `epoch-${cursor.epoch}-${reader.epoch ?? NO_EPOCH}`
-  const fromMs = Math.max(0, cursor.timeMs - EPOCH_MARGIN_MS)
-  return noticeOf(reader, after, nowMs, { id, fromMs, cause: 'epoch' })
-}
-
-function noticeOf(
+/** The gap event that a reader gets before the events after `after`. */
+function gapBefore(
   reader: Reader,
   after: number,
   nowMs: number,
   { id, fromMs, cause }: { id: string; fromMs: number; cause: 'epoch' | 'retention' },
-): Notice {
+): LocalGap {
   const now = isoMillis(nowMs)
-  const resumed = reader.cursorAt(after)
+  const cursor = reader.cursorAt(after)
   const event = {
     specversion: '1.0',
     id: `gap:${id}:opened`,
@@ -95,10 +95,10 @@ function noticeOf(
     subject: `gap:${id}`,
     sequence: String(after).padStart(20, '0'),
     epoch: reader.epoch ?? NO_EPOCH,
-    cursor: resumed,
+    cursor,
     recordedtime: now,
     datacontenttype: 'application/json',
     data: { id, from: isoMillis(fromMs), to: now, cause, openedAt: now, found: 0, closedAt: null },
   }
-  return { cursor: resumed, json: Buffer.from(JSON.stringify(event)) }
+  return { cursor, json: Buffer.from(JSON.stringify(event)) }
 }

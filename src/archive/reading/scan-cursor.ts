@@ -1,107 +1,120 @@
 /**
- * Sequences that the inverted indexes offer for a filter, in batches that are kept between windows. Owns how much is
- * asked at once. Refuses to decide a match. FTS5 finds a place in a long list of rows by walking to it (4 ms for
- * 45,000 rows), so each question is put for many candidates, and they are looked at over as many windows as it takes.
+ * Reads candidate sequences for a filter from the inverted indexes, in batches that are kept between calls. Batches are
+ * large because FTS5 seeks in a long posting list by walking it (4 ms for 45,000 rows).
  */
 import type { Database } from '../../storage/database.ts'
-import type { Narrowing } from '../store/index-terms.ts'
+import type { IndexPredicate } from '../store/index-terms.ts'
 
-/** How much one question may ask. */
-export interface Bounds {
+/** How much one index query may return and span. */
+export interface QueryBounds {
   /** Most candidates from one index. */
   rows: number
-  /** Sequences it spans at first and at least: SQLite looks for what is rare without a pause. */
+  /** Sequences that the first query spans, and the fewest that any spans: SQLite searches rare terms without a pause. */
   firstSpan: number
   smallestSpan: number
 }
 
-const BOUNDS: Bounds = { rows: 4096, firstSpan: 131_072, smallestSpan: 32_768 }
+const BOUNDS: QueryBounds = { rows: 4096, firstSpan: 131_072, smallestSpan: 32_768 }
 const LARGEST_SPAN = 2 ** 40
-/** Milliseconds under which the next question may span more, and over which it must span less. */
+/** A query faster than this lets the next one span more; one slower than `SLOW_MS` makes it span less. */
 const QUICK_MS = 4
 const SLOW_MS = 15
 
 /** Oldest first or newest first. */
 export type Direction = 'ASC' | 'DESC'
 
-/** Every candidate with `after` < sequence ≤ `through`, in `direction`. */
-export interface Batch {
-  readonly epoch: string | null
-  readonly direction: Direction
+/** Every candidate with `after` < sequence ≤ `through`, in the direction of the scan. */
+export interface Candidates {
   readonly after: number
   readonly through: number
   readonly sequences: readonly number[]
 }
 
-/** What is remembered of a filter between windows: the last batch, and how far the next question may reach. */
-export interface Asking {
-  readonly narrowing: Narrowing
-  readonly bounds: Bounds
-  batch: Batch | null
+interface CandidateBatch extends Candidates {
+  readonly epoch: string | null
+  readonly direction: Direction
+}
+
+/** What to scan: `after` < sequence ≤ `through` in the log of that epoch. */
+export interface ScanRange {
+  epoch: string | null
+  direction: Direction
+  after: number
+  through: number
+}
+
+/** The state of one filter's scan between calls. */
+export interface ScanCursor {
+  readonly predicate: IndexPredicate
+  readonly bounds: QueryBounds
+  /** The last batch; null before the first. */
+  batch: CandidateBatch | null
+  /** Sequences that the next query spans. */
   span: number
 }
 
-/** Nothing asked yet. */
-export function askingFor(narrowing: Narrowing, bounds: Bounds = BOUNDS): Asking {
-  return { narrowing, bounds, batch: null, span: bounds.firstSpan }
+/** A scan that has not begun. */
+export function createScanCursor(predicate: IndexPredicate, bounds: QueryBounds = BOUNDS): ScanCursor {
+  return { predicate, bounds, batch: null, span: bounds.firstSpan }
 }
 
-/** Candidates of a range that begins where it was asked to (at its end for `DESC`) and may end earlier. */
-export interface Offer {
-  after: number
-  through: number
-  sequences: readonly number[]
-}
-
-/** The next candidates of `after` < sequence ≤ `through`: of the kept batch where it reaches, else of a new one. */
-export function offer(
+/**
+ * The candidates at the start of a range (at its end for `DESC`), from the kept batch where that covers it, else from a
+ * new query. The part returned may end before the range does.
+ */
+export function nextCandidates(
   db: Database,
   nowMs: () => number,
-  asking: Asking,
-  range: { epoch: string | null; direction: Direction; after: number; through: number },
-): Offer {
-  const batch = covers(asking.batch, range) ? asking.batch : ask(db, nowMs, asking, range)
-  asking.batch = batch
+  scanCursor: ScanCursor,
+  range: ScanRange,
+): Candidates {
+  const batch = covers(scanCursor.batch, range)
+    ? scanCursor.batch
+    : queryIndexes(db, nowMs, scanCursor, range)
+  scanCursor.batch = batch
   const after = Math.max(batch.after, range.after)
   const through = Math.min(batch.through, range.through)
   return { after, through, sequences: between(batch, after, through) }
 }
 
-type Range = Parameters<typeof offer>[3]
-
-function covers(batch: Batch | null, range: Range): batch is Batch {
+function covers(batch: CandidateBatch | null, range: ScanRange): batch is CandidateBatch {
   if (batch?.epoch !== range.epoch || batch.direction !== range.direction) return false
   const start = range.direction === 'ASC' ? range.after : range.through - 1
   return batch.after <= start && start < batch.through
 }
 
-function between(batch: Batch, after: number, through: number): readonly number[] {
+function between(batch: CandidateBatch, after: number, through: number): readonly number[] {
   if (after === batch.after && through === batch.through) return batch.sequences
   return batch.sequences.filter((sequence) => sequence > after && sequence <= through)
 }
 
-function ask(db: Database, nowMs: () => number, asking: Asking, range: Range): Batch {
+function queryIndexes(
+  db: Database,
+  nowMs: () => number,
+  scanCursor: ScanCursor,
+  range: ScanRange,
+): CandidateBatch {
   const { epoch, direction } = range
   const startMs = nowMs()
-  const wide =
+  const span =
     direction === 'ASC'
-      ? { after: range.after, through: Math.min(range.through, range.after + asking.span) }
-      : { after: Math.max(range.after, range.through - asking.span), through: range.through }
-  const { terms, headlines } = asking.narrowing
-  const { rows, smallestSpan } = asking.bounds
-  const byTerms = terms === null ? [] : found(db, 'terms', terms, direction, wide, rows)
-  const byHeadline = headlines === null ? [] : found(db, 'headlines', headlines, direction, wide, rows)
-  const cutOff = [byTerms, byHeadline].filter((list) => list.length === rows)
-  const edge = edgeOf(direction, wide, cutOff)
-  const { after, through } = direction === 'ASC' ? { ...wide, through: edge } : { ...wide, after: edge }
+      ? { after: range.after, through: Math.min(range.through, range.after + scanCursor.span) }
+      : { after: Math.max(range.after, range.through - scanCursor.span), through: range.through }
+  const { terms, headlines } = scanCursor.predicate
+  const { rows, smallestSpan } = scanCursor.bounds
+  const byTerms = terms === null ? [] : matching(db, 'terms', terms, direction, span, rows)
+  const byHeadline = headlines === null ? [] : matching(db, 'headlines', headlines, direction, span, rows)
+  const truncated = [byTerms, byHeadline].filter((list) => list.length === rows)
+  const end = completeTo(direction, span, truncated)
+  const { after, through } = direction === 'ASC' ? { ...span, through: end } : { ...span, after: end }
   const tookMs = nowMs() - startMs
-  if (tookMs < QUICK_MS) asking.span = Math.min(LARGEST_SPAN, asking.span * 4)
-  else if (tookMs > SLOW_MS) asking.span = Math.max(smallestSpan, asking.span / 4)
+  if (tookMs < QUICK_MS) scanCursor.span = Math.min(LARGEST_SPAN, scanCursor.span * 4)
+  else if (tookMs > SLOW_MS) scanCursor.span = Math.max(smallestSpan, scanCursor.span / 4)
   const sequences = merged(direction, byTerms, byHeadline)
   return { epoch, direction, after, through, sequences: sequences.filter((s) => s > after && s <= through) }
 }
 
-function found(
+function matching(
   db: Database,
   index: 'terms' | 'headlines',
   expression: string,
@@ -118,13 +131,13 @@ function found(
     .map((row) => row.rowid)
 }
 
-/** How far the answer is complete: to the last candidate of a list that was cut off, else to the end of the range. */
-function edgeOf(
+/** How far the result is complete: to the last candidate of a truncated list, else to the end of the range. */
+function completeTo(
   direction: Direction,
   range: { after: number; through: number },
-  cutOff: readonly (readonly number[])[],
+  truncated: readonly (readonly number[])[],
 ): number {
-  const ends = cutOff.flatMap((list) => list.at(-1) ?? [])
+  const ends = truncated.flatMap((list) => list.at(-1) ?? [])
   return direction === 'ASC'
     ? Math.min(range.through, ...ends)
     : Math.max(range.after, ...ends.map((sequence) => sequence - 1))

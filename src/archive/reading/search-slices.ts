@@ -1,43 +1,42 @@
 /**
- * Searches of the archive take turns: however many there are, together they hold the event loop no longer than one. Without
- * it each would look for its own 15 ms before anybody else is served. Owns how long a turn of the loop may be theirs.
- * Refuses to know what is looked for, and how long one look takes: `query.ts` bounds that.
+ * Shares one time slice per event-loop tick among all searches of the archive: many searches together block the loop no
+ * longer than one. It does not interrupt a search; `query.ts` bounds how long one call takes.
  */
-import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 
-/** Of a turn of the event loop, ms; the look that is under way then is finished. */
-const TURN_MS = 15
+/** Milliseconds of one tick in which a search may begin; the one that runs then is finished. */
+const SLICE_MS = 15
 
-/** Who may look now. */
-export interface SearchTurns {
-  /** Looks at once where this turn of the loop has time left and nobody waits, else behind those who do. */
-  take<T>(look: () => T): Promise<T>
+/** Runs searches within the time slice of a tick. */
+export interface SearchSlices {
+  /** Runs `search` now if this tick has time left and no search waits, else after those that wait. */
+  run<T>(search: () => T): Promise<T>
 }
 
-/** Nobody looks yet. */
-export function createSearchTurns(clock: Clock): SearchTurns {
+/** Time slices that no search uses yet. */
+export function createSearchSlices(clock: Clock): SearchSlices {
   const waiting: (() => void)[] = []
-  /** When this turn's first look began; null where there was none. */
+  /** When this tick's first search began; null where there was none. */
   let beganMs: number | null = null
 
-  /** The first look of a turn always may. */
+  /** The first search of a tick always has time. */
   const hasTime = (): boolean => {
-    if (beganMs !== null) return clock.now() - beganMs < TURN_MS
+    if (beganMs !== null) return clock.now() - beganMs < SLICE_MS
     beganMs = clock.now()
-    void nextTurn()
+    void nextSlice()
     return true
   }
-  const nextTurn = async (): Promise<void> => {
-    await yieldTurn()
+  const nextSlice = async (): Promise<void> => {
+    await yieldToEventLoop()
     beganMs = null
     while (waiting.length > 0 && hasTime()) waiting.shift()?.()
   }
   return {
-    take: (look) =>
+    run: (search) =>
       new Promise((resolve, reject) => {
         const job = (): void => {
           try {
-            resolve(look())
+            resolve(search())
           } catch (error) {
             reject(error)
           }

@@ -1,58 +1,65 @@
 /**
- * This node's copy of a log that lies elsewhere. Owns its file, and that one which cannot be used is thrown away: the
- * follower fills a new one from the log. Refuses to be the log itself, whose file is never thrown away.
+ * Opens this node's replica of a log on Kafka. A replica file that cannot be used is deleted, and the replicator fills a new
+ * one from the log.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BridgeError, isBridgeError } from '../../errors.ts'
+import { BridgeError, isBridgeError } from '../../errors.ts'
 import { type Archive, type ArchiveOptions, openArchive } from '../store/archive.ts'
 
 const FILE = 'copy.db'
-/** What SQLite keeps beside its file. */
-const SIDES = ['', '-wal', '-shm']
+/** Suffixes of the database file and of those that SQLite keeps beside it. */
+const SUFFIXES = ['', '-wal', '-shm']
 
-/** What a copy is opened with. */
-export interface CopyOptions extends Pick<ArchiveOptions, 'nativeKind' | 'onUpgrade'> {
-  /** A directory that is there and that this process has alone. */
+/** How a replica is opened. */
+export interface ReplicaOptions extends Pick<ArchiveOptions, 'nativeKind' | 'onUpgrade'> {
+  /** An existing directory that only this process uses. */
   dataDir: string
-  /** Told why a copy was thrown away: at once when it is opened, or later, when what is read of it shows its damage. */
+  /** Called before a damaged replica is deleted: while it is opened, or later when a read finds the damage. */
   onDamage(error: BridgeError): void
 }
 
 /**
- * Opens the copy in the directory; makes an empty one where there is none, or where the one found is damaged or was
- * written by a newer version. One whose damage shows only later goes on being read where it can: its files are gone, so
- * that the next start fills a new one.
+ * Opens the replica in the directory; creates an empty one where there is none, or where the one found is damaged or was
+ * written by a newer version. If damage shows only later, the files are deleted while the open replica serves what is
+ * readable, and the next start fills a new one.
  * @throws BridgeError `log_unavailable` when the directory cannot be written
  */
-export function openCopy({ dataDir, onDamage, ...options }: CopyOptions): Archive {
+export function openReplica({ dataDir, onDamage, ...options }: ReplicaOptions): Archive {
   const path = join(dataDir, FILE)
-  const throwAway = (error: BridgeError): void => {
-    onDamage(error)
-    for (const side of SIDES) rmSync(`${path}${side}`, { force: true })
+  const discard = (error: BridgeError): void => {
+    onDamage(deletedReplica(error))
+    for (const suffix of SUFFIXES) rmSync(`${path}${suffix}`, { force: true })
   }
   let isWatched = false
   const onDamageFound = (error: BridgeError): void => {
-    if (isWatched) throwAway(error)
+    if (isWatched) discard(error)
     isWatched = false
   }
   const open = (): Archive => openArchive({ ...options, path, durable: false, onDamage: onDamageFound })
-  const archive = openOrNull(open, path, throwAway) ?? open()
+  const archive = openOrDiscard(open, path, discard) ?? open()
   isWatched = true
   return archive
 }
 
-/** null when what is at `path` was damaged; it is thrown away then. */
-function openOrNull(
+/** null when the file at `path` was damaged and has been deleted. */
+function openOrDiscard(
   open: () => Archive,
   path: string,
-  throwAway: (error: BridgeError) => void,
+  discard: (error: BridgeError) => void,
 ): Archive | null {
   try {
     return open()
   } catch (error) {
     if (!isBridgeError(error, 'log_damaged') || !existsSync(path)) throw error
-    throwAway(error)
+    discard(error)
     return null
   }
+}
+
+/** The same fault with a hint for a replica: unlike the embedded log it needs no backup. */
+function deletedReplica({ code, message, cause }: BridgeError): BridgeError {
+  const hint =
+    'Nothing needs to be done: the replica was deleted and will be filled again from Kafka. If it happens again, check the disk.'
+  return new BridgeError(code, message, { hint, cause })
 }

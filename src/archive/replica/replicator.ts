@@ -1,159 +1,202 @@
 /**
- * Brings what the log has committed into this node's copy and the tail. Owns the order: archive first, then tail, so
- * that what a reader sees is on disk here. Refuses to serve readers: `reader.ts` does.
+ * Replicates committed events from the log into this node's archive, then into the recent-events buffer that readers use.
+ * A replica that differs from the log is emptied and filled again.
  */
 import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { yieldTurn } from '../../lifecycle/clock.ts'
+import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Log, LogEnd } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { eventsBetween } from '../reading/query.ts'
-import type { Tail } from '../reading/recent-events.ts'
+import type { RecentEvents } from '../reading/recent-events.ts'
 import type { Archive } from '../store/archive.ts'
-import { type CopyState, createCopyProgress, WHOLE } from '../store/replica-progress.ts'
+import {
+  COMPLETE_REPLICA,
+  createReplicaProgress,
+  type ReplicaProgress,
+  type ReplicaState,
+} from '../store/replica-progress.ts'
 
-/** Events handled between two turns of the event loop. */
-const SLICE = 250
+/** Events handled before the event loop may run other work. */
+const SLICE_EVENTS = 250
 
-/** How far this copy is behind what it has heard of. */
+/** How far readers are behind the known end of the log. */
 export interface Lag {
   events: number
-  /** When it fell behind, or the log last answered where it does not; our clock, ms since 1970. null: it is not behind. */
+  /** When the lag began, or the log last answered if it is silent; our clock, ms since 1970. null: no lag. */
   sinceMs: number | null
 }
 
-export interface Follower {
-  readonly lag: Lag
-  /** What readers are told of the copy. */
-  readonly copy: CopyState
-  /**
-   * Follows until the signal aborts, then resolves; call it once. Throws BridgeError when the copy cannot be written
-   * (`log_unavailable`) or contradicts itself (`log_damaged`).
-   */
-  run(signal: AbortSignal): Promise<void>
-  /**
-   * Resolves when readers see `sequence` of that epoch, or the signal aborts. Never before the copy was compared with
-   * the log: what an old one holds of another epoch counts for nothing.
-   * @throws BridgeError `log_damaged` when the log was started afresh under the running process
-   */
-  caughtUp(sequence: number, epoch: string, signal: AbortSignal): Promise<void>
-}
-
-/** What a follower is made of. */
-export interface FollowerParts {
+/** What a replicator works on. */
+export interface ReplicatorParts {
   log: Log
   archive: Archive
-  tail: Tail
+  recentEvents: RecentEvents
   clock: Clock
   logger: Logger
   /**
-   * The archive is the log's own store (embedded), so only the tail is filled. Else it is a copy: it is compared with
-   * the log before anything is added, and any difference rebuilds it.
+   * Whether the archive is the log's own store (embedded log), so that only the recent-events buffer is filled. Otherwise
+   * it is a replica: it is compared with the log before events are added, and any difference rebuilds it.
    */
   shared: boolean
   /** Since when the log has not answered, our clock, ms since 1970; null while it does. */
   silentSinceMs: () => number | null
 }
 
-/** A follower that has not started. */
-export function createFollower(parts: FollowerParts): Follower {
-  const { log, archive, tail, clock, logger, shared } = parts
-  const compared = Promise.withResolvers<void>()
-  const progress = createCopyProgress(() => ({ oldest: archive.oldest, latest: tail.latest }))
-  let heard = tail.latest
-  let sinceMs: number | null = null
+/** Replicates one log into one archive. */
+export class Replicator {
+  /** Whether readers may use the archive. */
+  readonly replica: ReplicaState
+  readonly #parts: ReplicatorParts
+  readonly #progress: ReplicaProgress
+  readonly #compared = Promise.withResolvers<void>()
+  /** The highest sequence that the log is known to hold. */
+  #knownEnd: number
+  /** When readers fell behind it; null while they are not. */
+  #behindSinceMs: number | null = null
 
-  const goal = (): number => (shared ? archive.latest : heard)
-  const hear = (sequence: number): void => {
-    heard = Math.max(heard, sequence)
-    if (heard > tail.latest) sinceMs ??= clock.now()
+  constructor(parts: ReplicatorParts) {
+    const { archive, recentEvents, shared } = parts
+    this.#parts = parts
+    this.#progress = createReplicaProgress(() => ({ oldest: archive.oldest, latest: recentEvents.latest }))
+    this.#knownEnd = recentEvents.latest
+    this.replica = shared ? COMPLETE_REPLICA : this.#progress
   }
-  const take = async (batch: readonly Committed[]): Promise<void> => {
-    for (let start = 0; start < batch.length; start += SLICE) {
-      if (start > 0) await yieldTurn()
-      const slice = batch.slice(start, start + SLICE)
-      const [first] = slice
-      // The log begins later than its first event: the older ones were dropped by age.
-      if (!shared && archive.latest === 0 && first !== undefined) tail.reset(first.sequence - 1)
-      if (!shared) archive.append(slice)
-      tail.push(eventsBetween(archive, tail.latest, slice.at(-1)?.sequence ?? tail.latest))
-      progress.advanced()
+
+  /** How far readers are behind. */
+  get lag(): Lag {
+    const { archive, recentEvents, shared, silentSinceMs } = this.#parts
+    const end = shared ? archive.latest : this.#knownEnd
+    return {
+      events: Math.max(0, end - recentEvents.latest),
+      sinceMs: this.#behindSinceMs ?? silentSinceMs(),
     }
   }
-  /** Ends with the signal, or where the log does not go on after what the copy holds. */
-  const followFrom = async (after: number, signal: AbortSignal): Promise<'ended' | 'differs'> => {
-    let unchecked = !shared && archive.latest > 0
-    for await (const batch of log.follow(after, signal)) {
-      hear(batch.at(-1)?.sequence ?? 0)
-      const [first, ...rest] = batch
-      if (first === undefined) continue
-      const again = unchecked && isLastOf(archive, first)
-      if (!shared && !again && !goesOn(archive, first)) return 'differs'
-      await take(again ? rest : batch)
-      unchecked = false
-      if (heard === tail.latest) sinceMs = null
+
+  /**
+   * Replicates until the signal aborts, then resolves. Call it once.
+   * @throws BridgeError `log_unavailable` when the archive cannot be written, `log_damaged` when it contradicts itself
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const ended = new AbortController()
+    const either = AbortSignal.any([signal, ended.signal])
+    try {
+      await Promise.all([this.#loadRecentEvents(either), this.#replicate(either)])
+    } finally {
+      ended.abort()
     }
-    return 'ended'
   }
-  const rebuild = (): void => {
-    if (archive.latest > 0) logger.warn('copy.rebuilt', { epoch: archive.epoch, latest: archive.latest })
-    archive.clear()
-    tail.reset(0)
-    progress.emptied(heard)
+
+  /**
+   * Resolves when readers see `sequence` of that epoch, or the signal aborts. Never before the replica was compared with
+   * the log, because an old replica may hold that sequence of another epoch.
+   * @throws BridgeError `log_damaged` when the log was started afresh under the running process
+   */
+  async caughtUp(sequence: number, epoch: string, signal: AbortSignal): Promise<void> {
+    const { archive, recentEvents } = this.#parts
+    await Promise.race([this.#compared.promise, aborted(signal)])
+    if (signal.aborted) return
+    if (archive.epoch !== null && archive.epoch !== epoch) {
+      throw new BridgeError(
+        'log_damaged',
+        `the log has epoch ${epoch}, this node's replica ${archive.epoch}`,
+        {
+          hint: 'The log was started afresh while this process ran. Restart the process: it rebuilds its replica.',
+        },
+      )
+    }
+    while (recentEvents.latest < sequence && !signal.aborted) {
+      await recentEvents.waitBeyond(sequence - 1, signal)
+    }
   }
-  /** False when the signal aborted before. */
-  const compare = async (signal: AbortSignal): Promise<boolean> => {
+
+  async #replicate(signal: AbortSignal): Promise<void> {
+    const { archive, recentEvents, shared } = this.#parts
+    while (await this.#compare(signal)) {
+      const after = shared ? recentEvents.latest : Math.max(0, archive.latest - 1)
+      if ((await this.#followFrom(after, signal)) === 'ended') return
+      this.#rebuild()
+    }
+  }
+
+  /** Compares the replica with the end of the log, and rebuilds it if it differs. False when the signal aborted before. */
+  async #compare(signal: AbortSignal): Promise<boolean> {
+    const { log, archive, recentEvents, shared } = this.#parts
     const end = shared ? null : await endOf(log, signal)
     if (signal.aborted) return false
     if (end !== null) {
       const { epoch, sequence, allDropped } = end
-      heard = 0
-      if (archive.epoch !== epoch || archive.latest > sequence) rebuild()
+      this.#knownEnd = 0
+      if (archive.epoch !== epoch || archive.latest > sequence) this.#rebuild()
       if (allDropped && archive.latest < sequence) {
-        rebuild()
-        // What is not kept anywhere is not waited for.
-        tail.reset(sequence)
+        this.#rebuild()
+        // No node keeps these events any more: do not wait for them.
+        recentEvents.reset(sequence)
       }
-      hear(sequence)
-      progress.compared(sequence)
+      this.#noteEnd(sequence)
+      this.#progress.compared(sequence)
     }
-    compared.resolve()
+    this.#compared.resolve()
     return true
   }
-  const follow = async (signal: AbortSignal): Promise<void> => {
-    while (await compare(signal)) {
-      const after = shared ? tail.latest : Math.max(0, archive.latest - 1)
-      if ((await followFrom(after, signal)) === 'ended') return
-      rebuild()
+
+  /** Follows the log until the signal aborts, or until an event does not continue the replica. */
+  async #followFrom(after: number, signal: AbortSignal): Promise<'ended' | 'differs'> {
+    const { log, archive, recentEvents, shared } = this.#parts
+    let isUnchecked = !shared && archive.latest > 0
+    for await (const batch of log.follow(after, signal)) {
+      this.#noteEnd(batch.at(-1)?.sequence ?? 0)
+      const [first, ...rest] = batch
+      if (first === undefined) continue
+      const isKnown = isUnchecked && isLastOf(archive, first)
+      if (!shared && !isKnown && !continues(archive, first)) return 'differs'
+      await this.#apply(isKnown ? rest : batch)
+      isUnchecked = false
+      if (this.#knownEnd === recentEvents.latest) this.#behindSinceMs = null
+    }
+    return 'ended'
+  }
+
+  /** Writes to the archive first: what readers see is on disk. */
+  async #apply(batch: readonly Committed[]): Promise<void> {
+    const { archive, recentEvents, shared } = this.#parts
+    for (let start = 0; start < batch.length; start += SLICE_EVENTS) {
+      if (start > 0) await yieldToEventLoop()
+      const slice = batch.slice(start, start + SLICE_EVENTS)
+      const [first] = slice
+      // The log begins after its first event when older ones are beyond retention.
+      if (!shared && archive.latest === 0 && first !== undefined) recentEvents.reset(first.sequence - 1)
+      if (!shared) archive.append(slice)
+      const last = slice.at(-1)?.sequence ?? recentEvents.latest
+      recentEvents.push(eventsBetween(archive, recentEvents.latest, last))
+      this.#progress.advanced()
     }
   }
 
-  return {
-    get lag() {
-      return { events: Math.max(0, goal() - tail.latest), sinceMs: sinceMs ?? parts.silentSinceMs() }
-    },
-    copy: shared ? WHOLE : progress,
-    async run(signal) {
-      const ended = new AbortController()
-      const either = AbortSignal.any([signal, ended.signal])
-      try {
-        await Promise.all([warmTail(archive, tail, either), follow(either)])
-      } finally {
-        ended.abort()
-      }
-    },
-    async caughtUp(sequence, epoch, signal) {
-      await Promise.race([compared.promise, aborted(signal)])
-      if (signal.aborted) return
-      if (archive.epoch !== null && archive.epoch !== epoch) {
-        throw new BridgeError('log_damaged', `the log has epoch ${epoch}, the copy here ${archive.epoch}`, {
-          hint: 'The log was started afresh while this process ran. Start it again: it rebuilds its copy.',
-        })
-      }
-      while (tail.latest < sequence && !signal.aborted) await tail.waitBeyond(sequence - 1, signal)
-    },
+  #rebuild(): void {
+    const { archive, recentEvents, logger } = this.#parts
+    if (archive.latest > 0) logger.warn('replica.rebuilt', { epoch: archive.epoch, latest: archive.latest })
+    archive.clear()
+    recentEvents.reset(0)
+    this.#progress.emptied(this.#knownEnd)
+  }
+
+  #noteEnd(sequence: number): void {
+    const { recentEvents, clock } = this.#parts
+    this.#knownEnd = Math.max(this.#knownEnd, sequence)
+    if (this.#knownEnd > recentEvents.latest) this.#behindSinceMs ??= clock.now()
+  }
+
+  /** Loads stored events into the recent-events buffer, newest first, while readers already use it. */
+  async #loadRecentEvents(signal: AbortSignal): Promise<void> {
+    const { archive, recentEvents } = this.#parts
+    while (!signal.aborted && recentEvents.first > archive.oldest) {
+      const after = Math.max(archive.oldest - 1, recentEvents.first - 1 - SLICE_EVENTS)
+      if (!recentEvents.prepend(eventsBetween(archive, after, recentEvents.first - 1))) return
+      await yieldToEventLoop()
+    }
   }
 }
 
@@ -167,21 +210,12 @@ async function endOf(log: Log, signal: AbortSignal): Promise<LogEnd | null> {
   }
 }
 
-/** The copy's last event itself may have been dropped by age: then the log begins after it, in its epoch. */
-function goesOn(archive: Archive, event: Committed): boolean {
+/** The replica's last event itself may be beyond retention: then the log begins after it, in its epoch. */
+function continues(archive: Archive, event: Committed): boolean {
   return archive.latest === 0 || (event.sequence === archive.latest + 1 && event.epoch === archive.epoch)
 }
 
 function isLastOf(archive: Archive, event: Committed): boolean {
   const [last] = archive.committed(archive.latest - 1, 1)
   return event.sequence === last?.sequence && event.epoch === last?.epoch && event.id === last?.id
-}
-
-/** Fills the tail backwards from what is on disk, a slice a turn: readers are served from the first moment. */
-async function warmTail(archive: Archive, tail: Tail, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && tail.first > archive.oldest) {
-    const after = Math.max(archive.oldest - 1, tail.first - 1 - SLICE)
-    if (!tail.warm(eventsBetween(archive, after, tail.first - 1))) return
-    await yieldTurn()
-  }
 }

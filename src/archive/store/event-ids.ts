@@ -1,10 +1,10 @@
 /**
- * Where an event lies, by its id. Owns the reading of ids of disclosures: a guid, or a guid with its revision (contract §3).
- * Refuses gap events, which no index finds.
+ * Finds the sequences of disclosures by event id: a guid, or a guid with its revision (contract §3). Gap events are not
+ * indexed and never found.
  */
 import type { Archive } from './archive.ts'
 
-/** The sequences of those of these events that the archive keeps, up to `latest`. */
+/** Sequence by event id, for the given ids that the archive holds up to the sequence `latest`. */
 export function sequencesOf(
   { db }: Archive,
   ids: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Words of the inverted indexes: which an event is filed under, and which a filter needs. Owns that both sides agree.
- * Refuses to decide a match: what it finds is a superset, and `matches` of core/filter/filter.ts has the last word.
+ * Makes the words of the inverted indexes: those that an event is indexed under, and the predicate that a filter needs.
+ * The indexes return a superset; `matches` of `core/filter/filter.ts` decides.
  */
 import { crc32 } from 'node:zlib'
 import type { Company, Facts, Identifiers } from '../../core/filter/facts.ts'
@@ -13,25 +13,25 @@ import {
   widened,
 } from '../../core/filter/selection.ts'
 
-/** Most values of one field that the index is asked for: beyond it a scan is faster (FTS5 tries each word a row). */
+/** Most values of one field that a predicate names: with more, a scan is faster (FTS5 tries each word per row). */
 const VALUES_LIMIT = 64
-/** Most trigrams of a headline search, spread over the text; each costs a walk, and more narrow little further. */
+/** Most trigrams of a headline search, spread over the text: each costs a list walk, and more exclude few more rows. */
 const TRIGRAMS_LIMIT = 6
 
-/** Longer than any word, so that nothing is filed under it. */
+/** Longer than any word, so that no event is indexed under it. */
 const NO_WORD = 'nothing0'
 
-type Place = 'issuer' | 'related' | 'fca' | 'native' | 'kind'
+type TermScope = 'issuer' | 'related' | 'fca' | 'native' | 'kind'
 
-/** FTS5 expressions; an event that is asked for is found by one of them. */
-export interface Narrowing {
-  /** Over `terms`; for a filter it finds every gap event too. null where only a headline is searched. */
+/** FTS5 expressions; every event that matches the filter satisfies one of them. */
+export interface IndexPredicate {
+  /** Over `terms`; for a filter it includes all gap events. null where only a headline is searched. */
   terms: string | null
   /** Over `headlines`; null where no headline is searched. */
   headlines: string | null
 }
 
-/** The words that an event is filed under, separated by spaces. */
+/** The words that an event is indexed under, separated by spaces. */
 export function termsOf(facts: Facts): string {
   const words = [
     ...partyWords('issuer', facts.issuer),
@@ -43,24 +43,27 @@ export function termsOf(facts: Facts): string {
   return words.join(' ')
 }
 
-/** What the indexes can do for a filter, or null where only a scan answers it. */
-export function narrowing(filter: Filter): Narrowing | null {
-  const own = armOf(filter)
-  const arms = own === null ? (filter.filters ?? []).map(armOf) : [own]
+/** The index predicate of a filter, or null where only a scan answers it. */
+export function indexPredicate(filter: Filter): IndexPredicate | null {
+  const own = clauseOf(filter)
+  const clauses = own === null ? (filter.filters ?? []).map(clauseOf) : [own]
   const gap = quoted(word('kind', 'gap'))
   const terms = [gap]
   const headlines: string[] = []
-  for (const arm of arms) {
-    if (arm === null) return null
-    if ('terms' in arm) terms.push(arm.terms)
-    else headlines.push(arm.headline)
+  for (const clause of clauses) {
+    if (clause === null) return null
+    if ('terms' in clause) terms.push(clause.terms)
+    else headlines.push(clause.headline)
   }
-  if (arms.length === 0) return null
+  if (clauses.length === 0) return null
   return { terms: terms.join(' OR '), headlines: headlines.length === 0 ? null : headlines.join(' OR ') }
 }
 
-/** What the indexes can do for a list of the upstream API, or null where only a scan answers it. */
-export function selectionNarrowing(selection: Selection, publishersUnder: PublishersUnder): Narrowing | null {
+/** The index predicate of a list of the upstream API, or null where only a scan answers it. */
+export function selectionPredicate(
+  selection: Selection,
+  publishersUnder: PublishersUnder,
+): IndexPredicate | null {
   const instruments = groupsOf([
     instrumentWords(selection, 'isin', selection.isins, publishersUnder),
     instrumentWords(selection, 'symbol', selection.symbols, publishersUnder),
@@ -77,10 +80,10 @@ export function selectionNarrowing(selection: Selection, publishersUnder: Publis
   return groups.length === 0 ? null : { terms: groups.join(' AND '), headlines: null }
 }
 
-type Arm = { terms: string } | { headline: string }
+type Clause = { terms: string } | { headline: string }
 
-/** The narrowest index for one plain filter: identifiers, else the headline, else categories and kinds. */
-function armOf(filter: PlainFilter): Arm | null {
+/** The most selective index for one plain filter: identifiers, else the headline, else categories and kinds. */
+function clauseOf(filter: PlainFilter): Clause | null {
   const identifiers = groupsOf([
     identifierWords(filter, filter.isins, 'isin'),
     identifierWords(filter, filter.symbols, 'symbol'),
@@ -106,11 +109,11 @@ function identifierWords(
   field: keyof Identifiers,
 ): string[] | undefined {
   if (values === undefined || values.length > VALUES_LIMIT) return undefined
-  const places: Place[] = filter.match === 'related' ? ['issuer', 'related'] : ['issuer']
-  return values.flatMap((value) => places.map((place) => word(place, `${field} ${value}`)))
+  const scopes: TermScope[] = filter.match === 'related' ? ['issuer', 'related'] : ['issuer']
+  return values.flatMap((value) => scopes.map((scope) => word(scope, `${field} ${value}`)))
 }
 
-/** The instrument itself, and every company that it is widened to. */
+/** The instrument itself, and every company that the match rule widens it to. */
 function instrumentWords(
   { match }: Selection,
   field: InstrumentField,
@@ -118,39 +121,39 @@ function instrumentWords(
   publishersUnder: PublishersUnder,
 ): string[] | undefined {
   if (identifiers === null) return undefined
-  // Who never published under an identifier is no issuer of it; only as a related company it may occur.
+  // An identifier that nobody published under can match only as a related company.
   const isKnown = (identifier: string): boolean => [...publishersUnder(field, identifier)].length > 0
   const named = match === 'related' ? identifiers : identifiers.filter(isKnown)
   const companies = widened(named, field, match, publishersUnder)
   const values = [...named.map((identifier) => `${field} ${identifier}`), ...companies]
   if (values.length === 0) return [NO_WORD]
   if (values.length > VALUES_LIMIT) return undefined
-  const places: Place[] = match === 'related' ? ['issuer', 'related'] : ['issuer']
-  return values.flatMap((value) => places.map((place) => word(place, value)))
+  const scopes: TermScope[] = match === 'related' ? ['issuer', 'related'] : ['issuer']
+  return values.flatMap((value) => scopes.map((scope) => word(scope, value)))
 }
 
-function valueWords(place: Place, values: readonly string[] | undefined): string[] | undefined {
+function valueWords(scope: TermScope, values: readonly string[] | undefined): string[] | undefined {
   if (values === undefined || values.length > VALUES_LIMIT) return undefined
-  return values.map((value) => word(place, value))
+  return values.map((value) => word(scope, value))
 }
 
 function groupsOf(lists: (string[] | undefined)[]): string[] {
   return lists.flatMap((words) => (words === undefined ? [] : `(${words.map(quoted).join(' OR ')})`))
 }
 
-function partyWords(place: 'issuer' | 'related', party: Company): string[] {
+function partyWords(scope: 'issuer' | 'related', party: Company): string[] {
   return (['isin', 'symbol', 'lei', 'name'] as const).flatMap((field) => {
     const value = party[field]
-    return value === undefined ? [] : word(place, `${field} ${value}`)
+    return value === undefined ? [] : word(scope, `${field} ${value}`)
   })
 }
 
-/** Up to seven letters and digits. Two values that share one cost a needless look, never a wrong answer. */
-function word(place: Place, value: string): string {
-  return crc32(`${place} ${value.toUpperCase()}`).toString(36)
+/** Up to seven letters and digits. A collision of two values costs a needless check, never a wrong match. */
+function word(scope: TermScope, value: string): string {
+  return crc32(`${scope} ${value.toUpperCase()}`).toString(36)
 }
 
-/** Every run of three characters, as FTS5 cuts them; none where the text is too short or FTS5 would cut it otherwise. */
+/** Every run of three characters as FTS5 splits them; none where the text is too short or FTS5 would split it otherwise. */
 function trigramsOf(text: string): string[] {
   if (!text.isWellFormed() || text.includes('\0')) return []
   const characters = Array.from(text)

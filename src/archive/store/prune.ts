@@ -1,6 +1,6 @@
 /**
- * Takes the oldest events out of a store, with everything they are found by, so that the store is as if it had begun
- * later. Owns that equality (`test/archive/store/prune.test.ts`). Refuses to know when and how far: `pruner.ts` does.
+ * Deletes the oldest events of a store with all their index rows, which leaves the store as if it had begun later.
+ * `pruner.ts` chooses when and how far.
  */
 import type { Database } from '../../storage/database.ts'
 import { termsOf } from './index-terms.ts'
@@ -12,8 +12,8 @@ interface OldRow {
 }
 
 /**
- * Removes the oldest events before `sequence`, at most `limit`. Inside a transaction of the caller.
- * @returns how many there were
+ * Deletes the oldest events before `sequence`, at most `limit`, within a transaction of the caller.
+ * @returns how many were deleted
  */
 export function removeOldest(db: Database, sequence: number, limit: number): number {
   const rows = db
@@ -25,11 +25,11 @@ export function removeOldest(db: Database, sequence: number, limit: number): num
   for (const table of ['events', 'facts', 'items', 'highs', 'issuers']) {
     db.prepare(`DELETE FROM ${table} WHERE sequence <= ?`).run(last)
   }
-  renewHighs(db)
+  renewRunningMaximum(db)
   return rows.length
 }
 
-/** The indexes keep no content: what an event was filed under has to be said again. */
+/** The indexes store no content, so FTS5 needs the terms of an event again to delete it. */
 function unindex(db: Database, rows: readonly OldRow[]): void {
   const terms = db.prepare("INSERT INTO terms(terms, rowid, words) VALUES ('delete', ?, ?)")
   const headlines = db.prepare("INSERT INTO headlines(headlines, rowid, headline) VALUES ('delete', ?, ?)")
@@ -40,18 +40,21 @@ function unindex(db: Database, rows: readonly OldRow[]): void {
   }
 }
 
-/** Events that came after a later time, which is gone now: up to the first that was later than everything, they count. */
-function renewHighs(db: Database): void {
+/**
+ * Adds the rows of `highs` that are missing after the deletion: events that were below the running maximum of time may now
+ * be above it, up to the first row that is left.
+ */
+function renewRunningMaximum(db: Database): void {
   const next = db.prepare<{ low: number | null }>('SELECT min(sequence) AS low FROM highs').get()?.low
   const before = db
     .prepare<{ sequence: number; time_ms: number }>(
       'SELECT sequence, time_ms FROM facts WHERE sequence < ? ORDER BY sequence',
     )
     .all(next ?? Number.MAX_SAFE_INTEGER)
-  let highMs = Number.NEGATIVE_INFINITY
+  let maxTimeMs = Number.NEGATIVE_INFINITY
   for (const { sequence, time_ms } of before) {
-    if (time_ms <= highMs) continue
-    highMs = time_ms
+    if (time_ms <= maxTimeMs) continue
+    maxTimeMs = time_ms
     db.prepare('INSERT INTO highs(time_ms, sequence) VALUES (?, ?)').run(time_ms, sequence)
   }
 }

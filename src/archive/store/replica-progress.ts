@@ -1,68 +1,68 @@
 /**
- * Whether readers may have this node's copy of the log: not before it was compared with the log, and not while it is
- * filled. Owns that answer and the waiting for it. Refuses to fill: `replicator.ts` does.
+ * Tracks whether readers may use this node's replica of the log: only after it was compared with the log and while it is not
+ * being filled. `replicator.ts` fills it.
  */
 import { aborted } from '../../lifecycle/aborted.ts'
 
-/** A copy that is not whole yet. */
+/** The fill level of an incomplete replica. */
 export interface Filling {
-  /** The last sequence that is here; 0 where none is. */
+  /** The last sequence stored; 0 where none is. */
   sequence: number
-  /** The sequence at which the copy is whole; null until it was compared with the log. */
+  /** The sequence at which the replica is complete; null until it was compared with the log. */
   goal: number | null
-  /** How much of what the log keeps is here, from 0 to 1; 0 until the copy was compared. */
+  /** Share of the log's events that is stored, from 0 to 1; 0 until the replica was compared. */
   share: number
 }
 
-/** What readers are told of the copy. */
-export interface CopyState {
-  /** null once the copy holds what the log held when it was compared; the newest events may still be on their way. */
+/** Whether readers may use the replica. */
+export interface ReplicaState {
+  /** null once the replica holds what the log held when they were compared; newer events may still be missing. */
   readonly filling: Filling | null
-  /** Resolves when nothing is filled any more, or the signal aborts. Never rejects. */
-  whole(signal: AbortSignal): Promise<void>
+  /** Resolves when the replica is complete, or the signal aborts. Never rejects. */
+  untilComplete(signal: AbortSignal): Promise<void>
 }
 
-/** The state of a store that is the log itself, or complete for another reason. */
-export const WHOLE: CopyState = { filling: null, whole: async () => undefined }
+/** The state of a store that needs no filling, because it is the log itself. */
+export const COMPLETE_REPLICA: ReplicaState = { filling: null, untilComplete: async () => undefined }
 
-/** The same with the side of who fills the copy. */
-export interface CopyProgress extends CopyState {
-  /** The copy is of this log, which ends at `sequence`. */
+/** The replica's state with the methods of the replicator, which fills it. */
+export interface ReplicaProgress extends ReplicaState {
+  /** The replica belongs to this log, which ends at `sequence`. */
   compared(sequence: number): void
-  /** More may be here. */
+  /** Events were added. */
   advanced(): void
-  /** Everything was thrown away; the log goes to `sequence` at least. */
+  /** The replica was emptied; the log ends at `sequence` or later. */
   emptied(sequence: number): void
 }
 
-/** Of a copy that nobody has compared yet. `here`: what it holds at the moment, `oldest` > `latest` where nothing. */
-export function createCopyProgress(here: () => { oldest: number; latest: number }): CopyProgress {
+/** The state of a replica not yet compared with the log. `extent`: its current range, `oldest` > `latest` where empty. */
+export function createReplicaProgress(extent: () => { oldest: number; latest: number }): ReplicaProgress {
   let goal: number | null = null
-  let isWhole = false
+  let isComplete = false
   let waiting = Promise.withResolvers<void>()
-  const look = (): void => {
-    if (isWhole || goal === null || here().latest < goal) return
-    isWhole = true
+  const check = (): void => {
+    if (isComplete || goal === null || extent().latest < goal) return
+    isComplete = true
     waiting.resolve()
   }
   return {
     get filling() {
-      if (isWhole) return null
-      const { oldest, latest } = here()
+      if (isComplete) return null
+      const { oldest, latest } = extent()
       const held = latest - oldest + 1
       return { sequence: latest, goal, share: goal === null || held <= 0 ? 0 : held / (goal - oldest + 1) }
     },
-    async whole(signal) {
-      while (!isWhole && !signal.aborted) await Promise.race([waiting.promise, aborted(signal)])
+    async untilComplete(signal) {
+      while (!isComplete && !signal.aborted) await Promise.race([waiting.promise, aborted(signal)])
     },
     compared(sequence) {
       goal = sequence
-      look()
+      check()
     },
-    advanced: look,
+    advanced: check,
     emptied(sequence) {
-      if (isWhole) waiting = Promise.withResolvers()
-      isWhole = false
+      if (isComplete) waiting = Promise.withResolvers()
+      isComplete = false
       if (goal !== null) goal = sequence
     },
   }

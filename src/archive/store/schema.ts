@@ -1,30 +1,32 @@
 /**
- * The tables of the archive and their version. Owns what is kept for each event and under which indexes.
- * Refuses to write them: `archive.ts` does. Figures behind the choices: docs/adr/0002-windowed-queries.md.
+ * Creates the tables of the archive and keeps their version. Measurements behind the choice of tables and indexes:
+ * docs/adr/0002-windowed-queries.md.
  */
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'
 
-/** Kept in the file's `user_version`; 0 is a new file. Version 1 lacked `items`, `issuers` and names of companies, 2 `issuers.sequence`. */
+/**
+ * Stored in the file's `user_version`; 0 is a new file. Version 1 lacked `items`, `issuers` and names of companies, version 2
+ * `issuers.sequence`.
+ */
 const VERSION = 3
-/** In `meta`, while a store of an older version is brought up: the sequence through which everything is derived again. */
+/** Name in `meta`, present during an upgrade: the sequence through which the derived rows are rebuilt. */
 const DERIVED_THROUGH = 'derived_through'
 
 /**
- * What cannot be made from anything else: the log's epoch, and each event as the two halves of its JSON, read only for
- * what is sent.
+ * Primary data: the epoch of the log, and each event as the two halves of its JSON, read only when the event is sent.
  */
-const KEPT = `
+const PRIMARY = `
   CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE events(sequence INTEGER PRIMARY KEY, attributes TEXT NOT NULL, data TEXT NOT NULL);
 `
 
 /**
- * What follows from the events. `facts` is what queries look at, apart from the events so that a scan never touches the
- * items. `items` has what a list by sequence passes over most rows with: time, and which later revision took its place.
- * `issuers` names every company that has published under an identifier (`isin …`, `symbol …`), and when it last did. `highs` has one row for
- * each event whose time is later than that of every event before it: the lowest sequence whose time is at or after a
- * moment is always one of those. `terms` and `headlines` are inverted indexes without content; they are FTS5 tables
+ * Data derived from the events. `facts` is what queries inspect, apart from the events so that a scan reads no items.
+ * `items` serves lists by sequence: the time of an item, and the later revision that superseded it. `issuers` names every
+ * company that has published under an identifier (`isin …`, `symbol …`), and when it last did. `highs` is the running
+ * maximum of time: one row for each event whose time is later than that of every event before it, so the lowest sequence at
+ * or after a time is always in it. `terms` and `headlines` are inverted indexes without content; they are FTS5 tables
  * because its segments take the scattered writes of identifiers at a third of the cost of a B-tree over (key, sequence).
  */
 const DERIVED = `
@@ -50,8 +52,8 @@ const DERIVED = `
 const DERIVED_TABLES = ['facts', 'items', 'issuers', 'highs', 'terms', 'headlines']
 
 /**
- * Makes the tables in a new file; leaves those of this version alone. In a file of an older version everything derived is
- * thrown away and made empty: `upgrade.ts` fills it from the events, which are not touched.
+ * Creates the tables in a new file and leaves those of the current version alone. In a file of an older version it replaces
+ * the derived tables by empty ones; `upgrade.ts` fills them from the events, which are not touched.
  * @throws BridgeError `log_damaged` for a file of a newer version
  */
 export function ensureSchema(db: Database): void {
@@ -60,15 +62,15 @@ export function ensureSchema(db: Database): void {
   if (version > VERSION) {
     throw new BridgeError(
       'log_damaged',
-      `the store has version ${version}, this program knows ${VERSION} and older`,
+      `the store has version ${version}, this program reads up to ${VERSION}`,
       {
-        hint: 'It was written by a newer version of this program: run that one, or use another data directory.',
+        hint: 'A newer version of this program wrote it: run that version, or use another data directory.',
       },
     )
   }
   const setVersion = `PRAGMA user_version = ${VERSION};`
   if (version === 0) {
-    db.transaction(() => db.exec(`${KEPT} ${DERIVED} ${setVersion}`))
+    db.transaction(() => db.exec(`${PRIMARY} ${DERIVED} ${setVersion}`))
   } else {
     db.transaction(() => {
       for (const table of DERIVED_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`)
@@ -78,13 +80,13 @@ export function ensureSchema(db: Database): void {
   }
 }
 
-/** The sequence through which an upgrade has come; null where none is under way. */
+/** The sequence through which a pending upgrade has come; null where none is pending. */
 export function derivedThrough(db: Database): number | null {
   const row = db.prepare<{ value: string }>('SELECT value FROM meta WHERE name = ?').get(DERIVED_THROUGH)
   return row === undefined ? null : Number(row.value)
 }
 
-/** Remembers how far an upgrade has come; null = it is done. Inside a transaction of the caller. */
+/** Records how far an upgrade has come; null = done. Within a transaction of the caller. */
 export function setDerivedThrough(db: Database, sequence: number | null): void {
   if (sequence === null) db.prepare('DELETE FROM meta WHERE name = ?').run(DERIVED_THROUGH)
   else
@@ -94,7 +96,7 @@ export function setDerivedThrough(db: Database, sequence: number | null): void {
     )
 }
 
-/** Takes every event out and forgets the epoch. Inside a transaction of the caller. */
+/** Deletes every event and the epoch, within a transaction of the caller. */
 export function clearTables(db: Database): void {
   db.exec(`
     DELETE FROM meta WHERE name = 'epoch';

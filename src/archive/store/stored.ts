@@ -1,6 +1,6 @@
 /**
- * One event as readers get it: its JSON encoded once, and what they ask about it without parsing that JSON.
- * Owns the columns this is read from. Refuses to choose which events: `query.ts` and the tail do.
+ * Reads stored events in the form that readers share: JSON encoded once, and the fields that filters need without parsing
+ * it. `query.ts` chooses which events.
  */
 import { encodeCursor } from '../../core/cursor.ts'
 import type { EventType } from '../../core/event.ts'
@@ -8,13 +8,13 @@ import type { Facts } from '../../core/filter/facts.ts'
 import { GAP_FACTS } from '../../core/filter/facts.ts'
 import type { Database } from '../../storage/database.ts'
 
-/** An event of the log, ready to be sent. Shared between readers: nobody changes it. */
+/** An event of the log, ready to be sent. Shared by all readers and immutable. */
 export interface StoredEvent {
   readonly sequence: number
   readonly type: EventType
   /** Upstream time; of a gap, when its state changed. Milliseconds since 1970. */
   readonly timeMs: number
-  /** When the bridge first held it, milliseconds since 1970. */
+  /** When the bridge first stored it, milliseconds since 1970. */
   readonly recordedMs: number
   /** The resume point just after this event. */
   readonly cursor: string
@@ -23,18 +23,18 @@ export interface StoredEvent {
   readonly json: Buffer
 }
 
-/** What stands between the attributes and the data of an event's JSON, and behind them. */
+/** Text between the attributes and the data of an event's JSON, and after them. */
 const GLUE = ',"data":'
 const END = '}'
 
-/** What is known of an event beside its text: sequence, upstream time, when it was recorded, type. */
+/** The columns of an event besides its text. */
 type Head = readonly [sequence: number, timeMs: number, recordedMs: number, type: EventType, ...unknown[]]
-/** The facts are null for a gap event. */
+/** `facts` is null for a gap event. */
 type EventRow = readonly [number, number, number, EventType, json: Uint8Array, facts: Uint8Array | null]
-type RunHead = readonly [number, number, number, EventType, jsonBytes: number, factsBytes: number]
+type RangeHead = readonly [number, number, number, EventType, jsonBytes: number, factsBytes: number]
 
-/** The JSON of all events of a run, and their facts, each as one piece; null where there is none. */
-interface RunRow {
+/** The concatenated JSON of consecutive events, and their concatenated facts; null where there is none. */
+interface RangeRow {
   json: Uint8Array | null
   facts: Uint8Array | null
 }
@@ -47,42 +47,42 @@ const RANGE = 'WHERE e.sequence > ? AND e.sequence <= ? ORDER BY e.sequence'
 const ONE = `
   SELECT ${HEAD}, CAST(${JSON_TEXT} AS BLOB) AS json, CAST(f.facts AS BLOB) AS facts
   ${TABLES} WHERE e.sequence = ?`
-const RUN_HEADS = `
+const RANGE_HEADS = `
   SELECT ${HEAD}, octet_length(e.attributes) + octet_length(e.data) + ${GLUE.length + END.length} AS json_bytes,
     coalesce(octet_length(f.facts), 0) AS facts_bytes
   ${TABLES} ${RANGE}`
-/** group_concat takes the rows in the order of the subquery; an ORDER BY of its own would sort the texts, at twice the cost. */
-const RUN = `
+/** group_concat keeps the order of the subquery; its own ORDER BY would sort the texts, at twice the cost. */
+const RANGE_TEXTS = `
   SELECT CAST(group_concat(json, '') AS BLOB) AS json, CAST(group_concat(facts, '') AS BLOB) AS facts
   FROM (SELECT ${JSON_TEXT} AS json, f.facts ${TABLES} ${RANGE})`
 
-/** The event of that sequence; undefined where it is not held. */
+/** The event of that sequence; undefined where it is not stored. */
 export function storedEvent(db: Database, sequence: number, epoch: string): StoredEvent | undefined {
   const row = db.prepareTuples<EventRow>(ONE).get(sequence)
   if (row === undefined) return undefined
-  return new HeldEvent(row, bufferOf(row[4]), bufferOf(row[5]), epoch)
+  return new LazyEvent(row, bufferOf(row[4]), bufferOf(row[5]), epoch)
 }
 
 /**
- * Every event with `after` < sequence ≤ `through`, in order. Their text comes as two pieces of memory, which live as long
- * as any of the events: a piece for each event costs as much again as everything else about it.
+ * Every event with `after` < sequence ≤ `through`, in order. Their text is fetched as two buffers that all of them share:
+ * a buffer for each event would double the cost of the read.
  */
-export function storedRun(
+export function storedRange(
   db: Database,
   range: { after: number; through: number },
   epoch: string,
 ): StoredEvent[] {
   const { after, through } = range
-  const heads = db.prepareTuples<RunHead>(RUN_HEADS).all(after, through)
-  const run = heads.length === 0 ? undefined : db.prepare<RunRow>(RUN).get(after, through)
-  if (run === undefined) return []
-  const [json, facts] = [bufferOf(run.json), bufferOf(run.facts)]
+  const heads = db.prepareTuples<RangeHead>(RANGE_HEADS).all(after, through)
+  const texts = heads.length === 0 ? undefined : db.prepare<RangeRow>(RANGE_TEXTS).get(after, through)
+  if (texts === undefined) return []
+  const [json, facts] = [bufferOf(texts.json), bufferOf(texts.facts)]
   let jsonAt = 0
   let factsAt = 0
   return heads.map((head) => {
     const jsonEnd = jsonAt + head[4]
     const factsEnd = factsAt + head[5]
-    const event = new HeldEvent(head, json.subarray(jsonAt, jsonEnd), facts, epoch, factsAt, factsEnd)
+    const event = new LazyEvent(head, json.subarray(jsonAt, jsonEnd), facts, epoch, factsAt, factsEnd)
     jsonAt = jsonEnd
     factsAt = factsEnd
     return event
@@ -94,17 +94,17 @@ function bufferOf(bytes: Uint8Array | null): Buffer {
 }
 
 /**
- * Facts and cursor are made when asked for: most reads need neither. A class for its getters on the prototype: made for
- * every event of a replay, they halve its cost.
+ * Decodes facts and cursor on first use: most reads need neither. It is a class because getters on the prototype halve the
+ * cost of an event in a replay.
  */
-class HeldEvent implements StoredEvent {
+class LazyEvent implements StoredEvent {
   readonly sequence: number
   readonly type: EventType
   readonly timeMs: number
   readonly recordedMs: number
   readonly json: Buffer
   readonly #epoch: string
-  /** The text of its facts is the part between these two places; nothing for a gap event. */
+  /** The text of its facts is the part between these two offsets; empty for a gap event. */
   readonly #factsText: Buffer
   readonly #factsAt: number
   readonly #factsEnd: number
@@ -134,7 +134,7 @@ class HeldEvent implements StoredEvent {
   }
 }
 
-/** Facts from their column. */
+/** Facts from the text of their column; null = a gap event. */
 export function readFacts(text: string | null): Facts {
   return text === null ? GAP_FACTS : (JSON.parse(text) as Facts)
 }

@@ -1,33 +1,32 @@
 /**
- * Brings a store of an older version up: everything derived is made again from the events, which stay as they are. Owns
- * the batches, each a transaction that says how far it came, so that a kill at any moment costs one batch. Refuses to know
- * tables: `schema.ts` has made them, `record.ts` fills them.
+ * Upgrades a store of an older version: rebuilds all derived tables from the events, which stay as they are. Each batch is a
+ * transaction that records its progress, so a kill costs one batch.
  */
 import type { Database } from '../../storage/database.ts'
 import { insertDerived, readUnderived } from './record.ts'
 import { derivedThrough, setDerivedThrough } from './schema.ts'
 
-/** How much is done at once. */
+/** Sizes of an upgrade's steps. */
 export interface UpgradePace {
   /** Events of one transaction: about 50 ms of work, and a few MB of write-ahead log. */
   batchEvents: number
-  /** Events between two words about how far it came. */
+  /** Events between two progress reports. */
   reportEvents: number
 }
 
 const PACE: UpgradePace = { batchEvents: 500, reportEvents: 50_000 }
 
-/** How far an upgrade has come. */
+/** Progress of an upgrade. */
 export interface UpgradeProgress {
-  /** The last sequence whose facts and terms are there again. */
+  /** The last sequence whose derived rows are rebuilt. */
   sequence: number
-  /** The sequence at which it will be done. */
+  /** The last sequence of the store. */
   latest: number
 }
 
 /**
- * Goes on with an upgrade where one is under way, to its end; about a minute for a million events.
- * @throws BridgeError as `Database`; what is done stays done
+ * Completes a pending upgrade, if there is one; about a minute for a million events.
+ * @throws BridgeError as `Database`; finished batches stay
  */
 export function finishUpgrade(
   db: Database,
@@ -50,16 +49,16 @@ export function finishUpgrade(
   db.transaction(() => setDerivedThrough(db, null))
 }
 
-/** Derives the next events after `after`; returns the last of them. */
+/** Rebuilds the derived rows of the next events after `after`; returns the last of their sequences. */
 function deriveBatch(db: Database, after: number, nativeKind: string, pace: UpgradePace): number {
-  // The epoch is in every event's cursor, but nothing that is derived depends on it.
+  // No derived row depends on the epoch.
   const events = readUnderived(db, after, pace.batchEvents, '')
-  let highMs =
+  let maxTimeMs =
     db.prepare<{ high: number | null }>('SELECT max(time_ms) AS high FROM highs').get()?.high ??
     Number.NEGATIVE_INFINITY
   for (const event of events) {
-    insertDerived(db, event, highMs, nativeKind)
-    highMs = Math.max(highMs, event.timeMs)
+    insertDerived(db, event, maxTimeMs, nativeKind)
+    maxTimeMs = Math.max(maxTimeMs, event.timeMs)
   }
   const last = events.at(-1)?.sequence ?? after
   setDerivedThrough(db, last)

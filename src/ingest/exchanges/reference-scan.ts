@@ -11,7 +11,7 @@ import {
 import { backoffMs } from '../../core/backoff.ts'
 import { MINUTE_MS } from '../../core/durations.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
-import { type Chance, type Clock, sleep, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Chance, type Clock, sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Log, Table } from '../../log/log.ts'
 import type { Throttle } from '../../upstream/client.ts'
 import type { ListedExchange } from '../../upstream/exchange.ts'
@@ -145,14 +145,14 @@ class ReferenceScan {
       stored.set(mic, { ...texts, listed: text })
       if (texts.listed === text) continue
       await this.#store(mic, { ...texts, listed: text })
-      await yieldTurn()
+      await yieldToEventLoop()
       if (this.#signal.aborted) return null
     }
     for (const key of before.keys()) {
       if (key === WALK_KEY || listed.has(key)) continue
       await this.#table.delete(key)
       this.counts.removed += 1
-      await yieldTurn()
+      await yieldToEventLoop()
       if (this.#signal.aborted) return null
     }
     if (!before.has(WALK_KEY)) await this.#table.put(WALK_KEY, { kind: 'walk', completedMs: null })

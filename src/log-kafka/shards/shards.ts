@@ -6,7 +6,7 @@
 import { isBridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { sleep } from '../../lifecycle/clock.ts'
-import { createTurns } from '../../lifecycle/turns.ts'
+import { createKeyedMutex } from '../../lifecycle/keyed-mutex.ts'
 import type { Shard, Shards } from '../../log/log.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { abortable } from '../client/with-timeout.ts'
@@ -64,7 +64,7 @@ type TendingEnd = Record<'leave' | 'away', AbortSignal>
 /** The shards of that topic. */
 export function createKafkaShards<V>(parts: ShardParts, place: ShardPlace): Shards<V> {
   const { open, closed, ready } = parts
-  const inTurn = createTurns()
+  const inTurn = createKeyedMutex()
   const loading = new Map<symbol, number>()
   return {
     get loadingSinceMs() {

@@ -3,7 +3,7 @@
  * index records: whoever reads them does.
  */
 
-import { yieldTurn } from '../../lifecycle/clock.ts'
+import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal } from '../../log/log.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/local-journal.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
@@ -62,7 +62,7 @@ export function createKafkaJournal<V>(parts: JournalParts, topic: string): Journ
           )
           const next = last === records.at(-1) ? nextOffset : Number(last?.offset) + 1
           yield { records: values, position: String(next) }
-          await yieldTurn()
+          await yieldToEventLoop()
         }
       }
     },

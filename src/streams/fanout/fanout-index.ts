@@ -8,7 +8,7 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { createFilterIndex } from '../../core/filter/filter-index.ts'
-import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Holdings } from '../limits/send-buffers.ts'
 import { type Block, type BlockKey, blockOf } from './frame-batches.ts'
 import type { EventFraming } from './framing.ts'
@@ -33,7 +33,7 @@ interface CountedChannel extends Channel {
   readers: number
 }
 
-export interface Audience {
+export interface FanoutIndex {
   /** Every reader that waits has what it wants up to here. */
   readonly decided: number
   /** The channel of this filter and framing, with one reader more. */
@@ -51,7 +51,7 @@ const SLICE_EVENTS = 500
 /** Time that waking may take before others get their turn. */
 const SLICE_MS = 10
 
-export interface AudienceParts {
+export interface FanoutIndexParts {
   reader: Reader
   clock: Clock
   /** Says how large a block may be. */
@@ -59,7 +59,7 @@ export interface AudienceParts {
 }
 
 /** Nobody listens yet. */
-export function createAudience({ reader, clock, holdings }: AudienceParts): Audience {
+export function createFanoutIndex({ reader, clock, holdings }: FanoutIndexParts): FanoutIndex {
   const channels = new Map<string, CountedChannel>()
   const index = createFilterIndex<CountedChannel>()
   const ahead = new Set<Waiting>()
@@ -91,7 +91,7 @@ export function createAudience({ reader, clock, holdings }: AudienceParts): Audi
     for (const one of [...readers]) {
       if (readers.delete(one)) one.onMore(decided, next, readableMs)
       if (clock.now() - sinceMs < SLICE_MS) continue
-      await yieldTurn()
+      await yieldToEventLoop()
       sinceMs = clock.now()
     }
   }
@@ -155,11 +155,11 @@ export function createAudience({ reader, clock, holdings }: AudienceParts): Audi
     },
     async run(signal) {
       while (!signal.aborted) {
-        const isAnother = reader.copy.filling !== null || reader.epoch !== epoch || reader.latest < decided
+        const isAnother = reader.replica.filling !== null || reader.epoch !== epoch || reader.latest < decided
         if (isAnother) {
           // Places of the copy before say nothing about this one.
           decided = 0
-          await reader.copy.whole(signal)
+          await reader.replica.untilComplete(signal)
           await wakeAll()
         }
         if (reader.latest > decided) await wakeConcerned(signal)

@@ -6,7 +6,7 @@
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Filter } from '../../core/filter/filter.ts'
-import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Holdings } from '../limits/send-buffers.ts'
 import type { EventFraming } from './framing.ts'
 
@@ -117,7 +117,7 @@ export class Blocks {
       return { bytes, events: events.length, position, cursor }
     } finally {
       // Those who wait for it take it in this turn.
-      void yieldTurn().then(() => making.done())
+      void yieldToEventLoop().then(() => making.done())
     }
   }
 

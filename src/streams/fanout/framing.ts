@@ -2,7 +2,7 @@
  * How a stream is put into bytes: the seam between what is read and a transport. Owns the shapes only; `sse-frames.ts`
  * and `ws-frames.ts` stand behind them. Refuses to know sockets and positions.
  */
-import type { Notice } from '../../archive/reading/resume.ts'
+import type { LocalGap } from '../../archive/reading/resume.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 
 /** The part of an event that is framed. */
@@ -18,7 +18,7 @@ export interface EventFraming {
    */
   events(events: readonly FramedEvent[], sentMs: number): Buffer[]
   /** The frame of a gap event made by this node. */
-  notice(notice: Notice, sentMs: number): Buffer[]
+  localGap(localGap: LocalGap, sentMs: number): Buffer[]
 }
 
 /** All frames of one stream. */

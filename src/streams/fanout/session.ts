@@ -4,11 +4,11 @@
  * position and one block, not memory; it ends when what it has not read yet is dropped. Refuses to know transports.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { type Notice, resumeAt } from '../../archive/reading/resume.ts'
+import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Due, Wheel } from '../limits/timer-wheel.ts'
-import type { Audience, Channel, Waiting } from './fanout-index.ts'
+import type { Channel, FanoutIndex, Waiting } from './fanout-index.ts'
 import type { Block, Blocks } from './frame-batches.ts'
 import type { Framing } from './framing.ts'
 
@@ -20,7 +20,7 @@ export interface SessionStart {
   /** The resume point at `after`: the reader's own where it is ahead of this copy. */
   cursor: string
   /** Told before anything else. */
-  notice: Notice | null
+  localGap: LocalGap | null
 }
 
 /** Why a session ended by itself: its time is over, or what comes next is no longer kept. */
@@ -45,7 +45,7 @@ export interface SessionClient {
 export interface SessionParts {
   reader: Reader
   blocks: Blocks
-  audience: Audience
+  audience: FanoutIndex
   wheel: Wheel
   clock: Clock
   /** Aborts when the node stops: nothing more is read, and each stream is ended in its turn. */
@@ -92,8 +92,9 @@ export class Session implements Waiting, Due {
     this.#position = start.after
     this.#cursor = start.cursor
     this.#writtenMs = parts.clock.now()
-    const notice = start.notice === null ? [] : client.framing.shared.notice(start.notice, this.#writtenMs)
-    this.#pending = [opening, ...notice]
+    const localGap =
+      start.localGap === null ? [] : client.framing.shared.localGap(start.localGap, this.#writtenMs)
+    this.#pending = [opening, ...localGap]
   }
 
   /** Begins. */
@@ -164,7 +165,7 @@ export class Session implements Waiting, Due {
   /** Reads on, block by block, for as long as the client takes what it is sent and there is more. */
   #read(): void {
     while (this.#mayRead()) {
-      if (this.#parts.reader.copy.filling !== null) return this.#wait(this.#parts.audience.ahead)
+      if (this.#parts.reader.replica.filling !== null) return this.#wait(this.#parts.audience.ahead)
       if (!this.#followEpoch()) return
       const next = this.#parts.blocks.next(this.#channel, this.#position)
       if (next instanceof Promise) {
@@ -214,8 +215,8 @@ export class Session implements Waiting, Due {
     }
     this.#position = resume.after
     this.#cursor = resume.cursor
-    if (resume.notice !== null)
-      this.#pending = [...this.#pending, ...this.#client.framing.shared.notice(resume.notice, nowMs)]
+    if (resume.localGap !== null)
+      this.#pending = [...this.#pending, ...this.#client.framing.shared.localGap(resume.localGap, nowMs)]
     return true
   }
 

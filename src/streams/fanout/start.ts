@@ -43,7 +43,7 @@ export async function startAt(
     const after = await positionOf(reader, from, filter, gone)
     // What was found is no place of the log that there is now.
     if (reader.epoch !== epoch) return await startAt(parts, wanted, gone)
-    return { kind: 'from', start: { epoch, after, cursor: reader.cursorAt(after), notice: null } }
+    return { kind: 'from', start: { epoch, after, cursor: reader.cursorAt(after), localGap: null } }
   }
   const resume = resumeAt(reader, from.cursor, clock.now())
   if (resume.kind === 'from') return { kind: 'from', start: { epoch, ...resume } }

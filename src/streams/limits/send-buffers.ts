@@ -9,8 +9,8 @@
  * JSON in a block while little is held, and while much is. Large ones take fewer writes and less of the kernel's time a
  * byte (docs/adr/0007-readers-wait-in-one-audience.md); of small ones a thousand readers at a thousand places hold 31 MiB.
  */
-export const LARGE_BLOCK_BYTES = 256 * 1024
-export const SMALL_BLOCK_BYTES = 32 * 1024
+export const LARGE_BATCH_BYTES = 256 * 1024
+export const SMALL_BATCH_BYTES = 32 * 1024
 /** Held together with the block that is to be made, at most, for it to be a large one. */
 export const LARGE_BUDGET_BYTES = 16 * 1024 * 1024
 
@@ -30,7 +30,7 @@ export class Holdings {
   /** A block is begun: it counts as held from now on until it is done. */
   make(): Making {
     const maxBytes =
-      this.#bytes + LARGE_BLOCK_BYTES <= LARGE_BUDGET_BYTES ? LARGE_BLOCK_BYTES : SMALL_BLOCK_BYTES
+      this.#bytes + LARGE_BATCH_BYTES <= LARGE_BUDGET_BYTES ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
     this.#bytes += maxBytes
     return {
       maxBytes,

@@ -289,7 +289,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     socket.off('data', this.#countBytes)
     onAuthenticated()
     this.#control('authenticated', {})
-    await this.#during((signal) => context.reader.copy.whole(signal))
+    await this.#during((signal) => context.reader.replica.untilComplete(signal))
     if (this.#isOver) return
     const { epoch, oldest, latest } = context.reader
     this.#control('hello', { protocol: subprotocol, epoch, oldest, latest, heartbeatMs: HEARTBEAT_MS })
@@ -298,7 +298,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   async #subscribe(command: Command & { action: 'subscribe' }): Promise<void> {
     const { context, framing } = this.#options
     // A copy that is filled anew has no places yet.
-    await this.#during((signal) => context.reader.copy.whole(signal))
+    await this.#during((signal) => context.reader.replica.untilComplete(signal))
     if (this.#isOver) return
     const found = await this.#during((signal) => startAt(context, command, signal))
     if (found.kind === 'too_old') {

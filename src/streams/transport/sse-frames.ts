@@ -22,7 +22,7 @@ const sseEvents: EventFraming = {
       json,
       END,
     ]),
-  notice: ({ cursor, json }) => [GAP, Buffer.from(cursor), DATA, json, END],
+  localGap: ({ cursor, json }) => [GAP, Buffer.from(cursor), DATA, json, END],
 }
 
 /** A heartbeat is a comment, and a bare id so that a narrow filter resumes near the end. */

@@ -3,7 +3,7 @@
  * a stream sends: `session.ts` does.
  */
 import { ServerResponse } from 'node:http'
-import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { FILTER_PARAMETERS, parseFilterQuery } from '../../core/filter/filter-query.ts'
 import type { Caller } from '../../http/auth.ts'
@@ -63,7 +63,7 @@ const HEADERS = {
 async function handle(context: StreamContext, call: Call): Promise<void> {
   const { filter, from } = readParameters(call)
   if (context.stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
-  refuseWhileFilling(context.reader.copy)
+  requireCompleteReplica(context.reader.replica)
   const leave = enter(context, call)
   let stream: SseStream | null = null
   try {

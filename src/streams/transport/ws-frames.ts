@@ -100,7 +100,7 @@ const wrappedEvents: EventFraming = {
     const [disclosure, gap] = [headOf('disclosure', sentMs), headOf('gap', sentMs)]
     return events.flatMap(({ type, json }) => textFrame(isGap(type) ? gap : disclosure, json, END))
   },
-  notice: ({ json }, sentMs) => textFrame(headOf('gap', sentMs), json, END),
+  localGap: ({ json }, sentMs) => textFrame(headOf('gap', sentMs), json, END),
 }
 
 function headOf(type: 'disclosure' | 'gap', sentMs: number): Buffer {
@@ -110,7 +110,7 @@ function headOf(type: 'disclosure' | 'gap', sentMs: number): Buffer {
 const bareEvents: EventFraming = {
   name: 'bare',
   events: (events) => events.flatMap(({ json }) => textFrame(json)),
-  notice: ({ json }) => textFrame(json),
+  localGap: ({ json }) => textFrame(json),
 }
 
 function plainControl(name: ControlName, members: object): Buffer[] {

@@ -4,7 +4,7 @@
  * Owns what is held back, by endpoint, and that an endpoint's is written before it is read. Refuses to be durable: the
  * position in the file moves when all of it is written, and until then the journal is read again.
  */
-import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { AttemptRecord } from './attempt-record.ts'
 import type { AttemptStore } from './attempt-store.ts'
 
@@ -64,7 +64,7 @@ export function createGathering(store: AttemptStore, clock: Clock): Gathering {
     async write(signal) {
       while (count > 0 && !signal.aborted) {
         writeSlice()
-        await yieldTurn()
+        await yieldToEventLoop()
       }
       if (signal.aborted) return
       store.write([], position)

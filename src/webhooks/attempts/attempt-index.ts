@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs'
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
-import { type Chance, type Clock, sleep, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Chance, type Clock, sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
@@ -116,7 +116,7 @@ export function createAttemptIndex(options: AttemptIndexOptions): AttemptIndex {
         attempts.filter(({ atMs }) => atMs >= keptFromMs),
         position,
       )
-      await yieldTurn()
+      await yieldToEventLoop()
       if (gathering.isDue()) await gathering.write(either)
       failures = 0
     }
@@ -139,9 +139,9 @@ export function createAttemptIndex(options: AttemptIndexOptions): AttemptIndex {
   /** Forgets rows of the endpoint from before a moment (null: all), slice by slice. */
   const forget = async (endpointId: string, beforeMs: number | null, signal: AbortSignal): Promise<void> => {
     while (!signal.aborted && reading(endpointId, (store) => store.forget(endpointId, beforeMs, SLICE)) > 0) {
-      await yieldTurn()
+      await yieldToEventLoop()
     }
-    await yieldTurn()
+    await yieldToEventLoop()
   }
   /** Calls now and then until the signal aborts; what the log or the file does not let it do is left for the next time. */
   const repeat = async (everyMs: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> => {

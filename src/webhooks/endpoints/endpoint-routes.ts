@@ -4,7 +4,7 @@
  * does, and to deliver. The routes are the role api's to serve, and lie here with the rules they need.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
@@ -174,7 +174,7 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
   openQuery(url, []).check()
   const { since, ...wanted } = readCreation(body, rules, clock.now())
   checkLoaded(endpoints)
-  refuseWhileFilling(reader.copy)
+  requireCompleteReplica(reader.replica)
   const start = startOf(since, reader, clock.now())
   const id = newId('ep', clock.now())
   const secret = newSecret()

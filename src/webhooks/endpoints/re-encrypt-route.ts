@@ -5,7 +5,7 @@
 import { isBridgeError } from '../../errors.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
-import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { checkLoaded } from './endpoint-of.ts'
@@ -49,7 +49,7 @@ async function rewrap({ url, caller, response, gone }: Call, options: RewrapOpti
   const unreadable: string[] = []
   const due: string[] = []
   for (const [index, endpoint] of own.entries()) {
-    if (index % SLICE === SLICE - 1) await yieldTurn()
+    if (index % SLICE === SLICE - 1) await yieldToEventLoop()
     const judged = judge(endpoint, secrets, clock.now())
     if (judged === 'unreadable') unreadable.push(endpoint.id)
     else if (judged === 'due') due.push(endpoint.id)

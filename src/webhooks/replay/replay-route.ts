@@ -3,7 +3,7 @@
  * how many replays may wait. Refuses to replay: the command it leaves is carried out where the endpoint is worked on.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { refuseWhileFilling } from '../../archive/replica/replica-incomplete.ts'
+import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
@@ -65,7 +65,7 @@ async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts
   openQuery(call.url, []).check()
   const endpoint = endpointOf(call, endpoints)
   const request = readReplay(call.body, clock.now())
-  refuseWhileFilling(reader.copy)
+  requireCompleteReplica(reader.replica)
   if (!commands.isLoaded) throw retryLater('unavailable', 'this node has not read the replays yet')
   const window = windowOf(request, reader, findEvents, clock.now())
   if (!request.dryRun) refuseWhereMany(endpoint, commands)

@@ -77,7 +77,7 @@ export function createDeliveryEvents(
       checkEpoch()
       const event = known.get(sequence)
       if (event !== undefined) return { kind: 'event', event }
-      if (reader.copy.filling !== null || sequence > reader.latest) return { kind: 'later' }
+      if (reader.replica.filling !== null || sequence > reader.latest) return { kind: 'later' }
       return readOne(sequence, signal)
     },
   }

@@ -192,7 +192,7 @@ export class ShardWorker implements EndpointHost {
   /** Reads and sends as long as the log keeps its epoch. */
   async #workOneEpoch(signal: AbortSignal): Promise<void> {
     const { reader, events, clock } = this.#options
-    await reader.copy.whole(signal)
+    await reader.replica.untilComplete(signal)
     while (reader.epoch === null && !signal.aborted) {
       await waitForEvents(this.#options, reader.latest, EPOCH_CHECK_MS, signal)
     }

@@ -5,7 +5,7 @@
  * read while requests are sent, so connections are reused; ten thousand at once would wait in the receiver's queue. How many
  * are in flight is not limited: a delivery that hangs holds up the others for an instant only.
  */
-import { type Clock, yieldTurn } from '../../lifecycle/clock.ts'
+import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 
 /** Deliveries started between two turns of the event loop: some five milliseconds of work. */
 const BATCH = 32
@@ -54,7 +54,7 @@ export class StartQueue {
     this.#startBatch()
     while (this.#idle.size + this.#waiting.size > 0) {
       if (this.#recentlyStarted.size >= MAX_RECENTLY_STARTED) await this.#room()
-      await yieldTurn()
+      await yieldToEventLoop()
       this.#startBatch()
     }
     this.#isRunning = false

@@ -125,7 +125,7 @@ test('a poll from before what is still held says so, once and only where somethi
     return { guids: guids(reply), warnings: reply.body.warnings ?? [], next: pagingOf(reply).latestCursor }
   }
   expect(await polled(`${ofA}`)).toMatchObject({ guids: ['d', 'c', 'b'], warnings: [] })
-  archive.forget(3, 100)
+  archive.prune(3, 100)
   expect(archive.oldest).toBe(3)
   const old = await polled(`${ofA}`)
   expect(old).toMatchObject({

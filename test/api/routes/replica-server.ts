@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { copiedItemRoutes } from '../../../src/api/routes/replica-items.ts'
 import { archiveItems } from '../../../src/archive/items/items.ts'
 import type { Archive } from '../../../src/archive/store/archive.ts'
-import { type CopyState, WHOLE } from '../../../src/archive/store/replica-progress.ts'
+import { COMPLETE_REPLICA, type ReplicaState } from '../../../src/archive/store/replica-progress.ts'
 import { contentHash, readDisclosure } from '../../../src/core/disclosure.ts'
 import { disclosureEvent, type NewEvent } from '../../../src/core/event.ts'
 import { adminAuthenticate } from '../../../src/http/auth.ts'
@@ -28,7 +28,7 @@ export interface CopyServer {
 }
 
 /** Opens a server that closes when the test ends and believes that it is `nowMs`. */
-export async function openCopy(nowMs: number, copy: CopyState = WHOLE): Promise<CopyServer> {
+export async function openCopy(nowMs: number, copy: ReplicaState = COMPLETE_REPLICA): Promise<CopyServer> {
   const archive = memoryArchive()
   const items = archiveItems(archive, systemClock)
   const routes = copiedItemRoutes({ items, copy, now: () => nowMs, nativeWord: 'native' })

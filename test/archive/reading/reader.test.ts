@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { matcherFor } from '../../../src/archive/reading/matcher.ts'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import { createReader } from '../../../src/archive/reading/reader.ts'
-import { createTail } from '../../../src/archive/reading/recent-events.ts'
+import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
 import type { Archive } from '../../../src/archive/store/archive.ts'
 import { decodeCursor } from '../../../src/core/cursor.ts'
 import type { Committed } from '../../../src/core/event.ts'
@@ -62,7 +62,7 @@ const eventsOf = (facts: Facts[]): Committed[] =>
   inPlace(facts.map((each, index) => eventWith(each, `guid-${index}`, START_MS + index)))
 
 describe('a filtered read', () => {
-  it('finds what the plain evaluator finds, from the archive, the tail and across both', async () => {
+  it('finds what the plain evaluator finds, from the archive, the recent-events buffer and across both', async () => {
     const cases = fc.record({
       facts: world,
       filter: someFilter,
@@ -179,7 +179,7 @@ describe('a filtered read', () => {
 })
 
 describe('a read', () => {
-  it('gives the same events with the same bytes from the tail as from the archive', async () => {
+  it('gives the same events with the same bytes from the recent-events buffer as from the archive', async () => {
     const archive = archiveOf(inPlace(items(50)))
     const request = { after: 10, filter: null, limit: 30, signal: never }
     const cold = await readerOver(archive).reader.read(request)
@@ -223,7 +223,7 @@ describe('a read', () => {
     const archive = archiveOf(inPlace(items(100)))
     let nowMs = 0
     const ticking = { now: () => (nowMs += 5), after: () => () => undefined }
-    const reader = createReader(archive, createTail(archive.latest), ticking)
+    const reader = createReader(archive, new RecentEvents(archive.latest), ticking)
     const request = { filter: { q: 'zz' }, limit: 10, signal: never, budgetMs: 1 }
     const first = await reader.read({ after: 0, ...request })
     expect(first.more).toBe(true)
@@ -238,7 +238,7 @@ describe('a read', () => {
     const archive = archiveOf(inPlace(items(100)))
     let nowMs = 0
     const ticking = { now: () => (nowMs += 5), after: () => () => undefined }
-    const reader = createReader(archive, createTail(archive.latest), ticking)
+    const reader = createReader(archive, new RecentEvents(archive.latest), ticking)
     let turns = 0
     let searching = true
     const count = (): void => {
@@ -251,9 +251,9 @@ describe('a read', () => {
     expect(turns).toBeGreaterThan(10)
   })
 
-  it('never shows an event that the tail has not got, though it is on disk', async () => {
+  it('never shows an event that the recent-events buffer has not got, though it is on disk', async () => {
     const archive = archiveOf(inPlace(items(5)))
-    const reader = createReader(archive, createTail(3), { now: () => 0, after: () => () => undefined })
+    const reader = createReader(archive, new RecentEvents(3), { now: () => 0, after: () => () => undefined })
     const result = await reader.read({ after: 0, filter: null, limit: 10, signal: never })
     expect(result.events.map((event) => event.sequence)).toEqual([1, 2, 3])
     expect(reader.latest).toBe(3)

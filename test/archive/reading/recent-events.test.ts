@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTail } from '../../../src/archive/reading/recent-events.ts'
+import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
 import type { StoredEvent } from '../../../src/archive/store/stored.ts'
 import { GAP_FACTS } from '../../../src/core/filter/facts.ts'
 import { never } from '../samples.ts'
@@ -14,69 +14,76 @@ function events(first: number, last: number): StoredEvent[] {
   return Array.from({ length: last - first + 1 }, (_, index) => event(first + index))
 }
 
-describe('the tail', () => {
+describe('the recentEvents', () => {
   it('holds the newest events up to its capacity', () => {
-    const tail = createTail(0, { capacity: 4, maxBytes: 1000 })
-    tail.push(events(1, 3))
-    expect([tail.first, tail.latest]).toEqual([1, 3])
-    tail.push(events(4, 9))
-    expect([tail.first, tail.latest]).toEqual([6, 9])
-    expect([5, 6, 9, 10].map((sequence) => tail.at(sequence)?.sequence)).toEqual([undefined, 6, 9, undefined])
+    const recentEvents = new RecentEvents(0, { capacity: 4, maxBytes: 1000 })
+    recentEvents.push(events(1, 3))
+    expect([recentEvents.first, recentEvents.latest]).toEqual([1, 3])
+    recentEvents.push(events(4, 9))
+    expect([recentEvents.first, recentEvents.latest]).toEqual([6, 9])
+    expect([5, 6, 9, 10].map((sequence) => recentEvents.at(sequence)?.sequence)).toEqual([
+      undefined,
+      6,
+      9,
+      undefined,
+    ])
   })
 
   it('holds no more bytes than it may, give or take the newest event', () => {
-    const tail = createTail(0, { capacity: 100, maxBytes: 50 })
-    tail.push(events(1, 20))
-    expect(tail.latest - tail.first + 1).toBe(5)
-    tail.push([event(21, 500)])
-    tail.push([event(22)])
-    expect([tail.first, tail.latest]).toEqual([22, 22])
+    const recentEvents = new RecentEvents(0, { capacity: 100, maxBytes: 50 })
+    recentEvents.push(events(1, 20))
+    expect(recentEvents.latest - recentEvents.first + 1).toBe(5)
+    recentEvents.push([event(21, 500)])
+    recentEvents.push([event(22)])
+    expect([recentEvents.first, recentEvents.latest]).toEqual([22, 22])
   })
 
   it('refuses an event that does not follow', () => {
-    const tail = createTail(3)
-    expect(() => tail.push([event(5)])).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+    const recentEvents = new RecentEvents(3)
+    expect(() => recentEvents.push([event(5)])).toThrow(expect.objectContaining({ code: 'log_damaged' }))
   })
 
   it('is warmed backwards until it is full, while newer events come in', () => {
-    const tail = createTail(10, { capacity: 6, maxBytes: 1000 })
-    expect(tail.first).toBe(11)
-    expect(tail.warm(events(9, 10))).toBe(true)
-    tail.push([event(11)])
-    expect(tail.warm(events(5, 8))).toBe(false)
-    expect([tail.first, tail.latest]).toEqual([6, 11])
-    tail.push([event(12)])
-    expect([tail.first, tail.latest]).toEqual([7, 12])
-    expect(tail.at(7)?.sequence).toBe(7)
+    const recentEvents = new RecentEvents(10, { capacity: 6, maxBytes: 1000 })
+    expect(recentEvents.first).toBe(11)
+    expect(recentEvents.prepend(events(9, 10))).toBe(true)
+    recentEvents.push([event(11)])
+    expect(recentEvents.prepend(events(5, 8))).toBe(false)
+    expect([recentEvents.first, recentEvents.latest]).toEqual([6, 11])
+    recentEvents.push([event(12)])
+    expect([recentEvents.first, recentEvents.latest]).toEqual([7, 12])
+    expect(recentEvents.at(7)?.sequence).toBe(7)
   })
 
   it('wakes who waits for a sequence, and nobody who waits for a later one', async () => {
-    const tail = createTail(0)
+    const recentEvents = new RecentEvents(0)
     const woken: number[] = []
-    const waits = [0, 1, 2].map((after) => tail.waitBeyond(after, never).then(() => woken.push(after)))
-    tail.push(events(1, 2))
+    const waits = [0, 1, 2].map((after) =>
+      recentEvents.waitBeyond(after, never).then(() => woken.push(after)),
+    )
+    recentEvents.push(events(1, 2))
     await Promise.all(waits.slice(0, 2))
     expect(woken).toEqual([0, 1])
-    tail.push([event(3)])
+    recentEvents.push([event(3)])
     await waits[2]
-    await tail.waitBeyond(1, never)
+    await recentEvents.waitBeyond(1, never)
   })
 
   it('lets a waiter go when its signal aborts', async () => {
-    const tail = createTail(0)
+    const recentEvents = new RecentEvents(0)
     const stop = new AbortController()
-    const waiting = tail.waitBeyond(5, stop.signal)
+    const waiting = recentEvents.waitBeyond(5, stop.signal)
     stop.abort()
     await waiting
-    await tail.waitBeyond(5, stop.signal)
+    await recentEvents.waitBeyond(5, stop.signal)
   })
 
   it('stands where it is told to after a reset', () => {
-    const tail = createTail(0, { capacity: 4, maxBytes: 100 })
-    tail.push(events(1, 3))
-    tail.reset(7)
-    expect([tail.first, tail.latest, tail.at(3)]).toEqual([8, 7, undefined])
-    tail.push([event(8)])
-    expect(tail.at(8)?.sequence).toBe(8)
+    const recentEvents = new RecentEvents(0, { capacity: 4, maxBytes: 100 })
+    recentEvents.push(events(1, 3))
+    recentEvents.reset(7)
+    expect([recentEvents.first, recentEvents.latest, recentEvents.at(3)]).toEqual([8, 7, undefined])
+    recentEvents.push([event(8)])
+    expect(recentEvents.at(8)?.sequence).toBe(8)
   })
 })

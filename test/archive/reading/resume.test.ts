@@ -10,13 +10,13 @@ const clock = createManualClock()
 describe('resuming by cursor', () => {
   it('goes on just after the event that gave the cursor', () => {
     const { reader } = createStore(clock, 10)
-    expect(resumeAt(reader, reader.cursorAt(4), 0)).toMatchObject({ kind: 'from', after: 4, notice: null })
+    expect(resumeAt(reader, reader.cursorAt(4), 0)).toMatchObject({ kind: 'from', after: 4, localGap: null })
   })
 
   it('keeps a position that is ahead of this copy: reading waits for it', () => {
     const { reader } = createStore(clock, 10)
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 15, timeMs: 1 })
-    expect(resumeAt(reader, ahead, 0)).toEqual({ kind: 'from', after: 15, cursor: ahead, notice: null })
+    expect(resumeAt(reader, ahead, 0)).toEqual({ kind: 'from', after: 15, cursor: ahead, localGap: null })
   })
 
   it('refuses a cursor older than what is kept, and names the oldest that can be resumed from', () => {
@@ -30,20 +30,20 @@ describe('resuming by cursor', () => {
     const { reader } = createStore(clock, 8000)
     const other = encodeCursor({ epoch: 'Another1', sequence: 7000, timeMs: eventAt(5000).timeMs })
     const resume = resumeAt(reader, other, eventAt(9000).timeMs)
-    if (resume.kind !== 'from' || resume.notice === null) throw new Error('no notice')
+    if (resume.kind !== 'from' || resume.localGap === null) throw new Error('no localGap')
     expect(resume.after).toBe(5000 - 3600 - 1)
-    const notice = JSON.parse(resume.notice.json.toString()) as {
+    const localGap = JSON.parse(resume.localGap.json.toString()) as {
       type: string
       data: { cause: string; from: string; to: string }
       cursor: string
     }
-    expect(notice.type).toBe('bridge.gap.opened.v1')
-    expect(notice.data).toMatchObject({
+    expect(localGap.type).toBe('bridge.gap.opened.v1')
+    expect(localGap.data).toMatchObject({
       cause: 'epoch',
       from: new Date(eventAt(5000).timeMs - 3_600_000).toISOString(),
       to: new Date(eventAt(9000).timeMs).toISOString(),
     })
-    expect(resumeAt(reader, notice.cursor, 0)).toMatchObject({ after: resume.after, notice: null })
+    expect(resumeAt(reader, localGap.cursor, 0)).toMatchObject({ after: resume.after, localGap: null })
   })
 
   it('starts at the oldest, behind a gap, after a cursor that was made while the copy was empty', () => {
@@ -51,10 +51,10 @@ describe('resuming by cursor', () => {
     const between = encodeCursor({ epoch: NO_EPOCH, sequence: 7, timeMs: 0 })
     const resume = resumeAt(reader, between, 0)
     expect(resume).toMatchObject({ kind: 'from', after: 0 })
-    expect(resume.kind === 'from' && String(resume.notice?.json)).toContain('"cause":"epoch"')
+    expect(resume.kind === 'from' && String(resume.localGap?.json)).toContain('"cause":"epoch"')
     expect(resumeAt(reader, encodeCursor({ epoch: NO_EPOCH, sequence: 0, timeMs: 0 }), 0)).toMatchObject({
       after: 0,
-      notice: null,
+      localGap: null,
     })
   })
 

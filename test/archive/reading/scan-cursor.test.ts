@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Direction } from '../../../src/archive/reading/scan-cursor.ts'
-import { askingFor, offer } from '../../../src/archive/reading/scan-cursor.ts'
-import { narrowing } from '../../../src/archive/store/index-terms.ts'
+import { createScanCursor, nextCandidates } from '../../../src/archive/reading/scan-cursor.ts'
+import { indexPredicate } from '../../../src/archive/store/index-terms.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
 import { eventWith, inPlace, memoryArchive } from '../samples.ts'
 
@@ -23,7 +23,7 @@ describe('candidates', () => {
       direction: fc.constantFrom<Direction>('ASC', 'DESC'),
       rows: fc.integer({ min: 1, max: 4 }),
       firstSpan: fc.integer({ min: 1, max: 9 }),
-      /** How many of each offer are looked at before the next. */
+      /** How many of each batch are looked at before the next. */
       patience: fc.integer({ min: 1, max: 5 }),
     })
     fc.assert(
@@ -42,14 +42,14 @@ describe('candidates', () => {
             ),
           ),
         )
-        const words = narrowing(filter)
+        const words = indexPredicate(filter)
         if (words === null) throw new Error('no index')
-        const asking = askingFor(words, { rows, firstSpan, smallestSpan: 1 })
+        const scanCursor = createScanCursor(words, { rows, firstSpan, smallestSpan: 1 })
         const seen: number[] = []
         let [low, high] = [0, marks.length]
         while (low < high) {
           const range = { epoch: archive.epoch, direction, after: low, through: high }
-          const part = offer(archive.db, () => 0, asking, range)
+          const part = nextCandidates(archive.db, () => 0, scanCursor, range)
           const taken = part.sequences.slice(0, patience)
           seen.push(...taken)
           const last = taken.length < part.sequences.length ? taken.at(-1) : undefined
@@ -69,14 +69,18 @@ describe('candidates', () => {
   })
 
   it('of another epoch are not taken from what was kept', () => {
-    const words = narrowing({ fcaCategories: ['FR'] })
+    const words = indexPredicate({ fcaCategories: ['FR'] })
     if (words === null) throw new Error('no index')
-    const asking = askingFor(words)
+    const scanCursor = createScanCursor(words)
     const archive = memoryArchive(inPlace([eventWith({}, 'a'), eventWith({ fca: ['FR'] }, 'b')]))
     const range = { direction: 'ASC' as const, after: 0, through: 2 }
-    expect(offer(archive.db, () => 0, asking, { ...range, epoch: 'Epoch001' }).sequences).toEqual([2])
+    expect(
+      nextCandidates(archive.db, () => 0, scanCursor, { ...range, epoch: 'Epoch001' }).sequences,
+    ).toEqual([2])
     archive.clear()
     archive.append(inPlace([eventWith({ fca: ['FR'] }, 'c'), eventWith({}, 'd')], 1, 'Epoch002'))
-    expect(offer(archive.db, () => 0, asking, { ...range, epoch: 'Epoch002' }).sequences).toEqual([1])
+    expect(
+      nextCandidates(archive.db, () => 0, scanCursor, { ...range, epoch: 'Epoch002' }).sequences,
+    ).toEqual([1])
   })
 })

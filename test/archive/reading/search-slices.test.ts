@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { createSearchTurns } from '../../../src/archive/reading/search-slices.ts'
-import { yieldTurn } from '../../../src/lifecycle/clock.ts'
+import { createSearchSlices } from '../../../src/archive/reading/search-slices.ts'
+import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 /** Twenty who look again and again, each as long as a window may take; how often each has looked. */
 function twentyLook() {
   const clock = createManualClock()
-  const turns = createSearchTurns(clock)
+  const slices = createSearchSlices(clock)
   const looks = new Array<number>(20).fill(0)
   const look = (one: number) => () => {
     looks[one] = (looks[one] ?? 0) + 1
@@ -14,7 +14,7 @@ function twentyLook() {
   }
   for (const one of looks.keys()) {
     void (async () => {
-      for (let time = 0; time < 3; time++) await turns.take(look(one))
+      for (let time = 0; time < 3; time++) await slices.run(look(one))
     })()
   }
   return { clock, looks, sum: () => looks.reduce((sum, count) => sum + count, 0) }
@@ -23,25 +23,25 @@ function twentyLook() {
 test('searches hold a turn of the event loop for one window, however many there are', async () => {
   const { looks, sum } = twentyLook()
   for (let turn = 1; turn <= 60; turn++) {
-    await yieldTurn()
+    await yieldToEventLoop()
     expect(sum()).toBeLessThanOrEqual(turn + 2)
   }
-  await yieldTurn()
+  await yieldToEventLoop()
   expect(looks).toEqual(new Array(20).fill(3))
 })
 
 test('searches look in turn', async () => {
   const { looks } = twentyLook()
-  for (let turn = 1; turn <= 25; turn++) await yieldTurn()
+  for (let turn = 1; turn <= 25; turn++) await yieldToEventLoop()
   expect(Math.max(...looks) - Math.min(...looks)).toBeLessThanOrEqual(1)
 })
 
 test('looks that take no time are done at once, and a fault is the fault of its own look', async () => {
-  const turns = createSearchTurns(createManualClock())
-  const failing = turns.take(() => {
+  const slices = createSearchSlices(createManualClock())
+  const failing = slices.run(() => {
     throw new Error('damaged')
   })
-  const good = [1, 2, 3].map((value) => turns.take(() => value))
+  const good = [1, 2, 3].map((value) => slices.run(() => value))
   await expect(failing).rejects.toThrow('damaged')
   expect(await Promise.all(good)).toEqual([1, 2, 3])
 })

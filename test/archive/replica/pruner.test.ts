@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { runPruner } from '../../../src/archive/replica/pruner.ts'
 import type { Archive } from '../../../src/archive/store/archive.ts'
-import { type CopyState, WHOLE } from '../../../src/archive/store/replica-progress.ts'
+import { COMPLETE_REPLICA, type ReplicaState } from '../../../src/archive/store/replica-progress.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
@@ -16,12 +16,12 @@ afterEach(async () => {
 })
 
 /** A pruner after a log of which `oldest` says where it begins. */
-function pruning(archive: Archive, oldest: Log['oldest'], copy: CopyState = WHOLE) {
+function pruning(archive: Archive, oldest: Log['oldest'], replica: ReplicaState = COMPLETE_REPLICA) {
   const clock = createManualClock()
   const { logger, lines } = keepingLogger()
   const ended = new AbortController()
   const log = { ...createMemoryLog(), oldest }
-  const run = runPruner({ log, archive, copy, clock, logger }, ended.signal)
+  const run = runPruner({ log, archive, replica, clock, logger }, ended.signal)
   stops.push(async () => {
     ended.abort()
     await run
@@ -36,7 +36,7 @@ describe('the pruner', () => {
     const { clock, lines } = pruning(archive, async () => kept)
     await until(() => lines.length === 1)
     expect([archive.oldest, archive.latest]).toEqual([251, 300])
-    expect(lines).toMatchObject([{ event: 'copy.pruned', fields: { events: 250, oldest: 251 } }])
+    expect(lines).toMatchObject([{ event: 'replica.pruned', fields: { events: 250, oldest: 251 } }])
     kept = 260
     await until(() => clock.nextTimerMs() !== null)
     clock.advance(3_600_000)
@@ -61,24 +61,24 @@ describe('the pruner', () => {
       return 3
     })
     await until(() => clock.nextTimerMs() !== null)
-    expect(lines).toMatchObject([{ event: 'copy.not_pruned', fields: { reason: 'no broker answers' } }])
+    expect(lines).toMatchObject([{ event: 'replica.not_pruned', fields: { reason: 'no broker answers' } }])
     away = false
     clock.advance(3_600_000)
     await until(() => archive.oldest === 3)
   })
 
-  it('touches nothing of a copy that was not compared with the log', async () => {
+  it('touches nothing of a replica that was not compared with the log', async () => {
     const archive = memoryArchive(inPlace(items(5)))
     const compared = Promise.withResolvers<void>()
     let asked = 0
-    const copy = { filling: null, whole: () => compared.promise }
+    const replica = { filling: null, untilComplete: () => compared.promise }
     pruning(
       archive,
       async () => {
         asked += 1
         return 4
       },
-      copy,
+      replica,
     )
     await new Promise((resolve) => setImmediate(resolve))
     expect([asked, archive.oldest]).toEqual([0, 1])

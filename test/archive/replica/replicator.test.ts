@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createTail } from '../../../src/archive/reading/recent-events.ts'
-import { createFollower } from '../../../src/archive/replica/replicator.ts'
+import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
+import { Replicator } from '../../../src/archive/replica/replicator.ts'
 import type { Archive } from '../../../src/archive/store/archive.ts'
 import type { Committed } from '../../../src/core/event.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -16,11 +16,19 @@ afterEach(async () => {
 })
 
 function following(log: Log, archive: Archive, shared = false, silentSinceMs = (): number | null => null) {
-  const tail = createTail(archive.latest)
+  const recentEvents = new RecentEvents(archive.latest)
   const { logger, lines } = keepingLogger()
-  const follower = createFollower({ log, archive, tail, clock: systemClock, logger, shared, silentSinceMs })
+  const replicator = new Replicator({
+    log,
+    archive,
+    recentEvents,
+    clock: systemClock,
+    logger,
+    shared,
+    silentSinceMs,
+  })
   const ended = new AbortController()
-  const run = follower.run(ended.signal)
+  const run = replicator.run(ended.signal)
   const stop = async (): Promise<void> => {
     ended.abort()
     await run
@@ -28,22 +36,22 @@ function following(log: Log, archive: Archive, shared = false, silentSinceMs = (
   stops.push(stop)
   /** Until readers see that sequence of what the log is now. */
   const caughtUp = async (sequence: number): Promise<void> =>
-    follower.caughtUp(sequence, (await log.end(never)).epoch ?? '', never)
-  return { tail, follower, caughtUp, stop, run, lines }
+    replicator.caughtUp(sequence, (await log.end(never)).epoch ?? '', never)
+  return { recentEvents, replicator, caughtUp, stop, run, lines }
 }
 
-describe('the follower', () => {
-  it('copies what is committed into the archive and the tail, in order', async () => {
+describe('the replicator', () => {
+  it('copies what is committed into the archive and the recentEvents, in order', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
-    const { tail, follower, caughtUp } = following(log, archive)
+    const { recentEvents, replicator, caughtUp } = following(log, archive)
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 900) })
     await writer.commit({ events: sampleEvents(901, 905) })
     await caughtUp(905)
     expect(archive.committed(0, 1000)).toEqual(await followed(log, 0, 905))
-    expect([tail.first, tail.latest]).toEqual([1, 905])
-    expect(follower.lag).toEqual({ events: 0, sinceMs: null })
+    expect([recentEvents.first, recentEvents.latest]).toEqual([1, 905])
+    expect(replicator.lag).toEqual({ events: 0, sinceMs: null })
   })
 
   it('goes on after what the archive holds', async () => {
@@ -60,42 +68,42 @@ describe('the follower', () => {
     expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 15))
   })
 
-  it('rebuilds a copy whose last event is not the one of the log', async () => {
+  it('rebuilds a replica whose last event is not the one of the log', async () => {
     const log = createMemoryLog()
     await (await claimed(log)).commit({ events: sampleEvents(1, 10) })
     const archive = memoryArchive(inPlace(items(7)))
-    const { tail, caughtUp } = following(log, archive)
+    const { recentEvents, caughtUp } = following(log, archive)
     await caughtUp(10)
     expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 10))
-    expect([tail.first, tail.latest]).toEqual([1, 10])
+    expect([recentEvents.first, recentEvents.latest]).toEqual([1, 10])
   })
 
-  it('warms the tail with what is on disk, without holding up what is new', async () => {
+  it('warms the recentEvents with what is on disk, without holding up what is new', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     for (let first = 1; first <= 3000; first += 1000) {
       await writer.commit({ events: sampleEvents(first, first + 999) })
     }
     const archive = memoryArchive(await followed(log, 0, 3000))
-    const { tail, caughtUp } = following(log, archive, true)
+    const { recentEvents, caughtUp } = following(log, archive, true)
     archive.append((await writer.commit({ events: sampleEvents(3001, 3001) })).slice())
     await caughtUp(3001)
-    while (tail.first > 1) await new Promise((resolve) => setImmediate(resolve))
-    expect(tail.latest).toBe(3001)
-    expect(tail.at(1)?.json.toString()).toContain('"Item 1 ')
+    while (recentEvents.first > 1) await new Promise((resolve) => setImmediate(resolve))
+    expect(recentEvents.latest).toBe(3001)
+    expect(recentEvents.at(1)?.json.toString()).toContain('"Item 1 ')
   })
 
-  it('only fills the tail where the archive is the log itself', async () => {
+  it('only fills the recentEvents where the archive is the log itself', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
-    const { tail, caughtUp } = following(log, archive, true)
+    const { recentEvents, caughtUp } = following(log, archive, true)
     const writer = await claimed(log)
     archive.append(await writer.commit({ events: sampleEvents(1, 3) }))
     await caughtUp(3)
-    expect([archive.latest, tail.latest]).toEqual([3, 3])
+    expect([archive.latest, recentEvents.latest]).toEqual([3, 3])
   })
 
-  it('fails loudly when the copy cannot be written', async () => {
+  it('fails loudly when the replica cannot be written', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
     const { run } = following(log, archive)
@@ -105,43 +113,45 @@ describe('the follower', () => {
     await expect(run).rejects.toThrow('events')
   })
 
-  it('never takes what a copy holds of another epoch for what the log has, even where it holds more', async () => {
+  it('never takes what a replica holds of another epoch for what the log has, even where it holds more', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 3) })
     const archive = memoryArchive(inPlace(items(7)))
-    const { tail, caughtUp, lines } = following(log, archive)
+    const { recentEvents, caughtUp, lines } = following(log, archive)
     await caughtUp(3)
     expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 3))
-    expect([tail.first, tail.latest]).toEqual([1, 3])
-    expect(lines.map(({ event }) => event)).toEqual(['copy.rebuilt'])
+    expect([recentEvents.first, recentEvents.latest]).toEqual([1, 3])
+    expect(lines.map(({ event }) => event)).toEqual(['replica.rebuilt'])
   })
 
-  it('empties a copy of another epoch before the first event of a new log', async () => {
+  it('empties a replica of another epoch before the first event of a new log', async () => {
     const log = createMemoryLog()
     const { state } = await claimed(log)
     const archive = memoryArchive(inPlace(items(7)))
-    const { follower } = following(log, archive)
-    await follower.caughtUp(0, state.head.epoch, never)
-    expect([archive.latest, archive.epoch, follower.copy.filling]).toEqual([0, null, null])
+    const { replicator } = following(log, archive)
+    await replicator.caughtUp(0, state.head.epoch, never)
+    expect([archive.latest, archive.epoch, replicator.replica.filling]).toEqual([0, null, null])
   })
 
-  it('fails loudly for who waits for another epoch than the copy follows', async () => {
+  it('fails loudly for who waits for another epoch than the replica follows', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
-    const { follower, caughtUp } = following(log, archive)
+    const { replicator, caughtUp } = following(log, archive)
     await (await claimed(log)).commit({ events: sampleEvents(1, 3) })
     await caughtUp(3)
-    await expect(follower.caughtUp(3, 'otherone', never)).rejects.toMatchObject({ code: 'log_damaged' })
+    await expect(replicator.caughtUp(3, 'otherone', never)).rejects.toMatchObject({ code: 'log_damaged' })
   })
 
   it('begins where a log begins whose first events were dropped', async () => {
     const log = createMemoryLog()
     await (await claimed(log)).commit({ events: sampleEvents(1, 900) })
     const archive = memoryArchive()
-    const { tail, caughtUp } = following(keptFrom(log, 401), archive)
+    const { recentEvents, caughtUp } = following(keptFrom(log, 401), archive)
     await caughtUp(900)
-    expect([archive.oldest, archive.latest, tail.first, tail.latest]).toEqual([401, 900, 401, 900])
+    expect([archive.oldest, archive.latest, recentEvents.first, recentEvents.latest]).toEqual([
+      401, 900, 401, 900,
+    ])
     expect(archive.committed(0, 1000)).toEqual(await followed(log, 400, 500))
   })
 
@@ -156,9 +166,9 @@ describe('the follower', () => {
     const held = memoryArchive((await followed(log, 0, 20)).slice(0, 20))
     const copies = [held, memoryArchive(), memoryArchive((await followed(log, 0, 5)).slice(0, 5))]
     const followers = copies.map((archive) => following(dropped, archive))
-    for (const { caughtUp, follower } of followers) {
+    for (const { caughtUp, replicator } of followers) {
       await caughtUp(20)
-      expect(follower.copy.filling).toBe(null)
+      expect(replicator.replica.filling).toBe(null)
     }
     await writer.commit({ events: sampleEvents(21, 22) })
     for (const { caughtUp } of followers) await caughtUp(22)
@@ -169,14 +179,14 @@ describe('the follower', () => {
     ])
   })
 
-  it('rebuilds a copy that ends before the log begins, when it starts and while it runs', async () => {
+  it('rebuilds a replica that ends before the log begins, when it starts and while it runs', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 20) })
     const archive = memoryArchive((await followed(log, 0, 5)).slice(0, 5))
     const atStart = following(keptFrom(log, 11), archive)
     await atStart.caughtUp(20)
-    expect([archive.oldest, archive.latest, atStart.tail.first]).toEqual([11, 20, 11])
+    expect([archive.oldest, archive.latest, atStart.recentEvents.first]).toEqual([11, 20, 11])
     await atStart.stop()
     let kept = 1
     const running = following(
@@ -187,18 +197,18 @@ describe('the follower', () => {
     kept = 26
     await writer.commit({ events: sampleEvents(21, 30) })
     await running.caughtUp(30)
-    expect([archive.oldest, archive.latest, running.tail.first]).toEqual([26, 30, 26])
+    expect([archive.oldest, archive.latest, running.recentEvents.first]).toEqual([26, 30, 26])
   })
 
   it('is behind for as long as the log does not answer, whatever it has heard of', async () => {
     const log = createMemoryLog()
     await (await claimed(log)).commit({ events: sampleEvents(1, 3) })
     let silentMs: number | null = null
-    const { follower, caughtUp } = following(log, memoryArchive(), false, () => silentMs)
+    const { replicator, caughtUp } = following(log, memoryArchive(), false, () => silentMs)
     await caughtUp(3)
-    expect(follower.lag).toEqual({ events: 0, sinceMs: null })
+    expect(replicator.lag).toEqual({ events: 0, sinceMs: null })
     silentMs = 1234
-    expect([follower.lag, follower.copy.filling]).toEqual([{ events: 0, sinceMs: 1234 }, null])
+    expect([replicator.lag, replicator.replica.filling]).toEqual([{ events: 0, sinceMs: 1234 }, null])
   })
 
   it('says how far it is, and nothing before it was compared with the log', async () => {
@@ -215,17 +225,17 @@ describe('the follower', () => {
       },
     }
     const archive = memoryArchive((await followed(log, 0, 500)).slice(0, 500))
-    const { follower } = following(slow, archive)
+    const { replicator } = following(slow, archive)
     const { epoch } = await log.end(never)
-    const seen = follower.caughtUp(500, String(epoch), never)
-    expect(follower.copy.filling).toEqual({ sequence: 500, goal: null, share: 0 })
+    const seen = replicator.caughtUp(500, String(epoch), never)
+    expect(replicator.replica.filling).toEqual({ sequence: 500, goal: null, share: 0 })
     asked.resolve()
     await seen
-    expect(follower.copy.filling).toEqual({ sequence: 500, goal: 1000, share: 0.5 })
-    expect(follower.lag.events).toBe(500)
+    expect(replicator.replica.filling).toEqual({ sequence: 500, goal: 1000, share: 0.5 })
+    expect(replicator.lag.events).toBe(500)
     going.resolve()
-    await follower.caughtUp(1000, String(epoch), never)
-    expect(follower.copy.filling).toBe(null)
+    await replicator.caughtUp(1000, String(epoch), never)
+    expect(replicator.replica.filling).toBe(null)
   })
 })
 

@@ -44,7 +44,7 @@ function wordsOf(db: Database, index: string): unknown[] {
 
 function forgetAll(archive: Archive, sequence: number, limit = 3): number {
   let sum = 0
-  for (let count = archive.forget(sequence, limit); count > 0; count = archive.forget(sequence, limit))
+  for (let count = archive.prune(sequence, limit); count > 0; count = archive.prune(sequence, limit))
     sum += count
   return sum
 }
@@ -84,7 +84,7 @@ describe('a store that forgets its oldest events', () => {
     expect(forgetAll(archive, Number.MAX_SAFE_INTEGER)).toBe(4)
     expect([archive.oldest, archive.latest, archive.committed(0, 9).length]).toEqual([5, 5, 1])
     const empty = memoryArchive()
-    expect([empty.forget(5, 10), empty.latest, empty.oldestRecordedMs()]).toEqual([0, 0, null])
+    expect([empty.prune(5, 10), empty.latest, empty.oldestRecordedMs()]).toEqual([0, 0, null])
   })
 
   it('forgets the companies that have not published since', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createCopyProgress } from '../../../src/archive/store/replica-progress.ts'
+import { createReplicaProgress } from '../../../src/archive/store/replica-progress.ts'
 
 function copyOf(oldest: number, latest: number) {
   const here = { oldest, latest }
-  return { here, copy: createCopyProgress(() => here) }
+  return { here, copy: createReplicaProgress(() => here) }
 }
 
 describe('a copy', () => {
@@ -38,7 +38,7 @@ describe('a copy', () => {
     const { signal } = new AbortController()
     let passed = 0
     const pass = async (): Promise<void> => {
-      await copy.whole(signal)
+      await copy.untilComplete(signal)
       passed += 1
     }
     const first = pass()
@@ -62,9 +62,9 @@ describe('a copy', () => {
 
   it('lets go whoever does not want to wait any more', async () => {
     const { copy } = copyOf(1, 0)
-    await copy.whole(AbortSignal.abort())
+    await copy.untilComplete(AbortSignal.abort())
     const ended = new AbortController()
-    const waiting = copy.whole(ended.signal)
+    const waiting = copy.untilComplete(ended.signal)
     ended.abort()
     await waiting
     expect(copy.filling).not.toBe(null)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { storedEvent, storedRun } from '../../../src/archive/store/stored.ts'
+import { storedEvent, storedRange } from '../../../src/archive/store/stored.ts'
 import { EPOCH, eventWith, gapAt, inPlace, memoryArchive, plainFacts, START_MS } from '../samples.ts'
 
 /** Headlines whose characters take one to four bytes; null = a gap. */
@@ -21,7 +21,7 @@ describe('a run of events', () => {
           ),
         )
         const archive = memoryArchive(events)
-        const run = storedRun(archive.db, { after, through }, EPOCH)
+        const run = storedRange(archive.db, { after, through }, EPOCH)
         const wanted = events.filter(({ sequence }) => sequence > after && sequence <= through)
         expect(run.map(({ sequence }) => sequence)).toEqual(wanted.map(({ sequence }) => sequence))
         for (const [index, event] of run.entries()) {
@@ -39,7 +39,7 @@ describe('a run of events', () => {
 
   test('that holds nothing is empty', () => {
     const archive = memoryArchive([])
-    expect(storedRun(archive.db, { after: 0, through: 9 }, EPOCH)).toEqual([])
+    expect(storedRange(archive.db, { after: 0, through: 9 }, EPOCH)).toEqual([])
     expect(storedEvent(archive.db, 1, EPOCH)).toBeUndefined()
     archive.close()
   })

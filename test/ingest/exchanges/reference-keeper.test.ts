@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createExchangeCopy, EXCHANGES_TABLE } from '../../../src/archive/exchanges.ts'
+import { createExchangeReplica, EXCHANGES_TABLE } from '../../../src/archive/exchanges.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { createReferenceKeeper } from '../../../src/ingest/exchanges/reference-keeper.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
@@ -51,7 +51,7 @@ function keeperOf(
     stop.abort()
     await running
   })
-  const copy = createExchangeCopy(log.table(EXCHANGES_TABLE))
+  const copy = createExchangeReplica(log.table(EXCHANGES_TABLE))
   void copy.run(stop.signal)
   /** Lets time go by in steps until the condition holds; the sockets get a turn in each. */
   const live = async (holds: () => boolean, stepMs = 50): Promise<void> => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createDayCopy, DAYS_TABLE, type DayRow } from '../../../src/archive/days.ts'
+import { createDayReplica, DAYS_TABLE, type DayRow } from '../../../src/archive/days.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import { createDayKeeper } from '../../../src/ingest/reconciliation/day-keeper.ts'
-import { yieldTurn } from '../../../src/lifecycle/clock.ts'
+import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
 import type { Announcement, Log } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
@@ -50,7 +50,7 @@ function keeping(log: Log, clock = createManualClock(START_MS)) {
   const pass = async (ms: number): Promise<void> => {
     for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
       clock.advance(Math.min(15_000, endMs - clock.now()))
-      for (let turn = 0; turn < 8; turn++) await yieldTurn()
+      for (let turn = 0; turn < 8; turn++) await yieldToEventLoop()
     }
   }
   const end = async (): Promise<void> => {
@@ -142,7 +142,7 @@ describe('the keeper of the days', () => {
 
   it('leaves to every node a copy of the last days, oldest first', async () => {
     const log = createMemoryLog()
-    const copy = createDayCopy(log.table(DAYS_TABLE))
+    const copy = createDayReplica(log.table(DAYS_TABLE))
     expect(copy.last(1)).toBeNull()
     const stop = new AbortController()
     const following = copy.run(stop.signal)

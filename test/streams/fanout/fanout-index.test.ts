@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
-import { createAudience } from '../../../src/streams/fanout/fanout-index.ts'
+import { createFanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
 import { Blocks } from '../../../src/streams/fanout/frame-batches.ts'
 import type { EventFraming } from '../../../src/streams/fanout/framing.ts'
 import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
@@ -38,7 +38,7 @@ async function node() {
   const stopping = new AbortController()
   const holdings = new Holdings()
   const blocks = new Blocks(reader, clock, holdings, stopping.signal)
-  const audience = createAudience({ reader, clock, holdings })
+  const audience = createFanoutIndex({ reader, clock, holdings })
   const running = audience.run(stopping.signal)
   const grow = async (count: number): Promise<void> => {
     store.grow(count)

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import { resumeAt } from '../../../src/archive/reading/resume.ts'
-import { WHOLE } from '../../../src/archive/store/replica-progress.ts'
+import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
-import { createAudience } from '../../../src/streams/fanout/fanout-index.ts'
+import { createFanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
 import { Blocks } from '../../../src/streams/fanout/frame-batches.ts'
 import { Session, type SessionClient, type SessionEnd } from '../../../src/streams/fanout/session.ts'
 import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
@@ -52,7 +52,7 @@ function node(reader: Reader) {
   const stopping = new AbortController()
   const holdings = new Holdings()
   const blocks = new Blocks(reader, clock, holdings, stopping.signal)
-  const audience = createAudience({ reader, clock, holdings })
+  const audience = createFanoutIndex({ reader, clock, holdings })
   const running = audience.run(stopping.signal)
   const wheel = new Wheel(clock, new Turns())
   const parts = { reader, clock, blocks, audience, wheel, stopping: stopping.signal }
@@ -95,7 +95,7 @@ function open(
       epoch: store.reader.epoch,
       after: options.after,
       cursor: options.cursor ?? store.reader.cursorAt(options.after),
-      notice: null,
+      localGap: null,
     },
     opening: RETRY_FRAME,
     endsMs: options.endsMs ?? Number.POSITIVE_INFINITY,
@@ -123,7 +123,7 @@ function open(
 /** A reader whose store can be swapped, as when a copy is rebuilt under its readers. */
 function switching(state: { current: Reader }): Reader {
   return {
-    copy: WHOLE,
+    replica: COMPLETE_REPLICA,
     get epoch() {
       return state.current.epoch
     },

@@ -4,9 +4,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { Sink, type SinkOwner } from '../../../src/streams/fanout/socket-writer.ts'
 import {
   Holdings,
-  LARGE_BLOCK_BYTES,
+  LARGE_BATCH_BYTES,
   LARGE_BUDGET_BYTES,
-  SMALL_BLOCK_BYTES,
+  SMALL_BATCH_BYTES,
 } from '../../../src/streams/limits/send-buffers.ts'
 import { Turns } from '../../../src/streams/limits/tick-budget.ts'
 
@@ -47,7 +47,7 @@ async function pair() {
 /** Writes until the kernel takes no more. */
 function fill(sink: Sink): number {
   let written = 0
-  for (const block = Buffer.alloc(SMALL_BLOCK_BYTES); !sink.isFull; written += block.length) sink.write(block)
+  for (const block = Buffer.alloc(SMALL_BATCH_BYTES); !sink.isFull; written += block.length) sink.write(block)
   return written
 }
 
@@ -61,19 +61,19 @@ function nextSize(holdings: Holdings): number {
 describe('the way to a client', () => {
   test('is not full where its kernel took everything, however much that was', async () => {
     const { said, sink, holdings } = await pair()
-    sink.write(Buffer.alloc(LARGE_BLOCK_BYTES / 2))
+    sink.write(Buffer.alloc(LARGE_BATCH_BYTES / 2))
     expect(sink.isFull).toBe(false)
     expect(said).toEqual([])
-    expect(nextSize(holdings)).toBe(LARGE_BLOCK_BYTES)
+    expect(nextSize(holdings)).toBe(LARGE_BATCH_BYTES)
   })
 
   test('is full at the first byte that is left, and has room when the last one is taken', async () => {
     const { client, holdings, said, sink, socket } = await pair()
     let left = fill(sink)
-    expect(socket.writableLength).toBeLessThanOrEqual(SMALL_BLOCK_BYTES)
-    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BLOCK_BYTES))
+    expect(socket.writableLength).toBeLessThanOrEqual(SMALL_BATCH_BYTES)
+    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))
     expect(said).toEqual(['full'])
-    expect(nextSize(holdings)).toBe(SMALL_BLOCK_BYTES)
+    expect(nextSize(holdings)).toBe(SMALL_BATCH_BYTES)
     client.resume()
     for await (const chunk of client) {
       left -= (chunk as Buffer).length
@@ -81,16 +81,16 @@ describe('the way to a client', () => {
     }
     expect(said).toEqual(['full', 'room'])
     expect(sink.isFull).toBe(false)
-    expect(nextSize(holdings)).toBe(LARGE_BLOCK_BYTES)
+    expect(nextSize(holdings)).toBe(LARGE_BATCH_BYTES)
   })
 
   test('holds nothing once its socket is gone', async () => {
     const { holdings, sink, socket } = await pair()
     fill(sink)
-    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BLOCK_BYTES))
-    expect(nextSize(holdings)).toBe(SMALL_BLOCK_BYTES)
+    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))
+    expect(nextSize(holdings)).toBe(SMALL_BATCH_BYTES)
     socket.destroy()
     await once(socket, 'close')
-    expect(nextSize(holdings)).toBe(LARGE_BLOCK_BYTES)
+    expect(nextSize(holdings)).toBe(LARGE_BATCH_BYTES)
   })
 })

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   Holdings,
-  LARGE_BLOCK_BYTES,
+  LARGE_BATCH_BYTES,
   LARGE_BUDGET_BYTES,
   type Making,
-  SMALL_BLOCK_BYTES,
+  SMALL_BATCH_BYTES,
 } from '../../../src/streams/limits/send-buffers.ts'
 
 /** Blocks that are made, taken by so many readers, and let go of by them. */
@@ -41,9 +41,9 @@ describe('what slow readers hold', () => {
           const gone = step.kind === 'let go' ? held.shift() : undefined
           if (gone !== undefined) holdings.release(gone)
           const blocks = [...new Set(held)].map(({ length }) => length)
-          const large = blocks.filter((length) => length === LARGE_BLOCK_BYTES)
-          expect(large.length * LARGE_BLOCK_BYTES).toBeLessThanOrEqual(LARGE_BUDGET_BYTES)
-          expect(blocks.every((length) => length <= LARGE_BLOCK_BYTES)).toBe(true)
+          const large = blocks.filter((length) => length === LARGE_BATCH_BYTES)
+          expect(large.length * LARGE_BATCH_BYTES).toBeLessThanOrEqual(LARGE_BUDGET_BYTES)
+          expect(blocks.every((length) => length <= LARGE_BATCH_BYTES)).toBe(true)
         }
       }),
       { numRuns: 20, endOnFailure: true },
@@ -52,36 +52,36 @@ describe('what slow readers hold', () => {
 
   test('makes blocks small once the budget is used up, and large again when it is not', () => {
     const holdings = new Holdings()
-    const blocks = Array.from({ length: LARGE_BUDGET_BYTES / LARGE_BLOCK_BYTES }, () => {
+    const blocks = Array.from({ length: LARGE_BUDGET_BYTES / LARGE_BATCH_BYTES }, () => {
       const { maxBytes, done } = holdings.make()
       const bytes = Buffer.allocUnsafeSlow(maxBytes)
       holdings.hold(bytes)
       done()
       return bytes
     })
-    expect(blocks.every(({ length }) => length === LARGE_BLOCK_BYTES)).toBe(true)
+    expect(blocks.every(({ length }) => length === LARGE_BATCH_BYTES)).toBe(true)
     const small = holdings.make()
-    expect(small.maxBytes).toBe(SMALL_BLOCK_BYTES)
+    expect(small.maxBytes).toBe(SMALL_BATCH_BYTES)
     small.done()
     const [first = Buffer.alloc(0)] = blocks
     holdings.release(first)
-    expect(holdings.make().maxBytes).toBe(LARGE_BLOCK_BYTES)
+    expect(holdings.make().maxBytes).toBe(LARGE_BATCH_BYTES)
   })
 
   test('counts a block once, however many hold it, until the last of them lets go', () => {
     const holdings = new Holdings()
-    const shared = Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BLOCK_BYTES)
+    const shared = Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES)
     const size = (): number => {
       const { maxBytes, done } = holdings.make()
       done()
       return maxBytes
     }
     for (let reader = 0; reader < 1000; reader++) holdings.hold(shared)
-    expect(size()).toBe(LARGE_BLOCK_BYTES)
+    expect(size()).toBe(LARGE_BATCH_BYTES)
     holdings.hold(Buffer.alloc(1))
     for (let reader = 0; reader < 999; reader++) holdings.release(shared)
-    expect(size()).toBe(SMALL_BLOCK_BYTES)
+    expect(size()).toBe(SMALL_BATCH_BYTES)
     holdings.release(shared)
-    expect(size()).toBe(LARGE_BLOCK_BYTES)
+    expect(size()).toBe(LARGE_BATCH_BYTES)
   })
 })

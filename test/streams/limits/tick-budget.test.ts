@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Sink } from '../../../src/streams/fanout/socket-writer.ts'
 import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
-import { JOBS_A_TURN, Turns } from '../../../src/streams/limits/tick-budget.ts'
+import { JOBS_PER_TICK, Turns } from '../../../src/streams/limits/tick-budget.ts'
 import { Wheel } from '../../../src/streams/limits/timer-wheel.ts'
 import { TokenEnds } from '../../../src/streams/limits/token-expiry.ts'
 import { startApi, until } from '../../support/http/api-server.ts'
@@ -26,7 +26,7 @@ async function byTurn(happened: () => number, all: number): Promise<number[]> {
 
 describe('jobs', () => {
   test('are all done, once and in order, whenever they come', async () => {
-    const portions = fc.array(fc.nat(3 * JOBS_A_TURN), { minLength: 1, maxLength: 6 })
+    const portions = fc.array(fc.nat(3 * JOBS_PER_TICK), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(portions, async (added) => {
         const turns = new Turns()
@@ -60,7 +60,7 @@ describe('jobs', () => {
 
 describe('one turn never sees more than its share of', () => {
   const share = (counts: number[]): void => {
-    expect(Math.max(...counts)).toBeLessThanOrEqual(JOBS_A_TURN)
+    expect(Math.max(...counts)).toBeLessThanOrEqual(JOBS_PER_TICK)
     expect(counts.reduce((sum, count) => sum + count)).toBe(MANY)
   }
 
@@ -118,6 +118,6 @@ describe('one turn never sees more than its share of', () => {
     const ended = (): number => api.lines.filter(({ event }) => event === 'stream.closed').length
     api.clock.advance(5000)
     const counts = await byTurn(ended, 100)
-    expect(Math.max(...counts)).toBeLessThanOrEqual(JOBS_A_TURN)
+    expect(Math.max(...counts)).toBeLessThanOrEqual(JOBS_PER_TICK)
   })
 })

@@ -54,7 +54,7 @@ describe('GET /v1/stream', () => {
     const [, , , , first] = client.messages
     expect(first).toMatchObject({ sent: new Date(api.clock.now()).toISOString() })
     expect(client.texts[4]).toBe(
-      `{"type":"disclosure","sent":"${first?.sent}","event":${api.store.tail.at(6)?.json}}`,
+      `{"type":"disclosure","sent":"${first?.sent}","event":${api.store.recentEvents.at(6)?.json}}`,
     )
   })
 

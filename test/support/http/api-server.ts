@@ -22,7 +22,7 @@ import { createMetrics, type Metrics } from '../../../src/obs/metrics.ts'
 import { createEndpoints, type Endpoints } from '../../../src/registry/endpoints.ts'
 import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
 import { createTokens, type Tokens } from '../../../src/registry/tokens.ts'
-import { createFeed, type Feed } from '../../../src/streams/streams.ts'
+import { createStreams, type Feed } from '../../../src/streams/streams.ts'
 import { addressRules } from '../../../src/webhooks/address/rules.ts'
 import { createAttemptIndex } from '../../../src/webhooks/attempts/attempt-index.ts'
 import {
@@ -156,7 +156,7 @@ export async function startApi(
   const authenticate =
     options.authenticate ?? eitherAuthenticate(adminAuthenticate(TOKEN), tokens.authenticate)
   const stopping = new AbortController()
-  const feed = createFeed({
+  const feed = createStreams({
     reader,
     clock,
     chance: () => 0.5,

@@ -5,7 +5,7 @@
 
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
-import { WHOLE } from '../../../src/archive/store/replica-progress.ts'
+import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
 import type { StoredEvent } from '../../../src/archive/store/stored.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { encodeAttributes, GAP_OPENED, joinEvent, PUBLISHED } from '../../../src/core/event.ts'
@@ -36,7 +36,7 @@ export function createScriptedReader(clock: Clock): ScriptedReader {
     for (const wake of waiters) wake()
   }
   const reader: Reader = {
-    copy: WHOLE,
+    replica: COMPLETE_REPLICA,
     get epoch() {
       return epoch
     },

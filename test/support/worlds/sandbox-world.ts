@@ -4,8 +4,8 @@
  * to judge what came of it: `world-verdict.ts` does.
  */
 
-import { createTail } from '../../../src/archive/reading/recent-events.ts'
-import { createFollower } from '../../../src/archive/replica/replicator.ts'
+import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
+import { Replicator } from '../../../src/archive/replica/replicator.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { seededChance } from '../../../src/core/chance.ts'
 import type { Committed } from '../../../src/core/event.ts'
@@ -229,7 +229,7 @@ interface Lives {
   log(): { events(): Committed[]; rejected(): Promise<RejectedItem[]> }
   /** True while a request has left and its answer is not taken in. */
   awaitsAnswer(): boolean
-  /** What ended the poller or the follower by itself, or null. */
+  /** What ended the poller or the replicator by itself, or null. */
   fault(): unknown
   start(): void
   /** Ends this life, told or cut off in the middle. Without one nothing happens. */
@@ -256,12 +256,12 @@ function createLives(parts: {
       nativeKind: 'Native',
       clock,
     })
-    const tail = createTail(archive.latest)
+    const recentEvents = new RecentEvents(archive.latest)
     const logger = timedLogger(lines, sandbox.marketNow)
-    const follower = createFollower({
+    const replicator = new Replicator({
       log,
       archive,
-      tail,
+      recentEvents,
       clock,
       logger,
       shared: true,
@@ -276,7 +276,7 @@ function createLives(parts: {
       },
       oldestRecordedMs: archive.oldestRecordedMs,
       known: archive.known,
-      caughtUp: follower.caughtUp,
+      caughtUp: replicator.caughtUp,
     }
     const ingest = createIngest({
       upstream: upstreamOf(plan, sandbox),
@@ -296,7 +296,7 @@ function createLives(parts: {
       life.fault ??= error
     }
     life.ended = Promise.all([
-      follower.run(stop.signal).catch(failed),
+      replicator.run(stop.signal).catch(failed),
       ingest.poller.run(stop.signal).catch(failed),
     ])
     return life

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { yieldTurn } from '../../../src/lifecycle/clock.ts'
+import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
 import {
   MAX_RECENTLY_STARTED,
   RECENT_MS,
@@ -34,11 +34,11 @@ function turnsIn(begun: readonly string[], busy: string): string[] {
 }
 
 async function until(isThere: () => boolean): Promise<void> {
-  while (!isThere()) await yieldTurn()
+  while (!isThere()) await yieldToEventLoop()
 }
 
 async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await yieldTurn()
+  for (let turn = 0; turn < count; turn++) await yieldToEventLoop()
 }
 
 test('who comes while nobody waits begins at once; each has its turn before any has its second', async () => {
@@ -60,7 +60,7 @@ test('the event loop has its turns while many begin', async () => {
   queue.add(starter('one', 1000, begun))
   expect(begun.length).toBeLessThan(100)
   let passed = 0
-  for (; begun.length < 1000; passed++) await yieldTurn()
+  for (; begun.length < 1000; passed++) await yieldToEventLoop()
   expect(passed).toBeGreaterThan(10)
 })
 

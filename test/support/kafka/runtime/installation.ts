@@ -8,7 +8,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { takeFile } from '../../../../src/storage/database.ts'
+import { lockFile } from '../../../../src/storage/database.ts'
 import { startCluster } from '../cluster.ts'
 import { javaRuntime } from './java-runtime.ts'
 import type { KafkaRuntime } from './runtime.ts'
@@ -143,7 +143,7 @@ function cacheFolder(env: Environment): string {
 
 async function locked(path: string): Promise<() => void> {
   for (;;) {
-    const release = takeFile(path)
+    const release = lockFile(path)
     if (release !== null) return release
     await sleep(LOCK_RETRY_MS)
   }
