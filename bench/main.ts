@@ -11,7 +11,6 @@ import { feedLines } from './feed.ts'
 import { type Figure, formatFigure } from './figures.ts'
 import { idleFigures } from './idle.ts'
 import { ingestTable } from './ingest.ts'
-import { judgeTable } from './judge.ts'
 import { kafkaLogLines } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
 import { pollingTable } from './polling.ts'
@@ -19,6 +18,7 @@ import { demoFigures, startFigures } from './process.ts'
 import { rebuildFigures } from './rebuild.ts'
 import { machineLine, watchHost, withBlock } from './support/benchmarks-page.ts'
 import { tailFigures } from './tail.ts'
+import { classifierTable } from './throttle-classifier.ts'
 import { webhookLines } from './webhooks.ts'
 
 /** The embedded store with 500,000 events in it. */
@@ -45,7 +45,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   process: async () => lines([...(await startFigures()), ...(await demoFigures())]),
   failover: failoverTable,
   ingest: ingestTable,
-  judge: judgeTable,
+  classifier: classifierTable,
   polling: () => pollingTable(flags.trace, weeks),
   rebuild: async () => lines(await rebuildFigures()),
   idle: async (runs) => lines(await idleFigures(runs)),

@@ -1,10 +1,9 @@
 /**
- * What retries may cost: requests that leave sooner than the plan has one. Owns the allowance, so many units a week that
- * come back evenly. Refuses to know why a request failed, and when it is sent again.
+ * Limits how many units a week early retries may spend; the allowance refills evenly over the week.
  */
 import { WEEK_MS } from '../../core/durations.ts'
 
-/** Units taken and not yet come back, as of that moment (ms since 1970). */
+/** Units taken and not yet refilled, as of `asOfMs` (ms since 1970). */
 export interface RetryAllowance {
   taken: number
   asOfMs: number
@@ -19,7 +18,7 @@ export function takeRetry(
   unitsAWeek: number,
   nowMs: number,
 ): RetryAllowance | null {
-  const backMs = Math.max(0, nowMs - asOfMs)
-  const still = Math.max(0, taken - (unitsAWeek * backMs) / WEEK_MS)
-  return still + 1 > unitsAWeek ? null : { taken: still + 1, asOfMs: nowMs }
+  const refilledMs = Math.max(0, nowMs - asOfMs)
+  const outstanding = Math.max(0, taken - (unitsAWeek * refilledMs) / WEEK_MS)
+  return outstanding + 1 > unitsAWeek ? null : { taken: outstanding + 1, asOfMs: nowMs }
 }

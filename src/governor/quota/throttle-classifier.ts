@@ -1,22 +1,20 @@
 /**
- * What a 429 means. Upstream sends the same status for its throttle and for a spent weekly quota, and nothing that a
- * machine can rely on; this weighs what there is, as odds. Owns the verdict and the wait. Refuses to send probes: the
- * request that comes after the wait is one.
+ * Classifies a 429 as throttle or spent weekly quota, and computes how long to send nothing. Upstream uses one status for
+ * both and promises no header, so the evidence is weighed as odds (quota : throttle). The next request is the probe.
  */
 
 import { backoffMs } from '../../core/backoff.ts'
 import { HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Chance } from '../../lifecycle/clock.ts'
 
-/** Requests after the first 429 that may be spent on being sure. */
+/** Requests after the first 429 that may be spent before a final verdict. */
 const PROBES = 2
-/** Odds at which no further probe is needed, one way or the other. */
+/** Odds, or their inverse, at which no further probe is needed. */
 const SURE = 20
 
 /**
- * Odds of the quota before any evidence, by the share of the quota that our own count has left (at most so much). With
- * much of it left, only another process on the key or a wrong figure of the plan can have spent it; so can only the
- * former have filled the throttle, since we keep below it. Near the end of the quota a small error of ours is enough.
+ * Odds before any evidence, by the largest share of the quota that our ledger has left. With much left, either cause needs
+ * another process on the key, since our own requests keep below the throttle; near zero a small counting error is enough.
  */
 const PRIOR: readonly (readonly [left: number, odds: number])[] = [
   [0, 50],
@@ -24,78 +22,75 @@ const PRIOR: readonly (readonly [left: number, odds: number])[] = [
   [0.1, 1],
   [1, 1 / 4],
 ]
-/** So many requests of ours came close together just before: it may be the throttle without anybody else. */
+/** After this many of our own requests in quick succession a throttle needs no other process. */
 const BUSY_REQUESTS = 4
 const BUSY_ODDS = 1 / 3
-/** A throttle clears within seconds (burst over rate is 2 s on every plan), so a longer Retry-After hints at the quota. */
+/** A throttle clears within seconds (burst / rate is 2 s on every plan), so a longer Retry-After suggests the quota. */
 const LONGEST_THROTTLE_MS = 2 * MINUTE_MS
-/** A week is the longest that a quota can ask for; what is longer means nothing. */
+/** A quota never needs more than a week: a longer Retry-After is ignored. */
 const LONGEST_QUOTA_MS = 7 * 24 * HOUR_MS
-/** What Retry-After says: nothing that makes sense, a time that suits the throttle, or one that suits the quota. */
+/** Retry-After: absent or senseless, a time typical of a throttle, or one typical of a quota. */
 type Hint = 'none' | 'short' | 'long'
-/**
- * How much likelier such a hint is with a spent quota than with the throttle. Nobody promises the header: a service that
- * sends one fixed value for both is thought of in each figure.
- */
+/** Likelihood ratio of each hint, quota to throttle. Modest, because a service may send one fixed value for both causes. */
 const HINT_ODDS: Readonly<Record<Hint, number>> = { none: 1, short: 1 / 4, long: 12 }
-/** A hint that ends with the week as we count it, give or take so much, is no fixed value. */
+/** A hint that names our own reset time within this tolerance cannot be a fixed value. */
 const NEAR_RESET_MS = 5 * MINUTE_MS
 const RESET_ODDS = 8
 /**
- * How much likelier one more 429 is with a spent quota than with the throttle, by how long nothing was sent: a spent
- * quota refuses for sure, a throttle only while somebody else keeps it full. That cannot last: what is throttled counts,
- * so the quota of every plan would be spent within six minutes.
+ * Likelihood ratio of a repeated 429, by how many refill times nothing was sent. A spent quota always refuses; a throttle
+ * only while another process keeps it full, which would spend any plan's quota within six minutes.
  */
-const AGAIN: readonly (readonly [refills: number, odds: number])[] = [
+const REPEATED: readonly (readonly [refills: number, odds: number])[] = [
   [16, 12],
   [1, 1.5],
   [0, 1.1],
 ]
-/** As much where upstream had named a time and it was waited for. */
-const TOLD_ODDS = 6
+/** The same after waiting for as long as Retry-After asked. */
+const ADVISED_ODDS = 6
 
-/** First wait for a throttle, in times that an empty bucket takes to fill; each further wait is so much longer. */
+/** First wait for a throttle, in refill times of an empty bucket, and the growth of each further wait. */
 const FIRST_WAIT_REFILLS = 1.5
 const THROTTLE_GROWTH = 20
-const LONGEST_GROWN_MS = 5 * MINUTE_MS
-/** Probes of a spent quota: after a minute, which heals a wrong verdict, then ever more rarely. */
-const QUOTA = { baseMs: MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter: 0.1 }
+const MAX_THROTTLE_WAIT_MS = 5 * MINUTE_MS
+/** Probes of a spent quota: the first after a minute, so that a wrong verdict costs little, then ever fewer. */
+const QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter: 0.1 }
 
-/** What a 429 means; `unknown` while a probe is needed. */
+/** Cause of a 429; `unknown` while a probe is needed. */
 export type Cause = 'throttle' | 'quota' | 'unknown'
 
-/** What is remembered of the answers so far. A value: nothing changes it in place. */
-export interface JudgeMemory {
-  /** 429s without a good answer between them. */
+/** Immutable state of the classifier between responses. */
+export interface ClassifierState {
+  /** Consecutive 429s. */
   inARow: number
-  /** Odds of the quota after those. */
+  /** Odds of a spent quota after them. */
   odds: number
-  /** What the last hint said: the same again is no news. */
+  /** Hint of the last 429; the same hint again adds no evidence. */
   hint: Hint
   /** When the last 429 came, ms since 1970. */
   refusedMs: number
-  /** How long its hint said to wait, ms; 0 without one that can be believed of a throttle. */
-  toldMs: number
-  /** Of those in a row, verdicts of a spent quota. */
+  /** Its Retry-After, ms; 0 unless it is plausible for a throttle. */
+  advisedMs: number
+  /** Consecutive verdicts `quota`. */
   quotasInARow: number
-  /** Good answers that came within the time of a refill of each other, the newest at `goodMs`. */
-  goodInARow: number
-  goodMs: number
+  /** Consecutive successes less than a refill time apart, the newest at `successMs`. */
+  successesInARow: number
+  successMs: number
 }
 
-/** What is known when a 429 comes. */
+/** What is known when a 429 arrives. */
 export interface Evidence {
-  /** From the Retry-After header, ms; null where it is absent or senseless. */
+  /** From the Retry-After header, ms; null where it is absent or unreadable. */
   retryAfterMs: number | null
-  /** What our own count has left of the weekly quota, 0 to 1. */
+  /** Share of the weekly quota that our ledger has left, 0 to 1. */
   leftShare: number
-  /** When the quota is whole again for sure, ms since 1970; null where it comes back bit by bit. */
+  /** When a fixed week resets, ms since 1970; null where the quota is rolling. */
   resetMs: number | null
-  /** How long the plan's empty token bucket takes to fill, ms. */
+  /** How long an empty token bucket of the plan takes to fill, ms. */
   refillMs: number
   nowMs: number
 }
 
+/** The classifier's result. */
 export interface Verdict {
   /** `unknown`: the next request is a probe. */
   kind: Cause
@@ -103,49 +98,52 @@ export interface Verdict {
   waitMs: number
 }
 
-/** Before any answer. */
-export const NOTHING_MET: JudgeMemory = {
+/** State before any response. */
+export const INITIAL_CLASSIFIER: ClassifierState = {
   inARow: 0,
   odds: 1,
   hint: 'none',
   refusedMs: 0,
-  toldMs: 0,
+  advisedMs: 0,
   quotasInARow: 0,
-  goodInARow: 0,
-  goodMs: 0,
+  successesInARow: 0,
+  successMs: 0,
 }
 
 /**
- * Judges one 429. A throttle, or what may be one, waits for a bit more than a full bucket, then twenty times as long, up
- * to five minutes; or for Retry-After where that is longer and believable of a throttle. A spent quota waits for its
- * reset, with probes after 1, 2, 4 min … 6 h.
+ * Classifies one 429. `throttle` and `unknown` wait for 1.5 refill times, then twenty times as long, up to five minutes, or
+ * for a plausible longer Retry-After. `quota` waits for its reset, with probes after 1, 2, 4 min … 6 h.
  */
-export function judge429(
-  memory: JudgeMemory,
+export function classify429(
+  state: ClassifierState,
   evidence: Evidence,
   chance: Chance,
-): { memory: JudgeMemory; verdict: Verdict } {
+): { state: ClassifierState; verdict: Verdict } {
   const { nowMs, retryAfterMs } = evidence
   const hint = hintOf(retryAfterMs)
-  const inARow = memory.inARow + 1
+  const inARow = state.inARow + 1
   const odds =
-    (inARow === 1 ? priorOdds(memory, evidence) : memory.odds * againOdds(memory, evidence)) *
-    (hint === memory.hint ? 1 : hintOdds(hint, evidence))
+    (inARow === 1 ? priorOdds(state, evidence) : state.odds * repeatedOdds(state, evidence)) *
+    (hint === state.hint ? 1 : hintOdds(hint, evidence))
   const kind = kindOf(odds, inARow)
-  const quotasInARow = kind === 'quota' ? memory.quotasInARow + 1 : 0
-  const toldMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
+  const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
+  const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
   const waitMs =
     kind === 'quota'
       ? quotaWaitMs(quotasInARow, hint, evidence, chance)
-      : Math.max(toldMs, throttleWaitMs(inARow, evidence, chance))
-  const next = { ...memory, inARow, odds, hint, refusedMs: nowMs, toldMs, quotasInARow }
-  return { memory: next, verdict: { kind, waitMs } }
+      : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
+  const next = { ...state, inARow, odds, hint, refusedMs: nowMs, advisedMs, quotasInARow }
+  return { state: next, verdict: { kind, waitMs } }
 }
 
-/** What a good answer leaves: the row of 429s has ended. */
-export function afterGoodAnswer(memory: JudgeMemory, refillMs: number, nowMs: number): JudgeMemory {
-  const isClose = Math.abs(nowMs - memory.goodMs) <= refillMs
-  return { ...NOTHING_MET, goodInARow: isClose ? memory.goodInARow + 1 : 1, goodMs: nowMs }
+/** The state after a successful response, which ends the row of 429s. */
+export function afterSuccess(state: ClassifierState, refillMs: number, nowMs: number): ClassifierState {
+  const isClose = Math.abs(nowMs - state.successMs) <= refillMs
+  return {
+    ...INITIAL_CLASSIFIER,
+    successesInARow: isClose ? state.successesInARow + 1 : 1,
+    successMs: nowMs,
+  }
 }
 
 function hintOf(retryAfterMs: number | null): Hint {
@@ -153,9 +151,9 @@ function hintOf(retryAfterMs: number | null): Hint {
   return retryAfterMs <= LONGEST_THROTTLE_MS ? 'short' : 'long'
 }
 
-function priorOdds(memory: JudgeMemory, { leftShare, refillMs, nowMs }: Evidence): number {
+function priorOdds(state: ClassifierState, { leftShare, refillMs, nowMs }: Evidence): number {
   const [, odds] = PRIOR.find(([left]) => leftShare <= left) ?? [1, 1]
-  const isBusy = memory.goodInARow >= BUSY_REQUESTS && Math.abs(nowMs - memory.goodMs) <= refillMs
+  const isBusy = state.successesInARow >= BUSY_REQUESTS && Math.abs(nowMs - state.successMs) <= refillMs
   return isBusy ? odds * BUSY_ODDS : odds
 }
 
@@ -168,10 +166,10 @@ function hintOdds(hint: Hint, { retryAfterMs, resetMs, nowMs }: Evidence): numbe
   return HINT_ODDS[hint] * (namesReset ? RESET_ODDS : 1)
 }
 
-function againOdds({ refusedMs, toldMs }: JudgeMemory, { refillMs, nowMs }: Evidence): number {
+function repeatedOdds({ refusedMs, advisedMs }: ClassifierState, { refillMs, nowMs }: Evidence): number {
   const quietMs = Math.max(0, nowMs - refusedMs)
-  const [, odds] = AGAIN.find(([refills]) => quietMs >= refills * refillMs) ?? [0, 1]
-  return toldMs > 0 && quietMs >= toldMs ? Math.max(odds, TOLD_ODDS) : odds
+  const [, odds] = REPEATED.find(([refills]) => quietMs >= refills * refillMs) ?? [0, 1]
+  return advisedMs > 0 && quietMs >= advisedMs ? Math.max(odds, ADVISED_ODDS) : odds
 }
 
 function kindOf(odds: number, inARow: number): Cause {
@@ -184,13 +182,13 @@ function throttleWaitMs(inARow: number, { refillMs }: Evidence, chance: Chance):
   const growing = {
     baseMs: refillMs * FIRST_WAIT_REFILLS,
     factor: THROTTLE_GROWTH,
-    maxMs: LONGEST_GROWN_MS,
+    maxMs: MAX_THROTTLE_WAIT_MS,
     jitter: 0.1,
   }
   return backoffMs(inARow, growing, chance)
 }
 
-/** Never later than a moment at which units are back, by our own reckoning or by a hint. */
+/** At most until units come back, by our ledger or by the hint. */
 function quotaWaitMs(
   quotasInARow: number,
   hint: Hint,
@@ -199,6 +197,6 @@ function quotaWaitMs(
 ): number {
   const hintedMs = hint === 'long' && retryAfterMs !== null ? retryAfterMs : Number.POSITIVE_INFINITY
   const resetInMs = resetMs === null ? Number.POSITIVE_INFINITY : resetMs - nowMs
-  const probeMs = backoffMs(quotasInARow, QUOTA, chance)
+  const probeMs = backoffMs(quotasInARow, QUOTA_PROBES, chance)
   return Math.min(probeMs, Math.max(refillMs, Math.min(hintedMs, resetInMs)))
 }

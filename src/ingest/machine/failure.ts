@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../core/durations.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
-import { afterGoodAnswer, type Cause, judge429 } from '../../governor/quota/throttle-classifier.ts'
+import { afterSuccess, type Cause, classify429 } from '../../governor/quota/throttle-classifier.ts'
 import type { Purpose } from '../../log/log.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
@@ -97,7 +97,7 @@ export function unblock(turn: Turn): void {
   state.failuresInARow = 0
   state.keyRefusalsInARow = 0
   state.failingSinceMs = null
-  state.judge = afterGoodAnswer(state.judge, config.breathMs, nowMs)
+  state.classifier = afterSuccess(state.classifier, config.breathMs, nowMs)
   state.blockedUntilMs = 0
   state.upstream = 'ok'
 }
@@ -129,8 +129,8 @@ export function judged(
 ): Consequence & { cause: Cause } {
   const { state, config, nowMs } = turn
   const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
-  const { memory, verdict } = judge429(
-    state.judge,
+  const { state: classifier, verdict } = classify429(
+    state.classifier,
     {
       retryAfterMs: retryAfterMs(failure.retryAfter, failure.serverMs ?? nowMs),
       leftShare: quota.remaining / quota.limit,
@@ -140,7 +140,7 @@ export function judged(
     },
     config.chance,
   )
-  state.judge = memory
+  state.classifier = classifier
   state.upstream = verdict.kind === 'quota' ? 'quota' : 'throttled'
   const result = verdict.kind === 'quota' ? 'quota' : 'throttled'
   return { result, cause: verdict.kind, waitMs: verdict.waitMs }

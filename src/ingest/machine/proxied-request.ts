@@ -2,7 +2,7 @@
  * Applies the outcome of a proxied request to the poller's state: a 429 blocks polls as one of their own would. Other
  * failures do not, because upstream may handle fund requests separately.
  */
-import { afterGoodAnswer } from '../../governor/quota/throttle-classifier.ts'
+import { afterSuccess } from '../../governor/quota/throttle-classifier.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import { judged, reportFailure } from './failure.ts'
@@ -16,7 +16,8 @@ export function onProxied(turn: Turn, outcome: FundOutcome, spentMs: number): vo
   if (!outcome.sent) state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: 'gateway' }]
   if (outcome.kind !== 'too_many') {
     const isGood = outcome.kind === 'ok' || outcome.kind === 'not_found'
-    if (isGood && state.upstream === 'ok') state.judge = afterGoodAnswer(state.judge, config.breathMs, nowMs)
+    if (isGood && state.upstream === 'ok')
+      state.classifier = afterSuccess(state.classifier, config.breathMs, nowMs)
     turn.actions.push({ type: 'tally', purpose: 'gateway', result: resultOf(outcome) })
     return
   }

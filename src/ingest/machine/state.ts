@@ -8,7 +8,11 @@ import type { GapCause } from '../../core/event.ts'
 import { firstProfile, type Profile } from '../../governor/arrivals/profile.ts'
 import type { QuotaReset } from '../../governor/quota/ledger.ts'
 import { type RetryAllowance, UNTOUCHED } from '../../governor/quota/retry-allowance.ts'
-import { type Cause, type JudgeMemory, NOTHING_MET } from '../../governor/quota/throttle-classifier.ts'
+import {
+  type Cause,
+  type ClassifierState,
+  INITIAL_CLASSIFIER,
+} from '../../governor/quota/throttle-classifier.ts'
 import type { DayWalks } from '../../governor/schedule/daily-reconciliation.ts'
 import type { Pacing, PollPlan } from '../../governor/schedule/pacing.ts'
 import type { Rounds } from '../../governor/schedule/rescans.ts'
@@ -144,8 +148,8 @@ export interface IngestState {
   keyRefusalsInARow: number
   /** Since when there was no good answer, our clock; 429s apart. Null while there is no trouble. */
   failingSinceMs: number | null
-  /** What the judge of 429s remembers. */
-  judge: JudgeMemory
+  /** State of the 429 classifier. */
+  classifier: ClassifierState
   /** What retries sooner than the next poll have taken, after 429s and after other failures. */
   retries: { refused: RetryAllowance; failed: RetryAllowance }
   /** Commits and spends in a row that broke the writer. */
@@ -273,7 +277,7 @@ export function initialState(): IngestState {
     failuresInARow: 0,
     keyRefusalsInARow: 0,
     failingSinceMs: null,
-    judge: NOTHING_MET,
+    classifier: INITIAL_CLASSIFIER,
     retries: { refused: UNTOUCHED, failed: UNTOUCHED },
     brokenInARow: 0,
     refusedInARow: 0,

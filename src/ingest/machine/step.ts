@@ -36,9 +36,10 @@ const campaign = (turn: Turn): void => {
 
 const claim = (turn: Turn): void => {
   const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = turn.state
-  const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries } = turn.state
+  const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries } =
+    turn.state
   const { quotaDrift } = turn.state
-  const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, judge, retries, quotaDrift }
+  const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries, quotaDrift }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
   turn.state = { ...initialState(), ...kept, name: 'claiming' }

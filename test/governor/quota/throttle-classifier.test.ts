@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  afterGoodAnswer,
+  afterSuccess,
+  type ClassifierState,
+  classify429,
   type Evidence,
-  type JudgeMemory,
-  judge429,
-  NOTHING_MET,
+  INITIAL_CLASSIFIER,
 } from '../../../src/governor/quota/throttle-classifier.ts'
 import { causes, headers, playEpisode } from '../../support/worlds/episodes.ts'
 
@@ -17,22 +17,22 @@ const REFILL_MS = 2 * SECOND_MS
 
 const middle = (): number => 0.5
 
-/** A row of 429s, each met when the wait before it was over. */
-function row(length: number, given: Partial<Evidence> = {}, memory: JudgeMemory = NOTHING_MET) {
+/** Verdicts on consecutive 429s, each received when the wait before it was over. */
+function row(length: number, given: Partial<Evidence> = {}, initial: ClassifierState = INITIAL_CLASSIFIER) {
   let nowMs = NOW_MS
-  let met = memory
+  let state = initial
   return Array.from({ length }, () => {
     const evidence = { retryAfterMs: null, leftShare: 0.5, resetMs: null, refillMs: REFILL_MS, nowMs }
-    const judged = judge429(met, { ...evidence, ...given }, middle)
-    met = judged.memory
-    nowMs += judged.verdict.waitMs
-    return judged.verdict
+    const classified = classify429(state, { ...evidence, ...given }, middle)
+    state = classified.state
+    nowMs += classified.verdict.waitMs
+    return classified.verdict
   })
 }
-const kinds = (length: number, given: Partial<Evidence> = {}, memory?: JudgeMemory): string[] =>
-  row(length, given, memory).map(({ kind }) => kind)
+const kinds = (length: number, given: Partial<Evidence> = {}, initial?: ClassifierState): string[] =>
+  row(length, given, initial).map(({ kind }) => kind)
 
-test('with units left and nothing said, two probes decide: after a bucket’s refill, and twenty times as long', () => {
+test('without a header and with units left, two probes decide: after 1.5 refill times, then twenty times as long', () => {
   expect(row(3)).toEqual([
     { kind: 'unknown', waitMs: 3 * SECOND_MS },
     { kind: 'unknown', waitMs: MINUTE_MS },
@@ -40,38 +40,38 @@ test('with units left and nothing said, two probes decide: after a bucket’s re
   ])
 })
 
-test('a throttle’s Retry-After is waited for where it is longer', () => {
+test('a longer Retry-After of a throttle is waited for', () => {
   expect(row(1, { retryAfterMs: 30 * SECOND_MS })[0]?.waitMs).toBe(30 * SECOND_MS)
   expect(row(1, { retryAfterMs: SECOND_MS })[0]?.waitMs).toBe(3 * SECOND_MS)
   expect(row(1, { retryAfterMs: 2 * MINUTE_MS })[0]?.waitMs).toBe(2 * MINUTE_MS)
 })
 
-test('a Retry-After of hours is not believed at once where there are units left, and never when it is senseless', () => {
+test('a Retry-After of hours needs two probes while units are left, and a senseless one is ignored', () => {
   expect(kinds(3, { retryAfterMs: HOUR_MS })).toEqual(['unknown', 'unknown', 'quota'])
   for (const retryAfterMs of [null, 0, 7 * 24 * HOUR_MS + 1, 1e18]) {
     expect(row(2, { retryAfterMs })).toEqual(row(2))
   }
 })
 
-test('a Retry-After that names the reset we count with is believed at once', () => {
+test('a Retry-After that names the known reset means the quota at once', () => {
   const resetMs = NOW_MS + 30 * HOUR_MS
   expect(kinds(1, { retryAfterMs: 30 * HOUR_MS, resetMs })).toEqual(['quota'])
   expect(kinds(1, { retryAfterMs: 20 * HOUR_MS, resetMs })).toEqual(['unknown'])
 })
 
-test('where our own count has nothing left it is the quota at once', () => {
+test('with nothing left in the ledger a 429 is the quota at once', () => {
   expect(kinds(1, { leftShare: 0 })).toEqual(['quota'])
   expect(kinds(1, { leftShare: 0.01 })).toEqual(['unknown'])
 })
 
-test('a throttle is sure at once when many requests had just left and upstream names seconds', () => {
-  let busy = NOTHING_MET
-  for (let times = 0; times < 10; times++) busy = afterGoodAnswer(busy, REFILL_MS, NOW_MS - 500 + times)
+test('many recent requests and a Retry-After of seconds mean a throttle at once', () => {
+  let busy = INITIAL_CLASSIFIER
+  for (let times = 0; times < 10; times++) busy = afterSuccess(busy, REFILL_MS, NOW_MS - 500 + times)
   expect(kinds(1, { retryAfterMs: SECOND_MS }, busy)).toEqual(['throttle'])
   expect(kinds(1, { retryAfterMs: SECOND_MS })).toEqual(['unknown'])
 })
 
-test('a spent quota is asked again after 1, 2, 4 min … 6 h, and at its reset or the hinted moment', () => {
+test('a spent quota is probed after 1, 2, 4 min … 6 h, and at its reset or the hinted time', () => {
   const waits = row(14, { leftShare: 0 }).map(({ waitMs }) => waitMs / MINUTE_MS)
   expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360, 360, 360, 360])
   const reset = row(2, { leftShare: 0, resetMs: NOW_MS + 90 * SECOND_MS }).map(({ waitMs }) => waitMs)
@@ -80,13 +80,17 @@ test('a spent quota is asked again after 1, 2, 4 min … 6 h, and at its reset o
   expect(hinted).toEqual([1, 2, 3, 3].map((minutes) => minutes * MINUTE_MS))
 })
 
-test('a good answer ends the row: the next 429 is weighed afresh', () => {
+test('after a success the next 429 is classified from scratch', () => {
   const [first] = row(1)
-  const met = afterGoodAnswer({ ...NOTHING_MET, inARow: 5, odds: 1000, quotasInARow: 3 }, REFILL_MS, NOW_MS)
+  const met = afterSuccess(
+    { ...INITIAL_CLASSIFIER, inARow: 5, odds: 1000, quotasInARow: 3 },
+    REFILL_MS,
+    NOW_MS,
+  )
   expect(row(1, {}, met)[0]).toEqual(first)
 })
 
-test('whatever the evidence, two probes bring a verdict, and the wait is a refill at least and six hours at most', () => {
+test('two probes always bring a verdict; waits are between one refill and six hours', () => {
   const evidence = fc.record({
     retryAfterMs: fc.option(fc.oneof(fc.nat(20 * MINUTE_MS), fc.nat(8 * 24 * HOUR_MS), fc.constant(1e18))),
     leftShare: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -97,11 +101,11 @@ test('whatever the evidence, two probes bring a verdict, and the wait is a refil
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
   fc.assert(
     fc.property(fc.array(evidence, { minLength: 1, maxLength: 12 }), chance, (row, drawn) => {
-      let memory = NOTHING_MET
+      let state = INITIAL_CLASSIFIER
       row.forEach((each, index) => {
-        const judged = judge429(memory, each, () => drawn)
-        memory = judged.memory
-        const { kind, waitMs } = judged.verdict
+        const classified = classify429(state, each, () => drawn)
+        state = classified.state
+        const { kind, waitMs } = classified.verdict
         if (index >= 2) expect(kind).not.toBe('unknown')
         expect(waitMs).toBeGreaterThanOrEqual(each.refillMs)
         expect(waitMs).toBeLessThanOrEqual(kind === 'quota' ? 6.6 * HOUR_MS : 5.5 * MINUTE_MS)
@@ -113,8 +117,8 @@ test('whatever the evidence, two probes bring a verdict, and the wait is a refil
   )
 })
 
-/** The same over 10,000 episodes, with the table: `npm run bench -- judge`. */
-test('in random episodes the cause is told within two extra requests, in 99 % of them', () => {
+/** The same over 10,000 episodes, with the table: `npm run bench -- classifier`. */
+test('in 99 % of random episodes the cause is known within two extra requests', () => {
   const episodes = Array.from({ length: 600 }, (_, index) => playEpisode(index + 1))
   expect(episodes.filter(({ isRight }) => !isRight).length).toBeLessThanOrEqual(6)
   expect(Math.max(...episodes.map(({ probes }) => probes))).toBeLessThanOrEqual(2)

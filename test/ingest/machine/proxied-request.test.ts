@@ -25,14 +25,14 @@ function after(outcome: Partial<FundOutcome>, before: Partial<IngestState> = {})
 test('a 429 is handled like that of a poll: nothing is sent until its wait is over', () => {
   const { state, actions } = after({ kind: 'too_many', retryAfter: '60' })
   expect(state.blockedUntilMs).toBe(NOW_MS + 60_000)
-  expect(state.judge.inARow).toBe(1)
+  expect(state.classifier.inARow).toBe(1)
   expect(state.upstream).toBe('throttled')
   expect(actions).toContainEqual({ type: 'wake', atMs: NOW_MS + 60_000 })
   expect(actions).toContainEqual(
     expect.objectContaining({ type: 'tally', purpose: 'gateway', result: 'throttled' }),
   )
   const again = after({ kind: 'too_many', retryAfter: null }, { ...state, blockedUntilMs: NOW_MS + 90_000 })
-  expect(again.state.judge.inARow).toBe(2)
+  expect(again.state.classifier.inARow).toBe(2)
   expect(again.state.blockedUntilMs).toBe(NOW_MS + 90_000)
 })
 

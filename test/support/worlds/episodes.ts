@@ -1,12 +1,15 @@
 /**
- * Episodes of 429s with a known cause: the sandbox's own limits, other processes on the same key, a service with an
- * overload of its own, headers of every form. Owns the draws and what was true. Refuses to know how the judge decides:
- * everything is drawn from the seed before it is asked.
+ * Simulates episodes of 429s with a known cause: the plan's own limits, other processes on the key, an overloaded service,
+ * and every form of Retry-After. All draws follow from the seed, before the classifier is called.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
 import { retryAfterMs } from '../../../src/core/retry-after.ts'
-import { type Cause, judge429, NOTHING_MET } from '../../../src/governor/quota/throttle-classifier.ts'
+import {
+  type Cause,
+  classify429,
+  INITIAL_CLASSIFIER,
+} from '../../../src/governor/quota/throttle-classifier.ts'
 import { createLimits } from '../../../src/sandbox/limits.ts'
 import { lasting, otherProcess } from './other-process.ts'
 
@@ -14,22 +17,22 @@ const SECOND_MS = 1000
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 const START_MS = Date.parse('2026-01-06T07:00:00Z')
-/** Requests after the first one in which the cause must be told. */
+/** Requests after the first one in which the cause must be known. */
 const EXTRA = 2
 
-/** Why upstream refuses, and who brought it about. */
+/** Why upstream refuses, and who caused it. */
 export const causes = [
-  /** Our own requests came bunched: the bucket is empty and nobody else takes from it. */
+  /** Our own requests emptied the bucket; nobody else uses it. */
   'throttle: ours',
-  /** Another process reads as fast as the plan allows, and minds 429s. */
+  /** Another process reads as fast as the plan allows, and waits after 429s. */
   'throttle: another process',
-  /** Another process asks as fast as it can, whatever it is answered. */
+  /** Another process sends as fast as it can and ignores 429s. */
   'throttle: an unruly process',
   /** The service refuses a share of all requests for a while. */
   'throttle: overload',
-  /** Spent by us, where our count is nearly right. */
+  /** Spent by us; our ledger is nearly right. */
   'quota: ours',
-  /** Spent by others, of whom our count knows nothing. */
+  /** Spent by others, whom our ledger does not see. */
   'quota: another process',
 ] as const
 /** One of them. */
@@ -59,7 +62,7 @@ export interface Episode {
   plan: PlanName
   cause: EpisodeCause
   header: HeaderForm
-  /** Whether the cause was told by the last verdict, or by a probe that was answered. */
+  /** Whether the last verdict, or a successful probe, named the true cause. */
   isRight: boolean
   /** The cause of the last 429. */
   truth: Exclude<Cause, 'unknown'>
@@ -68,7 +71,7 @@ export interface Episode {
   probes: number
   /** Units that upstream counted for 429s. */
   lost: number
-  /** From the first 429 to the first good answer or the verdict that stands, ms. */
+  /** From the first 429 to the first success or the final verdict, ms. */
   tookMs: number
 }
 
@@ -82,20 +85,20 @@ export function playEpisode(seed: number): Episode {
   const resetMs = START_MS + chance.between(1, WEEK_MS / SECOND_MS) * SECOND_MS
   const knowsReset = chance.yes(0.5)
   const leftShare = countedLeft(cause, chance)
-  /** A fill was under way. */
-  const goodInARow =
+  /** A fill was running. */
+  const successesInARow =
     cause === 'throttle: ours' ? chance.between(1, plans[plan].burst * 2) : chance.between(0, 3)
   let nowMs = START_MS
-  let memory = { ...NOTHING_MET, goodInARow, goodMs: nowMs - chance.between(10, 1000) }
+  let state = { ...INITIAL_CLASSIFIER, successesInARow, successMs: nowMs - chance.between(10, 1000) }
   let lost = 0
-  let truth = world.ask(nowMs)
+  let truth = world.send(nowMs)
   for (let probes = 0; ; probes++) {
     if (truth === 'ok') throw new Error(`seed ${seed}: an episode begins with a 429`)
     if (truth === 'throttle') lost += 1
     const refillMs = (plans[plan].burst / plans[plan].ratePerSecond) * SECOND_MS
     const { value, skewMs } = headerOf(header, { truth, nowMs, resetMs, refillMs }, chance)
-    const judged = judge429(
-      memory,
+    const classified = classify429(
+      state,
       {
         retryAfterMs: retryAfterMs(value, nowMs + skewMs),
         leftShare,
@@ -105,19 +108,19 @@ export function playEpisode(seed: number): Episode {
       },
       chance.next,
     )
-    memory = judged.memory
-    const { kind, waitMs } = judged.verdict
+    state = classified.state
+    const { kind, waitMs } = classified.verdict
     const end = { plan, cause, header, truth, verdict: kind, probes, lost, tookMs: nowMs - START_MS }
     if (kind === 'quota' || probes === EXTRA) return { ...end, isRight: kind === truth }
     nowMs += waitMs + chance.between(5, 120)
-    const next = world.ask(nowMs)
+    const next = world.send(nowMs)
     if (next === 'ok')
       return { ...end, isRight: truth === 'throttle', probes: probes + 1, tookMs: nowMs - START_MS }
     truth = next
   }
 }
 
-/** What our own count has left, as a share: wrong by much in a tenth of the episodes, whatever the cause. */
+/** Share of the quota that our ledger has left; arbitrary in a tenth of the episodes. */
 function countedLeft(cause: EpisodeCause, chance: SeededChance): number {
   if (chance.yes(0.1)) return chance.next()
   if (cause === 'quota: ours') return chance.next() * 0.03
@@ -126,11 +129,11 @@ function countedLeft(cause: EpisodeCause, chance: SeededChance): number {
 }
 
 interface Upstream {
-  /** One request of ours, others' before it included. */
-  ask(nowMs: number): 'ok' | 'throttle' | 'quota'
+  /** Handles one request of ours, after those that others sent before it. */
+  send(nowMs: number): 'ok' | 'throttle' | 'quota'
 }
 
-/** An upstream that refuses the first request at the start, for that cause. */
+/** An upstream that refuses the first request for that cause. */
 function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChance): Upstream {
   const { ratePerSecond, burst, weeklyQuota } = plans[plan]
   const limits = createLimits(plans[plan], START_MS - WEEK_MS)
@@ -142,7 +145,7 @@ function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChanc
   }
   if (cause.startsWith('quota')) {
     spend(weeklyQuota)
-    return { ask: (nowMs) => limits.take(nowMs) }
+    return { send: (nowMs) => limits.take(nowMs) }
   }
   spend(Math.floor(weeklyQuota * 0.6 * chance.next()))
   if (cause === 'throttle: overload') {
@@ -150,7 +153,7 @@ function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChanc
     const share = chance.pick([1, 0.5])
     let first = true
     return {
-      ask(nowMs) {
+      send(nowMs) {
         const isRefused = nowMs < untilMs && (first || chance.yes(share))
         first = false
         const taken = limits.take(nowMs)
@@ -159,7 +162,7 @@ function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChanc
     }
   }
   emptyBucket()
-  if (cause === 'throttle: ours') return { ask: (nowMs) => limits.take(nowMs) }
+  if (cause === 'throttle: ours') return { send: (nowMs) => limits.take(nowMs) }
   const unruly = cause === 'throttle: an unruly process'
   const requests = Math.round(lasting(1, weeklyQuota * 0.3, chance))
   const other = otherProcess(limits, {
@@ -169,7 +172,7 @@ function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChanc
     waitMs: unruly ? 0 : SECOND_MS,
   })
   return {
-    ask(nowMs) {
+    send(nowMs) {
       other(nowMs)
       return limits.take(nowMs)
     },

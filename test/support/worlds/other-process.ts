@@ -1,10 +1,10 @@
 /**
- * Another process on the same key, for simulations of shared limits. Owns how it asks. Refuses to know who else does.
+ * Simulates another process that sends requests with the same key.
  */
 import type { SeededChance } from '../../../src/core/chance.ts'
 import type { Limits } from '../../../src/sandbox/limits.ts'
 
-/** A job of it: so many answers, asked for at that pace; after a 429 it waits. */
+/** A job: the number of successful responses it needs, its pace, and its wait after a 429. */
 export interface OtherJob {
   startMs: number
   requests: number
@@ -12,7 +12,7 @@ export interface OtherJob {
   waitMs: number
 }
 
-/** Returns what lets it act up to a moment, and says how many requests that were. It gives up on a spent quota. */
+/** Returns a function that runs the job up to a moment and returns how many requests it sent. A spent quota ends it. */
 export function otherProcess(
   limits: Limits,
   { startMs, requests, everyMs, waitMs }: OtherJob,
@@ -31,7 +31,7 @@ export function otherProcess(
   }
 }
 
-/** Spread evenly over orders of magnitude. */
+/** A draw that is uniform over orders of magnitude. */
 export function lasting(low: number, high: number, chance: SeededChance): number {
   return low * (high / low) ** chance.next()
 }

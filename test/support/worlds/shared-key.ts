@@ -1,6 +1,6 @@
 /**
- * Weeks on a key that other processes use too: the real machine of the poller in simulated time, against the sandbox's
- * limits. Owns the other processes and the count of what 429s cost. The market is empty: polls are what is governed.
+ * Simulates weeks on a key that other processes use too: the real poller's state machine in simulated time, against the
+ * sandbox's limits. The market is empty, because only requests matter here.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
@@ -12,18 +12,18 @@ const SECOND_MS = 1000
 const DAY_MS = 24 * 3_600_000
 const WEEK_MS = 7 * DAY_MS
 const START_MS = Date.parse('2026-01-05T00:00:00Z')
-/** Values of Retry-After, one a world: both forms are tried in `episodes.ts`. */
+/** Retry-After values, one per simulation. */
 const HEADERS = [null, null, '1', '60', '3600', '604800', '-1', 'soon']
 
-/** What one week brought. */
+/** Requests and losses of one week. */
 export interface SharedWeek {
   plan: PlanName
   requests: number
   /** Units of ours that upstream counted for 429s. */
   lost: number
-  /** 429s of the quota, which upstream does not count and our ledger does. */
+  /** 429s of the quota: our ledger counts them, upstream does not. */
   quotaRefused: number
-  /** Requests of others. */
+  /** Requests of other processes. */
   others: number
 }
 
@@ -67,7 +67,7 @@ function newWeek(plan: PlanName): SharedWeek {
   return { plan, requests: 0, lost: 0, quotaRefused: 0, others: 0 }
 }
 
-/** Reads of others: up to a tenth of the quota each, half of them without minding the throttle. */
+/** Other processes' jobs: up to a tenth of the quota each; half of them ignore the throttle. */
 function jobsOf(weekMs: number, plan: PlanName, chance: SeededChance) {
   const { ratePerSecond, weeklyQuota } = plans[plan]
   return Array.from({ length: chance.between(0, 20) }, () => {

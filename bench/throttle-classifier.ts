@@ -1,7 +1,6 @@
 /**
- * How well throttle and quota are told apart: ten thousand random episodes of 429s with a known cause, by cause, by
- * header and by plan; and what 429s cost a week on a shared key. Owns the tables. The simulations are in
- * `test/support/worlds/episodes.ts` and `test/support/worlds/shared-key.ts`.
+ * Measures how often the 429 classifier names the true cause over 10,000 simulated episodes, by cause, header and plan,
+ * and how many units 429s cost a week on a key that other processes share.
  */
 import { planNames } from '../src/core/plans.ts'
 import { causes, type Episode, headers, playEpisode } from '../test/support/worlds/episodes.ts'
@@ -9,7 +8,7 @@ import { mostLost, playSharedWeeks, type SharedWeek } from '../test/support/worl
 import { quantile } from './figures.ts'
 
 const EPISODES = 10_000
-/** Of the episodes, those in which the cause must be told within two requests after the first 429. */
+/** Share of the episodes whose cause must be known within two requests after the first 429. */
 const GOAL = 0.99
 
 /** Weeks on a shared key, four in a row on one plan. */
@@ -17,15 +16,15 @@ const SHARED_RUNS = 30
 const SHARED_WEEKS = 4
 
 /** The table; `episodes` other than 10,000 for a quick look. Each has its number as seed. */
-export async function judgeTable(episodes = EPISODES): Promise<string[]> {
+export async function classifierTable(episodes = EPISODES): Promise<string[]> {
   const played = Array.from({ length: episodes }, (_, index) => playEpisode(index + 1))
   const share = shareRight(played)
   const met = share >= GOAL ? 'met' : 'MISSED'
   return [
     `${episodes.toLocaleString('en-GB')} episodes; requests after the first 429: at most 2`,
-    `told right: ${percent(share)}, goal at least ${percent(GOAL)}: ${met}`,
+    `classified right: ${percent(share)}, goal at least ${percent(GOAL)}: ${met}`,
     '',
-    `${''.padEnd(30)} episodes  told right  requests after  units lost: mean, most  told after, p95`,
+    `${''.padEnd(30)} episodes       right  requests after  units lost: mean, most  known after, p95`,
     ...rows('cause', causes, played),
     ...rows('header', headers, played),
     ...rows('plan', planNames, played),
@@ -34,7 +33,7 @@ export async function judgeTable(episodes = EPISODES): Promise<string[]> {
   ]
 }
 
-/** What 429s cost in weeks in which other processes use the key too. */
+/** Units lost to 429s in weeks in which other processes use the key too. */
 function sharedWeeks(): string[] {
   const weeks = Array.from({ length: SHARED_RUNS }, (_, run) => playSharedWeeks(run + 1, SHARED_WEEKS)).flat()
   const over = weeks.filter(({ plan, lost }) => lost > mostLost(plan)).length
