@@ -1,5 +1,5 @@
 /**
- * Chooses the log. Owns that choice, and what this node keeps beside each: what runs behind the port is known only here.
+ * Opens the log of the settings (embedded SQLite or Kafka) with this node's archive.
  */
 import { hostname } from 'node:os'
 import { openReplica } from '../archive/replica/replica.ts'
@@ -9,6 +9,7 @@ import { knownFcaCodes, knownNativeCodes } from '../core/filter/categories.ts'
 import { BridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import type { ReleaseStack } from '../lifecycle/release-stack.ts'
 import type { Seam } from '../log/fault-hook.ts'
 import type { Log } from '../log/log.ts'
 import { lockDirectory } from '../log-embedded/lock.ts'
@@ -32,8 +33,6 @@ export interface OpenedLog {
    * the process ends, and its next start fills a new one.
    */
   watchReplica(signal: AbortSignal): Promise<void>
-  /** Lets go of log, archive and data directory. Callable twice. */
-  close(): Promise<void>
 }
 
 /** What a log is opened with. */
@@ -53,13 +52,15 @@ export interface OpenLogOptions {
 }
 
 /**
- * Opens the log of these settings with this node's archive. Kafka may be away: then everything asked of the log waits.
+ * Opens the log of these settings with this node's archive; `stack` closes them. While Kafka is unavailable, calls of the
+ * log wait.
  * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
  */
-export function openLog(options: OpenLogOptions): OpenedLog {
+export function openLog(options: OpenLogOptions, stack: ReleaseStack): OpenedLog {
   const { kafka } = options
-  if (kafka !== null) return openOnKafka(kafka, options)
+  if (kafka !== null) return openOnKafka(kafka, options, stack)
   const { log, archive } = openSqliteLog(options)
+  stack.push('the log', () => log.close())
   return {
     log,
     archive,
@@ -67,50 +68,41 @@ export function openLog(options: OpenLogOptions): OpenedLog {
     waitingFor: () => null,
     silentSinceMs: () => null,
     watchReplica: aborted,
-    close: () => log.close(),
   }
 }
 
-function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions): OpenedLog {
+function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions, stack: ReleaseStack): OpenedLog {
   const { dataDir, nativeKind, clock, logger, onUpgrade, seam } = options
-  const unlock = lockDirectory(dataDir, clock)
-  try {
-    const damaged = Promise.withResolvers<never>()
-    damaged.promise.catch(() => undefined)
-    let isOpen = false
-    const archive = openReplica({
-      dataDir,
-      nativeKind,
-      onDamage(error) {
-        logger.warn('replica.damaged', { error })
-        if (isOpen) damaged.reject(damagedCopy(error))
-      },
-      ...(onUpgrade && { onUpgrade }),
-    })
-    isOpen = true
-    const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(seam && { seam }) }))
-    return {
-      log,
-      archive,
-      shared: false,
-      waitingFor: () => log.waitingFor,
-      silentSinceMs: () => log.silentSinceMs,
-      watchReplica: (signal) => Promise.race([damaged.promise, aborted(signal)]),
-      async close() {
-        await log.close()
-        archive.close()
-        unlock()
-      },
-    }
-  } catch (error) {
-    unlock()
-    throw error
+  stack.push('the data directory', lockDirectory(dataDir, clock))
+  const damaged = Promise.withResolvers<never>()
+  damaged.promise.catch(() => undefined)
+  let isOpen = false
+  const archive = openReplica({
+    dataDir,
+    nativeKind,
+    onDamage(error) {
+      logger.warn('replica.damaged', { error })
+      if (isOpen) damaged.reject(damagedReplica(error))
+    },
+    ...(onUpgrade && { onUpgrade }),
+  })
+  isOpen = true
+  stack.push('the replica', () => archive.close())
+  const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(seam && { seam }) }))
+  stack.push('the log', () => log.close())
+  return {
+    log,
+    archive,
+    shared: false,
+    waitingFor: () => log.waitingFor,
+    silentSinceMs: () => log.silentSinceMs,
+    watchReplica: (signal) => Promise.race([damaged.promise, aborted(signal)]),
   }
 }
 
-function damagedCopy(cause: BridgeError): BridgeError {
-  return new BridgeError('log_damaged', `this node's copy of the log is damaged: ${cause.message}`, {
-    hint: 'Start again: the copy was thrown away, and a new one is filled from Kafka. Look at the disk.',
+function damagedReplica(cause: BridgeError): BridgeError {
+  return new BridgeError('log_damaged', `this node's replica of the log is damaged: ${cause.message}`, {
+    hint: 'Restart the process: the replica was deleted, and a new one is filled from Kafka. If it happens again, check the disk.',
     cause,
   })
 }

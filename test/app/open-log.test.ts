@@ -10,8 +10,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type OpenedLog, openLog } from '../../src/app/open-log.ts'
+import { openLog } from '../../src/app/open-log.ts'
+import type { Archive } from '../../src/archive/store/archive.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
+import { createReleaseStack } from '../../src/lifecycle/release-stack.ts'
 import type { KafkaSettings } from '../../src/settings/kafka.ts'
 import { inPlace, items } from '../archive/samples.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
@@ -27,7 +29,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bridge-open-'))
 const dataDir = join(folder, 'data')
 const copy = join(dataDir, 'copy.db')
 const PAGE_BYTES = 8192
-const opened: OpenedLog[] = []
+const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {
   for (const log of opened.splice(0)) await log.close()
   rmSync(folder, { recursive: true, force: true })
@@ -35,9 +37,11 @@ afterEach(async () => {
 
 function open(kafka: KafkaSettings | null) {
   const { logger, lines } = keepingLogger()
-  const log = openLog({ kafka, dataDir, nativeKind: 'Native', clock: systemClock, logger })
-  opened.push(log)
-  return { ...log, lines }
+  const stack = createReleaseStack()
+  const close = (): Promise<void> => stack.release()
+  opened.push({ close })
+  const log = openLog({ kafka, dataDir, nativeKind: 'Native', clock: systemClock, logger }, stack)
+  return { ...log, close, lines }
 }
 
 describe('choosing the log', () => {
@@ -129,7 +133,7 @@ describe('choosing the log', () => {
   })
 })
 
-async function openedCopy(change: (archive: OpenedLog['archive']) => void): Promise<void> {
+async function openedCopy(change: (archive: Archive) => void): Promise<void> {
   const { archive, close } = open(AWAY)
   change(archive)
   await close()

@@ -1,0 +1,47 @@
+/**
+ * Builds what authenticates callers (admin token, tokens, tickets) and the registry of webhook endpoints.
+ */
+import { type Authenticate, adminAuthenticate, eitherAuthenticate, findCallerAmong } from '../http/auth.ts'
+import { createEndpoints, type Endpoints } from '../registry/endpoints.ts'
+import { createTickets, type Tickets } from '../registry/tickets.ts'
+import { createTokens, type Tokens } from '../registry/tokens.ts'
+import { hasRole, type StartContext } from './context.ts'
+import type { Storage } from './storage.ts'
+
+/** Credentials and registries; a registry that no role needs stays empty. */
+export interface Access {
+  /** By the admin token or a token of the registry. */
+  authenticate: Authenticate
+  findCaller: ReturnType<typeof findCallerAmong>
+  tokens: Tokens
+  tickets: Tickets
+  endpoints: Endpoints
+  /** `BRIDGE_SECRET_KEY` and `BRIDGE_SECRET_KEY_OLD`. */
+  keys: { key: string; oldKey: string | null }
+  /** Readiness: whether each registry that a role needs has been read once. */
+  checks: Record<string, () => boolean>
+}
+
+/** Registers the roles that keep the registries up to date. */
+export function buildAccess(context: StartContext, { log }: Storage): Access {
+  const { settings, roles } = context
+  const keys = { key: settings.secretKey ?? '', oldKey: settings.oldSecretKey }
+  const tokens = createTokens({ ...context, log })
+  const endpoints = createEndpoints({ ...context, log })
+  const needsTokens = hasRole(context, 'api', 'feed')
+  const needsEndpoints = hasRole(context, 'api', 'webhooks')
+  if (needsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
+  if (needsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
+  return {
+    authenticate: eitherAuthenticate(adminAuthenticate(settings.adminToken ?? ''), tokens.authenticate),
+    findCaller: findCallerAmong(tokens.findCaller),
+    tokens,
+    tickets: createTickets({ ...context, keys }),
+    endpoints,
+    keys,
+    checks: {
+      ...(needsTokens && { tokens: () => tokens.isLoaded }),
+      ...(needsEndpoints && { endpoints: () => endpoints.isLoaded }),
+    },
+  }
+}

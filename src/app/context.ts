@@ -1,0 +1,54 @@
+/**
+ * Holds what every step of the start uses: settings, clock, logger, the roles collected so far and the clean-up stack.
+ */
+import type { Calendar } from '../core/calendar/calendar.ts'
+import { VERSION } from '../core/version.ts'
+import type { Chance, Clock } from '../lifecycle/clock.ts'
+import type { ReleaseStack } from '../lifecycle/release-stack.ts'
+import type { Role } from '../lifecycle/supervisor.ts'
+import type { Seam } from '../log/fault-hook.ts'
+import { createLogger, type Logger } from '../obs/logger.ts'
+import { createMetrics, type Metrics } from '../obs/metrics.ts'
+import { loadCalendar } from '../settings/calendar-file.ts'
+import type { RoleName, Settings } from '../settings/settings.ts'
+
+/** What the product takes from outside besides its settings. */
+export interface AppParts {
+  clock: Clock
+  chance: Chance
+  /** Fault-injection hook of the log on Kafka, for tests; absent in production. */
+  seam?: Seam
+}
+
+/** Passed from step to step. */
+export interface StartContext extends AppParts {
+  settings: Settings
+  logger: Logger
+  metrics: Metrics
+  calendar: Calendar
+  /** Each step pushes the release of what it has opened, so that a start that fails later closes it. */
+  stack: ReleaseStack
+  /** Each step adds what runs as long as the process does. */
+  roles: Role[]
+  /** Aborts when the process begins to stop. */
+  stopping: AbortSignal
+}
+
+/** The context at the beginning of a start. */
+export function startContext(
+  settings: Settings,
+  parts: AppParts,
+  { stack, stopping }: { stack: ReleaseStack; stopping: AbortSignal },
+): StartContext {
+  const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
+  const metrics = createMetrics({ version: VERSION })
+  const calendar = loadCalendar(settings.calendarFile)
+  for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
+  logger.info('settings.read', { settings: settings.summary })
+  return { ...parts, settings, logger, metrics, calendar, stack, roles: [], stopping }
+}
+
+/** Whether this process has one of these roles. */
+export function hasRole({ settings }: StartContext, ...names: RoleName[]): boolean {
+  return settings.roles.some((role) => names.includes(role))
+}

@@ -1,0 +1,30 @@
+/**
+ * Builds the role `poller`, of which one node at a time is the leader: it polls the upstream and publishes to the log.
+ */
+import { createIngest, type Ingest } from '../ingest/ingest.ts'
+import type { StartContext } from './context.ts'
+import type { Storage } from './storage.ts'
+
+/** Null for a process without the role `poller`. */
+export function buildLeader(context: StartContext, storage: Storage): Ingest | null {
+  const { settings, stack, roles } = context
+  const { upstream } = settings
+  if (!settings.roles.includes('poller') || upstream === null) return null
+  const { log, archive, replicator } = storage
+  const replica = {
+    get oldest() {
+      return archive.oldest
+    },
+    get latest() {
+      return archive.latest
+    },
+    oldestRecordedMs: archive.oldestRecordedMs,
+    known: archive.known,
+    caughtUp: (sequence: number, epoch: string, signal: AbortSignal) =>
+      replicator.caughtUp(sequence, epoch, signal),
+  }
+  const ingest = createIngest({ ...context, ...settings, upstream, log, replica })
+  stack.push('the upstream client', () => ingest.close())
+  roles.push(...ingest.tasks)
+  return ingest
+}

@@ -1,0 +1,47 @@
+/**
+ * Opens the log and this node's archive, and builds the reader and the replicator over them.
+ */
+import { createReader, type Reader } from '../archive/reading/reader.ts'
+import { RecentEvents } from '../archive/reading/recent-events.ts'
+import { createSearchSlices, type SearchSlices } from '../archive/reading/search-slices.ts'
+import { runPruner } from '../archive/replica/pruner.ts'
+import { Replicator } from '../archive/replica/replicator.ts'
+import type { StartContext } from './context.ts'
+import { type OpenedLog, openLog } from './open-log.ts'
+
+/** The log with everything that reads it. */
+export interface Storage extends OpenedLog {
+  replicator: Replicator
+  recentEvents: RecentEvents
+  reader: Reader
+  searchSlices: SearchSlices
+}
+
+/** @throws BridgeError as `openLog` */
+export function openStorage(context: StartContext): Storage {
+  const { settings, clock, logger, roles, seam } = context
+  const opened = openLog(
+    {
+      kafka: settings.kafka,
+      dataDir: settings.dataDir,
+      nativeKind: settings.native.kind,
+      clock,
+      logger,
+      ...(seam && { seam }),
+      onUpgrade: ({ sequence, latest }) => logger.info('archive.upgrade', { sequence, latest }),
+    },
+    context.stack,
+  )
+  const { archive, shared } = opened
+  const recentEvents = new RecentEvents(archive.latest)
+  const replicator = new Replicator({ ...opened, recentEvents, clock, logger })
+  const searchSlices = createSearchSlices(clock)
+  const reader = createReader(archive, recentEvents, clock, replicator.replica, searchSlices)
+  roles.push({ name: 'replicator', run: (signal) => replicator.run(signal) })
+  if (!shared) {
+    const parts = { ...opened, replica: replicator.replica, clock, logger }
+    roles.push({ name: 'pruner', run: (signal) => runPruner(parts, signal) })
+    roles.push({ name: 'replica', run: opened.watchReplica })
+  }
+  return { ...opened, replicator, recentEvents, reader, searchSlices }
+}

@@ -1,0 +1,33 @@
+/**
+ * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
+ */
+import { sequencesOf } from '../archive/store/event-ids.ts'
+import { createWebhookParts, NO_WEBHOOKS, type WebhookParts } from '../webhooks/wiring.ts'
+import type { Access } from './access.ts'
+import { hasRole, type StartContext } from './context.ts'
+import type { Storage } from './storage.ts'
+
+/** Empty for a process with neither role. */
+export function buildWebhooks(context: StartContext, storage: Storage, access: Access): WebhookParts {
+  if (!hasRole(context, 'api', 'webhooks')) return NO_WEBHOOKS
+  const { settings, stack, roles } = context
+  const { log, reader, archive } = storage
+  const parts = createWebhookParts(
+    {
+      ...context,
+      delivers: hasRole(context, 'webhooks'),
+      serves: hasRole(context, 'api'),
+      settings: settings.webhooks,
+      keys: access.keys,
+      dataDir: settings.dataDir,
+      drainTimeoutMs: settings.drainTimeoutMs,
+      log,
+      reader,
+      findEvents: (ids) => sequencesOf(archive, ids, reader.latest),
+      endpoints: access.endpoints,
+    },
+    stack,
+  )
+  roles.push(...parts.roles)
+  return parts
+}

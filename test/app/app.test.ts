@@ -1,0 +1,37 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { startApp } from '../../src/app/app.ts'
+import { systemChance, systemClock } from '../../src/lifecycle/clock.ts'
+import { loadSettings } from '../../src/settings/settings.ts'
+import { temporaryDirectory } from '../support/bridge-process.ts'
+
+const parts = { clock: systemClock, chance: systemChance }
+
+/** A node of readers on the embedded log. */
+function settingsOf(dataDir: string, ports: { http: number; ops: number }) {
+  const env = {
+    BRIDGE_ROLES: 'feed,api,webhooks',
+    BRIDGE_ADMIN_TOKEN: 'an admin token of this test',
+    BRIDGE_SECRET_KEY: 'a secret key of this test, long enough',
+    BRIDGE_DATA_DIR: dataDir,
+    BRIDGE_HTTP_PORT: String(ports.http),
+    BRIDGE_OPS_PORT: String(ports.ops),
+    BRIDGE_LOG_LEVEL: 'silent',
+  }
+  return loadSettings(env, () => '')
+}
+
+test.each(['http', 'ops'])('a start whose %s port is taken closes what it has opened', async (taken) => {
+  using directory = temporaryDirectory()
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const { port } = other.address() as AddressInfo
+  const ports = { http: 0, ops: 0 }
+  const failing = startApp(settingsOf(directory.path, { ...ports, [taken]: port }), parts)
+  await expect(failing).rejects.toThrow(String(port))
+  other.close()
+  const app = await startApp(settingsOf(directory.path, ports), parts)
+  expect(app.ready).toMatchObject({ ready: true, log: 'embedded', roles: ['webhooks', 'feed', 'api'] })
+  await app.runUntil(AbortSignal.abort())
+})
