@@ -16,6 +16,7 @@ import { createReader } from '../src/archive/reading/reader.ts'
 import { RecentEvents } from '../src/archive/reading/recent-events.ts'
 import { openArchive } from '../src/archive/store/archive.ts'
 import { VERSION } from '../src/core/version.ts'
+import { errorCodes, exitMeanings } from '../src/errors.ts'
 import { MAX_BODY_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
 import { opsPaths } from '../src/http/ops.ts'
 import { problemCodes } from '../src/http/problem.ts'
@@ -30,6 +31,8 @@ import { createTokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
 import { createStreams } from '../src/streams/streams.ts'
+import { closeMeanings } from '../src/streams/transport/close-codes.ts'
+import { errorNames } from '../src/streams/transport/refusal.ts'
 import { addressRules } from '../src/webhooks/address/rules.ts'
 import { attemptRoutes } from '../src/webhooks/attempts/attempt-routes.ts'
 import { endpointRoutes } from '../src/webhooks/endpoints/endpoint-routes.ts'
@@ -45,6 +48,7 @@ export function generatedPages(): Record<string, string> {
   return {
     'configuration.md': configurationPage(),
     'metrics.md': metricsPage(),
+    'errors.md': errorsPage(),
     'use/http.md': httpPage(),
     'use/webhooks-receivers.md': withFiles('use/webhooks-receivers.md'),
     'use/streams-recipes.md': withFiles('use/streams-recipes.md'),
@@ -101,12 +105,6 @@ function metricsPage(): string {
 }
 
 function httpPage(): string {
-  const problems = Object.entries(problemCodes).map(([code, [status, title, remedy]]) => [
-    `\`${code}\``,
-    String(status),
-    title,
-    remedy,
-  ])
   return page(
     'HTTP API',
     'Send `Authorization: Bearer <token>` with every request but those that are open; `BRIDGE_ADMIN_TOKEN` is the first',
@@ -120,9 +118,7 @@ function httpPage(): string {
     ...documentedRoutes().flatMap(routeSection),
     '## Errors',
     'Errors are `application/problem+json`: `type`, `title`, `status`, `detail`, `code`, and the list `errors` of',
-    '`{field, message}`, empty where no field is to blame. `code` is one of:',
-    '',
-    ...table(['Code', 'Status', 'Title', 'What to do'], problems),
+    '`{field, message}`, empty where no field is to blame. Every `code`: [errors.md](../errors.md#http).',
     '',
     '## Limits',
     `An address has at most ${MAX_URL_BYTES} bytes, headers 16 KB, a body ${MAX_BODY_BYTES / 1024} KB where its path`,
@@ -135,6 +131,67 @@ function httpPage(): string {
     ...table(
       ['Path', 'Answer'],
       Object.entries(opsPaths).map(([path, answer]) => [`\`GET ${path}\``, answer]),
+    ),
+  )
+}
+
+/** What a client does after a close code, in words. */
+const comeBackWords = {
+  never: 'do not come back',
+  later: 'come back later',
+  at_once: 'come back at once',
+  corrected: 'come back after a correction',
+}
+
+function errorsPage(): string {
+  const problems = Object.entries(problemCodes).map(([code, [status, title, remedy]]) => [
+    `\`${code}\``,
+    String(status),
+    title,
+    remedy,
+  ])
+  return page(
+    'Errors',
+    'Every code that a bridge answers, closes with or writes to its log.',
+    '',
+    '## HTTP',
+    'The `code` of an `application/problem+json` answer.',
+    '',
+    ...table(['Code', 'Status', 'Title', 'What to do'], problems),
+    '',
+    '## WebSocket close codes',
+    'The reason text ends in `cursor=<resume point>` where there is one.',
+    '',
+    ...table(
+      ['Code', 'Meaning', 'Client'],
+      Object.entries(closeMeanings).map(([code, { meaning, comeBack }]) => [
+        code,
+        meaning,
+        comeBackWords[comeBack],
+      ]),
+    ),
+    '',
+    '## WebSocket error messages',
+    'The `code` and `name` of a message of type `error`; what each does to the connection: [streams.md](use/streams.md#websocket).',
+    '',
+    ...table(
+      ['Code', 'Name'],
+      Object.entries(errorNames).map(([code, name]) => [code, `\`${name}\``]),
+    ),
+    '',
+    '## Faults of the process',
+    'The `code` of an error in a log line, or of the message with which a command ends.',
+    '',
+    ...table(
+      ['Code', 'Meaning'],
+      Object.entries(errorCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
+    '',
+    '## Exit codes',
+    '',
+    ...table(
+      ['Code', 'Meaning'],
+      Object.entries(exitMeanings).map(([code, meaning]) => [code, meaning]),
     ),
   )
 }

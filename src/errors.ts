@@ -3,27 +3,30 @@
  * Expected outcomes (an upstream 500, an empty poll) are values, not errors.
  */
 
-/** Every fault this program can name. A new one is added here, and where it ends a command, to `exitCodes`. */
-export const errorCodes = [
-  'usage',
-  'settings',
-  'upstream',
-  'kafka',
-  'log_unknown',
-  'log_fenced',
-  'log_locked',
-  'log_damaged',
-  'log_unavailable',
-  'shard_lost',
-  'date_invalid',
-  'cursor_invalid',
-  'filter_invalid',
-  'secret_unreadable',
-  'failed',
-] as const
+/**
+ * Every fault this program can name, with its meaning for an operator; `docs/errors.md` lists them. A new one is added
+ * here, and to `exitCodes` where it ends a command.
+ */
+export const errorCodes = {
+  usage: 'The command line is wrong.',
+  settings: 'A setting is missing or wrong.',
+  upstream: 'The upstream API did not answer as needed.',
+  kafka: 'Kafka refuses this program, and retrying cannot fix that.',
+  log_unknown: 'The outcome of a write is unknown. It is read back before anything else is written.',
+  log_fenced: 'Another process has taken over writing. This one stops writing.',
+  log_locked: 'Another process uses this data directory.',
+  log_damaged: 'Stored data contradicts itself or cannot be read. The process stops.',
+  log_unavailable: 'The storage or Kafka cannot be reached or written. The operation is retried.',
+  shard_lost: 'Another process has taken over this shard of webhook work.',
+  date_invalid: 'A text is not a date or time of an accepted form.',
+  cursor_invalid: 'A text is not a cursor of a bridge.',
+  filter_invalid: 'A filter is wrong; each wrong field is named.',
+  secret_unreadable: 'A stored secret cannot be opened with the configured keys.',
+  failed: 'Anything else; the message says what.',
+} as const
 
 /** One of the closed list of codes. */
-export type ErrorCode = (typeof errorCodes)[number]
+export type ErrorCode = keyof typeof errorCodes
 
 /** One wrong field of a setting, a filter, a query or a body: where, what, and the near match where there is one. */
 export interface FieldError {
@@ -61,7 +64,16 @@ export function isLogOutage(error: unknown): boolean {
   return isBridgeError(error, 'log_unknown') || isBridgeError(error, 'log_unavailable')
 }
 
-/** Exit codes of contract §1: 1 failed · 2 wrong usage · 3 wrong settings · 4 upstream · 5 Kafka. */
+/** What each exit code of a command means. */
+export const exitMeanings: Readonly<Record<number, string>> = {
+  0: 'Done.',
+  1: 'Failed for any other reason.',
+  2: 'Wrong usage: the command line is at fault.',
+  3: 'Wrong settings.',
+  4: 'The upstream is at fault.',
+  5: 'Kafka is at fault.',
+}
+
 const exitCodes: Partial<Record<ErrorCode, number>> = { usage: 2, settings: 3, upstream: 4, kafka: 5 }
 
 /** The process exit code for whatever ended a command. */

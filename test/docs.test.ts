@@ -9,6 +9,8 @@ import { VERSION } from '../src/core/version.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import {
   brokenLinks,
+  longPages,
+  longParagraphs,
   namesInTable,
   namesMissing,
   pagesOf,
@@ -36,6 +38,20 @@ function page(path: string) {
 
 test('every relative link leads somewhere', () => {
   expect(brokenLinks(linkable)).toEqual([])
+})
+
+/** References, measurements and records: long by nature, and not on the path of a user. */
+const references =
+  /^(CHANGELOG|deploy\/monitoring\/runbooks|docs\/(configuration|metrics|errors|log-events|invariants|gotchas|use\/http|change\/(benchmarks|specification)))\.md$/
+const prose = pages.filter(({ path }) => !references.test(path))
+/** Pages whose new text comes with the next commits. */
+const beingRewritten =
+  /^(docs\/(run\/|use\/(sandbox|streams|webhooks|kafka|tokens)|adr\/|change\/testing)|clients\/)/
+
+test('no page takes more than ten minutes to read, no paragraph more than half a minute', () => {
+  const judged = prose.filter(({ path }) => !beingRewritten.test(path))
+  expect(longPages(judged, 1500)).toEqual([])
+  expect(longParagraphs(judged, 80)).toEqual([])
 })
 
 test('every npm script that a page names exists', () => {
@@ -93,6 +109,13 @@ test('each rule sees a wrong page', () => {
   }
   const sample = [wrong, { path: 'src/x.ts', text: '' }]
   expect(brokenLinks(sample)).toEqual(['docs/a.md: b.md leads nowhere', 'docs/a.md: #three names no heading'])
+  const words = (count: number) => Array(count).fill('word').join(' ')
+  const long = {
+    path: 'b.md',
+    text: `# A\n${words(5)}\n\n- ${words(3)}\n- ${words(3)}\n\n\`\`\`\n${words(9)}\n\`\`\`\n`,
+  }
+  expect(longParagraphs([long], 4)).toEqual([`b.md: 5 words in "${words(5)}…"`])
+  expect([longPages([long], 10), longPages([long], 11)]).toEqual([['b.md: 11 words, more than 10'], []])
   const command = { path: 'a.md', text: 'npm run demo, npm run demos, npm test' }
   expect(unknownScripts([command], ['demo', 'test'])).toEqual(['a.md: there is no script demos'])
   expect(namesMissing(['BRIDGE_A'], { path: 'a.md', text: 'BRIDGE_AB, BRIDGE_A_B' })).toEqual([

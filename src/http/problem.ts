@@ -4,7 +4,7 @@
  */
 import { BridgeError, type FieldError } from '../errors.ts'
 
-/** Every code with its status, its title and what a client should do. `docs/http.md` is made from here. */
+/** Every code with its status, its title and what a client should do. `docs/errors.md` is made from here. */
 export const problemCodes = {
   parameter_invalid: [400, 'Wrong parameter', 'Correct the parameters named in `errors`.'],
   filter_invalid: [400, 'Wrong filter', 'Correct the fields named in `errors`.'],
@@ -26,7 +26,7 @@ export const problemCodes = {
     'Origin refused',
     'Add the origin of the page to `BRIDGE_CORS_ORIGINS`, exactly as the browser sends it.',
   ],
-  not_found: [404, 'Not found', 'Look at the path; docs/http.md lists all.'],
+  not_found: [404, 'Not found', 'Look at the path; docs/use/http.md lists all.'],
   method_not_allowed: [405, 'Method not allowed', 'Use a method of the header `Allow`.'],
   request_timeout: [408, 'Request too slow', 'Send the whole request within the time limit.'],
   cursor_too_old: [410, 'Cursor too old', 'Start over from `oldest`: what lies before it is no longer kept.'],

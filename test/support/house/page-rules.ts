@@ -102,3 +102,35 @@ function parents(path: string): string[] {
   const folder = posix.dirname(path)
   return folder === '.' ? ['.'] : [folder, ...parents(folder)]
 }
+
+/** Paragraphs, list items and table cells of prose: code, headings and links' addresses left out. */
+function proseOf(text: string): string[] {
+  return text
+    .replace(/^```[\s\S]*?^```/gm, '')
+    .replace(/<!--[\s\S]*?-->/g, '')
+    .replace(/^#+ .*$/gm, '\n')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=\|)/)
+    .map((part) => part.replace(/\]\([^)]*\)/g, ']').trim())
+    .filter((part) => part !== '')
+}
+
+function wordsIn(text: string): number {
+  return text.split(/\s+/).filter((word) => /[\p{Letter}\p{Number}]/u.test(word)).length
+}
+
+/** No paragraph, list item or table row is longer than `most` words. */
+export function longParagraphs(pages: TextFile[], most: number): Breach[] {
+  return pages.flatMap(({ path, text }) =>
+    proseOf(text)
+      .filter((part) => wordsIn(part) > most)
+      .map((part) => `${path}: ${wordsIn(part)} words in "${part.slice(0, 60)}…"`),
+  )
+}
+
+/** No page has more than `most` words outside of code. */
+export function longPages(pages: TextFile[], most: number): Breach[] {
+  return pages.flatMap(({ path, text }) => {
+    const words = proseOf(text).reduce((sum, part) => sum + wordsIn(part), 0)
+    return words > most ? [`${path}: ${words} words, more than ${most}`] : []
+  })
+}
