@@ -1,6 +1,6 @@
 /**
- * The feed role: server-sent events and WebSocket over one way of reading (contract §8). Owns what both share, and the stop.
- * Refuses to know either transport.
+ * Builds the `feed` role: event streams over WebSocket and server-sent events (contract §8). Both transports share one way of
+ * reading, the connection slots and the stop.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Reader } from '../archive/reading/reader.ts'
@@ -8,105 +8,110 @@ import type { Route } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
-import { createFanoutIndex } from './fanout/fanout-index.ts'
-import { Blocks } from './fanout/frame-batches.ts'
+import { FanoutIndex } from './fanout/fanout-index.ts'
+import { FrameBatches } from './fanout/frame-batches.ts'
 import type { StreamMetrics } from './fanout/stream-account.ts'
-import { capacityFor, createPlaces, createTokenPlaces, openFilesLimit } from './limits/connection-slots.ts'
+import {
+  capacityFor,
+  createConnectionSlots,
+  createTokenSlots,
+  openFilesLimit,
+} from './limits/connection-slots.ts'
 import { addressKey } from './limits/remote-address.ts'
-import { Holdings } from './limits/send-buffers.ts'
-import { Turns } from './limits/tick-budget.ts'
-import { Wheel } from './limits/timer-wheel.ts'
-import { TokenEnds } from './limits/token-expiry.ts'
+import { SendBuffers } from './limits/send-buffers.ts'
+import { TickBudget } from './limits/tick-budget.ts'
+import { TimerWheel } from './limits/timer-wheel.ts'
+import { TokenExpiry } from './limits/token-expiry.ts'
 import type { StreamContext } from './transport/context.ts'
 import type { Credentials } from './transport/identity.ts'
 import { sseRoute } from './transport/sse.ts'
-import { webSocketStream } from './transport/websocket.ts'
-import type { UpstreamSign } from './transport/ws-frames.ts'
+import { WebSocketUpgrade, webSocketRoute } from './transport/websocket.ts'
+import type { UpstreamSnapshot } from './transport/ws-frames.ts'
 
+/** What streams need. */
 export interface StreamsOptions {
   reader: Reader
   clock: Clock
   chance: Chance
   metrics: StreamMetrics
   logger: Logger
-  /** Who knows the tokens and tickets of WebSockets. */
+  /** Checks the tokens and tickets of WebSockets. */
   credentials: Credentials
   /** Exact browser origins that may open a WebSocket. */
   corsOrigins: readonly string[]
-  /** What heartbeats tell of the upstream. */
-  upstream: () => UpstreamSign
-  /** Most streams wished for; lowered, with a warning, where fewer files may be open. */
+  /** The state of the upstream, for heartbeats. */
+  upstream: () => UpstreamSnapshot
+  /** Most streams; lowered, with a warning, where the limit of open files is too low. */
   maxClients: number
-  /** Most streams of one token, 1,000 unless told otherwise; the token of the settings has no such limit. */
+  /** Most streams of one token, 1,000 by default; the token of the settings has no limit. */
   maxPerToken?: number
-  /** The address of a request's other end; its socket's unless a test says otherwise. */
+  /** The client address of a request; tests replace that of the socket. */
   remoteAddress?: (request: IncomingMessage) => string | undefined
-  /** Time in which a client must take some byte of what is written; 30 s unless a test says otherwise. */
+  /** Time in which a slow client must take at least one byte, ms; 30 s by default. */
   stallMs?: number
 }
 
-export interface Feed {
+/** The streams of this node. */
+export interface Streams {
   readonly routes: readonly Route[]
-  /** Takes WebSockets over; give it to the listener. */
+  /** Accepts WebSockets; give it to the listener. */
   readonly upgrade: Upgrade
-  /** Wakes streams when the log goes on, until the signal aborts. Rejects with a fault of the store. */
+  /** Wakes streams when the log has new events, until the signal aborts. Rejects with a fault of the store. */
   run(signal: AbortSignal): Promise<void>
-  /** Tells every client to come back, ends its stream, and refuses new ones. */
+  /** Asks every client to reconnect, ends its stream, and refuses new ones. */
   stop(): void
 }
 
 const STALL_MS = 30_000
 const MAX_PER_TOKEN = 1000
-/** Clients of a stopping node come back spread over this time. */
+/** Clients of a stopping node are asked to reconnect spread over this time. */
 const RECONNECT_SPREAD_MS = 5000
 /**
- * A stream is sent away after a day, give or take a quarter: clients that come back every day anyway come back when a
- * node is replaced, and a node that was added gets its share.
+ * A client is asked to reconnect after a day ± 25 %. Clients that do so daily also do when a node is replaced, and a new node
+ * gets its share of them.
  */
 const LIFETIME_MS = 24 * 3_600_000
 const LIFETIME_SPREAD = 0.25
 
-/** The role's routes and its stop. */
-export function createStreams(options: StreamsOptions): Feed {
+/** The streams, not yet running. */
+export function createStreams(options: StreamsOptions): Streams {
   const { reader, clock, chance, metrics, logger, stallMs = STALL_MS } = options
   const { maxPerToken = MAX_PER_TOKEN, remoteAddress = socketAddress } = options
   const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
   if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients, warning })
   const stopping = new AbortController()
-  const holdings = new Holdings()
-  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
-  const audience = createFanoutIndex({ reader, clock, holdings })
-  const turns = new Turns()
+  const sendBuffers = new SendBuffers()
+  const fanoutIndex = new FanoutIndex({ reader, clock, sendBuffers })
+  const tickBudget = new TickBudget()
   const context: StreamContext = {
     reader,
-    blocks,
-    audience,
-    holdings,
-    wheel: new Wheel(clock, turns),
+    frameBatches: new FrameBatches(reader, clock, sendBuffers, stopping.signal),
+    fanoutIndex,
+    sendBuffers,
+    timerWheel: new TimerWheel(clock, tickBudget),
     clock,
     chance,
     metrics,
     logger,
-    places: createPlaces(maxClients),
-    tokenPlaces: createTokenPlaces(maxPerToken),
+    connectionSlots: createConnectionSlots(maxClients),
+    tokenSlots: createTokenSlots(maxPerToken),
     addressOf: (request) => addressKey(remoteAddress(request)),
     stallMs,
-    turns,
-    tokenEnds: new TokenEnds(turns),
+    tickBudget,
+    tokenExpiry: new TokenExpiry(tickBudget),
     stopping: stopping.signal,
     open: new Set(),
     reconnectInMs: () => Math.round(chance() * RECONNECT_SPREAD_MS),
     endsMs: () => clock.now() + LIFETIME_MS * (1 - LIFETIME_SPREAD + 2 * LIFETIME_SPREAD * chance()),
   }
   const { credentials, corsOrigins, upstream } = options
-  const stream = webSocketStream(context, { credentials, corsOrigins, upstream })
   return {
-    routes: [sseRoute(context), stream.route],
-    upgrade: stream.upgrade,
-    run: (signal) => audience.run(signal),
+    routes: [sseRoute(context), webSocketRoute],
+    upgrade: new WebSocketUpgrade(context, { credentials, corsOrigins, upstream }),
+    run: (signal) => fanoutIndex.run(signal),
     stop() {
       stopping.abort()
-      for (const stream of [...context.open]) turns.add(() => stream.onNodeStops())
+      for (const stream of [...context.open]) tickBudget.run(() => stream.onNodeStops())
     },
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Whom an event concerns. Readers with the same filter and framing are one channel, and channels are found through the
- * inverted index of their filters: an event costs those who want it and nobody else. Owns the waking of readers that have
- * caught up. Refuses to read for them and to write to them.
+ * Finds the readers that a new event concerns and wakes them. Readers with the same filter and framing form a group, and an
+ * inverted index over the filters finds the groups: an event costs only the readers that want it.
  */
 import { createHash } from 'node:crypto'
 import type { Reader } from '../../archive/reading/reader.ts'
@@ -9,167 +8,182 @@ import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { createFilterIndex } from '../../core/filter/filter-index.ts'
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
-import type { Holdings } from '../limits/send-buffers.ts'
-import { type Block, type BlockKey, blockOf } from './frame-batches.ts'
+import type { SendBuffers } from '../limits/send-buffers.ts'
+import { type BatchKey, type FrameBatch, frameBatchOf } from './frame-batches.ts'
 import type { EventFraming } from './framing.ts'
 
-/** A reader that has caught up. */
-export interface Waiting {
+/** A reader that has caught up with the log. */
+export interface CaughtUpReader {
   /**
-   * The log goes on. Everything up to `decided` is decided for this reader: it has it, or its filter does not want it.
-   * `next`: what follows there; null = to be read. `readableMs`: when it became readable.
+   * The log has new events. Up to `scannedTo` none of them is for this reader. `next`: the batch after that position, or
+   * null where the reader has to read on itself. `readableMs`: when the events became readable, ms since 1970.
    */
-  onMore(decided: number, next: Block | null, readableMs: number): void
+  onNewEvents(scannedTo: number, next: FrameBatch | null, readableMs: number): void
 }
 
-/** What readers with the same filter and framing share. */
-export interface Channel extends BlockKey {
-  /** Those of them that have caught up. */
-  readonly waiting: Set<Waiting>
+/** Readers with the same filter and framing. */
+export interface ReaderGroup extends BatchKey {
+  /** Its readers that have caught up. */
+  readonly caughtUp: Set<CaughtUpReader>
 }
 
-interface CountedChannel extends Channel {
-  key: string
-  readers: number
-}
-
-export interface FanoutIndex {
-  /** Every reader that waits has what it wants up to here. */
-  readonly decided: number
-  /** The channel of this filter and framing, with one reader more. */
-  join(filter: Filter | null, framing: EventFraming): Channel
-  /** A reader less. */
-  leave(channel: Channel): void
-  /** Readers whose place is not in this copy yet: they are woken whatever comes. */
-  readonly ahead: Set<Waiting>
-  /** Wakes readers until the signal aborts. Rejects with a fault of the store. */
-  run(signal: AbortSignal): Promise<void>
-}
-
-/** Events that are looked at together. */
-const SLICE_EVENTS = 500
-/** Time that waking may take before others get their turn. */
-const SLICE_MS = 10
-
+/** What the index is built on. */
 export interface FanoutIndexParts {
   reader: Reader
   clock: Clock
-  /** Says how large a block may be. */
-  holdings: Holdings
+  sendBuffers: SendBuffers
 }
 
-/** Nobody listens yet. */
-export function createFanoutIndex({ reader, clock, holdings }: FanoutIndexParts): FanoutIndex {
-  const channels = new Map<string, CountedChannel>()
-  const index = createFilterIndex<CountedChannel>()
-  const ahead = new Set<Waiting>()
-  let opened = 0
-  let decided = reader.latest
-  let epoch = reader.epoch
+/** Events that are matched together. */
+const MATCHED_EVENTS = 500
+/** Time that waking readers may take before the event loop runs other work. */
+const WAKE_MS = 10
 
-  const open = (key: string, filter: Filter | null, framing: EventFraming): CountedChannel => {
-    opened += 1
-    const channel: CountedChannel = {
-      key,
-      id: opened,
-      filter,
-      framing,
-      readers: 0,
-      waiting: new Set(),
-      get isShared() {
-        return channel.readers > 1
-      },
+class Group implements ReaderGroup {
+  readonly id: number
+  readonly key: string
+  readonly filter: Filter | null
+  readonly framing: EventFraming
+  readonly caughtUp = new Set<CaughtUpReader>()
+  readers = 0
+
+  constructor(id: number, key: string, filter: Filter | null, framing: EventFraming) {
+    this.id = id
+    this.key = key
+    this.filter = filter
+    this.framing = framing
+  }
+
+  get isShared(): boolean {
+    return this.readers > 1
+  }
+}
+
+/** The reader groups of a node. */
+export class FanoutIndex {
+  /** Readers whose position is ahead of this node's replica: they are woken by every change. */
+  readonly ahead = new Set<CaughtUpReader>()
+  readonly #reader: Reader
+  readonly #clock: Clock
+  readonly #sendBuffers: SendBuffers
+  readonly #groups = new Map<string, Group>()
+  readonly #byFilter = createFilterIndex<Group>()
+  #groupsMade = 0
+  #scannedTo: number
+  #epoch: string | null
+
+  constructor({ reader, clock, sendBuffers }: FanoutIndexParts) {
+    this.#reader = reader
+    this.#clock = clock
+    this.#sendBuffers = sendBuffers
+    this.#scannedTo = reader.latest
+    this.#epoch = reader.epoch
+  }
+
+  /** Sequence up to which every caught-up reader has the events that it wants. */
+  get scannedTo(): number {
+    return this.#scannedTo
+  }
+
+  /** Adds a reader to the group of this filter and framing. */
+  join(filter: Filter | null, framing: EventFraming): ReaderGroup {
+    const key = keyOf(filter, framing)
+    const group = this.#groups.get(key) ?? this.#addGroup(key, filter, framing)
+    group.readers += 1
+    return group
+  }
+
+  /** Removes a reader from its group. */
+  leave(joined: ReaderGroup): void {
+    const group = joined as Group
+    group.readers -= 1
+    if (group.readers > 0) return
+    this.#groups.delete(group.key)
+    this.#byFilter.remove(group)
+  }
+
+  /** Wakes readers until the signal aborts. Rejects with a fault of the store. */
+  async run(signal: AbortSignal): Promise<void> {
+    const reader = this.#reader
+    while (!signal.aborted) {
+      const wasRebuilt =
+        reader.replica.filling !== null || reader.epoch !== this.#epoch || reader.latest < this.#scannedTo
+      if (wasRebuilt) {
+        // Positions in the old replica mean nothing in the new one.
+        this.#scannedTo = 0
+        await reader.replica.untilComplete(signal)
+        await this.#wakeAll()
+      }
+      if (reader.latest > this.#scannedTo) await this.#wakeMatching(signal)
+      else await reader.waitBeyond(this.#scannedTo, signal)
     }
-    channels.set(key, channel)
-    index.add(channel, filter ?? {})
-    return channel
   }
 
-  /** Wakes the readers of a channel, giving others their turn. */
-  const wake = async (readers: Set<Waiting>, next: Block | null, readableMs: number): Promise<void> => {
-    let sinceMs = clock.now()
-    for (const one of [...readers]) {
-      if (readers.delete(one)) one.onMore(decided, next, readableMs)
-      if (clock.now() - sinceMs < SLICE_MS) continue
-      await yieldToEventLoop()
-      sinceMs = clock.now()
-    }
+  #addGroup(key: string, filter: Filter | null, framing: EventFraming): Group {
+    this.#groupsMade += 1
+    const group = new Group(this.#groupsMade, key, filter, framing)
+    this.#groups.set(key, group)
+    this.#byFilter.add(group, filter ?? {})
+    return group
   }
 
-  /** The copy is another one: everybody looks for itself. */
-  const wakeAll = async (): Promise<void> => {
-    epoch = reader.epoch
-    // What comes while they are woken is for the next time.
-    const { latest } = reader
-    const nowMs = clock.now()
-    for (const { waiting } of [...channels.values()]) await wake(waiting, null, nowMs)
-    await wake(ahead, null, nowMs)
-    decided = latest
+  /** The replica was rebuilt: every reader resolves its position again. */
+  async #wakeAll(): Promise<void> {
+    this.#epoch = this.#reader.epoch
+    // Events that arrive while readers are woken are matched afterwards.
+    const { latest } = this.#reader
+    const nowMs = this.#clock.now()
+    for (const { caughtUp } of [...this.#groups.values()]) await this.#wake(caughtUp, null, nowMs)
+    await this.#wake(this.ahead, null, nowMs)
+    this.#scannedTo = latest
   }
 
-  const wakeConcerned = async (signal: AbortSignal): Promise<void> => {
-    const readableMs = clock.now()
-    const { events, position, cursor } = await reader.read({
-      after: decided,
+  async #wakeMatching(signal: AbortSignal): Promise<void> {
+    const readableMs = this.#clock.now()
+    const { events, position, cursor } = await this.#reader.read({
+      after: this.#scannedTo,
       filter: null,
-      limit: SLICE_EVENTS,
+      limit: MATCHED_EVENTS,
       signal,
     })
-    const wanted = new Map<CountedChannel, StoredEvent[]>()
+    const matching = this.#match(events)
+    const frameOf = sharedFrames(this.#clock.now())
+    for (const [{ framing, caughtUp }, own] of matching) {
+      if (caughtUp.size === 0) continue
+      const reservation = this.#sendBuffers.reserve()
+      const toFrame = (event: StoredEvent): Buffer => frameOf(framing, event)
+      const batch = frameBatchOf(own, toFrame, reservation.maxBytes, { position, cursor })
+      await this.#wake(caughtUp, batch, readableMs)
+      reservation.end()
+    }
+    await this.#wake(this.ahead, null, readableMs)
+    this.#scannedTo = position
+  }
+
+  #match(events: readonly StoredEvent[]): Map<Group, StoredEvent[]> {
+    const matching = new Map<Group, StoredEvent[]>()
     for (const event of events) {
-      for (const channel of index.match(event.facts)) {
-        const others = wanted.get(channel)
-        if (others === undefined) wanted.set(channel, [event])
+      for (const group of this.#byFilter.match(event.facts)) {
+        const others = matching.get(group)
+        if (others === undefined) matching.set(group, [event])
         else others.push(event)
       }
     }
-    const frameOf = sharedFrames(clock.now())
-    for (const [{ framing, waiting }, own] of wanted) {
-      if (waiting.size === 0) continue
-      const making = holdings.make()
-      const block = blockOf(own, (event) => frameOf(framing, event), making.maxBytes, { position, cursor })
-      await wake(waiting, block, readableMs)
-      making.done()
-    }
-    await wake(ahead, null, readableMs)
-    decided = position
+    return matching
   }
 
-  return {
-    get decided() {
-      return decided
-    },
-    ahead,
-    join(filter, framing) {
-      const key = keyOf(filter, framing)
-      const channel = channels.get(key) ?? open(key, filter, framing)
-      channel.readers += 1
-      return channel
-    },
-    leave(channel) {
-      const counted = channel as CountedChannel
-      counted.readers -= 1
-      if (counted.readers > 0) return
-      channels.delete(counted.key)
-      index.remove(counted)
-    },
-    async run(signal) {
-      while (!signal.aborted) {
-        const isAnother = reader.replica.filling !== null || reader.epoch !== epoch || reader.latest < decided
-        if (isAnother) {
-          // Places of the copy before say nothing about this one.
-          decided = 0
-          await reader.replica.untilComplete(signal)
-          await wakeAll()
-        }
-        if (reader.latest > decided) await wakeConcerned(signal)
-        else await reader.waitBeyond(decided, signal)
-      }
-    },
+  async #wake(readers: Set<CaughtUpReader>, next: FrameBatch | null, readableMs: number): Promise<void> {
+    let sinceMs = this.#clock.now()
+    for (const one of [...readers]) {
+      if (readers.delete(one)) one.onNewEvents(this.#scannedTo, next, readableMs)
+      if (this.#clock.now() - sinceMs < WAKE_MS) continue
+      await yieldToEventLoop()
+      sinceMs = this.#clock.now()
+    }
   }
 }
 
-/** Frames that are built once for all channels of a framing. */
+/** Builds each event's frame once per framing. */
 function sharedFrames(sentMs: number): (framing: EventFraming, event: StoredEvent) => Buffer {
   const frames = new Map<EventFraming, Map<StoredEvent, Buffer>>()
   return (framing, event) => {
@@ -181,7 +195,7 @@ function sharedFrames(sentMs: number): (framing: EventFraming, event: StoredEven
   }
 }
 
-/** The same for equal filters; short, since thousands are held. */
+/** Equal for equal filters; hashed because thousands are held. */
 function keyOf(filter: Filter | null, { name }: EventFraming): string {
   return createHash('sha256')
     .update(`${name} ${JSON.stringify(filter)}`)

@@ -1,52 +1,51 @@
 /**
- * What readers are sent next: frames of the events that follow a place, built once for all readers of a channel that stand
- * there, from the tail or the archive alike. Owns the size of a block and how long one is kept for those who come to its
- * place a little later. Refuses to know readers.
+ * Reads events from the log and encodes them into frame batches, once for all readers of a group at the same position.
+ * Recent batches are cached for readers that reach their position a little later.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
-import type { Holdings } from '../limits/send-buffers.ts'
+import type { SendBuffers } from '../limits/send-buffers.ts'
 import type { EventFraming } from './framing.ts'
 
-/** Frames of events that follow each other. */
-export interface Block {
+/** Encoded frames of consecutive matching events. */
+export interface FrameBatch {
   bytes: Buffer
-  /** Events in it; 0 where nothing matched. */
+  /** Number of events; 0 where none matched. */
   events: number
-  /** Everything up to here is decided. */
+  /** The batch has every match up to this sequence. */
   position: number
   /** The resume point at `position`. */
   cursor: string
 }
 
-/** Whose blocks these are: the same filter object and framing for as long as they are read. */
-export interface BlockKey {
-  /** Of all keys, its own. */
+/** What batches are shared by: the same filter object and framing as long as anybody reads with them. */
+export interface BatchKey {
+  /** Unique among keys. */
   readonly id: number
   readonly filter: Filter | null
   readonly framing: EventFraming
-  /** Whether more than one reader may ask. */
+  /** Whether more than one reader uses the key. */
   readonly isShared: boolean
 }
 
-/** JSON of an event, generously: a few events less in a block are better than some that are read for nothing. */
+/** JSON of an event, estimated high: reading too few events for a batch costs less than reading too many. */
 const USUAL_EVENT_BYTES = 2048
 const READ_BUDGET_MS = 1000
-/** Of all blocks kept together. */
-const KEPT_BYTES = 16 * 1024 * 1024
+/** Bytes of all cached batches together. */
+const CACHE_BYTES = 16 * 1024 * 1024
 
 /**
- * The block of these events, each with its frame: the first ones up to `maxBytes`, give or take an event. `end`: what is
- * decided where they are all of them.
+ * The batch of these events, cut after the first ones that reach `maxBytes`, give or take an event. `end`: position and
+ * cursor of a batch that has them all.
  */
-export function blockOf(
+export function frameBatchOf(
   events: readonly StoredEvent[],
   frameOf: (event: StoredEvent) => Buffer,
   maxBytes: number,
-  end: Pick<Block, 'position' | 'cursor'>,
-): Block {
+  end: Pick<FrameBatch, 'position' | 'cursor'>,
+): FrameBatch {
   const frames: Buffer[] = []
   let bytes = 0
   for (const event of events) {
@@ -62,72 +61,72 @@ export function blockOf(
   return { bytes: frames.length === 1 ? only : Buffer.concat(frames), events: frames.length, ...end }
 }
 
-/** The blocks of a node. */
-export class Blocks {
+/** Builds and caches the frame batches of a node. */
+export class FrameBatches {
   readonly #reader: Reader
   readonly #clock: Clock
-  readonly #holdings: Holdings
+  readonly #sendBuffers: SendBuffers
   readonly #signal: AbortSignal
-  /** By epoch, key and place, the oldest first. */
-  readonly #kept = new Map<string, Block>()
-  readonly #underWay = new Map<string, Promise<Block>>()
-  #keptBytes = 0
+  /** By epoch, key and position, the oldest first. */
+  readonly #cache = new Map<string, FrameBatch>()
+  readonly #pending = new Map<string, Promise<FrameBatch>>()
+  #cachedBytes = 0
 
   /** An abort of the signal ends long reads early. */
-  constructor(reader: Reader, clock: Clock, holdings: Holdings, signal: AbortSignal) {
+  constructor(reader: Reader, clock: Clock, sendBuffers: SendBuffers, signal: AbortSignal) {
     this.#reader = reader
     this.#clock = clock
-    this.#holdings = holdings
+    this.#sendBuffers = sendBuffers
     this.#signal = signal
   }
 
-  /** What follows `after`; at once where it is kept. Rejects with a fault of the store. */
-  next(key: BlockKey, after: number): Block | Promise<Block> {
+  /** The batch after `after`; not a promise if it is cached. Rejects with a fault of the store. */
+  next(key: BatchKey, after: number): FrameBatch | Promise<FrameBatch> {
     if (!key.isShared) return this.#read(key, after)
     const name = `${this.#reader.epoch} ${key.id} ${after}`
-    const kept = this.#kept.get(name) ?? this.#underWay.get(name)
-    if (kept !== undefined) return kept
-    const reading = this.#readToKeep(key, after, name)
-    this.#underWay.set(name, reading)
+    const known = this.#cache.get(name) ?? this.#pending.get(name)
+    if (known !== undefined) return known
+    const reading = this.#readShared(key, after, name)
+    this.#pending.set(name, reading)
     return reading
   }
 
-  async #readToKeep(key: BlockKey, after: number, name: string): Promise<Block> {
+  async #readShared(key: BatchKey, after: number, name: string): Promise<FrameBatch> {
     try {
-      const block = await this.#read(key, after)
-      if (block.events > 0) this.#keep(name, block)
-      return block
+      const batch = await this.#read(key, after)
+      if (batch.events > 0) this.#store(name, batch)
+      return batch
     } finally {
-      this.#underWay.delete(name)
+      this.#pending.delete(name)
     }
   }
 
-  async #read({ filter, framing }: BlockKey, after: number): Promise<Block> {
-    const making = this.#holdings.make()
+  async #read({ filter, framing }: BatchKey, after: number): Promise<FrameBatch> {
+    const reservation = this.#sendBuffers.reserve()
     try {
       const { events, position, cursor } = await this.#reader.read({
         after,
         filter,
-        limit: Math.ceil(making.maxBytes / USUAL_EVENT_BYTES),
-        maxBytes: making.maxBytes,
+        limit: Math.ceil(reservation.maxBytes / USUAL_EVENT_BYTES),
+        maxBytes: reservation.maxBytes,
         signal: this.#signal,
         budgetMs: READ_BUDGET_MS,
       })
       const bytes = Buffer.concat(framing.events(events, this.#clock.now()))
       return { bytes, events: events.length, position, cursor }
     } finally {
-      // Those who wait for it take it in this turn.
-      void yieldToEventLoop().then(() => making.done())
+      // The readers that wait for this batch retain it within this tick.
+      void yieldToEventLoop().then(() => reservation.end())
     }
   }
 
-  #keep(name: string, block: Block): void {
-    this.#kept.set(name, block)
-    this.#keptBytes += block.bytes.length
-    for (const [oldest, { bytes }] of this.#kept) {
-      if (this.#keptBytes <= KEPT_BYTES) break
-      this.#kept.delete(oldest)
-      this.#keptBytes -= bytes.length
+  #store(name: string, batch: FrameBatch): void {
+    this.#cache.set(name, batch)
+    this.#cachedBytes += batch.bytes.length
+    for (const [oldest, { bytes }] of this.#cache) {
+      if (this.#cachedBytes <= CACHE_BYTES) break
+      this.#cache.delete(oldest)
+      this.#cachedBytes -= bytes.length
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How a stream is put into bytes: the seam between what is read and a transport. Owns the shapes only; `sse-frames.ts`
- * and `ws-frames.ts` stand behind them. Refuses to know sockets and positions.
+ * Defines how events and control messages become bytes, for any transport. Implemented by `sse-frames.ts` and
+ * `ws-frames.ts`.
  */
 import type { LocalGap } from '../../archive/reading/resume.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
@@ -8,26 +8,23 @@ import type { StoredEvent } from '../../archive/store/stored.ts'
 /** The part of an event that is framed. */
 export type FramedEvent = Pick<StoredEvent, 'type' | 'cursor' | 'json'>
 
-/** Frames of events: the same for every stream of its kind, so that what is built once is sent to all of them. */
+/** Frames of events. They are the same for every stream that uses the framing, so they are built once and shared. */
 export interface EventFraming {
-  /** Of all framings, its own. */
+  /** Unique among framings. */
   readonly name: string
-  /**
-   * The events' frames, built at `sentMs`, as pieces that are written one behind the other: an event's own bytes are not
-   * copied on their way.
-   */
+  /** The frames of these events, built at `sentMs`, as pieces to be concatenated; an event's JSON is not copied. */
   events(events: readonly FramedEvent[], sentMs: number): Buffer[]
-  /** The frame of a gap event made by this node. */
+  /** The frame of a gap event that this node made. */
   localGap(localGap: LocalGap, sentMs: number): Buffer[]
 }
 
 /** All frames of one stream. */
 export interface Framing {
   readonly shared: EventFraming
-  /** Told once, when a reader has caught up. */
+  /** Sent once, when the stream has caught up. */
   live(cursor: string): Buffer[]
-  /** A sign of life with the place where a narrow filter stands. */
+  /** Sent after silence, with the current resume point. */
   heartbeat(cursor: string): Buffer[]
-  /** Told before this node closes the stream. */
+  /** Sent before this node closes the stream. */
   goingAway(reconnectInMs: number): Buffer[]
 }

@@ -1,83 +1,82 @@
 /**
- * One connected reader: a filter, a position and somebody to write to. Owns the one way of reading: take the next block,
- * write it, go on when there is room, wait where there is no more; replay and live are the same. A slow reader costs a
- * position and one block, not memory; it ends when what it has not read yet is dropped. Refuses to know transports.
+ * Sends one client the matching events from a position on: write the next batch, continue when the client has taken it, wait at
+ * the end of the log. Replay and live use the same path, so a slow client costs one batch of memory.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Due, Wheel } from '../limits/timer-wheel.ts'
-import type { Channel, FanoutIndex, Waiting } from './fanout-index.ts'
-import type { Block, Blocks } from './frame-batches.ts'
+import type { TimerEntry, TimerWheel } from '../limits/timer-wheel.ts'
+import type { CaughtUpReader, FanoutIndex, ReaderGroup } from './fanout-index.ts'
+import type { FrameBatch, FrameBatches } from './frame-batches.ts'
 import type { Framing } from './framing.ts'
 
 /** Where a session begins. */
 export interface SessionStart {
-  /** Of which `after` is a place; null before the log has one. */
+  /** The epoch that `after` belongs to; null before the log has one. */
   epoch: string | null
   after: number
-  /** The resume point at `after`: the reader's own where it is ahead of this copy. */
+  /** The resume point at `after`; the client's own cursor if that is ahead of this replica. */
   cursor: string
-  /** Told before anything else. */
+  /** A gap event to send first. */
   localGap: LocalGap | null
 }
 
-/** Why a session ended by itself: its time is over, or what comes next is no longer kept. */
-export type SessionEnd = 'over' | 'fell_behind'
+/** Why a session ended by itself: its lifetime is over, or its next events are beyond retention. */
+export type SessionEnd = 'lifetime_over' | 'fell_behind'
 
-/** Whoever a session writes to. */
+/** The connection that a session writes to. */
 export interface SessionClient {
   readonly framing: Framing
-  /** Whether it has not taken yet what was written; when it has, it calls `onRoom`. */
+  /** Whether it has not taken what was written. Once it has, it calls `onRoom`. */
   readonly isFull: boolean
-  /** Takes whole frames. */
+  /** Writes whole frames. */
   write(frames: Buffer): void
-  /** Told for each write of events: how many, and when they became readable; null while catching up. */
+  /** Called for each write of events. `readableMs`: when they became readable; null while catching up. */
   onSent(events: number, readableMs: number | null): void
-  /** Told once, unless `stop` came first. */
+  /** Called once, unless `stop` came first. */
   onEnd(end: SessionEnd): void
-  /** Told instead when reading failed. */
+  /** Called instead of `onEnd` when reading failed. */
   onFault(error: unknown): void
 }
 
 /** What the sessions of a node share. */
 export interface SessionParts {
   reader: Reader
-  blocks: Blocks
-  audience: FanoutIndex
-  wheel: Wheel
+  frameBatches: FrameBatches
+  fanoutIndex: FanoutIndex
+  timerWheel: TimerWheel
   clock: Clock
-  /** Aborts when the node stops: nothing more is read, and each stream is ended in its turn. */
+  /** Aborts when the node stops: sessions read nothing more, and their streams are closed one by one. */
   stopping: AbortSignal
 }
 
-/** Silence after which a sign of life is sent. */
+/** Silence after which a heartbeat is sent. */
 export const HEARTBEAT_MS = 15_000
 
-/** One reader, from `start` to `stop` or its end. */
-export class Session implements Waiting, Due {
-  /** The wheel's. */
+/** The session of one client, from `start` to `stop` or its end. */
+export class Session implements CaughtUpReader, TimerEntry {
+  /** Owned by the timer wheel. */
   slot = -1
   readonly #parts: SessionParts
   readonly #client: SessionClient
-  readonly #channel: Channel
+  readonly #group: ReaderGroup
   readonly #endsMs: number
   #epoch: string | null
   #position: number
-  /** The resume point at the position, or the client's own where that is ahead of this copy. */
+  /** The resume point at the position; the client's own cursor if that is ahead of this replica. */
   #cursor: string
-  /** Told to the client before what it is sent next; empty but at the beginning and after a change of epoch. */
+  /** Frames to send before the next batch: at the start and after a change of epoch. */
   #pending: readonly Buffer[]
   #isLive = false
   #isWaiting = false
   #isReading = false
   #isOver = false
-  /** When what is being read became readable. */
+  /** When the events being read became readable. */
   #readableMs: number | null = null
   #writtenMs: number
 
-  /** `opening`: frames that go out before anything else. `endsMs`: when it is to come back, so that nodes share readers. */
+  /** `opening`: frames to send first. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
   constructor(
     parts: SessionParts,
     client: SessionClient,
@@ -86,7 +85,7 @@ export class Session implements Waiting, Due {
     const { filter, start, opening, endsMs } = options
     this.#parts = parts
     this.#client = client
-    this.#channel = parts.audience.join(filter, client.framing.shared)
+    this.#group = parts.fanoutIndex.join(filter, client.framing.shared)
     this.#endsMs = endsMs
     this.#epoch = start.epoch
     this.#position = start.after
@@ -97,82 +96,82 @@ export class Session implements Waiting, Due {
     this.#pending = [opening, ...localGap]
   }
 
-  /** Begins. */
+  /** Sends the opening and starts reading. */
   start(): void {
-    this.#parts.wheel.set(this, HEARTBEAT_MS)
+    this.#parts.timerWheel.set(this, HEARTBEAT_MS)
     this.#send([])
     this.#read()
   }
 
-  /** The resume point behind all that was written. */
+  /** The resume point after all that was written. */
   get cursor(): string {
-    const { audience, reader } = this.#parts
-    if (this.#isWaiting && this.#epoch === reader.epoch && audience.decided > this.#position) {
-      return reader.cursorAt(audience.decided)
+    const { fanoutIndex, reader } = this.#parts
+    if (this.#isWaiting && this.#epoch === reader.epoch && fanoutIndex.scannedTo > this.#position) {
+      return reader.cursorAt(fanoutIndex.scannedTo)
     }
     return this.#cursor
   }
 
-  /** Writes and reads nothing more. Callable twice. */
+  /** Stops reading and writing. Callable twice. */
   stop(): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { audience, wheel } = this.#parts
-    wheel.clear(this)
+    const { fanoutIndex, timerWheel } = this.#parts
+    timerWheel.clear(this)
     this.#leaveWaiting()
-    audience.leave(this.#channel)
+    fanoutIndex.leave(this.#group)
   }
 
-  /** The client has taken everything. */
+  /** The client has taken everything: read on. */
   onRoom(): void {
     this.#read()
   }
 
-  onMore(decided: number, next: Block | null, readableMs: number): void {
+  onNewEvents(scannedTo: number, next: FrameBatch | null, readableMs: number): void {
     const { reader } = this.#parts
     this.#isWaiting = false
-    this.#position = Math.max(this.#position, decided)
+    this.#position = Math.max(this.#position, scannedTo)
     this.#readableMs = readableMs
-    const stands = this.#position === decided && this.#epoch === reader.epoch && !this.#client.isFull
-    if (stands && next !== null) this.#take(next)
+    const fits = this.#position === scannedTo && this.#epoch === reader.epoch && !this.#client.isFull
+    if (fits && next !== null) this.#take(next)
     this.#read()
   }
 
-  /** A sign of life where nothing was written for long, and the end of its time. */
-  onDue(): void {
-    const { clock, reader, wheel } = this.#parts
+  /** Sends a heartbeat after silence, and ends the session when its lifetime is over. */
+  onTimer(): void {
+    const { clock, reader, timerWheel } = this.#parts
     const nowMs = clock.now()
-    if (nowMs >= this.#endsMs && this.#isWaiting) return this.#end('over')
-    if (this.#isWaiting && reader.epoch !== this.#epoch) this.#readAnew()
+    if (nowMs >= this.#endsMs && this.#isWaiting) return this.#end('lifetime_over')
+    if (this.#isWaiting && reader.epoch !== this.#epoch) this.#restartRead()
     if (this.#isOver) return
     this.#cursor = this.cursor
     const leftMs = Math.min(HEARTBEAT_MS, this.#writtenMs + HEARTBEAT_MS - nowMs)
     if (leftMs <= 0 && !this.#client.isFull) this.#send(this.#client.framing.heartbeat(this.cursor))
-    wheel.set(this, leftMs > 0 ? leftMs : HEARTBEAT_MS)
+    timerWheel.set(this, leftMs > 0 ? leftMs : HEARTBEAT_MS)
   }
 
-  #readAnew(): void {
+  #restartRead(): void {
     this.#leaveWaiting()
     this.#read()
   }
 
   #leaveWaiting(): void {
     this.#isWaiting = false
-    this.#parts.audience.ahead.delete(this)
-    this.#channel.waiting.delete(this)
+    this.#parts.fanoutIndex.ahead.delete(this)
+    this.#group.caughtUp.delete(this)
   }
 
-  /** Reads on, block by block, for as long as the client takes what it is sent and there is more. */
+  /** Reads and writes batch by batch until the client is slow or the log ends. */
   #read(): void {
     while (this.#mayRead()) {
-      if (this.#parts.reader.replica.filling !== null) return this.#wait(this.#parts.audience.ahead)
+      if (this.#parts.reader.replica.filling !== null) return this.#wait(this.#parts.fanoutIndex.ahead)
       if (!this.#followEpoch()) return
-      const next = this.#parts.blocks.next(this.#channel, this.#position)
+      const next = this.#parts.frameBatches.next(this.#group, this.#position)
       if (next instanceof Promise) {
         this.#isReading = true
-        // Made here: thousands of sessions are idle, and would each hold both.
+        // Closures are made here, not in the constructor: thousands of idle sessions would each hold both.
         next.then(
-          (block) => this.#onBlock(block),
+          (batch) => this.#onBatch(batch),
           (error: unknown) => this.#onFault(error),
         )
         return
@@ -182,16 +181,16 @@ export class Session implements Waiting, Due {
   }
 
   #mayRead(): boolean {
-    // A read of a node that stops ends where it began: going on from there would never end.
+    // On a stopping node reads return nothing, so a loop would never end.
     if (this.#parts.stopping.aborted) return false
     return !this.#isOver && !this.#isReading && !this.#isWaiting && !this.#client.isFull
   }
 
-  #onBlock(block: Block): void {
+  #onBatch(batch: FrameBatch): void {
     this.#isReading = false
     if (this.#isOver) return
-    // A block that was read before the log became another one is none of its.
-    if (this.#epoch === this.#parts.reader.epoch) this.#take(block)
+    // Drop a batch that was read before the epoch changed.
+    if (this.#epoch === this.#parts.reader.epoch) this.#take(batch)
     this.#read()
   }
 
@@ -202,7 +201,7 @@ export class Session implements Waiting, Due {
     this.#client.onFault(error)
   }
 
-  /** False when what comes next in the other epoch cannot be read. */
+  /** Resumes in the new epoch if it changed. False when the next events there are beyond retention. */
   #followEpoch(): boolean {
     const { reader, clock } = this.#parts
     if (reader.epoch === this.#epoch) return true
@@ -220,7 +219,7 @@ export class Session implements Waiting, Due {
     return true
   }
 
-  #take({ bytes, events, position, cursor }: Block): void {
+  #take({ bytes, events, position, cursor }: FrameBatch): void {
     const { reader } = this.#parts
     if (reader.oldest - 1 > this.#position) return this.#end('fell_behind')
     const isAhead = position > reader.latest
@@ -233,11 +232,11 @@ export class Session implements Waiting, Due {
     }
     if (events > 0) this.#client.onSent(events, this.#isLive ? this.#readableMs : null)
     this.#isLive ||= hasCaughtUp
-    if (isAhead) this.#wait(this.#parts.audience.ahead)
-    else if (hasCaughtUp) this.#wait(this.#channel.waiting)
+    if (isAhead) this.#wait(this.#parts.fanoutIndex.ahead)
+    else if (hasCaughtUp) this.#wait(this.#group.caughtUp)
   }
 
-  #wait(among: Set<Waiting>): void {
+  #wait(among: Set<CaughtUpReader>): void {
     this.#isWaiting = true
     among.add(this)
   }
@@ -246,7 +245,7 @@ export class Session implements Waiting, Due {
     const all = [...this.#pending, ...frames].filter(({ length }) => length > 0)
     this.#pending = []
     this.#writtenMs = this.#parts.clock.now()
-    // One by one: put together, a block would no longer be shared.
+    // One by one: concatenated, the batch would no longer be a shared buffer.
     for (const one of all) this.#client.write(one)
   }
 

@@ -1,14 +1,13 @@
 /**
- * The bytes of one stream on their way to its socket. Owns when a client is slow, what it holds of our memory then, and
- * when it makes no progress at all: the socket's own timer, which looks at what the kernel has taken and not only at whole
- * writes. Refuses frames.
+ * Writes the frames of one stream to its socket and tracks back-pressure: when the client is slow, what memory it holds, and
+ * whether it has stalled. Stalls are detected by the socket's own timer, which sees what the kernel takes of a long write.
  */
-import type { Holdings } from '../limits/send-buffers.ts'
-import type { Turns } from '../limits/tick-budget.ts'
+import type { SendBuffers } from '../limits/send-buffers.ts'
+import type { TickBudget } from '../limits/tick-budget.ts'
 
-/** An HTTP answer or a bare socket. Its `timeout` event tells that nothing moved for the time set. */
-export interface Outlet {
-  /** Bytes that its kernel has not taken. */
+/** A socket or HTTP response. Its `timeout` event means that no byte moved for the time set. */
+export interface Output {
+  /** Bytes that the kernel has not taken. */
   readonly writableLength: number
   write(frames: Buffer, onTaken: (error?: Error | null) => void): boolean
   on(event: 'timeout' | 'close', listener: () => void): unknown
@@ -16,44 +15,43 @@ export interface Outlet {
   setTimeout(stallMs: number): unknown
 }
 
-/** Whoever writes. */
-export interface SinkOwner {
-  /** The client has not taken what was written. */
+/** The stream that uses a writer. */
+export interface WriterOwner {
+  /** The client has become slow: it has not taken what was written. */
   onFull(): void
-  /** It has taken everything. */
+  /** The client has taken everything. */
   onRoom(): void
-  /** It took nothing for the time of the sink. */
+  /** The client took nothing for `stallMs`. */
   onStalled(): void
 }
 
-/** What the sinks of a node share. */
-export interface SinkParts {
-  /** Time in which a client that is slow must take some byte. */
+/** What the writers of a node share. */
+export interface WriterParts {
+  /** Time in which a slow client must take at least one byte, ms. */
   stallMs: number
-  /** Where what its client holds is counted. */
-  holdings: Holdings
-  /** A thousand that became slow together stall together. */
-  turns: Turns
+  sendBuffers: SendBuffers
+  /** Spreads stalls: a thousand clients that became slow together stall together. */
+  tickBudget: TickBudget
 }
 
 /**
- * `bare`: a socket gives its kernel what is written at once, so a client is slow as soon as something is left. `answer`: one
- * of node:http, whose head is written, writes at the end of the turn; a client is slow where its buffer is full, 64 KiB.
+ * `socket`: passes each write to the kernel at once, so the client is slow as soon as bytes are left over. `response`: an HTTP
+ * response of node:http, which writes at the end of the tick; the client is slow when its buffer of 64 KiB is full.
  */
-export type OutletKind = 'bare' | 'answer'
+export type OutputKind = 'socket' | 'response'
 
-/** The way to one client. */
-export class Sink {
-  readonly #outlet: Outlet
-  readonly #kind: OutletKind
-  readonly #parts: SinkParts
-  readonly #owner: SinkOwner
-  /** What a slow client holds; null where it has taken everything. */
-  #held: Buffer[] | null = null
+/** The writer of one stream. */
+export class SocketWriter {
+  readonly #output: Output
+  readonly #kind: OutputKind
+  readonly #parts: WriterParts
+  readonly #owner: WriterOwner
+  /** Frames that a slow client has not taken; null where it has taken everything. */
+  #retained: Buffer[] | null = null
   #unlisten: (() => void) | null = null
 
-  constructor(outlet: Outlet, kind: OutletKind, parts: SinkParts, owner: SinkOwner) {
-    this.#outlet = outlet
+  constructor(output: Output, kind: OutputKind, parts: WriterParts, owner: WriterOwner) {
+    this.#output = output
     this.#kind = kind
     this.#parts = parts
     this.#owner = owner
@@ -61,48 +59,48 @@ export class Sink {
 
   /** Whether the client has not taken yet what was written. */
   get isFull(): boolean {
-    return this.#held !== null
+    return this.#retained !== null
   }
 
-  /** Takes whole frames, also while it is full. */
+  /** Writes whole frames, also while it is full. */
   write(frames: Buffer): void {
-    const hasRoom = this.#outlet.write(frames, (error) => this.#onTaken(error))
-    if (this.#held === null) {
-      if (this.#kind === 'bare' ? this.#outlet.writableLength === 0 : hasRoom) return
-      this.#fill()
+    const hasRoom = this.#output.write(frames, (error) => this.#onTaken(error))
+    if (this.#retained === null) {
+      if (this.#kind === 'socket' ? this.#output.writableLength === 0 : hasRoom) return
+      this.#becomeFull()
     }
-    this.#held?.push(frames)
-    this.#parts.holdings.hold(frames)
+    this.#retained?.push(frames)
+    this.#parts.sendBuffers.retain(frames)
   }
 
-  /** Its listeners are there only while they are needed: thousands of streams are idle. */
-  #fill(): void {
-    const onTimeout = (): void => this.#parts.turns.add(() => this.#stalled())
-    const onClose = (): void => this.#letGo()
-    this.#held = []
-    this.#outlet.on('timeout', onTimeout)
-    this.#outlet.on('close', onClose)
-    this.#outlet.setTimeout(this.#parts.stallMs)
+  /** Adds listeners only now: thousands of streams are idle. */
+  #becomeFull(): void {
+    const onTimeout = (): void => this.#parts.tickBudget.run(() => this.#onStalled())
+    const onClose = (): void => this.#releaseAll()
+    this.#retained = []
+    this.#output.on('timeout', onTimeout)
+    this.#output.on('close', onClose)
+    this.#output.setTimeout(this.#parts.stallMs)
     this.#unlisten = () => {
-      this.#outlet.off('timeout', onTimeout)
-      this.#outlet.off('close', onClose)
-      this.#outlet.setTimeout(0)
+      this.#output.off('timeout', onTimeout)
+      this.#output.off('close', onClose)
+      this.#output.setTimeout(0)
     }
     this.#owner.onFull()
   }
 
-  #stalled(): void {
-    if (this.#held !== null) this.#owner.onStalled()
+  #onStalled(): void {
+    if (this.#retained !== null) this.#owner.onStalled()
   }
 
-  #letGo(): void {
-    for (const frames of this.#held?.splice(0) ?? []) this.#parts.holdings.release(frames)
+  #releaseAll(): void {
+    for (const frames of this.#retained?.splice(0) ?? []) this.#parts.sendBuffers.release(frames)
   }
 
   #onTaken(error?: Error | null): void {
-    if (this.#held === null || error || this.#outlet.writableLength > 0) return
-    this.#letGo()
-    this.#held = null
+    if (this.#retained === null || error || this.#output.writableLength > 0) return
+    this.#releaseAll()
+    this.#retained = null
     this.#unlisten?.()
     this.#unlisten = null
     this.#owner.onRoom()

@@ -1,6 +1,6 @@
 /**
- * Where a stream starts, as it is asked for on either transport (contract §8). Owns the ways to say it and the position
- * each of them means. Refuses to read events, and to word the answer to a cursor that is too old: transports differ.
+ * Resolves the start that a client asks for to a position in the log, for both transports (contract §8). The transports word
+ * the refusal of a cursor that is too old.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt, resumeAtOldest } from '../../archive/reading/resume.ts'
@@ -11,24 +11,24 @@ import type { SessionStart } from './session.ts'
 /** Most events that a stream may go back with `tail`. */
 export const MAX_TAIL = 1000
 
-/** What a client asks to start from. */
+/** Where a client asks to start. */
 export type From =
   | { kind: 'live' }
   | { kind: 'earliest' }
   | { kind: 'after'; cursor: string }
-  /** The lowest sequence whose time is at or after it; all later ones follow. */
+  /** At the lowest sequence whose time is at or after it; all later ones follow. */
   | { kind: 'since'; timeMs: number }
-  /** The last matching events, 1 to `MAX_TAIL`. */
+  /** At the last matching events, 1 to `MAX_TAIL`. */
   | { kind: 'tail'; count: number }
 
-/** What to do with a cursor whose events are no longer kept. */
+/** What to do with a cursor whose events are beyond retention. */
 export type OnGap = 'refuse' | 'earliest'
 
-/** A place to start at, or the oldest cursor that could be resumed from. */
+/** A position to start at, or the oldest cursor that could be resumed from. */
 export type Start = { kind: 'from'; start: SessionStart } | { kind: 'too_old'; oldest: string }
 
 /**
- * Finds the place. An abort of `gone` ends a long search early.
+ * Resolves the start. An abort of `gone` ends a long search early.
  * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
  */
 export async function startAt(
@@ -41,7 +41,7 @@ export async function startAt(
   const { epoch } = reader
   if (from.kind !== 'after') {
     const after = await positionOf(reader, from, filter, gone)
-    // What was found is no place of the log that there is now.
+    // The log was started afresh during the search: its result is no position in the new one.
     if (reader.epoch !== epoch) return await startAt(parts, wanted, gone)
     return { kind: 'from', start: { epoch, after, cursor: reader.cursorAt(after), localGap: null } }
   }

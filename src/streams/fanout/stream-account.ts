@@ -1,20 +1,19 @@
 /**
- * What is counted and logged of one stream, on either transport: the gauge of open ones, events sent, latency, the
- * close code, and the one line that tells it all. Owns nothing else.
+ * Records the metrics of one stream and writes its log line: open streams, events sent, latency, close code.
  */
 import type { Caller } from '../../http/auth.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics, StreamCloseCode, transports } from '../../obs/metrics.ts'
 
-/** The metrics that streams move. */
+/** The metrics of streams. */
 export type StreamMetrics = Pick<
   Metrics,
   'streamClients' | 'streamEventsSent' | 'streamSendLatency' | 'streamCloses' | 'streamSlowClients'
 >
 
-/** The books of one stream, which counts as open from now on. */
-export class Account {
+/** The metrics and log line of one stream, which counts as open from its construction. */
+export class StreamAccount {
   readonly #parts: { clock: Clock; metrics: StreamMetrics; logger: Logger }
   readonly #transport: (typeof transports)[number]
   readonly #startedMs: number
@@ -30,7 +29,7 @@ export class Account {
     parts.metrics.streamClients.add({ transport }, 1)
   }
 
-  /** For each write of events: how many, and when they became readable; null while catching up. */
+  /** Records a write of events. `readableMs`: when they became readable; null while the stream catches up. */
   onSent(events: number, readableMs: number | null): void {
     const { clock, metrics } = this.#parts
     this.#sent += events
@@ -38,12 +37,12 @@ export class Account {
     if (readableMs !== null) metrics.streamSendLatency.observe({}, (clock.now() - readableMs) / 1000)
   }
 
-  /** When a write meets a full socket, and when there is room again. */
-  onSlow(slow: boolean): void {
-    this.#parts.metrics.streamSlowClients.add({}, slow ? 1 : -1)
+  /** Records that the client has become slow, or is no longer. */
+  onSlow(isSlow: boolean): void {
+    this.#parts.metrics.streamSlowClients.add({}, isSlow ? 1 : -1)
   }
 
-  /** Once, at the end. `caller` is null where nobody authenticated. */
+  /** Records the end; call it once. `caller` is null if the client never authenticated. */
   close(code: StreamCloseCode, caller: Pick<Caller, 'tenant' | 'tokenId'> | null): void {
     const { clock, metrics, logger } = this.#parts
     const transport = this.#transport

@@ -1,24 +1,23 @@
 /**
- * How many commands a client sends. Owns the count: at most so many in any second, looked at before anything is parsed.
- * Refuses to decide what happens to a client that sends more.
+ * Limits how many commands one WebSocket client may send per second. Frames are counted before they are parsed.
  */
-import { SECOND_MS } from '../../core/durations.ts'
 
 /** Most commands in any second (contract §8). */
 export const MAX_COMMANDS_A_SECOND = 10
+const SECOND_MS = 1000
 
-/** Nothing counted yet. Keeps the moments of the last ten, once there are any. */
+/** The command count of one client: the times of its last ten commands. */
 export class CommandRate {
-  #moments: number[] | null = null
+  #times: number[] | null = null
 
-  /** Counts one; false when it is one too many. */
+  /** Counts one command; false when it exceeds the limit. */
   take(nowMs: number): boolean {
-    this.#moments ??= []
-    this.#moments.push(nowMs)
-    const [first = nowMs] = this.#moments
-    if (this.#moments.length <= MAX_COMMANDS_A_SECOND) return true
-    this.#moments.shift()
-    // A clock that was set back is no command too many.
+    this.#times ??= []
+    this.#times.push(nowMs)
+    const [first = nowMs] = this.#times
+    if (this.#times.length <= MAX_COMMANDS_A_SECOND) return true
+    this.#times.shift()
+    // A clock that was set back must not refuse a command.
     return nowMs < first || nowMs - first >= SECOND_MS
   }
 }

@@ -1,46 +1,45 @@
 /**
- * How many streams and connections this process holds: what is wished for, lowered to what its open files allow; the places that both
- * transports share, those of one address and those of one token. Owns the arithmetic and the counting. Refuses to raise the limit of open
- * files: the operator does.
+ * Limits how many streams this process serves: in all, per client address and per token. The total is lowered to what the
+ * limit of open files allows; raising that limit is left to the operator.
  */
 import { readFileSync } from 'node:fs'
 import type { Caller } from '../../http/auth.ts'
 
 /** Files kept free of streams, for the log, other requests and the upstream. */
 const SPARE_FILES = 1000
-/** Of these, the ones that no connection from outside may have: silent ones would leave none for the log. At most half. */
+/** Of these, the files that no incoming connection may use, so that idle ones leave some for the log. At most half. */
 const OWN_FILES = 500
 
-/** The number of streams to take, and the sentence for the log where it is fewer than wished for. */
+/** The number of streams to serve, and a warning for the log if it is below the setting. */
 export interface Capacity {
   maxClients: number
   warning: string | null
 }
 
-/** Capacity under a limit of open files; null = unknown, taken as enough. */
-export function capacityFor(wished: number, openFiles: number | null): Capacity {
-  if (openFiles === null || openFiles >= wished + SPARE_FILES) return { maxClients: wished, warning: null }
+/** Capacity under a limit of open files; null = unknown, taken as sufficient. */
+export function capacityFor(wanted: number, openFiles: number | null): Capacity {
+  if (openFiles === null || openFiles >= wanted + SPARE_FILES) return { maxClients: wanted, warning: null }
   const maxClients = Math.max(1, openFiles - SPARE_FILES)
   return {
     maxClients,
     warning:
-      `this process may open ${openFiles} files, so it takes ${maxClients} streams instead of ${wished}; ` +
-      `raise the limit to ${wished + SPARE_FILES} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`,
+      `this process may open ${openFiles} files, so it serves ${maxClients} streams instead of ${wanted}; ` +
+      `raise the limit to ${wanted + SPARE_FILES} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`,
   }
 }
 
-/** Most connections that the public listener takes under a limit of open files; null = no bound, the limit is unknown. */
+/** Most connections that the public listener accepts under a limit of open files; null = unknown limit, no bound. */
 export function mostConnections(openFiles: number | null): number | null {
   return openFiles === null ? null : Math.max(openFiles - OWN_FILES, Math.floor(openFiles / 2))
 }
 
-/** The limit of open files in the text of `/proc/self/limits`; null where it does not say or there is none. */
+/** The limit of open files in the text of `/proc/self/limits`; null where it has none. */
 export function parseOpenFiles(limits: string): number | null {
   const match = /^Max open files\s+(\d+)\s/m.exec(limits)
   return match === null ? null : Number(match[1])
 }
 
-/** This process's limit of open files; null where the system does not tell. */
+/** This process's limit of open files; null on systems that do not show it. */
 export function openFilesLimit(): number | null {
   try {
     return parseOpenFiles(readFileSync('/proc/self/limits', 'utf8'))
@@ -50,24 +49,24 @@ export function openFilesLimit(): number | null {
 }
 
 /**
- * Part of all places that one address may hold. Half, so that no single machine shuts everybody else out, while an office
- * or a carrier behind one address, or the edge of a network in front of the bridge, still has room for thousands.
+ * Share of all slots that one address may hold. Half: no single machine can lock all others out, while an office, a
+ * carrier or a network edge behind one address still has room for thousands.
  */
 const ADDRESS_SHARE = 0.5
 
-/** Why there is no place: all are taken, or as many as one address may have. */
-export type NoPlace = 'full' | 'address_full'
+/** Why there is no slot: all are taken, or as many as one address may have. */
+export type NoSlot = 'full' | 'address_full'
 
-/** A bounded number of places, of which one address may have a share. */
-export interface Places {
+/** A bounded number of connection slots, of which one address may hold a share. */
+export interface ConnectionSlots {
   readonly limit: number
   readonly perAddress: number
-  /** Takes one, for that address where it counts, and returns what gives it back, callable twice. */
-  take(address: string | null): (() => void) | NoPlace
+  /** Takes a slot, counted for that address unless it is null. Returns the function that frees it, callable twice. */
+  take(address: string | null): (() => void) | NoSlot
 }
 
-/** So many free places. */
-export function createPlaces(limit: number): Places {
+/** So many free slots. */
+export function createConnectionSlots(limit: number): ConnectionSlots {
   const perAddress = Math.max(1, Math.floor(limit * ADDRESS_SHARE))
   const byAddress = createCounts(perAddress)
   let taken = 0
@@ -76,29 +75,29 @@ export function createPlaces(limit: number): Places {
     perAddress,
     take(address) {
       if (taken >= limit) return 'full'
-      const giveAddress = address === null ? () => {} : byAddress.take(address)
-      if (giveAddress === null) return 'address_full'
+      const freeAddress = address === null ? () => {} : byAddress.take(address)
+      if (freeAddress === null) return 'address_full'
       taken += 1
       return once(() => {
         taken -= 1
-        giveAddress()
+        freeAddress()
       })
     },
   }
 }
 
-/** Places counted by token. */
-export interface TokenPlaces {
+/** Connection slots per token. */
+export interface TokenSlots {
   readonly limit: number
   /**
-   * Takes a place of the caller's token and returns what gives it back, callable twice; null when it has `limit` already.
-   * The token of the settings has no such limit.
+   * Takes a slot of the caller's token and returns the function that frees it, callable twice; null when the token has
+   * `limit` already. The token of the settings has no limit.
    */
   take(caller: Pick<Caller, 'tokenId' | 'seesAllTenants'>): (() => void) | null
 }
 
-/** So many places for each token. */
-export function createTokenPlaces(limit: number): TokenPlaces {
+/** So many slots for each token. */
+export function createTokenSlots(limit: number): TokenSlots {
   const byToken = createCounts(limit)
   return {
     limit,
@@ -106,7 +105,7 @@ export function createTokenPlaces(limit: number): TokenPlaces {
   }
 }
 
-/** At most so many for each key; keys with none take no memory. */
+/** At most `limit` per key; keys without any take no memory. */
 function createCounts(limit: number): { take(key: string): (() => void) | null } {
   const taken = new Map<string, number>()
   return {
@@ -123,11 +122,11 @@ function createCounts(limit: number): { take(key: string): (() => void) | null }
   }
 }
 
-function once(give: () => void): () => void {
-  let given = false
+function once(free: () => void): () => void {
+  let isFree = false
   return () => {
-    if (given) return
-    given = true
-    give()
+    if (isFree) return
+    isFree = true
+    free()
   }
 }

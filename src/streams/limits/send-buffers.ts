@@ -1,59 +1,58 @@
 /**
- * What slow readers hold of our memory: bytes that were written to them and that their kernels have not taken. Owns the
- * count, in which a block counts once however many hold it, and how large the next block may be, so that the bound stands
- * by construction: `LARGE_BUDGET_BYTES` and a small block for each reader, give or take an event each. Refuses to know
- * readers and sockets: whoever holds bytes says so.
+ * Accounts for the memory that slow clients hold: bytes written to their sockets that the kernel has not taken. A buffer
+ * shared by many clients counts once. The total decides how large the next frame batch may be, which bounds the total by
+ * `LARGE_BUDGET_BYTES` plus one small batch per client, give or take an event each.
  */
 
 /**
- * JSON in a block while little is held, and while much is. Large ones take fewer writes and less of the kernel's time a
- * byte (docs/adr/0007-readers-wait-in-one-audience.md); of small ones a thousand readers at a thousand places hold 31 MiB.
+ * JSON in a frame batch while little memory is held, and while much is. Large batches need fewer writes and less kernel
+ * time a byte (docs/adr/0007-readers-wait-in-one-audience.md); small ones of a thousand clients hold 31 MiB.
  */
 export const LARGE_BATCH_BYTES = 256 * 1024
 export const SMALL_BATCH_BYTES = 32 * 1024
-/** Held together with the block that is to be made, at most, for it to be a large one. */
+/** Most bytes held, the next batch included, for that batch to be a large one. */
 export const LARGE_BUDGET_BYTES = 16 * 1024 * 1024
 
-/** A block that is being made. */
-export interface Making {
-  /** JSON that it may have. */
+/** Memory set aside for a batch that is being built. */
+export interface Reservation {
+  /** JSON that the batch may have. */
   readonly maxBytes: number
-  /** Whoever takes it holds it by now. Called once. */
-  done(): void
+  /** Ends the reservation, once the clients that cannot send the batch at once have retained it. Call it once. */
+  end(): void
 }
 
-/** The count of a node. */
-export class Holdings {
+/** The send-buffer account of a node. */
+export class SendBuffers {
   readonly #holders = new Map<Buffer, number>()
   #bytes = 0
 
-  /** A block is begun: it counts as held from now on until it is done. */
-  make(): Making {
+  /** Reserves memory for a batch: its bytes count as held until the reservation ends. */
+  reserve(): Reservation {
     const maxBytes =
       this.#bytes + LARGE_BATCH_BYTES <= LARGE_BUDGET_BYTES ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
     this.#bytes += maxBytes
     return {
       maxBytes,
-      done: () => {
+      end: () => {
         this.#bytes -= maxBytes
       },
     }
   }
 
-  /** Somebody holds these bytes. */
-  hold(bytes: Buffer): void {
-    const holders = this.#holders.get(bytes) ?? 0
-    if (holders === 0) this.#bytes += bytes.length
-    this.#holders.set(bytes, holders + 1)
+  /** Counts a client that holds this buffer. */
+  retain(buffer: Buffer): void {
+    const holders = this.#holders.get(buffer) ?? 0
+    if (holders === 0) this.#bytes += buffer.length
+    this.#holders.set(buffer, holders + 1)
   }
 
-  /** One of them does no longer. */
-  release(bytes: Buffer): void {
-    const holders = (this.#holders.get(bytes) ?? 1) - 1
+  /** Ends one client's hold on this buffer. */
+  release(buffer: Buffer): void {
+    const holders = (this.#holders.get(buffer) ?? 1) - 1
     if (holders > 0) {
-      this.#holders.set(bytes, holders)
+      this.#holders.set(buffer, holders)
       return
     }
-    if (this.#holders.delete(bytes)) this.#bytes -= bytes.length
+    if (this.#holders.delete(buffer)) this.#bytes -= buffer.length
   }
 }

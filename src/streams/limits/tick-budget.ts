@@ -1,38 +1,37 @@
 /**
- * What falls due for thousands of streams at one moment, spread over turns of the event loop: signs of life, stalls, peers
- * that are gone, the end of a token, the stop of a node. Owns how much one turn does, so that nobody else's events wait
- * for all of it. Refuses to know what is done.
+ * Spreads work that falls due for thousands of streams at once over event-loop ticks: heartbeats, stalled or dead peers,
+ * expired tokens, the stop of a node. Each tick runs a bounded number of jobs, so that new events are not delayed.
  */
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 
-/** Ending a connection that took nothing costs up to 0.6 ms, most of it in the kernel: 10 ms a turn. */
+/** Closing a stalled connection costs up to 0.6 ms, most of it in the kernel: 10 ms a tick. */
 export const JOBS_PER_TICK = 16
 
-/** The jobs of a node, done in the order in which they came. */
-export class Turns {
-  #waiting: (() => void)[] = []
-  /** Done in this turn. */
-  #done = 0
+/** The jobs of a node, run in the order in which they were added. */
+export class TickBudget {
+  #queue: (() => void)[] = []
+  /** Jobs run in this tick. */
+  #ran = 0
   #isCounting = false
 
-  /** Does the job at once, or in a later turn where this one has done enough. What it throws is a fault of ours. */
-  add(job: () => void): void {
-    if (this.#done === JOBS_PER_TICK) {
-      this.#waiting.push(job)
+  /** Runs the job now, or in a later tick if this one's budget is used up. Jobs must not throw. */
+  run(job: () => void): void {
+    if (this.#ran === JOBS_PER_TICK) {
+      this.#queue.push(job)
       return
     }
-    this.#done += 1
-    if (!this.#isCounting) void this.#count()
+    this.#ran += 1
+    if (!this.#isCounting) void this.#countTicks()
     job()
   }
 
-  /** Begins each turn anew until one has had nothing to do. */
-  async #count(): Promise<void> {
+  /** Renews the budget at each tick until one had nothing to do. */
+  async #countTicks(): Promise<void> {
     this.#isCounting = true
-    while (this.#done > 0) {
+    while (this.#ran > 0) {
       await yieldToEventLoop()
-      const jobs = this.#waiting.splice(0, JOBS_PER_TICK)
-      this.#done = jobs.length
+      const jobs = this.#queue.splice(0, JOBS_PER_TICK)
+      this.#ran = jobs.length
       for (const job of jobs) job()
     }
     this.#isCounting = false

@@ -1,57 +1,56 @@
 /**
- * One timer for the chores of every stream: signs of life, pings, pongs that do not come. Owns the turning: a ring of
- * slots, of which one falls due each quarter of a second of the clock. A timer that comes late finds all that fell due
- * meanwhile, so lateness never adds up. Refuses to know what falls due, and to be exact: an entry may be called a turn
- * late, and later where the process stands still or a thousand fall due together (`turns.ts`).
+ * Runs the periodic timers of all streams (heartbeats, pings, pong time-outs) on one timer wheel: a ring of slots, one of
+ * which falls due every 250 ms. A late timer catches up on all slots in between, so delays do not add up. Entries may be
+ * called a slot late, and later when the process is busy or a thousand fall due together (`tick-budget.ts`).
  */
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Turns } from './tick-budget.ts'
+import type { TickBudget } from './tick-budget.ts'
 
-const TURN_MS = 250
-/** Slots of the ring: the longest delay is one turn less than all of them, 64 s. */
+const SLOT_MS = 250
+/** Slots of the ring: the longest delay is one slot less than all of them, 64 s. */
 const SLOTS = 256
-/** In the place of a slot: it is due, and no longer in the ring. */
+/** Index of the set of entries that are due and no longer in the ring. */
 const DUE = SLOTS
 
-/** Something with one moment to be called at. */
-export interface Due {
-  /** The wheel's own: where it waits, −1 where it does not. */
+/** Something to be called at one time. */
+export interface TimerEntry {
+  /** Owned by the wheel: the slot in which it waits, −1 where it does not. */
   slot: number
-  onDue(): void
+  onTimer(): void
 }
 
-/** The slots, and the timer that runs while an entry waits. */
-export class Wheel {
+/** The slots, and a machine timer that runs while any entry waits. */
+export class TimerWheel {
   readonly #clock: Clock
-  readonly #turns: Turns
-  /** The ring, and what is due behind it. */
-  readonly #slots: Set<Due>[] = Array.from({ length: SLOTS + 1 }, () => new Set())
-  /** Time by the clock, never back: what a clock is set back by does not count. */
+  readonly #tickBudget: TickBudget
+  /** The ring, followed by the set of due entries. */
+  readonly #slots: Set<TimerEntry>[] = Array.from({ length: SLOTS + 1 }, () => new Set())
+  /** Time passed on the clock; a clock that is set back adds nothing. */
   #passedMs = 0
-  #lookedMs: number
-  /** Turns of that time that are done. */
-  #turned = 0
+  #readMs: number
+  /** Slots of that time that have been handled. */
+  #handled = 0
   #waiting = 0
   #cancel = (): void => {}
 
-  constructor(clock: Clock, turns: Turns) {
+  constructor(clock: Clock, tickBudget: TickBudget) {
     this.#clock = clock
-    this.#turns = turns
-    this.#lookedMs = clock.now()
+    this.#tickBudget = tickBudget
+    this.#readMs = clock.now()
   }
 
-  /** Calls the entry after `delayMs`, at most 60 s, instead of whenever it would have been. */
-  set(entry: Due, delayMs: number): void {
+  /** Calls the entry after `delayMs`, at most 60 s; replaces its earlier timer. */
+  set(entry: TimerEntry, delayMs: number): void {
     this.clear(entry)
     this.#advance()
-    const turn = Math.ceil((this.#passedMs + delayMs) / TURN_MS)
-    this.#place(entry, Math.min(this.#turned + SLOTS - 1, Math.max(this.#turned + 1, turn)) % SLOTS)
+    const slot = Math.ceil((this.#passedMs + delayMs) / SLOT_MS)
+    this.#insert(entry, Math.min(this.#handled + SLOTS - 1, Math.max(this.#handled + 1, slot)) % SLOTS)
     this.#waiting += 1
     if (this.#waiting === 1) this.#arm()
   }
 
-  /** Does not call it; nothing where it does not wait. */
-  clear(entry: Due): void {
+  /** Cancels the entry's timer, if it has one. */
+  clear(entry: TimerEntry): void {
     if (entry.slot < 0) return
     this.#slots[entry.slot]?.delete(entry)
     entry.slot = -1
@@ -59,40 +58,40 @@ export class Wheel {
     if (this.#waiting === 0) this.#cancel()
   }
 
-  #place(entry: Due, slot: number): void {
+  #insert(entry: TimerEntry, slot: number): void {
     entry.slot = slot
     this.#slots[slot]?.add(entry)
   }
 
-  /** Turns to the present: what fell due is gathered in order, to be called by the timer. */
+  /** Moves the entries of all slots up to now to the set of due entries, in order. */
   #advance(): void {
     const nowMs = this.#clock.now()
-    this.#passedMs += Math.max(0, nowMs - this.#lookedMs)
-    this.#lookedMs = nowMs
-    const present = Math.floor(this.#passedMs / TURN_MS)
-    const last = Math.min(present, this.#turned + SLOTS)
-    for (let turn = this.#turned + 1; turn <= last; turn++) {
-      const slot = this.#slots[turn % SLOTS]
-      for (const entry of slot ?? []) this.#place(entry, DUE)
+    this.#passedMs += Math.max(0, nowMs - this.#readMs)
+    this.#readMs = nowMs
+    const present = Math.floor(this.#passedMs / SLOT_MS)
+    const last = Math.min(present, this.#handled + SLOTS)
+    for (let index = this.#handled + 1; index <= last; index++) {
+      const slot = this.#slots[index % SLOTS]
+      for (const entry of slot ?? []) this.#insert(entry, DUE)
       slot?.clear()
     }
-    this.#turned = present
+    this.#handled = present
   }
 
   #arm(): void {
-    this.#cancel = this.#clock.after(TURN_MS - (this.#passedMs % TURN_MS), this.#turn)
+    this.#cancel = this.#clock.after(SLOT_MS - (this.#passedMs % SLOT_MS), this.#callDue)
   }
 
-  readonly #turn = (): void => {
+  readonly #callDue = (): void => {
     this.#advance()
     this.#arm()
     const due = [...(this.#slots[DUE] ?? [])]
     this.#slots[DUE]?.clear()
     for (const entry of due) {
-      this.#turns.add(() => {
+      this.#tickBudget.run(() => {
         if (entry.slot !== DUE) return
         this.clear(entry)
-        entry.onDue()
+        entry.onTimer()
       })
     }
   }

@@ -1,39 +1,40 @@
 /**
- * Streams that end with their token. Owns one listener a token instead of one a stream: thousands of streams may have one
- * token.
+ * Ends streams when their token is deleted or expires. One abort listener serves all streams of a token, of which there may
+ * be thousands.
  */
-import type { Turns } from './tick-budget.ts'
+import type { TickBudget } from './tick-budget.ts'
 
-/** A stream of a token. */
-export interface Ending {
+/** A stream that ends with its token. */
+export interface TokenBound {
   /** The token was deleted or has expired. */
   onTokenEnded(): void
 }
 
-/** By the signal of a token (`Caller.ended`). */
-export class TokenEnds {
-  readonly #turns: Turns
-  readonly #streams = new WeakMap<AbortSignal, Set<Ending>>()
+/** Streams by the abort signal of their token (`Caller.ended`). */
+export class TokenExpiry {
+  readonly #tickBudget: TickBudget
+  readonly #streams = new WeakMap<AbortSignal, Set<TokenBound>>()
 
-  constructor(turns: Turns) {
-    this.#turns = turns
+  constructor(tickBudget: TickBudget) {
+    this.#tickBudget = tickBudget
   }
 
-  /** Tells the stream when the token ends; one that has ended tells nobody any more. */
-  add(ended: AbortSignal, stream: Ending): void {
+  /** Notifies the stream when the token ends; does nothing for a token that has ended already. */
+  add(ended: AbortSignal, stream: TokenBound): void {
     const streams = this.#streams.get(ended) ?? this.#watch(ended)
     streams.add(stream)
   }
 
-  remove(ended: AbortSignal, stream: Ending): void {
+  /** Removes a stream that is over. */
+  remove(ended: AbortSignal, stream: TokenBound): void {
     this.#streams.get(ended)?.delete(stream)
   }
 
-  #watch(ended: AbortSignal): Set<Ending> {
-    const streams = new Set<Ending>()
+  #watch(ended: AbortSignal): Set<TokenBound> {
+    const streams = new Set<TokenBound>()
     this.#streams.set(ended, streams)
     ended.addEventListener('abort', () => {
-      for (const stream of [...streams]) this.#turns.add(() => stream.onTokenEnded())
+      for (const stream of [...streams]) this.#tickBudget.run(() => stream.onTokenEnded())
     })
     return streams
   }

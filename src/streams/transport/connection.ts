@@ -1,47 +1,45 @@
 /**
- * One WebSocket from its upgrade to its close (contract §8): authentication, commands, the one subscription, the close
- * code. Owns the order of messages and the bounds of one client: commands are few, and done one by one. Refuses to read
- * events: `session.ts` does.
+ * Serves one WebSocket from its upgrade to its close (contract §8): authenticates the client, runs its commands, keeps its one
+ * subscription and chooses the close code.
  */
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Caller } from '../../http/auth.ts'
 import type { StreamCloseCode } from '../../obs/metrics.ts'
 import { HEARTBEAT_MS, Session, type SessionClient, type SessionEnd } from '../fanout/session.ts'
-import { type Outlet, Sink, type SinkOwner } from '../fanout/socket-writer.ts'
+import { type Output, SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
 import { startAt } from '../fanout/start.ts'
-import { Account } from '../fanout/stream-account.ts'
+import { StreamAccount } from '../fanout/stream-account.ts'
 import { CommandRate, MAX_COMMANDS_A_SECOND } from '../limits/command-rate.ts'
-import type { Ending } from '../limits/token-expiry.ts'
+import type { TokenBound } from '../limits/token-expiry.ts'
+import { CommandQueue } from './command-queue.ts'
 import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
 import type { Stoppable, StreamContext } from './context.ts'
-import type { Shown } from './identity.ts'
-import { KeepAlive, type Pinged } from './keep-alive.ts'
-import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal } from './refusal.ts'
+import type { PresentedCredential } from './identity.ts'
+import { KeepAlive, type KeepAlivePeer } from './keep-alive.ts'
+import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal, tooLarge } from './refusal.ts'
+import { UnauthenticatedBounds } from './unauthenticated.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
 
 /** Largest message, bytes. */
 export const MAX_MESSAGE_BYTES = 256 * 1024
-/** Bytes that a client may send before it has authenticated, frame heads included. */
-export const MAX_BYTES_BEFORE_AUTH = 4 * 1024
-const AUTH_MS = 10_000
-const TOKEN_ENDED = 'this token was deleted or has expired'
-/** Time for the answer to a close, for clients that nobody knows. */
-export const STRANGER_LINGER_MS = 1000
-/** The same for all others. */
+/** How long an unauthenticated client has to answer a close, ms. */
+export const UNAUTHENTICATED_LINGER_MS = 1000
+/** The same for authenticated clients. */
 const LINGER_MS = 5000
 
+/** What a connection is served with. */
 export interface ConnectionOptions {
   context: StreamContext
   webSocket: WebSocket
-  /** What the WebSocket stands on. Whole frames are written to it directly: there is no compression to run into. */
-  socket: Duplex & Outlet
+  /** The socket under the WebSocket. Whole frames are written to it directly, which is safe without compression. */
+  socket: Duplex & Output
   subprotocol: Subprotocol
   framing: MessageFraming
-  /** The caller behind what the client shows. Throws StreamRefusal. */
-  identify: (shown: Shown) => Caller
-  /** What the handshake showed; null = the first frame authenticates. */
-  shown: Exclude<Shown, { token: string }> | null
+  /** Finds the caller of a credential. Throws StreamRefusal. */
+  identify: (presented: PresentedCredential) => Caller
+  /** The credential of the handshake; null = the first frame authenticates. */
+  presented: Exclude<PresentedCredential, { token: string }> | null
   /** Called once the client has authenticated, and again when the connection is over. */
   onAuthenticated: () => void
   /** Called once, when the connection is over. */
@@ -53,54 +51,50 @@ export function serveConnection(options: ConnectionOptions): void {
   new Connection(options).open()
 }
 
-class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable {
+class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBound, Stoppable {
   readonly #options: ConnectionOptions
-  readonly #account: Account
-  readonly #sink: Sink
+  readonly #account: StreamAccount
+  readonly #writer: SocketWriter
   readonly #keepAlive: KeepAlive
+  readonly #commands: CommandQueue
   readonly #rate = new CommandRate()
-  #jobs: Promise<void> = Promise.resolve()
-  /** Reasons not to read from the client: commands under way, and that it has not taken what was written. */
-  #holds = 0
-  #bytesBeforeAuth = 0
-  /** Of the wait for authentication, or of that for the answer to a close. */
-  #cancelTimer = nothing
-  #identity: { caller: Caller; leave: () => void } | null = null
+  /** null once the client has authenticated. */
+  #bounds: UnauthenticatedBounds | null = null
+  #identity: { caller: Caller; freeSlot: () => void } | null = null
   #session: Session | null = null
   /** The client's id of its subscription. */
   #subscription: string | null = null
-  /** What a command waits for; ended with the connection. */
+  /** Aborts what a command waits for when the connection ends. */
   #waiting: AbortController | null = null
-  /** Told when there is room, or the connection is over. */
-  #onRoomWanted = nothing
-  /** Closing has begun or the socket is gone: nothing is written from then on. */
+  /** Called when the client has taken everything, or the connection is over. */
+  #onTaken = nothing
+  #cancelLinger = nothing
+  /** Closing has begun or the socket is gone: nothing is written any more. */
   #isOver = false
   #code: StreamCloseCode = 'client'
 
   constructor(options: ConnectionOptions) {
-    const { context, socket } = options
+    const { context, socket, webSocket } = options
     this.#options = options
-    this.#account = new Account(context, 'ws')
-    this.#sink = new Sink(socket, 'bare', context, this)
-    this.#keepAlive = new KeepAlive(context.wheel, context.chance, this)
+    this.#account = new StreamAccount(context, 'ws')
+    this.#writer = new SocketWriter(socket, 'socket', context, this)
+    this.#keepAlive = new KeepAlive(context.timerWheel, context.chance, this)
+    this.#commands = new CommandQueue(webSocket, (error) => this.#refuse(error, null))
   }
 
   open(): void {
-    const { context, webSocket, socket, shown, identify } = this.#options
+    const { context, webSocket, socket, presented, identify } = this.#options
     webSocket.on('message', this.#onMessage)
     webSocket.on('ping', this.#onPing)
     webSocket.on('pong', this.#onPong)
     webSocket.on('error', this.#onProtocolError)
     webSocket.on('close', this.#onClosed)
     context.open.add(this)
-    if (shown !== null) {
-      this.#enqueue(async () => await this.#admit(identify(shown)))
-      return
-    }
-    socket.on('data', this.#countBytes)
-    this.#cancelTimer = context.clock.after(AUTH_MS, () =>
-      this.#refuse(new StreamRefusal(404, 'no authentication within 10 s', 4001), null),
-    )
+    if (presented !== null) this.#commands.add(async () => await this.#admit(identify(presented)))
+    else
+      this.#bounds = new UnauthenticatedBounds(socket, context.clock, (refusal) =>
+        this.#refuse(refusal, null),
+      )
   }
 
   get framing(): MessageFraming {
@@ -108,15 +102,15 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   }
 
   get isFull(): boolean {
-    return this.#sink.isFull
+    return this.#writer.isFull
   }
 
-  get isHeld(): boolean {
-    return this.#holds > 0
+  get isReadPaused(): boolean {
+    return this.#commands.isPaused
   }
 
   write(frames: Buffer): void {
-    if (!this.#isOver) this.#sink.write(frames)
+    if (!this.#isOver) this.#writer.write(frames)
   }
 
   ping(payload: string): void {
@@ -127,21 +121,21 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     this.#close(4201, 'no pong within 10 s')
   }
 
-  /** Commands whose answers it does not take are not read either: neither can pile up. */
+  /** Commands of a client that does not take the answers are not read either. */
   onFull(): void {
     this.#account.onSlow(true)
-    this.#hold()
+    this.#commands.pause()
   }
 
   onRoom(): void {
     if (!this.#isOver) this.#account.onSlow(false)
-    this.#letRead()
-    this.#onRoomWanted()
+    this.#commands.resume()
+    this.#onTaken()
     this.#session?.onRoom()
   }
 
   onStalled(): void {
-    this.#close(4108, 'too slow: nothing was taken for too long')
+    this.#close(4108, 'too slow: the client stopped reading')
   }
 
   onSent(events: number, readableMs: number | null): void {
@@ -149,8 +143,8 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   }
 
   onEnd(end: SessionEnd): void {
-    if (end === 'over') this.#sendAway('this connection is as old as one may be; come back at once')
-    else this.#close(4108, 'fell behind: what comes next is no longer kept')
+    if (end === 'lifetime_over') this.#sendAway('this connection reached its maximum age; reconnect at once')
+    else this.#close(4108, 'fell behind: the next events are beyond retention')
   }
 
   onFault(error: unknown): void {
@@ -158,20 +152,21 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   }
 
   onTokenEnded(): void {
-    if (!this.#isOver) this.#refuse(new StreamRefusal(402, TOKEN_ENDED, 4001), null)
+    const detail = 'this token was deleted or has expired'
+    if (!this.#isOver) this.#refuse(new StreamRefusal(402, detail, 4001), null)
   }
 
   onNodeStops(): void {
-    this.#sendAway('this node stops; come back at once')
+    this.#sendAway('this node is stopping; reconnect at once')
   }
 
   readonly #onMessage = (data: RawData, isBinary: boolean): void => {
     if (!this.#countCommand()) return
     if (isBinary) return this.#refuse(new StreamRefusal(400, 'messages are text frames only', 1003), null)
-    // One buffer: the library's default for a message.
+    // With the library's default a message is one buffer.
     const text = data as Buffer
     if (text.length > MAX_MESSAGE_BYTES) return this.#refuse(tooLarge(MAX_MESSAGE_BYTES), null)
-    this.#enqueue(() => this.#perform(text.toString()))
+    this.#commands.add(() => this.#perform(text.toString()))
   }
 
   readonly #onPing = (): void => {
@@ -182,7 +177,7 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     if (!this.#keepAlive.onPong(payload.toString())) this.#countCommand()
   }
 
-  /** The library has answered with the close code already. */
+  /** The library has already sent the close code. */
   readonly #onProtocolError = (error: Error): void => {
     if (this.#isOver) return
     this.#code = protocolCode(error)
@@ -192,22 +187,18 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
   readonly #onClosed = (): void => {
     const { context, onAuthenticated, onClosed } = this.#options
     this.#finish()
-    this.#cancelTimer()
+    this.#cancelLinger()
     this.#keepAlive.stop()
     if (this.#identity !== null) {
-      context.tokenEnds.remove(this.#identity.caller.ended, this)
-      this.#identity.leave()
+      context.tokenExpiry.remove(this.#identity.caller.ended, this)
+      this.#identity.freeSlot()
     }
     onAuthenticated()
     onClosed()
     this.#account.close(this.#code, this.#identity?.caller ?? null)
   }
 
-  readonly #countBytes = (chunk: Buffer): void => {
-    this.#bytesBeforeAuth += chunk.length
-    if (this.#bytesBeforeAuth > MAX_BYTES_BEFORE_AUTH) this.#refuse(tooLarge(MAX_BYTES_BEFORE_AUTH), null)
-  }
-
+  /** False when the connection is over or the command exceeds the rate limit. */
   #countCommand(): boolean {
     if (this.#isOver) return false
     if (this.#rate.take(this.#options.context.clock.now())) return true
@@ -216,98 +207,58 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     return false
   }
 
-  #hold(): void {
-    this.#holds += 1
-    if (!this.#isOver) this.#options.webSocket.pause()
-  }
-
-  #letRead(): void {
-    this.#holds -= 1
-    if (this.#holds === 0) this.#options.webSocket.resume()
-  }
-
-  /** One job after the other; the client is not read from until they are done. */
-  #enqueue(job: () => Promise<void>): void {
-    this.#hold()
-    this.#jobs = this.#jobs.then(async () => {
-      try {
-        if (!this.#isOver) await job()
-      } catch (error) {
-        this.#refuse(error, null)
-      }
-      this.#letRead()
-    })
-  }
-
-  /** What a command waits for ends with the connection. */
-  async #during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const waiting = new AbortController()
-    this.#waiting = waiting
-    try {
-      return await work(waiting.signal)
-    } finally {
-      this.#waiting = null
-    }
-  }
-
   async #perform(text: string): Promise<void> {
     let id: string | null = null
     try {
       const message = parseMessage(text)
       id = idOf(message)
-      await this.#obey(readCommand(message))
+      await this.#run(readCommand(message))
     } catch (error) {
       this.#refuse(error, id)
     }
   }
 
-  async #obey(command: Command): Promise<void> {
+  async #run(command: Command): Promise<void> {
     if (command.action === 'auth') {
       if (this.#identity !== null) throw new StreamRefusal(403, 'this connection is authenticated already')
       return await this.#admit(this.#options.identify({ token: command.token }))
     }
     if (this.#identity === null) {
-      throw new StreamRefusal(401, 'send {"action":"auth","token":"…"} first, or a bearer header')
+      throw new StreamRefusal(401, 'not authenticated: send {"action":"auth","token":"…"} first')
     }
     if (command.action === 'subscribe') return await this.#subscribe(command)
     this.#control('pong', command.id === null ? {} : { id: command.id })
   }
 
-  /** What the log is at this node is not known while its copy is filled: `hello` waits for that. */
   async #admit(caller: Caller): Promise<void> {
-    const { context, socket, subprotocol, onAuthenticated } = this.#options
+    const { context, subprotocol, onAuthenticated } = this.#options
     if (this.#isOver) return
-    const leave = context.tokenPlaces.take(caller)
-    if (leave === null) {
-      throw new StreamRefusal(406, `this token has ${context.tokenPlaces.limit} streams already`, 4006)
+    const freeSlot = context.tokenSlots.take(caller)
+    if (freeSlot === null) {
+      throw new StreamRefusal(406, `this token has ${context.tokenSlots.limit} streams already`, 4006)
     }
-    this.#identity = { caller, leave }
-    context.tokenEnds.add(caller.ended, this)
+    this.#identity = { caller, freeSlot }
+    context.tokenExpiry.add(caller.ended, this)
     this.#keepAlive.start()
-    this.#cancelTimer()
-    this.#cancelTimer = nothing
-    socket.off('data', this.#countBytes)
+    this.#liftBounds()
     onAuthenticated()
     this.#control('authenticated', {})
-    await this.#during((signal) => context.reader.replica.untilComplete(signal))
-    if (this.#isOver) return
+    if (!(await this.#replicaComplete())) return
     const { epoch, oldest, latest } = context.reader
     this.#control('hello', { protocol: subprotocol, epoch, oldest, latest, heartbeatMs: HEARTBEAT_MS })
   }
 
   async #subscribe(command: Command & { action: 'subscribe' }): Promise<void> {
     const { context, framing } = this.#options
-    // A copy that is filled anew has no places yet.
-    await this.#during((signal) => context.reader.replica.untilComplete(signal))
-    if (this.#isOver) return
-    const found = await this.#during((signal) => startAt(context, command, signal))
+    if (!(await this.#replicaComplete())) return
+    const found = await this.#whileOpen((signal) => startAt(context, command, signal))
     if (found.kind === 'too_old') {
-      const detail = `what follows this cursor is no longer kept; oldest=${found.oldest}`
+      const detail = `the events after this cursor are no longer kept; oldest=${found.oldest}`
       throw new StreamRefusal(410, detail, 4010)
     }
     this.#session?.stop()
-    // What the subscription before has written is taken first: replacing it never piles up.
-    if (this.#sink.isFull) await this.#room()
+    // Wait for the client to take the old subscription's frames, so that re-subscribing cannot pile them up.
+    if (this.#writer.isFull) await this.#allTaken()
     if (this.#isOver) return
     const { id, filter, from } = command
     this.#subscription = id
@@ -321,10 +272,27 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     this.#session.start()
   }
 
+  /** Waits until positions of the log are known at this node. False when the connection ended before. */
+  async #replicaComplete(): Promise<boolean> {
+    await this.#whileOpen((signal) => this.#options.context.reader.replica.untilComplete(signal))
+    return !this.#isOver
+  }
+
+  /** Runs `work` with a signal that aborts when the connection ends. */
+  async #whileOpen<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const waiting = new AbortController()
+    this.#waiting = waiting
+    try {
+      return await work(waiting.signal)
+    } finally {
+      this.#waiting = null
+    }
+  }
+
   /** Resolves when the client has taken everything, or the connection is over. */
-  #room(): Promise<void> {
+  #allTaken(): Promise<void> {
     return new Promise((resolve) => {
-      this.#onRoomWanted = resolve
+      this.#onTaken = resolve
     })
   }
 
@@ -332,10 +300,10 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
     this.write(Buffer.concat(this.#options.framing.control(...message)))
   }
 
-  #sendAway(what: string): void {
+  #sendAway(reason: string): void {
     const { context, framing } = this.#options
     this.write(Buffer.concat(framing.goingAway(context.reconnectInMs())))
-    this.#close(4200, what)
+    this.#close(4200, reason)
   }
 
   #refuse(error: unknown, id: string | null): void {
@@ -348,40 +316,42 @@ class Connection implements SinkOwner, SessionClient, Pinged, Ending, Stoppable 
 
   #fault(error: unknown): StreamRefusal {
     this.#options.context.logger.error('stream.failed', { transport: 'ws', error })
-    return new StreamRefusal(500, 'something went wrong inside; come back later', 1011)
+    return new StreamRefusal(500, 'internal error; reconnect later', 1011)
   }
 
-  #close(code: CloseCode, what: string): void {
+  #close(code: CloseCode, reason: string): void {
     if (this.#isOver) return
     const cursor = code === 4010 ? null : (this.#session?.cursor ?? null)
     this.#code = `${code}`
     this.#finish()
     const { webSocket, context } = this.#options
-    this.#cancelTimer()
-    // To end a connection frees what the kernel holds for it: of a thousand together that takes most of a second.
-    this.#cancelTimer = context.clock.after(this.#identity === null ? STRANGER_LINGER_MS : LINGER_MS, () =>
-      context.turns.add(() => webSocket.terminate()),
+    const lingerMs = this.#identity === null ? UNAUTHENTICATED_LINGER_MS : LINGER_MS
+    // Terminating frees what the kernel holds for a connection: for a thousand at once that takes most of a second.
+    this.#cancelLinger = context.clock.after(lingerMs, () =>
+      context.tickBudget.run(() => webSocket.terminate()),
     )
-    // The answer to the close has to be read, whatever held reading up.
+    // Read the answer to the close, even if reading was paused.
     webSocket.resume()
-    webSocket.close(code, closeReason(what, cursor))
+    webSocket.close(code, closeReason(reason, cursor))
   }
 
-  /** Nothing is written, read or waited for from now on. */
+  #liftBounds(): void {
+    this.#bounds?.stop()
+    this.#bounds = null
+  }
+
+  /** Stops writing, reading and waiting. */
   #finish(): void {
-    if (!this.#isOver && this.#sink.isFull) this.#account.onSlow(false)
+    if (!this.#isOver && this.#writer.isFull) this.#account.onSlow(false)
     this.#isOver = true
+    this.#liftBounds()
+    this.#commands.close()
     this.#session?.stop()
     this.#waiting?.abort()
-    this.#onRoomWanted()
+    this.#onTaken()
     this.#options.context.open.delete(this)
   }
 }
 
-/** One for all connections: thousands of them are idle. */
+/** Shared by all connections: thousands of them are idle. */
 function nothing(): void {}
-
-function tooLarge(most: number): StreamRefusal {
-  const when = most === MAX_BYTES_BEFORE_AUTH ? ' before authentication' : ''
-  return new StreamRefusal(400, `more than ${most} bytes${when}`, 1009)
-}

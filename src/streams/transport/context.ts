@@ -1,36 +1,35 @@
 /**
- * What every stream of a node shares, whatever carries it. Owns the shape only.
+ * Defines what all streams of a node share, on both transports.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Chance } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { SessionParts } from '../fanout/session.ts'
-import type { SinkParts } from '../fanout/socket-writer.ts'
+import type { WriterParts } from '../fanout/socket-writer.ts'
 import type { StreamMetrics } from '../fanout/stream-account.ts'
-import type { Places, TokenPlaces } from '../limits/connection-slots.ts'
-import type { TokenEnds } from '../limits/token-expiry.ts'
+import type { ConnectionSlots, TokenSlots } from '../limits/connection-slots.ts'
+import type { TokenExpiry } from '../limits/token-expiry.ts'
 
-/** A stream that a stopping node ends. */
+/** A stream that is closed when the node stops. */
 export interface Stoppable {
   onNodeStops(): void
 }
 
-/** Made once by `streams.ts`. */
-export interface StreamContext extends SessionParts, SinkParts {
+/** Created once by `streams.ts`. */
+export interface StreamContext extends SessionParts, WriterParts {
   chance: Chance
   metrics: StreamMetrics
   logger: Logger
-  /** Places for streams of both transports. */
-  places: Places
-  /** The same, by token. */
-  tokenPlaces: TokenPlaces
-  /** What the places of one address are counted under; null where they are not. */
+  /** Slots for the streams of both transports. */
+  connectionSlots: ConnectionSlots
+  tokenSlots: TokenSlots
+  /** The key under which the client's address is counted; null where it is not. */
   addressOf(request: IncomingMessage): string | null
-  tokenEnds: TokenEnds
-  /** Those that are to be ended then. */
+  tokenExpiry: TokenExpiry
+  /** All open streams. */
   open: Set<Stoppable>
-  /** Drawn anew for each client that is sent away: when to come back, ms. */
+  /** A random delay after which a client that is sent away should reconnect, ms. */
   reconnectInMs(): number
-  /** Drawn anew for each stream: when it is to come back, ms since 1970. */
+  /** A random time at which a new stream's lifetime is over, ms since 1970. */
   endsMs(): number
 }

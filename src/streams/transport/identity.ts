@@ -1,16 +1,16 @@
 /**
- * Who opened a WebSocket: the token of its header or of its first frame, or the token behind a ticket, judged as every
- * other path judges it. Owns how a refusal becomes an `error` and a close code. Refuses to keep tokens and tickets.
+ * Authenticates a WebSocket by the token of its header, the token of its first frame, or a ticket. A failure becomes an
+ * `error` message and a close code.
  */
 import { type Authenticate, bearerToken, type Caller, callerOf, type FindCaller } from '../../http/auth.ts'
 import { HttpProblem, type ProblemCode } from '../../http/problem.ts'
 import { type NoTicket, TICKET_LIFE_MS, type Tickets } from '../../registry/tickets.ts'
 import { type CloseCode, StreamRefusal } from './refusal.ts'
 
-/** What a client shows: the `Authorization` header, the token of its first frame, or the ticket of its address. */
-export type Shown = { header: string } | { token: string } | { ticket: string }
+/** The credential of a client: the `Authorization` header, the token of its first frame, or the ticket of its URL. */
+export type PresentedCredential = { header: string } | { token: string } | { ticket: string }
 
-/** Who knows what is shown. */
+/** Checks credentials. */
 export interface Credentials {
   authenticate: Authenticate
   findCaller: FindCaller
@@ -18,24 +18,25 @@ export interface Credentials {
 }
 
 const SECONDS = TICKET_LIFE_MS / 1000
-/** What is told of a ticket that opens nothing, and the close code. */
+/** Detail and close code for an invalid ticket. */
 const ticketRefusals: Record<NoTicket, [detail: string, closeCode: CloseCode]> = {
   unknown: ['this ticket is not valid; POST /v1/tickets gives one', 4001],
-  expired: [`this ticket has expired: it is good for ${SECONDS} s; get another`, 4001],
+  expired: [`this ticket has expired: it is valid for ${SECONDS} s; get another`, 4001],
   used: ['this ticket was used before: it opens one connection; get another', 4001],
   full: [`too many tickets were used in the last ${SECONDS} s; get another later`, 4100],
 }
 
 /**
- * The caller behind what was shown. A ticket is used up by this, whatever comes of it.
- * @throws StreamRefusal 402, which closes with 4001, with 4003 where the token lacks the scope, with 4100 while this node
- * has not read the tokens yet
+ * The caller of a credential. A ticket is used up by this call, whether or not it succeeds.
+ * @throws StreamRefusal 402, which closes with 4001; with 4003 if the token lacks the scope, and with 4100 while this node
+ * has not loaded the tokens
  */
-export function identify(shown: Shown, credentials: Credentials): Caller {
+export function identify(presented: PresentedCredential, credentials: Credentials): Caller {
   const { authenticate, findCaller } = credentials
   try {
-    if ('ticket' in shown) return callerOf(tokenIdOf(shown.ticket, credentials), 'events:read', findCaller)
-    const token = 'token' in shown ? shown.token : bearerToken(shown.header)
+    if ('ticket' in presented)
+      return callerOf(tokenIdOf(presented.ticket, credentials), 'events:read', findCaller)
+    const token = 'token' in presented ? presented.token : bearerToken(presented.header)
     return callerOf(token, 'events:read', authenticate)
   } catch (error) {
     if (!(error instanceof HttpProblem)) throw error

@@ -1,67 +1,70 @@
 /**
- * Finds peers that are gone without a word: a ping every 25 s ± 20 %, whose pong must come within 10 s (contract §8).
- * Refuses to know frames; a client that is not read from at the moment is not judged: the stall limit of its sink does that.
+ * Detects dead WebSocket peers: sends a ping every 25 s ± 20 % and expects its pong within 10 s (contract §8). A peer that is
+ * not being read from is not checked; the stall time-out of its writer covers it.
  */
 import type { Chance } from '../../lifecycle/clock.ts'
-import type { Due, Wheel } from '../limits/timer-wheel.ts'
+import type { TimerEntry, TimerWheel } from '../limits/timer-wheel.ts'
 
 const PING_MS = 25_000
 const SPREAD = 0.2
 const PONG_MS = 10_000
 
-/** Whose peer may be gone. */
-export interface Pinged {
-  /** Whether it is not read from at the moment, so that its pong could not be seen. */
-  readonly isHeld: boolean
+/** The connection that is checked. */
+export interface KeepAlivePeer {
+  /** Whether it is not being read from, so that its pong could not be seen. */
+  readonly isReadPaused: boolean
   /** Sends a ping with this payload. */
   ping(payload: string): void
   /** No pong came in time. */
   onDead(): void
 }
 
-/** Of one peer. */
-export class KeepAlive implements Due {
-  /** The wheel's. */
+/** The pings of one peer. */
+export class KeepAlive implements TimerEntry {
+  /** Owned by the timer wheel. */
   slot = -1
-  readonly #wheel: Wheel
+  readonly #timerWheel: TimerWheel
   readonly #chance: Chance
-  readonly #peer: Pinged
+  readonly #peer: KeepAlivePeer
   #sent = 0
-  #isAwaited = false
+  #awaitsPong = false
 
-  constructor(wheel: Wheel, chance: Chance, peer: Pinged) {
-    this.#wheel = wheel
+  constructor(timerWheel: TimerWheel, chance: Chance, peer: KeepAlivePeer) {
+    this.#timerWheel = timerWheel
     this.#chance = chance
     this.#peer = peer
   }
 
-  /** Begins with a wait. */
+  /** Schedules the first ping. */
   start(): void {
-    this.#rest()
+    this.#schedulePing()
   }
 
-  /** Takes a pong; false when nobody waits for this payload. */
+  /** Takes a pong; false when none with this payload is awaited. */
   onPong(payload: string): boolean {
-    if (!this.#isAwaited || payload !== String(this.#sent)) return false
-    this.#rest()
+    if (!this.#awaitsPong || payload !== String(this.#sent)) return false
+    this.#schedulePing()
     return true
   }
 
+  /** Sends no more pings. */
   stop(): void {
-    this.#wheel.clear(this)
+    this.#timerWheel.clear(this)
   }
 
-  onDue(): void {
-    if (this.#peer.isHeld) return this.#isAwaited ? this.#wheel.set(this, PONG_MS) : this.#rest()
-    if (this.#isAwaited) return this.#peer.onDead()
+  onTimer(): void {
+    if (this.#peer.isReadPaused) {
+      return this.#awaitsPong ? this.#timerWheel.set(this, PONG_MS) : this.#schedulePing()
+    }
+    if (this.#awaitsPong) return this.#peer.onDead()
     this.#sent += 1
-    this.#isAwaited = true
-    this.#wheel.set(this, PONG_MS)
+    this.#awaitsPong = true
+    this.#timerWheel.set(this, PONG_MS)
     this.#peer.ping(String(this.#sent))
   }
 
-  #rest(): void {
-    this.#isAwaited = false
-    this.#wheel.set(this, PING_MS * (1 - SPREAD + 2 * SPREAD * this.#chance()))
+  #schedulePing(): void {
+    this.#awaitsPong = false
+    this.#timerWheel.set(this, PING_MS * (1 - SPREAD + 2 * SPREAD * this.#chance()))
   }
 }

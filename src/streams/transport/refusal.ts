@@ -1,9 +1,7 @@
 /**
- * What a WebSocket client is told when something is wrong: the numbers of `error` messages, the codes that close, and
- * the reason behind a code (contract §8). Owns these lists; docs/streams.md explains each. Refuses to send.
+ * Lists the error numbers and close codes of WebSockets and builds their texts (contract §8). docs/use/streams.md explains each.
  */
-
-import type { NoPlace, Places } from '../limits/connection-slots.ts'
+import type { ConnectionSlots, NoSlot } from '../limits/connection-slots.ts'
 
 /** Numbers of `error` messages with their names. */
 export const errorNames = {
@@ -17,19 +15,21 @@ export const errorNames = {
   429: 'too_many_commands',
   500: 'internal',
 } as const
+/** The number of an `error` message. */
 export type ErrorNumber = keyof typeof errorNames
 
 /**
- * Codes that this side closes with. 40xx: do not come back; 41xx: come back later; 42xx: come back at once; below 4000
- * the protocol's own: 1003 for a binary message, 1009 for one that is too large, 1011 for a fault of ours.
+ * Codes that the bridge closes with. 40xx: do not reconnect; 41xx: reconnect later; 42xx: reconnect at once; below 4000 those
+ * of the protocol: 1003 for a binary message, 1009 for one that is too large, 1011 for a fault of the bridge.
  */
 export const closeCodes = [1003, 1009, 1011, 4001, 4003, 4006, 4010, 4100, 4108, 4129, 4200, 4201] as const
+/** One of these codes. */
 export type CloseCode = (typeof closeCodes)[number]
 
 /** Bytes of a close reason (RFC 6455 §5.5: 125 with the code). */
-const MOST_REASON_BYTES = 123
+const MAX_REASON_BYTES = 123
 
-/** Ends the handling of a message with an `error`, and the connection too where there is a code. */
+/** Answers a message with an `error`, and closes the connection if it has a close code. */
 export class StreamRefusal extends Error {
   readonly number: ErrorNumber
   /** null = the connection stays open. */
@@ -43,31 +43,36 @@ export class StreamRefusal extends Error {
   }
 }
 
-/** A close reason: what happened, and `cursor=<resume point>` where there is one; what happened is cut to fit. */
-export function closeReason(what: string, cursor: string | null): string {
+/** The refusal of a message of more than `maxBytes`; `when` is appended to the text. */
+export function tooLarge(maxBytes: number, when = ''): StreamRefusal {
+  return new StreamRefusal(400, `more than ${maxBytes} bytes${when}`, 1009)
+}
+
+/** The text of a close: `reason`, cut to fit, and `cursor=<resume point>` where there is one. */
+export function closeReason(reason: string, cursor: string | null): string {
   const end = cursor === null ? '' : ` cursor=${cursor}`
-  const bytes = Buffer.from(what).subarray(0, MOST_REASON_BYTES - end.length)
+  const bytes = Buffer.from(reason).subarray(0, MAX_REASON_BYTES - end.length)
   return `${bytes.toString().replace(/\uFFFD+$/, '')}${end}`
 }
 
-/** What is told where there is no place for a stream. */
-export function noPlace(why: NoPlace, { limit, perAddress }: Places): string {
+/** Why a stream is refused when no connection slot is free. */
+export function noSlotReason(why: NoSlot, { limit, perAddress }: ConnectionSlots): string {
   return why === 'full'
     ? `this node serves ${limit} streams already; come back later`
     : `your address has ${perAddress} streams of this node already; come back later`
 }
 
-/** The same where the places of those are taken that have not authenticated yet. */
-export function noStrangersPlace(why: NoPlace, { limit, perAddress }: Places): string {
+/** The same when no slot for unauthenticated connections is free. */
+export function noUnauthenticatedSlotReason(why: NoSlot, { limit, perAddress }: ConnectionSlots): string {
   return why === 'full'
     ? `${limit} connections wait to authenticate here already; come back later`
     : `${perAddress} connections of your address wait to authenticate already; come back later`
 }
 
-/** Codes that the library closes with by itself when frames are broken (RFC 6455 §7.4.1). */
+/** Codes with which the ws library closes by itself on broken frames (RFC 6455 §7.4.1). */
 export type ProtocolCode = '1002' | '1007' | '1008' | '1009'
 
-/** The one of them behind an error of the library. */
+/** The close code that the ws library sent for this error. */
 export function protocolCode(error: Error & { code?: unknown }): ProtocolCode {
   switch (error.code) {
     case 'WS_ERR_INVALID_UTF8':

@@ -1,5 +1,5 @@
 /**
- * The text of server-sent events (contract §8). Owns the framing. Refuses to know sockets and positions.
+ * Encodes events and control messages as server-sent events (contract §8).
  */
 import { isGap } from '../../core/event.ts'
 import type { EventFraming, Framing } from '../fanout/framing.ts'
@@ -9,7 +9,7 @@ const GAP = Buffer.from('event: gap\nid: ')
 const DATA = Buffer.from('\ndata: ')
 const END = Buffer.from('\n\n')
 
-/** The first thing that a client reads: when to come back after a broken connection. */
+/** The first frame of a stream: the delay before reconnecting after a broken connection. */
 export const RETRY_FRAME = Buffer.from('retry: 3000\n\n')
 
 const sseEvents: EventFraming = {
@@ -25,7 +25,7 @@ const sseEvents: EventFraming = {
   localGap: ({ cursor, json }) => [GAP, Buffer.from(cursor), DATA, json, END],
 }
 
-/** A heartbeat is a comment, and a bare id so that a narrow filter resumes near the end. */
+/** A heartbeat is a comment and a bare id, so that a client with a narrow filter resumes near the end of the log. */
 export const sseFraming: Framing = {
   shared: sseEvents,
   live: (cursor) => [Buffer.from(`event: live\nid: ${cursor}\ndata: ${JSON.stringify({ cursor })}\n\n`)],

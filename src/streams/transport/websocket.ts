@@ -1,42 +1,47 @@
 /**
- * `GET /v1/stream`: from an HTTP request to a WebSocket (contract §8). Owns the handshake: path, origin, query,
- * subprotocol, the places there are. Refuses to speak the protocol: `connection.ts` does.
+ * Accepts WebSockets on `GET /v1/stream` (contract §8): checks path, origin, query and subprotocol, takes a connection slot
+ * and hands the connection to `connection.ts`.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { Caller } from '../../http/auth.ts'
 import { checkUrl } from '../../http/limits.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../../http/problem.ts'
 import type { Route } from '../../http/route.ts'
 import { endWithProblem, type Upgrade } from '../../http/upgrade.ts'
-import type { Outlet } from '../fanout/socket-writer.ts'
-import { createPlaces } from '../limits/connection-slots.ts'
-import { MAX_MESSAGE_BYTES, STRANGER_LINGER_MS, serveConnection } from './connection.ts'
+import type { Output } from '../fanout/socket-writer.ts'
+import { type ConnectionSlots, createConnectionSlots } from '../limits/connection-slots.ts'
+import { MAX_MESSAGE_BYTES, serveConnection, UNAUTHENTICATED_LINGER_MS } from './connection.ts'
 import type { StreamContext } from './context.ts'
-import { type Credentials, identify, type Shown } from './identity.ts'
-import { closeReason, noPlace, noStrangersPlace } from './refusal.ts'
-import { messageFramings, type Subprotocol, subprotocols, type UpstreamSign } from './ws-frames.ts'
+import { type Credentials, identify, type PresentedCredential } from './identity.ts'
+import { closeReason, noSlotReason, noUnauthenticatedSlotReason } from './refusal.ts'
+import {
+  type MessageFraming,
+  messageFramings,
+  type Subprotocol,
+  subprotocols,
+  type UpstreamSnapshot,
+} from './ws-frames.ts'
 
+/** What WebSockets need besides the context of all streams. */
 export interface WebSocketOptions {
   credentials: Credentials
   /** Exact browser origins that may connect. */
   corsOrigins: readonly string[]
-  /** What heartbeats tell of the upstream. */
-  upstream: () => UpstreamSign
+  /** The state of the upstream, for heartbeats. */
+  upstream: () => UpstreamSnapshot
 }
 
 const PATH = '/v1/stream'
 const VERSION = '13'
-/** The query parameter that a browser shows its ticket with. */
+/** The query parameter with the ticket of a browser. */
 const TICKET = 'ticket'
-/** Part of all places that connections may hold which have not authenticated yet. */
+/** Share of all slots that unauthenticated connections may hold. */
 const UNAUTHENTICATED_SHARE = 0.1
 /**
- * Bounds inside the library. A message a little above ours still arrives, so that its sender hears why it is refused;
- * pieces are bounded because each costs memory beyond its bytes. A peer that does not answer a close of the library's own
- * is cut off; where the close was ours, we do it earlier.
+ * Limits of the ws library. A message slightly above our own limit still arrives, so that its sender gets an error message.
+ * Fragments are limited because each costs memory beyond its bytes. `closeTimeout` applies to closes by the library.
  */
 const LIBRARY_LIMITS = {
   maxPayload: MAX_MESSAGE_BYTES + 64 * 1024,
@@ -45,92 +50,108 @@ const LIBRARY_LIMITS = {
   closeTimeout: 10_000,
 }
 
-/** The path for clients without WebSocket, and what takes over the connections of those with it. */
-export function webSocketStream(
-  context: StreamContext,
-  options: WebSocketOptions,
-): { route: Route; upgrade: Upgrade } {
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    handleProtocols: (offered) => chosen(offered) ?? false,
-    ...LIBRARY_LIMITS,
-  })
-  server.on('wsClientError', (error, socket) =>
-    endWithProblem(socket, new HttpProblem('request_malformed', error.message)),
-  )
-  const framingOf = messageFramings({ clock: context.clock, upstream: options.upstream })
-  const identifyShown = (shown: Shown): Caller => identify(shown, options.credentials)
-  const strangers = createPlaces(Math.max(1, Math.floor(context.places.limit * UNAUTHENTICATED_SHARE)))
+/** The route for plain HTTP requests to the path, which answers 426. */
+export const webSocketRoute: Route = {
+  method: 'GET',
+  path: PATH,
+  scope: 'events:read',
+  summary: 'WebSocket, see [streams.md](streams.md#websocket); a request without upgrade is answered 426.',
+  parameters: {
+    [TICKET]: 'A ticket of `POST /v1/tickets`, in the place of the `Authorization` header.',
+  },
+  headers: {
+    'Sec-WebSocket-Protocol': `${subprotocols.map((name) => `\`${name}\``).join(' or ')}; without it the first.`,
+  },
+  answers: {
+    101: {
+      meaning: 'A WebSocket. Without token or ticket in the handshake its first frame brings a token.',
+      headers: { 'Sec-WebSocket-Protocol': 'The subprotocol that is spoken, where one was offered.' },
+    },
+  },
+  problems: ['upgrade_required', 'origin_refused'],
+  handle: async () => {
+    throw upgradeRequired(
+      'this path serves WebSockets; GET /v1/events serves the same events over plain HTTP',
+    )
+  },
+}
 
-  const accept = (webSocket: WebSocket, socket: Duplex, request: IncomingMessage): void => {
-    const shown = shownBy(request)
-    const address = context.addressOf(request)
-    const leave = context.places.take(address)
-    if (typeof leave === 'string') return refuseEntry(context, webSocket, noPlace(leave, context.places))
-    const leaveStrangers = shown === null ? strangers.take(address) : () => {}
-    if (typeof leaveStrangers === 'string') {
-      leave()
-      return refuseEntry(context, webSocket, noStrangersPlace(leaveStrangers, strangers))
+/** Upgrades requests to WebSockets. */
+export class WebSocketUpgrade implements Upgrade {
+  readonly #context: StreamContext
+  readonly #options: WebSocketOptions
+  readonly #server: WebSocketServer
+  readonly #framingOf: (subprotocol: Subprotocol) => MessageFraming
+  readonly #unauthenticatedSlots: ConnectionSlots
+
+  constructor(context: StreamContext, options: WebSocketOptions) {
+    this.#context = context
+    this.#options = options
+    this.#framingOf = messageFramings({ clock: context.clock, upstream: options.upstream })
+    const unauthenticated = Math.floor(context.connectionSlots.limit * UNAUTHENTICATED_SHARE)
+    this.#unauthenticatedSlots = createConnectionSlots(Math.max(1, unauthenticated))
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      handleProtocols: (offered) => firstKnown(offered) ?? false,
+      ...LIBRARY_LIMITS,
+    })
+    this.#server.on('wsClientError', (error, socket) =>
+      endWithProblem(socket, new HttpProblem('request_malformed', error.message)),
+    )
+  }
+
+  /** Whether the request asks for a WebSocket on this path. */
+  accepts({ method, headers, url = '' }: IncomingMessage): boolean {
+    return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === PATH
+  }
+
+  /** Completes the handshake, or answers with a problem. */
+  take(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    try {
+      checkHandshake(request, this.#context, this.#options)
+    } catch (error) {
+      endWithProblem(socket, problemOf(error) ?? new HttpProblem('internal', 'internal error'))
+      return
     }
-    const subprotocol = chosen([webSocket.protocol]) ?? subprotocols[0]
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#serve(webSocket, socket, request))
+  }
+
+  #serve(webSocket: WebSocket, socket: Duplex, request: IncomingMessage): void {
+    const context = this.#context
+    const { connectionSlots } = context
+    const presented = credentialOf(request)
+    const address = context.addressOf(request)
+    const freeSlot = connectionSlots.take(address)
+    if (typeof freeSlot === 'string') {
+      return refuseEntry(context, webSocket, noSlotReason(freeSlot, connectionSlots))
+    }
+    const unauthenticated = this.#unauthenticatedSlots
+    const freeUnauthenticated = presented === null ? unauthenticated.take(address) : () => {}
+    if (typeof freeUnauthenticated === 'string') {
+      freeSlot()
+      const reason = noUnauthenticatedSlotReason(freeUnauthenticated, unauthenticated)
+      return refuseEntry(context, webSocket, reason)
+    }
+    const subprotocol = firstKnown([webSocket.protocol]) ?? subprotocols[0]
     serveConnection({
       context,
       webSocket,
       // An upgraded connection of node:http is a net.Socket, typed as less.
-      socket: socket as Duplex & Outlet,
+      socket: socket as Duplex & Output,
       subprotocol,
-      framing: framingOf(subprotocol),
-      identify: identifyShown,
-      shown,
-      onAuthenticated: leaveStrangers,
-      onClosed: leave,
+      framing: this.#framingOf(subprotocol),
+      identify: (credential) => identify(credential, this.#options.credentials),
+      presented,
+      onAuthenticated: freeUnauthenticated,
+      onClosed: freeSlot,
     })
-  }
-
-  return {
-    route: {
-      method: 'GET',
-      path: PATH,
-      scope: 'events:read',
-      summary:
-        'WebSocket, see [streams.md](streams.md#websocket); a request without upgrade is answered 426.',
-      parameters: {
-        [TICKET]: 'A ticket of `POST /v1/tickets`, in the place of the `Authorization` header.',
-      },
-      headers: {
-        'Sec-WebSocket-Protocol': `${subprotocols.map((name) => `\`${name}\``).join(' or ')}; without it the first.`,
-      },
-      answers: {
-        101: {
-          meaning: 'A WebSocket. Without token or ticket in the handshake its first frame brings a token.',
-          headers: { 'Sec-WebSocket-Protocol': 'The subprotocol that is spoken, where one was offered.' },
-        },
-      },
-      problems: ['upgrade_required', 'origin_refused'],
-      handle: async () => {
-        throw upgradeRequired('this path speaks WebSocket; GET /v1/events gives the same over plain HTTP')
-      },
-    },
-    upgrade: {
-      accepts: ({ method, headers, url = '' }) =>
-        method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === PATH,
-      take(request, socket, head) {
-        try {
-          judge(request, context, options)
-        } catch (error) {
-          endWithProblem(socket, problemOf(error) ?? new HttpProblem('internal', 'something went wrong'))
-          return
-        }
-        server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request))
-      },
-    },
   }
 }
 
-/** @throws HttpProblem for what is wrong before there is a WebSocket */
-function judge(
+/** @throws HttpProblem for a request that must not become a WebSocket */
+function checkHandshake(
   { url = '', headers }: IncomingMessage,
   { stopping }: StreamContext,
   { corsOrigins }: WebSocketOptions,
@@ -145,7 +166,7 @@ function judge(
   }
   const query = openQuery(url, [TICKET])
   if (query.text(TICKET) !== null && headers.authorization !== undefined) {
-    query.refuse(TICKET, 'does not go together with an Authorization header; give one of them')
+    query.refuse(TICKET, 'cannot be combined with an Authorization header; give one of them')
   }
   query.check()
   if (headers['sec-websocket-version'] !== VERSION) {
@@ -153,8 +174,11 @@ function judge(
   }
 }
 
-/** What a handshake that was judged shows of its sender. */
-function shownBy({ url = '', headers }: IncomingMessage): Exclude<Shown, { token: string }> | null {
+/** The credential of a handshake that was checked; null where it has none. */
+function credentialOf({
+  url = '',
+  headers,
+}: IncomingMessage): Exclude<PresentedCredential, { token: string }> | null {
   if (headers.authorization !== undefined) return { header: headers.authorization }
   const ticket = openQuery(url, [TICKET]).text(TICKET)
   return ticket === null ? null : { ticket }
@@ -166,8 +190,8 @@ function upgradeRequired(detail: string): HttpProblem {
   })
 }
 
-/** The first subprotocol of the client's list that is known here. */
-function chosen(offered: Iterable<string>): Subprotocol | null {
+/** The first known subprotocol of the client's list. */
+function firstKnown(offered: Iterable<string>): Subprotocol | null {
   for (const name of offered) {
     const known = subprotocols.find((candidate) => candidate === name)
     if (known !== undefined) return known
@@ -175,14 +199,14 @@ function chosen(offered: Iterable<string>): Subprotocol | null {
   return null
 }
 
-/** `why`: the reason of the close. */
-function refuseEntry({ clock, metrics }: StreamContext, webSocket: WebSocket, why: string): void {
+/** Closes a WebSocket that found no slot with 4100 and this reason. */
+function refuseEntry({ clock, metrics }: StreamContext, webSocket: WebSocket, reason: string): void {
   metrics.streamCloses.add({ transport: 'ws', code: '4100' })
-  // Whatever it sends meanwhile is of no interest, broken or not.
+  // Errors in what the client still sends are ignored.
   webSocket.on('error', () => {})
   webSocket.on(
     'close',
-    clock.after(STRANGER_LINGER_MS, () => webSocket.terminate()),
+    clock.after(UNAUTHENTICATED_LINGER_MS, () => webSocket.terminate()),
   )
-  webSocket.close(4100, closeReason(why, null))
+  webSocket.close(4100, closeReason(reason, null))
 }

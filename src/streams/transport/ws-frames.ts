@@ -1,7 +1,6 @@
 /**
- * WebSocket text frames in the two subprotocols of contract §8. Owns the frame header (RFC 6455 §5.2), the messages'
- * shapes and their order of members. An event's own bytes are put between a head and a tail, never encoded again.
- * Refuses to know sockets and positions.
+ * Encodes events and control messages as WebSocket text frames in both subprotocols (contract §8). The JSON of an event is
+ * placed between a prefix and a suffix and never encoded again.
  */
 import { randomUUID } from 'node:crypto'
 import { isoMillis } from '../../core/dates.ts'
@@ -9,11 +8,12 @@ import { isGap } from '../../core/event.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { EventFraming, Framing } from '../fanout/framing.ts'
 
-/** The subprotocols; the first is spoken also where none is offered or known. */
+/** The subprotocols. The first is also used where the client offers none that is known. */
 export const subprotocols = ['bridge.v1.json', 'cloudevents.json'] as const
+/** One of the subprotocols. */
 export type Subprotocol = (typeof subprotocols)[number]
 
-/** Messages that are no events. */
+/** The messages besides events. */
 export type ControlName =
   | 'authenticated'
   | 'hello'
@@ -24,24 +24,27 @@ export type ControlName =
   | 'going_away'
   | 'error'
 
-/** A framing that has control messages too. */
+/** A framing with control messages. */
 export interface MessageFraming extends Framing {
+  /** The frame of a control message with these members. */
   control(name: ControlName, members: object): Buffer[]
 }
 
-/** What a heartbeat tells of the upstream. */
-export interface UpstreamSign {
-  /** ISO 8601; null before the first. */
+/** The state of the upstream in a heartbeat. */
+export interface UpstreamSnapshot {
+  /** Time of the last successful poll, ISO 8601; null before the first. */
   lastGoodPoll: string | null
   /** When the next poll is due; null on a node that does not poll. */
   nextPoll: string | null
+  /** The phase of the London trading day. */
   phase: string
 }
 
+/** What framings need. */
 export interface FramingParts {
   clock: Clock
-  /** Asked at each heartbeat. */
-  upstream: () => UpstreamSign
+  /** Called for each heartbeat. */
+  upstream: () => UpstreamSnapshot
 }
 
 const FIN_TEXT = 0x81
@@ -49,7 +52,7 @@ const LENGTH_16 = 126
 const LENGTH_64 = 127
 const END = Buffer.from('}')
 
-/** The pieces of one text frame whose payload is these pieces. */
+/** A text frame (RFC 6455 §5.2) with this payload, as pieces to be concatenated. */
 export function textFrame(...payload: Buffer[]): Buffer[] {
   const length = payload.reduce((sum, piece) => sum + piece.length, 0)
   return [frameHead(length), ...payload]
@@ -69,7 +72,7 @@ function frameHead(length: number): Buffer {
   return head
 }
 
-/** What gives a connection its framing: one for all that speak the first subprotocol, one each for the others. */
+/** Returns the framing for a subprotocol: one shared by all connections of the first, a new one each for the others. */
 export function messageFramings(parts: FramingParts): (subprotocol: Subprotocol) => MessageFraming {
   const plain = framingOf(wrappedEvents, plainControl, parts)
   return (subprotocol) =>
@@ -93,7 +96,7 @@ function framingOf(
   }
 }
 
-/** `{type, sent, event}`. */
+/** Messages of the form `{type, sent, event}`. */
 const wrappedEvents: EventFraming = {
   name: 'wrapped',
   events(events, sentMs) {
@@ -117,7 +120,7 @@ function plainControl(name: ControlName, members: object): Buffer[] {
   return textFrame(Buffer.from(JSON.stringify({ type: name, ...members })))
 }
 
-/** Ids are unique beyond this connection. */
+/** CloudEvents whose ids are unique across connections. */
 function controlEvents(clock: Clock): MessageFraming['control'] {
   const connectionId = randomUUID()
   let made = 0

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
-import { createFanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
-import { Blocks } from '../../../src/streams/fanout/frame-batches.ts'
+import { FanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
+import { FrameBatches } from '../../../src/streams/fanout/frame-batches.ts'
 import type { EventFraming } from '../../../src/streams/fanout/framing.ts'
-import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
+import { SendBuffers } from '../../../src/streams/limits/send-buffers.ts'
 import { sseFraming } from '../../../src/streams/transport/sse-frames.ts'
 import { createStore } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -36,29 +36,29 @@ async function node() {
     },
   })
   const stopping = new AbortController()
-  const holdings = new Holdings()
-  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
-  const audience = createFanoutIndex({ reader, clock, holdings })
-  const running = audience.run(stopping.signal)
+  const sendBuffers = new SendBuffers()
+  const blocks = new FrameBatches(reader, clock, sendBuffers, stopping.signal)
+  const fanoutIndex = new FanoutIndex({ reader, clock, sendBuffers })
+  const running = fanoutIndex.run(stopping.signal)
   const grow = async (count: number): Promise<void> => {
     store.grow(count)
     await new Promise((resolve) => setImmediate(resolve))
-    while (audience.decided < store.reader.latest) await new Promise((resolve) => setImmediate(resolve))
+    while (fanoutIndex.scannedTo < store.reader.latest) await new Promise((resolve) => setImmediate(resolve))
   }
   const stop = async (): Promise<void> => {
     stopping.abort()
     await running
   }
-  return { audience, blocks, clock, grow, reads, state, stop, store }
+  return { fanoutIndex, blocks, clock, grow, reads, state, stop, store }
 }
 
-describe('the audience', () => {
+describe('the fanoutIndex', () => {
   test('wakes those who want an event, once, and nobody else', async () => {
-    const { audience, grow, stop } = await node()
+    const { fanoutIndex, grow, stop } = await node()
     const woken: string[] = []
     const wait = (name: string, filter: Filter | null) => {
-      const channel = audience.join(filter, sseFraming.shared)
-      channel.waiting.add({ onMore: (decided) => woken.push(`${name} behind ${decided}`) })
+      const channel = fanoutIndex.join(filter, sseFraming.shared)
+      channel.caughtUp.add({ onNewEvents: (scannedTo) => woken.push(`${name} behind ${scannedTo}`) })
       return channel
     }
     wait('all', null)
@@ -69,7 +69,7 @@ describe('the audience', () => {
     wait('tenths again', { fcaCategories: ['FR'] })
     await grow(5)
     expect(woken).toHaveLength(2)
-    audience.leave(tenths)
+    fanoutIndex.leave(tenths)
     await grow(5)
     expect(woken.slice(2)).toEqual(['tenths again behind 15'])
     await stop()
@@ -77,20 +77,20 @@ describe('the audience', () => {
 
   test('wakes everybody for what comes while it wakes them, also when the log has just begun', async () => {
     for (const begins of [false, true]) {
-      const { audience, clock, store, state, grow, stop } = await node()
-      const channel = audience.join(null, sseFraming.shared)
+      const { fanoutIndex, clock, store, state, grow, stop } = await node()
+      const channel = fanoutIndex.join(null, sseFraming.shared)
       const woken: number[] = []
       // Takes so long that others get their turn, and has everything when the next event comes.
       const slow = {
-        onMore(): void {
+        onNewEvents(): void {
           woken.push(store.reader.latest)
-          channel.waiting.add(slow)
+          channel.caughtUp.add(slow)
           clock.advance(20)
           if (woken.length === 1) setImmediate(() => store.grow(1))
         },
       }
-      channel.waiting.add(slow)
-      channel.waiting.add({ onMore: () => {} })
+      channel.caughtUp.add(slow)
+      channel.caughtUp.add({ onNewEvents: () => {} })
       if (begins) state.epoch = 'Epoch002'
       await grow(1)
       await grow(1)
@@ -100,10 +100,10 @@ describe('the audience', () => {
   })
 
   test('tells nobody of places of the log before, when another has begun', async () => {
-    const { audience, state, grow, stop } = await node()
-    expect(audience.decided).toBe(9)
+    const { fanoutIndex, state, grow, stop } = await node()
+    expect(fanoutIndex.scannedTo).toBe(9)
     const told: number[] = []
-    audience.ahead.add({ onMore: (decided) => told.push(decided) })
+    fanoutIndex.ahead.add({ onNewEvents: (scannedTo) => told.push(scannedTo) })
     state.epoch = 'Epoch002'
     await grow(1)
     expect(told).toEqual([0])
@@ -111,26 +111,26 @@ describe('the audience', () => {
   })
 
   test('wakes a reader whose place is ahead of the copy, whatever comes', async () => {
-    const { audience, grow, stop } = await node()
+    const { fanoutIndex, grow, stop } = await node()
     let woken = 0
-    audience.ahead.add({
-      onMore: () => {
+    fanoutIndex.ahead.add({
+      onNewEvents: () => {
         woken += 1
       },
     })
     await grow(1)
     expect(woken).toBe(1)
-    expect(audience.ahead.size).toBe(0)
+    expect(fanoutIndex.ahead.size).toBe(0)
     await stop()
   })
 
   test('gives equal filters one channel, whose blocks are read and framed once for all at one place', async () => {
-    const { audience, blocks, reads, stop } = await node()
+    const { fanoutIndex, blocks, reads, stop } = await node()
     const framing = countingFraming()
     const filter = (): Filter => ({ fcaCategories: ['NAV'] })
-    const one = audience.join(filter(), framing)
-    expect(audience.join(filter(), framing)).toBe(one)
-    expect(audience.join({ fcaCategories: ['FR'] }, framing)).not.toBe(one)
+    const one = fanoutIndex.join(filter(), framing)
+    expect(fanoutIndex.join(filter(), framing)).toBe(one)
+    expect(fanoutIndex.join({ fcaCategories: ['FR'] }, framing)).not.toBe(one)
     const [first, second] = await Promise.all([blocks.next(one, 3), blocks.next(one, 3)])
     expect(second).toBe(first)
     expect(blocks.next(one, 3)).toBe(first)
@@ -142,8 +142,8 @@ describe('the audience', () => {
   })
 
   test('keeps no block for a reader that is alone', async () => {
-    const { audience, blocks, reads, stop } = await node()
-    const alone = audience.join(null, sseFraming.shared)
+    const { fanoutIndex, blocks, reads, stop } = await node()
+    const alone = fanoutIndex.join(null, sseFraming.shared)
     await blocks.next(alone, 0)
     await blocks.next(alone, 0)
     expect(reads).toHaveLength(2)

@@ -5,12 +5,12 @@ import { resumeAt } from '../../../src/archive/reading/resume.ts'
 import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
-import { createFanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
-import { Blocks } from '../../../src/streams/fanout/frame-batches.ts'
+import { FanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
+import { FrameBatches } from '../../../src/streams/fanout/frame-batches.ts'
 import { Session, type SessionClient, type SessionEnd } from '../../../src/streams/fanout/session.ts'
-import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
-import { Turns } from '../../../src/streams/limits/tick-budget.ts'
-import { Wheel } from '../../../src/streams/limits/timer-wheel.ts'
+import { SendBuffers } from '../../../src/streams/limits/send-buffers.ts'
+import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
+import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
 import { RETRY_FRAME, sseFraming } from '../../../src/streams/transport/sse-frames.ts'
 import { createStore, EPOCH, type Store } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -50,12 +50,12 @@ async function settle(): Promise<void> {
 function node(reader: Reader) {
   const clock = createManualClock()
   const stopping = new AbortController()
-  const holdings = new Holdings()
-  const blocks = new Blocks(reader, clock, holdings, stopping.signal)
-  const audience = createFanoutIndex({ reader, clock, holdings })
-  const running = audience.run(stopping.signal)
-  const wheel = new Wheel(clock, new Turns())
-  const parts = { reader, clock, blocks, audience, wheel, stopping: stopping.signal }
+  const sendBuffers = new SendBuffers()
+  const frameBatches = new FrameBatches(reader, clock, sendBuffers, stopping.signal)
+  const fanoutIndex = new FanoutIndex({ reader, clock, sendBuffers })
+  const running = fanoutIndex.run(stopping.signal)
+  const timerWheel = new TimerWheel(clock, new TickBudget())
+  const parts = { reader, clock, frameBatches, fanoutIndex, timerWheel, stopping: stopping.signal }
   return { parts, stop: () => stopping.abort(), running }
 }
 
@@ -182,7 +182,7 @@ describe('a session', () => {
     session.clock.advance(15_000)
     expect(sequences(parse(session.text()).messages)).toEqual([1, 2, 3, 4, 5])
     session.clock.advance(15_000)
-    expect(await session.ended).toBe('over')
+    expect(await session.ended).toBe('lifetime_over')
     await session.stop()
   })
 

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Sink, type SinkOwner } from '../../../src/streams/fanout/socket-writer.ts'
+import { SocketWriter, type WriterOwner } from '../../../src/streams/fanout/socket-writer.ts'
 import {
-  Holdings,
   LARGE_BATCH_BYTES,
   LARGE_BUDGET_BYTES,
+  SendBuffers,
   SMALL_BATCH_BYTES,
 } from '../../../src/streams/limits/send-buffers.ts'
-import { Turns } from '../../../src/streams/limits/tick-budget.ts'
+import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
 
 const open: (() => void)[] = []
 afterEach(() => {
@@ -33,47 +33,52 @@ async function pair() {
     socket.destroy()
     server.close()
   })
-  const holdings = new Holdings()
+  const sendBuffers = new SendBuffers()
   const said: string[] = []
-  const owner: SinkOwner = {
+  const owner: WriterOwner = {
     onFull: () => said.push('full'),
     onRoom: () => said.push('room'),
     onStalled: () => said.push('stalled'),
   }
-  const sink = new Sink(socket, 'bare', { stallMs: 60_000, holdings, turns: new Turns() }, owner)
-  return { client, holdings, said, sink, socket }
+  const sink = new SocketWriter(
+    socket,
+    'socket',
+    { stallMs: 60_000, sendBuffers, tickBudget: new TickBudget() },
+    owner,
+  )
+  return { client, sendBuffers, said, sink, socket }
 }
 
 /** Writes until the kernel takes no more. */
-function fill(sink: Sink): number {
+function fill(sink: SocketWriter): number {
   let written = 0
   for (const block = Buffer.alloc(SMALL_BATCH_BYTES); !sink.isFull; written += block.length) sink.write(block)
   return written
 }
 
 /** What the next block may have where only that much else of the budget is free. */
-function nextSize(holdings: Holdings): number {
-  const { maxBytes, done } = holdings.make()
-  done()
+function nextSize(sendBuffers: SendBuffers): number {
+  const { maxBytes, end } = sendBuffers.reserve()
+  end()
   return maxBytes
 }
 
 describe('the way to a client', () => {
   test('is not full where its kernel took everything, however much that was', async () => {
-    const { said, sink, holdings } = await pair()
+    const { said, sink, sendBuffers } = await pair()
     sink.write(Buffer.alloc(LARGE_BATCH_BYTES / 2))
     expect(sink.isFull).toBe(false)
     expect(said).toEqual([])
-    expect(nextSize(holdings)).toBe(LARGE_BATCH_BYTES)
+    expect(nextSize(sendBuffers)).toBe(LARGE_BATCH_BYTES)
   })
 
   test('is full at the first byte that is left, and has room when the last one is taken', async () => {
-    const { client, holdings, said, sink, socket } = await pair()
+    const { client, sendBuffers, said, sink, socket } = await pair()
     let left = fill(sink)
     expect(socket.writableLength).toBeLessThanOrEqual(SMALL_BATCH_BYTES)
-    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))
+    sendBuffers.retain(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))
     expect(said).toEqual(['full'])
-    expect(nextSize(holdings)).toBe(SMALL_BATCH_BYTES)
+    expect(nextSize(sendBuffers)).toBe(SMALL_BATCH_BYTES)
     client.resume()
     for await (const chunk of client) {
       left -= (chunk as Buffer).length
@@ -81,16 +86,16 @@ describe('the way to a client', () => {
     }
     expect(said).toEqual(['full', 'room'])
     expect(sink.isFull).toBe(false)
-    expect(nextSize(holdings)).toBe(LARGE_BATCH_BYTES)
+    expect(nextSize(sendBuffers)).toBe(LARGE_BATCH_BYTES)
   })
 
   test('holds nothing once its socket is gone', async () => {
-    const { holdings, sink, socket } = await pair()
+    const { sendBuffers, sink, socket } = await pair()
     fill(sink)
-    holdings.hold(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))
-    expect(nextSize(holdings)).toBe(SMALL_BATCH_BYTES)
+    sendBuffers.retain(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))
+    expect(nextSize(sendBuffers)).toBe(SMALL_BATCH_BYTES)
     socket.destroy()
     await once(socket, 'close')
-    expect(nextSize(holdings)).toBe(LARGE_BATCH_BYTES)
+    expect(nextSize(sendBuffers)).toBe(LARGE_BATCH_BYTES)
   })
 })

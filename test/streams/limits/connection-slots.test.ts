@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import {
+  type ConnectionSlots,
   capacityFor,
-  createPlaces,
-  createTokenPlaces,
+  createConnectionSlots,
+  createTokenSlots,
   mostConnections,
-  type Places,
   parseOpenFiles,
 } from '../../../src/streams/limits/connection-slots.ts'
 import { caller } from '../../support/http/callers.ts'
@@ -42,14 +42,14 @@ test('the limit is the soft one; an unlimited or missing one is unknown', () => 
 })
 
 /** Takes a place that must be free. */
-function taken(places: Places, address: string | null): () => void {
+function taken(places: ConnectionSlots, address: string | null): () => void {
   const leave = places.take(address)
   if (typeof leave === 'string') throw new Error(leave)
   return leave
 }
 
 test('places are as many as there are, and given back once', () => {
-  const places = createPlaces(2)
+  const places = createConnectionSlots(2)
   const leave = taken(places, null)
   taken(places, null)
   expect(places.take(null)).toBe('full')
@@ -60,7 +60,7 @@ test('places are as many as there are, and given back once', () => {
 })
 
 test('one address has half of the places, whatever others have', () => {
-  const places = createPlaces(5)
+  const places = createConnectionSlots(5)
   const leave = taken(places, 'a')
   taken(places, 'a')
   expect(places.take('a')).toBe('address_full')
@@ -74,14 +74,14 @@ test('one address has half of the places, whatever others have', () => {
 })
 
 test('one address has a place where there is one only', () => {
-  const places = createPlaces(1)
+  const places = createConnectionSlots(1)
   taken(places, 'a')()
   taken(places, 'b')
   expect(places.take('a')).toBe('full')
 })
 
 test('each token has places of its own, and the token of the settings as many as it likes', () => {
-  const places = createTokenPlaces(1)
+  const places = createTokenSlots(1)
   const [a, b] = [caller({ tokenId: 'a' }), caller({ tokenId: 'b' })]
   const leave = places.take(a)
   expect([places.take(a), places.take(b)]).toEqual([null, expect.any(Function)])

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  Holdings,
   LARGE_BATCH_BYTES,
   LARGE_BUDGET_BYTES,
-  type Making,
+  type Reservation,
+  SendBuffers,
   SMALL_BATCH_BYTES,
 } from '../../../src/streams/limits/send-buffers.ts'
 
-/** Blocks that are made, taken by so many readers, and let go of by them. */
+/** FrameBatches that are made, taken by so many readers, and let go of by them. */
 type Step = { kind: 'make' } | { kind: 'take'; readers: number } | { kind: 'let go' }
 
 const someStep: fc.Arbitrary<Step> = fc.oneof(
@@ -24,22 +24,22 @@ describe('what slow readers hold', () => {
   test('is never more than the budget and a small block each, whatever they take and let go of', () => {
     fc.assert(
       fc.property(fc.array(someStep, { minLength: 200, maxLength: 600 }), (steps) => {
-        const holdings = new Holdings()
-        const making: Making[] = []
+        const sendBuffers = new SendBuffers()
+        const making: Reservation[] = []
         const held: Buffer[] = []
         for (const step of steps) {
-          if (step.kind === 'make') making.push(holdings.make())
+          if (step.kind === 'make') making.push(sendBuffers.reserve())
           const made = step.kind === 'take' ? making.shift() : undefined
           if (made !== undefined && step.kind === 'take') {
             const bytes = Buffer.allocUnsafeSlow(made.maxBytes)
             for (let reader = 0; reader < step.readers; reader++) {
-              holdings.hold(bytes)
+              sendBuffers.retain(bytes)
               held.push(bytes)
             }
-            made.done()
+            made.end()
           }
           const gone = step.kind === 'let go' ? held.shift() : undefined
-          if (gone !== undefined) holdings.release(gone)
+          if (gone !== undefined) sendBuffers.release(gone)
           const blocks = [...new Set(held)].map(({ length }) => length)
           const large = blocks.filter((length) => length === LARGE_BATCH_BYTES)
           expect(large.length * LARGE_BATCH_BYTES).toBeLessThanOrEqual(LARGE_BUDGET_BYTES)
@@ -51,37 +51,37 @@ describe('what slow readers hold', () => {
   })
 
   test('makes blocks small once the budget is used up, and large again when it is not', () => {
-    const holdings = new Holdings()
+    const sendBuffers = new SendBuffers()
     const blocks = Array.from({ length: LARGE_BUDGET_BYTES / LARGE_BATCH_BYTES }, () => {
-      const { maxBytes, done } = holdings.make()
+      const { maxBytes, end } = sendBuffers.reserve()
       const bytes = Buffer.allocUnsafeSlow(maxBytes)
-      holdings.hold(bytes)
-      done()
+      sendBuffers.retain(bytes)
+      end()
       return bytes
     })
     expect(blocks.every(({ length }) => length === LARGE_BATCH_BYTES)).toBe(true)
-    const small = holdings.make()
+    const small = sendBuffers.reserve()
     expect(small.maxBytes).toBe(SMALL_BATCH_BYTES)
-    small.done()
+    small.end()
     const [first = Buffer.alloc(0)] = blocks
-    holdings.release(first)
-    expect(holdings.make().maxBytes).toBe(LARGE_BATCH_BYTES)
+    sendBuffers.release(first)
+    expect(sendBuffers.reserve().maxBytes).toBe(LARGE_BATCH_BYTES)
   })
 
   test('counts a block once, however many hold it, until the last of them lets go', () => {
-    const holdings = new Holdings()
+    const sendBuffers = new SendBuffers()
     const shared = Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES)
     const size = (): number => {
-      const { maxBytes, done } = holdings.make()
-      done()
+      const { maxBytes, end } = sendBuffers.reserve()
+      end()
       return maxBytes
     }
-    for (let reader = 0; reader < 1000; reader++) holdings.hold(shared)
+    for (let reader = 0; reader < 1000; reader++) sendBuffers.retain(shared)
     expect(size()).toBe(LARGE_BATCH_BYTES)
-    holdings.hold(Buffer.alloc(1))
-    for (let reader = 0; reader < 999; reader++) holdings.release(shared)
+    sendBuffers.retain(Buffer.alloc(1))
+    for (let reader = 0; reader < 999; reader++) sendBuffers.release(shared)
     expect(size()).toBe(SMALL_BATCH_BYTES)
-    holdings.release(shared)
+    sendBuffers.release(shared)
     expect(size()).toBe(LARGE_BATCH_BYTES)
   })
 })

@@ -2,11 +2,11 @@ import { Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Sink } from '../../../src/streams/fanout/socket-writer.ts'
-import { Holdings } from '../../../src/streams/limits/send-buffers.ts'
-import { JOBS_PER_TICK, Turns } from '../../../src/streams/limits/tick-budget.ts'
-import { Wheel } from '../../../src/streams/limits/timer-wheel.ts'
-import { TokenEnds } from '../../../src/streams/limits/token-expiry.ts'
+import { SocketWriter } from '../../../src/streams/fanout/socket-writer.ts'
+import { SendBuffers } from '../../../src/streams/limits/send-buffers.ts'
+import { JOBS_PER_TICK, TickBudget } from '../../../src/streams/limits/tick-budget.ts'
+import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
+import { TokenExpiry } from '../../../src/streams/limits/token-expiry.ts'
 import { startApi, until } from '../../support/http/api-server.ts'
 import { openRaw } from '../../support/streams/raw-stream.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -29,13 +29,13 @@ describe('jobs', () => {
     const portions = fc.array(fc.nat(3 * JOBS_PER_TICK), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(portions, async (added) => {
-        const turns = new Turns()
+        const tickBudget = new TickBudget()
         const done: number[] = []
         let next = 0
         for (const portion of added) {
           for (let job = 0; job < portion; job++) {
             const number = next
-            turns.add(() => done.push(number))
+            tickBudget.run(() => done.push(number))
             next += 1
           }
           await nextTurn()
@@ -48,10 +48,10 @@ describe('jobs', () => {
   })
 
   test('come at once where there are few, and may add others', () => {
-    const turns = new Turns()
+    const tickBudget = new TickBudget()
     const done: string[] = []
-    turns.add(() => {
-      turns.add(() => done.push('inner'))
+    tickBudget.run(() => {
+      tickBudget.run(() => done.push('inner'))
       done.push('outer')
     })
     expect(done).toEqual(['inner', 'outer'])
@@ -65,15 +65,15 @@ describe('one turn never sees more than its share of', () => {
   }
 
   test('ten thousand clients that stall at one moment', async () => {
-    const turns = new Turns()
+    const tickBudget = new TickBudget()
     const stalled: true[] = []
-    const holdings = new Holdings()
+    const sendBuffers = new SendBuffers()
     const owner = { onFull: () => {}, onRoom: () => {}, onStalled: () => void stalled.push(true) }
     const outlets = Array.from({ length: MANY }, () => {
       const outlet = Object.assign(new Writable({ highWaterMark: 1, write: () => {} }), {
         setTimeout: () => {},
       })
-      new Sink(outlet, 'bare', { stallMs: 1000, turns, holdings }, owner).write(
+      new SocketWriter(outlet, 'socket', { stallMs: 1000, tickBudget, sendBuffers }, owner).write(
         Buffer.from('more than it takes'),
       )
       return outlet
@@ -83,23 +83,23 @@ describe('one turn never sees more than its share of', () => {
   })
 
   test('ten thousand signs of life, pings and dead peers that fall due together; one cleared meanwhile is not called', async () => {
-    const turns = new Turns()
+    const tickBudget = new TickBudget()
     const clock = createManualClock()
-    const wheel = new Wheel(clock, turns)
+    const timerWheel = new TimerWheel(clock, tickBudget)
     const called: true[] = []
     const entries = Array.from({ length: MANY + 1 }, () => ({
       slot: -1,
-      onDue: () => void called.push(true),
+      onTimer: () => void called.push(true),
     }))
-    for (const entry of entries) wheel.set(entry, 1000)
+    for (const entry of entries) timerWheel.set(entry, 1000)
     clock.advance(1000)
-    wheel.clear(entries.at(-1) ?? expect.unreachable())
+    timerWheel.clear(entries.at(-1) ?? expect.unreachable())
     share(await byTurn(() => called.length, MANY))
     expect(clock.nextTimerMs()).toBeNull()
   })
 
   test('ten thousand streams of a token that ends', async () => {
-    const ends = new TokenEnds(new Turns())
+    const ends = new TokenExpiry(new TickBudget())
     const token = new AbortController()
     const ended: true[] = []
     for (let stream = 0; stream < MANY; stream++) {

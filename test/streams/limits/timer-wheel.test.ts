@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/lifecycle/clock.ts'
-import { Turns } from '../../../src/streams/limits/tick-budget.ts'
-import { type Due, Wheel } from '../../../src/streams/limits/timer-wheel.ts'
+import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
+import { type TimerEntry, TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const TURN_MS = 250
 
-function entry(onDue: () => void): Due {
-  return { slot: -1, onDue }
+function entry(onTimer: () => void): TimerEntry {
+  return { slot: -1, onTimer }
 }
 
 /** Keeps the time of `clock`; its timers come later than they should by what `lateMs` says when they are set. */
@@ -19,25 +19,25 @@ function behind(clock: Clock, lateMs: () => number): Clock {
   }
 }
 
-describe('the wheel', () => {
+describe('the timerWheel', () => {
   test('calls each entry once, at its time or at most a turn later, whatever else is set and cleared', () => {
     const delays = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 30 })
     fc.assert(
       fc.property(delays, fc.nat(60_000), (delaysMs, startMs) => {
         const clock = createManualClock()
-        const wheel = new Wheel(clock, new Turns())
+        const timerWheel = new TimerWheel(clock, new TickBudget())
         const other = entry(() => {})
-        wheel.set(other, 60_000)
+        timerWheel.set(other, 60_000)
         clock.advance(startMs % 59_000)
         const setMs = clock.now()
         const calledMs = delaysMs.map((): number[] => [])
         for (const [place, delayMs] of delaysMs.entries()) {
-          wheel.set(
+          timerWheel.set(
             entry(() => calledMs[place]?.push(clock.now() - setMs)),
             delayMs,
           )
         }
-        wheel.clear(other)
+        timerWheel.clear(other)
         clock.advance(70_000)
         for (const [place, delayMs] of delaysMs.entries()) {
           const [lateMs = Number.NaN, ...again] = calledMs[place]?.map((ms) => ms - delayMs) ?? []
@@ -52,20 +52,20 @@ describe('the wheel', () => {
 
   test('sets an entry anew from its own call, and never calls one that was cleared', () => {
     const clock = createManualClock()
-    const wheel = new Wheel(clock, new Turns())
+    const timerWheel = new TimerWheel(clock, new TickBudget())
     let calls = 0
     const again = entry(() => {
       calls += 1
-      wheel.set(again, 1000)
+      timerWheel.set(again, 1000)
     })
     const cleared = entry(() => expect.unreachable())
-    wheel.set(again, 1000)
-    wheel.set(cleared, 1000)
-    wheel.clear(cleared)
+    timerWheel.set(again, 1000)
+    timerWheel.set(cleared, 1000)
+    timerWheel.clear(cleared)
     clock.advance(10_000)
     expect(calls).toBe(10)
-    wheel.clear(again)
-    wheel.clear(again)
+    timerWheel.clear(again)
+    timerWheel.clear(again)
     expect(clock.nextTimerMs()).toBeNull()
   })
 
@@ -74,14 +74,14 @@ describe('the wheel', () => {
     fc.assert(
       fc.property(delays, fc.infiniteStream(fc.nat(400)), (delaysMs, lateness) => {
         const clock = createManualClock()
-        const wheel = new Wheel(
+        const timerWheel = new TimerWheel(
           behind(clock, () => lateness.next().value),
-          new Turns(),
+          new TickBudget(),
         )
         const setMs = clock.now()
         const calledMs = delaysMs.map((): number[] => [])
         for (const [place, delayMs] of delaysMs.entries()) {
-          wheel.set(
+          timerWheel.set(
             entry(() => calledMs[place]?.push(clock.now() - setMs - delayMs)),
             delayMs,
           )
@@ -102,22 +102,22 @@ describe('the wheel', () => {
     (stillMs) => {
       const clock = createManualClock()
       let lateMs = stillMs
-      const wheel = new Wheel(
+      const timerWheel = new TimerWheel(
         behind(clock, () => lateMs),
-        new Turns(),
+        new TickBudget(),
       )
       const startMs = clock.now()
       const called: [name: string, atMs: number][] = []
       const named = (name: string) => entry(() => called.push([name, clock.now() - startMs]))
-      for (const second of [15, 2, 10, 1]) wheel.set(named(`${second} s`), second * 1000)
+      for (const second of [15, 2, 10, 1]) timerWheel.set(named(`${second} s`), second * 1000)
       lateMs = 0
       clock.advance(stillMs - 1000)
       expect(called).toEqual([])
       // Set by others while the timer still has not come.
-      wheel.set(named('soon'), 500)
-      wheel.set(named('later'), 60_000)
+      timerWheel.set(named('soon'), 500)
+      timerWheel.set(named('later'), 60_000)
       const again = entry(() => called.push(['15 s again', clock.now() - startMs]))
-      wheel.set(again, 15_000)
+      timerWheel.set(again, 15_000)
       clock.advance(1250)
       const atMs = stillMs + TURN_MS
       expect(called).toEqual(['1 s', '2 s', '10 s', '15 s', 'soon'].map((name) => [name, atMs]))
@@ -132,9 +132,9 @@ describe('the wheel', () => {
 
   test('goes on where the clock is set back, and loses no more than a turn', () => {
     const clock = createManualClock()
-    const wheel = new Wheel(clock, new Turns())
+    const timerWheel = new TimerWheel(clock, new TickBudget())
     let calls = 0
-    wheel.set(
+    timerWheel.set(
       entry(() => (calls += 1)),
       10_000,
     )

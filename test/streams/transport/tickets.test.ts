@@ -109,7 +109,7 @@ describe('a ticket is refused with error 402', () => {
     await refused(api, ticket.replace('settings', 'tok_other'), 4001, /ticket is not valid/)
     const old = await ticketOf(api, TOKEN)
     api.clock.advance(30_000)
-    await refused(api, old, 4001, /has expired: it is good for 30 s/)
+    await refused(api, old, 4001, /has expired: it is valid for 30 s/)
     const { text, token } = await make(api)
     const orphan = await ticketOf(api, text)
     await api.tokens.delete(token.id)

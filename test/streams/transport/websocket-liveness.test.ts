@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { Turns } from '../../../src/streams/limits/tick-budget.ts'
-import { Wheel } from '../../../src/streams/limits/timer-wheel.ts'
+import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
+import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
 import { KeepAlive } from '../../../src/streams/transport/keep-alive.ts'
 import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
 import { metric } from '../../support/metric.ts'
@@ -143,8 +143,8 @@ describe('a peer', () => {
       let held = true
       const asked: number[] = []
       const startMs = clock.now()
-      const alive = new KeepAlive(new Wheel(clock, new Turns()), () => chance, {
-        get isHeld() {
+      const alive = new KeepAlive(new TimerWheel(clock, new TickBudget()), () => chance, {
+        get isReadPaused() {
           return held
         },
         ping: () => asked.push(clock.now() - startMs),

@@ -22,7 +22,7 @@ import { createMetrics, type Metrics } from '../../../src/obs/metrics.ts'
 import { createEndpoints, type Endpoints } from '../../../src/registry/endpoints.ts'
 import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
 import { createTokens, type Tokens } from '../../../src/registry/tokens.ts'
-import { createStreams, type Feed } from '../../../src/streams/streams.ts'
+import { createStreams, type Streams } from '../../../src/streams/streams.ts'
 import { addressRules } from '../../../src/webhooks/address/rules.ts'
 import { createAttemptIndex } from '../../../src/webhooks/attempts/attempt-index.ts'
 import {
@@ -61,7 +61,7 @@ export const NEXT_POLL = '2026-06-01T06:00:04.000Z'
 export interface ApiServer {
   store: Store
   clock: ManualClock
-  feed: Feed
+  feed: Streams
   metrics: Metrics
   lines: KeptLine[]
   /** Over a log of its own. */

@@ -1,0 +1,127 @@
+/**
+ * Serves one stream of server-sent events from its response head to its end: writes frames, and ends the response when the
+ * client stalls, the token expires or the node stops.
+ */
+import { ServerResponse } from 'node:http'
+import type { Filter } from '../../core/filter/filter.ts'
+import type { Caller } from '../../http/auth.ts'
+import type { LongAnswer } from '../../http/long-answer.ts'
+import type { StreamCloseCode } from '../../obs/metrics.ts'
+import type { Framing } from '../fanout/framing.ts'
+import { Session, type SessionClient, type SessionEnd, type SessionStart } from '../fanout/session.ts'
+import { SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
+import { StreamAccount } from '../fanout/stream-account.ts'
+import type { TokenBound } from '../limits/token-expiry.ts'
+import type { Stoppable, StreamContext } from './context.ts'
+import { RETRY_FRAME, sseFraming } from './sse-frames.ts'
+
+/** One stream of server-sent events. */
+export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppable {
+  readonly #context: StreamContext
+  readonly #response: LongAnswer | ServerResponse
+  readonly #caller: Caller
+  readonly #freeSlots: () => void
+  readonly #account: StreamAccount
+  readonly #writer: SocketWriter
+  #session: Session | null = null
+  #isOver = false
+  #code: StreamCloseCode = 'client'
+
+  /** `freeSlots` is called once, when the stream is over. */
+  constructor(
+    context: StreamContext,
+    response: LongAnswer | ServerResponse,
+    caller: Caller,
+    freeSlots: () => void,
+  ) {
+    this.#context = context
+    this.#response = response
+    this.#caller = caller
+    this.#freeSlots = freeSlots
+    this.#account = new StreamAccount(context, 'sse')
+    const kind = response instanceof ServerResponse ? 'response' : 'socket'
+    this.#writer = new SocketWriter(response, kind, context, this)
+  }
+
+  /** Begins the session. */
+  start(filter: Filter | null, start: SessionStart): void {
+    this.#context.open.add(this)
+    this.#context.tokenExpiry.add(this.#caller.ended, this)
+    this.#response.on('close', this.#finish)
+    const endsMs = this.#context.endsMs()
+    this.#session = new Session(this.#context, this, { filter, start, opening: RETRY_FRAME, endsMs })
+    this.#session.start()
+  }
+
+  get framing(): Framing {
+    return sseFraming
+  }
+
+  get isFull(): boolean {
+    return this.#writer.isFull
+  }
+
+  write(frames: Buffer): void {
+    this.#writer.write(frames)
+  }
+
+  onFull(): void {
+    this.#account.onSlow(true)
+  }
+
+  onRoom(): void {
+    if (this.#isOver) return
+    this.#account.onSlow(false)
+    this.#session?.onRoom()
+  }
+
+  /** Destroys the response too: the end of a response waits for the client to take what was written. */
+  onStalled(): void {
+    this.#end('4108')
+    this.#response.destroy()
+  }
+
+  onSent(events: number, readableMs: number | null): void {
+    this.#account.onSent(events, readableMs)
+  }
+
+  onEnd(end: SessionEnd): void {
+    if (end === 'lifetime_over') this.onNodeStops()
+    else this.#end('4108')
+  }
+
+  onFault(error: unknown): void {
+    this.#context.logger.error('stream.failed', { transport: 'sse', error })
+    this.#end('500')
+  }
+
+  onTokenEnded(): void {
+    if (this.#isOver) return
+    this.#end('4001')
+    if (this.#writer.isFull) this.#response.destroy()
+  }
+
+  onNodeStops(): void {
+    if (this.#isOver) return
+    this.write(Buffer.concat(this.framing.goingAway(this.#context.reconnectInMs())))
+    this.#end('4200')
+  }
+
+  #end(code: StreamCloseCode): void {
+    this.#code = code
+    this.#finish()
+    this.#response.end()
+  }
+
+  /** Stops writing and frees what the stream holds. */
+  readonly #finish = (): void => {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#session?.stop()
+    this.#context.open.delete(this)
+    if (this.#writer.isFull) this.#account.onSlow(false)
+    this.#context.tokenExpiry.remove(this.#caller.ended, this)
+    this.#account.close(this.#code, this.#caller)
+    this.#freeSlots()
+  }
+}
