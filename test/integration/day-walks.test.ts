@@ -46,7 +46,9 @@ it('a day with its mark is walked to its end, over deaths and a clock that is ap
   expect(polled + filled + swept + backfilled).toBe(run.events.length)
   expect(amended).toBe(0)
   expect(
-    run.lines.filter(({ event, fields }) => event === 'walk.done' && fields.kind === 'day'),
+    run.lines.filter(
+      ({ event, fields }) => event === 'page_scan.completed' && fields.kind === 'daily_reconciliation',
+    ),
   ).toHaveLength(1)
 })
 

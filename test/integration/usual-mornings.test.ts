@@ -27,7 +27,9 @@ it.each([5, 6, 7])('fills the overflows of a usual morning on lite without a gap
     },
     { dataDir: directory.path, metrics },
   )
-  const fills = lines.filter(({ event, fields }) => event === 'walk.done' && fields.kind === 'fill').length
+  const fills = lines.filter(
+    ({ event, fields }) => event === 'page_scan.completed' && fields.kind === 'fill',
+  ).length
   expect(fills).toBeGreaterThan(0)
   const gaps = events.filter(({ type }) => isGap(type))
   expect({ stuck, gaps, items: events.length }).toEqual({ stuck: null, gaps: [], items: truth.items.length })

@@ -36,7 +36,7 @@ const CHECK_MS = 25
 const MOST_WAITING = 100
 /** Retry-After of a full queue, ms. */
 const QUEUE_FULL_RETRY_MS = 5_000
-const LEADING = ['polling', 'filling', 'sweeping', 'backfilling']
+const LEADING = ['polling', 'filling', 'rescanning', 'backfilling']
 const NO_CLIENT = refused(503, 'the client no longer waits for this request', null, null)
 
 /** A request in the queue, shared by every client that asks for the same target. */

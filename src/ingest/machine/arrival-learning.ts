@@ -1,29 +1,25 @@
-/**
- * What polls and their fills teach the profile. Owns which time each of them covers. Refuses to keep the profile: the head
- * does, and the beliefs are `governor/arrivals/learning.ts`.
- */
-
+/** Feeds the arrival profile with what polls and fills found, and decides when it is saved with a commit. */
 import { lagOf, learn } from '../../governor/arrivals/learning.ts'
 import type { Situation } from '../../governor/schedule/planner.ts'
-import type { HeldItem, Turn, Walk } from './state.ts'
+import type { FetchedItem, PageScan, StepContext } from './state.ts'
 
-/** So much of what was learnt may be lost with the process: each copy in the log is some 12 KB. */
+/** Most learning time that a crash may lose, ms: each saved profile takes some 12 KB in the log. */
 const SAVE_EVERY_MS = 10 * 60_000
 
-/** What the next poll is planned from. */
-export function situationOf({ state, nowMs }: Turn): Situation {
+/** The input for planning the next poll. */
+export function situationOf({ state, nowMs }: StepContext): Situation {
   return { ledger: state.ledger, profile: state.profile, nowMs, skewMs: state.skewMs }
 }
 
 /**
- * Learns from what a poll brought since the last one (`fromMs` to `toMs`, upstream's clock). Of a page that overflowed only
- * the time from its oldest item on is known; returns the time before it, which the fill reads, else null.
+ * Learns from the items of a poll since the last one (`fromMs` to `toMs`, upstream's clock). An overflowing page is complete
+ * only from its oldest item on; the result is the time before that, which the fill reads, else null.
  */
 export function learnFromPoll(
-  turn: Turn,
-  poll: { fromMs: number; toMs: number; items: readonly HeldItem[]; overflowed: boolean },
+  context: StepContext,
+  poll: { fromMs: number; toMs: number; items: readonly FetchedItem[]; overflowed: boolean },
 ): { fromMs: number; toMs: number } | null {
-  const { state, config } = turn
+  const { state, config } = context
   const { fromMs, toMs, overflowed } = poll
   const timesMs = poll.items.map(({ disclosure }) => disclosure.timeMs)
   const oldestMs = timesMs.reduce((oldest, timeMs) => Math.min(oldest, timeMs), toMs) + lagOf(state.profile)
@@ -33,10 +29,10 @@ export function learnFromPoll(
   return overflowed && knownMs > fromMs ? { fromMs, toMs: knownMs } : null
 }
 
-/** Learns from what a fill brought of the time that its poll had left out; `atLeast` where it was given up. */
-export function learnFromFill(turn: Turn, { unread, latest }: Walk, atLeast: boolean): void {
+/** Learns from what a fill found in the time that its poll had left out; `atLeast` where the fill was postponed. */
+export function learnFromFill(context: StepContext, { unread, latest }: PageScan, atLeast: boolean): void {
   if (unread === null) return
-  const { state, config } = turn
+  const { state, config } = context
   const lagMs = lagOf(state.profile)
   const timesMs = [...latest.values()]
     .map(({ disclosure }) => disclosure.timeMs)
@@ -44,8 +40,10 @@ export function learnFromFill(turn: Turn, { unread, latest }: Walk, atLeast: boo
   state.profile = learn(state.profile, config.calendar, { ...unread, timesMs, atLeast })
 }
 
-/** What goes into the head with a commit: the profile, now and then. */
-export function savedProfile({ state }: Turn): Pick<Turn['state']['head'], 'profile'> | undefined {
+/** The profile to save with a commit; undefined where the saved one is recent enough. */
+export function savedProfile({
+  state,
+}: StepContext): Pick<StepContext['state']['head'], 'profile'> | undefined {
   const { profile, head } = state
   const savedMs = head.profile?.learntToMs ?? Number.NEGATIVE_INFINITY
   return Math.abs(profile.learntToMs - savedMs) >= SAVE_EVERY_MS ? { profile } : undefined

@@ -1,8 +1,4 @@
-/**
- * What a commit adds to the records of the days. Owns which day an item counts for, and as what. Refuses to keep the
- * records: the head does, in the same commit as the items.
- */
-
+/** Counts the items of a commit in the records of their London days. */
 import {
   DAYS_KEPT,
   type DayCounts,
@@ -12,9 +8,10 @@ import {
 } from '../../core/calendar/day-record.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import type { Purpose, RejectedItem } from '../../log/log.ts'
-import type { HeldItem, Turn } from './state.ts'
+import type { FetchedItem, StepContext } from './state.ts'
+import { upstreamNowMs } from './upstream-clock.ts'
 
-/** Code of upstream's own mark of a day's end. */
+/** Category code of the item with which upstream marks the end of a day. */
 const END_OF_DAY = 'EOD'
 
 const COUNTED: Readonly<Record<Purpose, keyof DayCounts>> = {
@@ -26,31 +23,28 @@ const COUNTED: Readonly<Record<Purpose, keyof DayCounts>> = {
   gateway: 'polled',
 }
 
-/** What one commit brings. */
-export interface Found {
+/** What one commit contains. */
+export interface CommitContents {
   purpose: Purpose
-  items: readonly HeldItem[]
+  items: readonly FetchedItem[]
   rejected: readonly RejectedItem[]
-  /** guids that the overflowing poll itself showed, where a fill publishes them with its own. */
+  /** guids that the overflowing poll itself had, where its fill publishes them. */
   polled: readonly string[]
 }
 
-/** Upstream's present as far as it is known, ms since 1970: before the first good poll that of the newest item. */
-export function upstreamMs({ state, nowMs }: Turn): number {
-  const { lastGoodPollMs, skewMs, head } = state
-  return lastGoodPollMs === null && head.latestTimeMs > 0 ? head.latestTimeMs : nowMs + skewMs
-}
-
 /**
- * The records after this commit; the same where it changes nothing. Items whose own time lies before the days kept, or
- * after tomorrow, are in no record.
+ * The records after this commit; the same array where it changes nothing. Items older than the days kept, or later than
+ * tomorrow, are not counted.
  */
-export function daysAfter(turn: Turn, { purpose, items, rejected, polled }: Found): readonly DayRecord[] {
-  const { calendar } = turn.config
-  const presentMs = upstreamMs(turn)
+export function daysAfter(
+  context: StepContext,
+  { purpose, items, rejected, polled }: CommitContents,
+): readonly DayRecord[] {
+  const { calendar } = context.config
+  const presentMs = upstreamNowMs(context)
   const oldest = calendar.londonDate(presentMs - (DAYS_KEPT - 2) * DAY_MS)
   const newest = calendar.londonDate(presentMs + DAY_MS)
-  let { days } = turn.state.head
+  let { days } = context.state.head
   for (const { disclosure, revision } of items) {
     const date = calendar.londonDate(disclosure.timeMs)
     if (date < oldest || date > newest) continue

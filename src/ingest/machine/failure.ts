@@ -1,8 +1,7 @@
 /**
- * What a failed request means for the next ones: how long nothing is sent, what the status says, which units come
- * back. Owns the waits. Refuses to know what the request was for.
+ * Decides what a failed request means for the next ones: how long nothing is sent, which health the status page shows, and
+ * whether its unit is refunded.
  */
-
 import { backoffMs } from '../../core/backoff.ts'
 import { MINUTE_MS } from '../../core/durations.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
@@ -12,42 +11,42 @@ import { afterSuccess, type Cause, classify429 } from '../../governor/quota/thro
 import type { Purpose } from '../../log/log.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
-import type { Turn } from './state.ts'
+import type { StepContext } from './state.ts'
 
 /**
- * Waits after failures that upstream may get over by itself: 1, 2, 4 … s, up to the poll interval (at least 5 s), and
- * further while the trouble lasts.
+ * Waits after failures that may end by themselves: 1, 2, 4 … s, up to the poll interval (at least 5 s), and longer while the
+ * failures last.
  */
-const TROUBLE = { baseMs: 1000, factor: 2, jitter: 0.1 }
-const LONGEST_TROUBLE_MS = 5_000
-/** Longest wait of a request that never leaves this machine, and so costs nothing. */
+const FAILING = { baseMs: 1000, factor: 2, jitter: 0.1 }
+const LONGEST_FAILING_MS = 5_000
+/** Longest wait after a request that never left this machine, and so cost nothing. */
 const LONGEST_UNSENT_MS = 15_000
-/** Waits after a refused key: somebody has to act. */
+/** Waits after a rejected key, which only the operator can correct. */
 const UNAUTHORISED = { baseMs: 10_000, factor: 2, jitter: 0.1 }
 const LONGEST_UNAUTHORISED_MS = 15 * MINUTE_MS
 /**
- * Trouble that has lasted long is asked about rarely: so its end is seen later by a tenth of its length at most, and by
- * no more than this. A week of errors then costs a quarter of the polls of the plan `advanced`.
+ * Long outages are probed rarely: their end is noticed late by at most a tenth of their length, and by at most these
+ * limits. A week of errors then costs a quarter of the polls of the plan `advanced`.
  */
-const SHARE_OF_TROUBLE = 0.1
-const RAREST_TROUBLE_MS = 15 * MINUTE_MS
+const SHARE_OF_OUTAGE = 0.1
+const RAREST_FAILING_MS = 15 * MINUTE_MS
 const RAREST_UNAUTHORISED_MS = 60 * MINUTE_MS
-/** Of the weekly quota, and at least so many units: what may be spent a week on retries sooner than the next poll. */
+/** Share of the weekly quota, and minimum in units, for retries that are sooner than the next poll. */
 const RETRY_SHARE = 0.01
 const FEWEST_RETRIES = 10
-/** As much after 429s: being refused again is what they cost. */
+/** The same after 429s, where a retry often fails again. */
 const RETRY_SHARE_429 = 0.001
 const FEWEST_RETRIES_429 = 2
-/** Upstream may be unable to answer an old page for good. */
-const ANEW_EVERY = 3
+/** Upstream may never be able to answer an old page cursor. */
+const RESTART_EVERY = 3
 
-/** True when a walk that has failed so often begins with its first page again, and not with the page it did not get. */
-export function beginsAnew(failedTries: number): boolean {
-  return failedTries % ANEW_EVERY === 0
+/** True when a scan that failed so often restarts at its first page instead of the page that failed. */
+export function restartsAtFirstPage(failedTries: number): boolean {
+  return failedTries % RESTART_EVERY === 0
 }
 
-/** What a failure asks for. */
-interface Consequence {
+/** What follows from a failure. */
+export interface Consequence {
   result: PollResult
   /** The verdict on a 429, else null. */
   cause: Cause | null
@@ -55,29 +54,29 @@ interface Consequence {
 }
 
 /**
- * Blocks further requests for as long as the failure asks for. `spentMs` is when its unit was counted. Only a request
- * that never left gives its unit back: a 429 that is judged to be the quota's may still be the throttle's, which counts.
+ * Blocks further requests for as long as the failure requires. `spentMs` is when its unit was counted. Only a request that
+ * never left is refunded: a 429 that is classified as quota may still be one of the throttle, which upstream counts.
  */
-export function blockAfter(turn: Turn, failure: Failure & Timing, spentMs: number): void {
-  const { state, nowMs } = turn
+export function blockAfter(context: StepContext, failure: Failure & Timing, spentMs: number): void {
+  const { state, nowMs } = context
   const request = state.request
-  if (request === null) throw new Error('a failure without a request')
+  if (request === null) throw new Error('the poller got a failure, but no request is in flight')
   if (!failure.sent) state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: request.purpose }]
-  const { result, cause, waitMs: wantedMs } = consequenceOf(turn, failure)
-  const waitMs = failure.sent ? paidWaitMs(turn, wantedMs, cause !== null) : wantedMs
+  const { result, cause, waitMs: wantedMs } = consequenceOf(context, failure)
+  const waitMs = failure.sent ? paidWaitMs(context, wantedMs, cause !== null) : wantedMs
   state.blockedUntilMs = nowMs + waitMs
-  reportFailure(turn, request.purpose, failure, { result, cause, waitMs })
+  reportFailure(context, request.purpose, failure, { result, cause, waitMs })
 }
 
 /** Counts and logs a failed request; `waitMs` is how long nothing is sent because of it. */
 export function reportFailure(
-  turn: Turn,
+  context: StepContext,
   purpose: Purpose,
   failure: Failure,
   { result, cause, waitMs }: Consequence,
 ): void {
-  turn.actions.push({ type: 'tally', purpose, result, ...(cause !== null && { cause }) })
-  turn.actions.push({
+  context.actions.push({ type: 'tally', purpose, result, ...(cause !== null && { cause }) })
+  context.actions.push({
     type: 'report',
     level: 'warn',
     event: 'upstream.request_failed',
@@ -91,9 +90,9 @@ export function reportFailure(
   })
 }
 
-/** A good answer ends every row of failures. */
-export function unblock(turn: Turn): void {
-  const { state, config, nowMs } = turn
+/** Resets all failure counts after a good answer. */
+export function unblock(context: StepContext): void {
+  const { state, config, nowMs } = context
   state.failuresInARow = 0
   state.keyRefusalsInARow = 0
   state.failingSinceMs = null
@@ -102,12 +101,12 @@ export function unblock(turn: Turn): void {
   state.upstream = 'ok'
 }
 
-function consequenceOf(turn: Turn, failure: Failure & Timing): Consequence {
-  if (failure.kind === 'too_many') return judged(turn, failure)
-  const { state, config, nowMs } = turn
+function consequenceOf(context: StepContext, failure: Failure & Timing): Consequence {
+  if (failure.kind === 'too_many') return judged(context, failure)
+  const { state, config, nowMs } = context
   state.failuresInARow += 1
   state.failingSinceMs ??= nowMs
-  const lastingMs = Math.max(0, nowMs - state.failingSinceMs) * SHARE_OF_TROUBLE
+  const lastingMs = Math.max(0, nowMs - state.failingSinceMs) * SHARE_OF_OUTAGE
   if (failure.kind === 'unauthorised') {
     state.upstream = 'unauthorised'
     state.keyRefusalsInARow += 1
@@ -116,18 +115,18 @@ function consequenceOf(turn: Turn, failure: Failure & Timing): Consequence {
     return { result: 'client_error', cause: null, waitMs }
   }
   state.upstream = 'failing'
-  const usualMs = Math.max(LONGEST_TROUBLE_MS, config.pacing.meanIntervalMs)
-  const maxMs = failure.sent ? Math.max(usualMs, Math.min(RAREST_TROUBLE_MS, lastingMs)) : LONGEST_UNSENT_MS
-  const waitMs = backoffMs(state.failuresInARow, { ...TROUBLE, maxMs }, config.chance)
+  const usualMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
+  const maxMs = failure.sent ? Math.max(usualMs, Math.min(RAREST_FAILING_MS, lastingMs)) : LONGEST_UNSENT_MS
+  const waitMs = backoffMs(state.failuresInARow, { ...FAILING, maxMs }, config.chance)
   return { result: failure.kind === 'refused' ? 'client_error' : failure.kind, cause: null, waitMs }
 }
 
-/** The verdict on a 429, which the state remembers. */
+/** Classifies a 429 and remembers the verdict in the state. */
 export function judged(
-  turn: Turn,
+  context: StepContext,
   failure: Extract<Failure, { kind: 'too_many' }> & Timing,
 ): Consequence & { cause: Cause } {
-  const { state, config, nowMs } = turn
+  const { state, config, nowMs } = context
   const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
   const { state: classifier, verdict } = classify429(
     state.classifier,
@@ -146,9 +145,9 @@ export function judged(
   return { result, cause: verdict.kind, waitMs: verdict.waitMs }
 }
 
-/** The wait, or the time to the next poll of the plan where no unit is left for a request before it. */
-function paidWaitMs(turn: Turn, waitMs: number, is429: boolean): number {
-  const { state, config, nowMs } = turn
+/** The wait, or the poll interval where no unit is left for an earlier retry. */
+function paidWaitMs(context: StepContext, waitMs: number, is429: boolean): number {
+  const { state, config, nowMs } = context
   const intervalMs = config.pacing.meanIntervalMs
   if (waitMs >= intervalMs) return waitMs
   const unitsAWeek = is429

@@ -1,33 +1,27 @@
-/**
- * Items held in memory until they are published. Owns that each revision is held once. Refuses to look at the log:
- * the shell has already left out what is published.
- */
-import type { HeldItem } from './state.ts'
+/** Collects fetched items until they are published, each revision once. */
+import type { FetchedItem } from './state.ts'
 
-/** What is held, and the latest revision of each guid held so far, published since or not. */
-export interface Held {
-  held: HeldItem[]
-  latest: ReadonlyMap<string, HeldItem>
+/** Unpublished items, and the latest revision of each guid fetched so far, published since or not. */
+export interface FetchedItems {
+  fetched: FetchedItem[]
+  latest: ReadonlyMap<string, FetchedItem>
 }
 
-/**
- * The held items with the fresh ones added: the same content of a guid is held once; other content of a guid that was
- * already held becomes its next revision.
- */
-export function addHeld({ held, latest }: Held, fresh: readonly HeldItem[]): Held {
+/** Adds the fresh items: content that is already there is skipped, other content of a known guid is its next revision. */
+export function addFetched({ fetched, latest }: FetchedItems, fresh: readonly FetchedItem[]): FetchedItems {
   const known = new Map(latest)
-  const all = [...held]
+  const all = [...fetched]
   for (const item of fresh) {
-    const standing = known.get(item.disclosure.guid)
-    if (standing?.hash === item.hash) continue
-    const next = standing === undefined ? item : { ...item, revision: standing.revision + 1 }
+    const before = known.get(item.disclosure.guid)
+    if (before?.hash === item.hash) continue
+    const next = before === undefined ? item : { ...item, revision: before.revision + 1 }
     known.set(item.disclosure.guid, next)
     all.push(next)
   }
-  return { held: all, latest: known }
+  return { fetched: all, latest: known }
 }
 
 /** The latest revision of each guid among these items. */
-export function latestOf(items: readonly HeldItem[]): ReadonlyMap<string, HeldItem> {
+export function latestOf(items: readonly FetchedItem[]): ReadonlyMap<string, FetchedItem> {
   return new Map(items.map((item) => [item.disclosure.guid, item]))
 }

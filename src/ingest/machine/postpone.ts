@@ -1,147 +1,173 @@
 /**
- * What stays owed when a walk is given up for now: its stretch is tried again later, and after too many tries it is an open
- * gap, or given up for good. Owns the waits between tries. Refuses to walk and to decide when a walk is given up.
+ * Schedules the next try of a page scan that was postponed. After too many tries its range becomes an open gap, or an open
+ * gap is given up.
  */
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Gap } from '../../core/event.ts'
 import type { OpenGap, Round } from '../../log/log.ts'
-import { dayWalkAfterFailure } from './daily-reconciliation.ts'
-import { beginsAnew } from './failure.ts'
+import { dayAfterFailure } from './daily-reconciliation.ts'
+import { restartsAtFirstPage } from './failure.ts'
 import { gapOf, type HeadPatch, newGap, publish } from './publish.ts'
-import type { Turn, Walk } from './state.ts'
+import type { PageScan, StepContext } from './state.ts'
 
-/** A gap is tried again after 30 s, 1 min, 2 min … up to an hour. */
+/** Waits before a gap is tried again: 30 s, 1 min, 2 min … up to an hour. */
 export const GAP_RETRY_MS = 30_000
-export const LONGEST_GAP_RETRY_MS = 3_600_000
+/** The longest of these waits. */
+export const LONGEST_GAP_RETRY_MS = HOUR_MS
 /**
- * A fill or gap for which no unit is left is tried again so much later: units come back every few minutes in the morning,
- * and each of them reads a page that is not read again.
+ * Wait of a fill or gap for which no unit is left, ms: units come back every few minutes in the morning, and each reads a
+ * page that is not read again.
  */
-export const UNPAID_GAP_RETRY_MS = 15 * 60_000
-/** A gap that could not be filled in two weeks is given up: two full quotas did not pay for it. */
-const GIVE_UP_MS = 14 * 24 * 3_600_000
-const SWEEP_RETRY_MS = 60_000
-/** Tries of a day of the backfill before the rest of it becomes a gap. */
+export const UNPAID_GAP_RETRY_MS = 15 * MINUTE_MS
+/** A gap that was not filled in two weeks is given up: two full quotas were not enough for it. */
+const GIVE_UP_MS = 14 * DAY_MS
+const RESCAN_RETRY_MS = MINUTE_MS
+/** Tries of a day of the backfill before the rest of the backfill becomes a gap. */
 const BACKFILL_ATTEMPTS = 5
-/** After so many tries a gap is only tried once a day: it must not eat what the next morning needs. */
+/** After so many tries a gap is tried once a day only: the next morning needs the units. */
 const GAP_ATTEMPTS = 8
-const SELDOM_MS = 24 * 3_600_000
-const SWEEP_ATTEMPTS = 3
+/** Tries of a re-scan before its range becomes a gap. */
+const RESCAN_ATTEMPTS = 3
 
 /**
- * The same day of the backfill later: after 30 s, 1 min, 2 min … up to an hour. After too many tries what is left of
- * it becomes an open gap: it shows, and is paid for as gaps are.
+ * Tries the same day of the backfill after 30 s, 1 min, 2 min … up to an hour. After too many tries the rest of the backfill
+ * becomes an open gap, which readers can see.
  */
-export function postponeBackfill(turn: Turn, walk: Walk, retryMs: number): void {
-  const { purpose, held: items, rejected } = walk
-  const { backfill } = turn.state.head
-  turn.state.backfillFailures += 1
-  const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (turn.state.backfillFailures - 1))
-  turn.state.backfillRetryMs = turn.nowMs + waitMs
-  if (backfill === null || turn.state.backfillFailures < BACKFILL_ATTEMPTS) {
-    if (items.length + rejected.length > 0) publish(turn, { purpose, items, rejected })
+export function postponeBackfill(context: StepContext, scan: PageScan, retryMs: number): void {
+  const { purpose, fetched: items, rejected } = scan
+  const { state, nowMs } = context
+  const { backfill } = state.head
+  state.backfillFailures += 1
+  const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (state.backfillFailures - 1))
+  state.backfillRetryMs = nowMs + waitMs
+  if (backfill === null || state.backfillFailures < BACKFILL_ATTEMPTS) {
+    if (items.length + rejected.length > 0) publish(context, { purpose, items, rejected })
     return
   }
-  turn.state.backfillFailures = 0
-  const gap = newGap(turn, 'outage', backfill.doneToMs, backfill.untilMs)
-  const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
-  publishBehindGap(turn, walk, opening, { backfill: null })
+  state.backfillFailures = 0
+  openGapFor(context, scan, backfill.doneToMs, backfill.untilMs, { backfill: null })
 }
 
-/** The same sweep or round later; after too many tries, or where it is not paid for, its stretch is an open gap. */
-export function postponeSweep(turn: Turn, walk: Walk, retryMs: number): void {
-  const { purpose, held: items, rejected } = walk
-  const { sweep, round } = turn.state.head
-  const isRound = walk.kind === 'round'
-  const attempts = ((isRound ? round : sweep)?.attempts ?? SWEEP_ATTEMPTS) + 1
-  if (attempts < SWEEP_ATTEMPTS) {
-    const later = { attempts, dueAtMs: turn.nowMs + Math.max(SWEEP_RETRY_MS, retryMs) }
-    const last: HeadPatch = {}
-    if (isRound && round !== null) last.round = { ...round, ...later }
-    if (!isRound && sweep !== null) last.sweep = { ...sweep, ...later }
-    publish(turn, { purpose, items, rejected, last })
-    return
+/** Tries the same re-scan later. After too many tries its range becomes an open gap. */
+export function postponeRescan(context: StepContext, scan: PageScan, retryMs: number): void {
+  const { purpose, fetched: items, rejected, fromMs, coveredToMs } = scan
+  const { sweep, round } = context.state.head
+  const isScheduled = scan.kind === 'scheduled_rescan'
+  const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
+  if (attempts >= RESCAN_ATTEMPTS) {
+    const done = isScheduled ? { round: roundAfter(context, scan) } : { sweep: null }
+    return openGapFor(context, scan, fromMs, coveredToMs, done)
   }
-  const gap = newGap(turn, 'outage', walk.fromMs, walk.upToMs)
-  const opening = { ...gap, retryAtMs: turn.nowMs + LONGEST_GAP_RETRY_MS }
-  publishBehindGap(turn, walk, opening, isRound ? { round: roundAfter(turn, walk) } : { sweep: null })
+  const later = { attempts, dueAtMs: context.nowMs + Math.max(RESCAN_RETRY_MS, retryMs) }
+  const last: HeadPatch = {}
+  if (isScheduled && round !== null) last.round = { ...round, ...later }
+  if (!isScheduled && sweep !== null) last.sweep = { ...sweep, ...later }
+  publish(context, { purpose, items, rejected, last })
 }
 
-/** The same walk over a day later, where it stopped or from its start; after too many tries it has failed. */
-export function postponeDay(turn: Turn, walk: Walk): void {
-  const { purpose, held: items, rejected, day } = walk
+/** Tries the reconciliation of the same day later. After too many tries the day has failed. */
+export function postponeDay(context: StepContext, scan: PageScan): void {
+  const { purpose, fetched: items, rejected, day } = scan
   if (day === null) return
-  const decided = { date: day.date, walk: dayWalkAfterFailure(turn, walk) }
-  publish(turn, { purpose, items, rejected, day: decided })
-}
-
-/**
- * What is owed after a round, or where its stretch is an open gap instead: another round while there was news within
- * the reach of this one, for what may still come in behind that news; else none.
- */
-export function roundAfter(turn: Turn, walk: Walk): Round {
-  const reachMs = turn.config.rounds?.reachMs ?? 0
-  const newsMs = turn.state.head.round?.newsMs ?? walk.fromMs
-  const isAgain = newsMs > walk.upToMs - reachMs
-  const dueAtMs = isAgain ? turn.nowMs + (turn.config.rounds?.everyMs ?? 0) : null
-  return { fromMs: walk.upToMs, dueAtMs, newsMs, attempts: 0 }
-}
-
-/**
- * The same gap later, with the page at which the walk stopped or, now and then, from its first; after two weeks it is given
- * up. Where only units were wanting the try does not count.
- */
-export function postponeGap(turn: Turn, walk: Walk, retryMs: number, isUnpaid: boolean): void {
-  const { openGaps } = turn.state.head
-  const gap = openGaps.find((open) => open.id === walk.gapId)
-  if (gap === undefined) return
-  const common = { purpose: walk.purpose, items: walk.held, rejected: walk.rejected }
-  const others = openGaps.filter((open) => open.id !== gap.id)
-  if (turn.nowMs - (parseTimestamp(gap.openedAt) ?? turn.nowMs) > GIVE_UP_MS) {
-    const closing = { gap: closed(turn, gap, walk.held.length), as: 'given_up' as const }
-    return publish(turn, { ...common, closing, last: { openGaps: others } })
-  }
-  const attempts = isUnpaid ? gap.attempts : gap.attempts + 1
-  const longestMs = attempts > GAP_ATTEMPTS ? SELDOM_MS : LONGEST_GAP_RETRY_MS
-  const waitMs = Math.min(longestMs, retryMs * 2 ** Math.max(0, attempts - 1))
-  const isAnew = !isUnpaid && beginsAnew(attempts)
-  const later = {
-    ...(isAnew ? fromFirstPage(gap) : goingOn(gap, walk)),
-    attempts,
-    found: gap.found + walk.held.length,
-    retryAtMs: turn.nowMs + waitMs,
-  }
-  publish(turn, {
-    ...common,
-    last: { openGaps: openGaps.map((open) => (open.id === gap.id ? later : open)) },
+  publish(context, {
+    purpose,
+    items,
+    rejected,
+    day: { date: day.date, walk: dayAfterFailure(context, scan) },
   })
 }
 
-/** The gap as its next try finds it: with the page that this walk did not get, unless it was led astray. */
-export function goingOn(gap: OpenGap, walk: Walk): OpenGap {
-  const { pageCursor, toMs } = walk
-  if (pageCursor === null || isAstray(walk)) return fromFirstPage(gap)
+/**
+ * The state of scheduled re-scans after one of them. Another one is due where items arrived within its reach: later items
+ * may still arrive behind them.
+ */
+export function roundAfter({ state, config, nowMs }: StepContext, scan: PageScan): Round {
+  const { reachMs = 0, everyMs = 0 } = config.rounds ?? {}
+  const newsMs = state.head.round?.newsMs ?? scan.fromMs
+  const isAgain = newsMs > scan.coveredToMs - reachMs
+  return { fromMs: scan.coveredToMs, dueAtMs: isAgain ? nowMs + everyMs : null, newsMs, attempts: 0 }
+}
+
+/**
+ * Tries the same gap later, from the page that failed or, every third time, from the first one. After two weeks the gap is
+ * given up. A try that was only over budget does not count.
+ */
+export function postponeGap(
+  context: StepContext,
+  scan: PageScan,
+  retryMs: number,
+  isOverBudget: boolean,
+): void {
+  const { openGaps } = context.state.head
+  const gap = openGaps.find(({ id }) => id === scan.gapId)
+  if (gap === undefined) return
+  const common = { purpose: scan.purpose, items: scan.fetched, rejected: scan.rejected }
+  const found = scan.fetched.length
+  if (context.nowMs - (parseTimestamp(gap.openedAt) ?? context.nowMs) > GIVE_UP_MS) {
+    const closing = { gap: closed(context, gap, found), as: 'given_up' as const }
+    return publish(context, {
+      ...common,
+      closing,
+      last: { openGaps: openGaps.filter(({ id }) => id !== gap.id) },
+    })
+  }
+  const attempts = isOverBudget ? gap.attempts : gap.attempts + 1
+  const longestMs = attempts > GAP_ATTEMPTS ? DAY_MS : LONGEST_GAP_RETRY_MS
+  const waitMs = Math.min(longestMs, retryMs * 2 ** Math.max(0, attempts - 1))
+  const isRestart = !isOverBudget && restartsAtFirstPage(attempts)
+  const later = {
+    ...(isRestart ? fromFirstPage(gap) : goingOn(gap, scan)),
+    attempts,
+    found: gap.found + found,
+    retryAtMs: context.nowMs + waitMs,
+  }
+  const last = { openGaps: openGaps.map((open) => (open.id === gap.id ? later : open)) }
+  publish(context, { ...common, last })
+}
+
+/** The gap with the page that this scan did not get as the next one; with the first page where the scan went astray. */
+export function goingOn(gap: OpenGap, scan: PageScan): OpenGap {
+  const { pageCursor, toMs } = scan
+  if (pageCursor === null || isAstray(scan)) return fromFirstPage(gap)
   return { ...gap, next: { pageCursor, toMs } }
 }
 
-/** The gap as a try finds it that begins with the first page. */
+/** The gap with the first page as the next one. */
 export function fromFirstPage({ next: _, ...gap }: OpenGap): OpenGap {
   return gap
 }
 
-/** True while a fill has met no item of the poll that it follows. */
-export function isAstray({ mustMeet, guids }: Walk): boolean {
+/** True while a fill has met no item of the poll that it completes. */
+export function isAstray({ mustMeet, guids }: PageScan): boolean {
   return mustMeet.length > 0 && !mustMeet.some((guid) => guids.has(guid))
 }
 
-/** Publishes what the walk holds behind a gap that opens over the rest; `head` changes with the same commit. */
-export function publishBehindGap(turn: Turn, walk: Walk, opening: OpenGap, head: HeadPatch): void {
-  const { purpose, held: items, rejected, mustMeet: polled } = walk
-  const openGaps = [...turn.state.head.openGaps, opening]
-  publish(turn, { purpose, items, rejected, polled, opening, first: { ...head, openGaps } })
+/** Publishes what the scan fetched behind a new open gap; `head` changes with the same commit. */
+export function publishBehindGap(
+  context: StepContext,
+  scan: PageScan,
+  opening: OpenGap,
+  head: HeadPatch,
+): void {
+  const { purpose, fetched: items, rejected, mustMeet: polled } = scan
+  const openGaps = [...context.state.head.openGaps, opening]
+  publish(context, { purpose, items, rejected, polled, opening, first: { ...head, openGaps } })
 }
 
-/** The gap as it closes now, with what was found at last. */
-export function closed(turn: Turn, gap: OpenGap, found: number): Gap {
-  return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(turn.nowMs) }
+/** The gap as it is closed now; `found` is what the last scan of it has found. */
+export function closed({ nowMs }: StepContext, gap: OpenGap, found: number): Gap {
+  return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(nowMs) }
+}
+
+/** Opens a gap over the range, to be tried in an hour, in place of a scan that failed too often. */
+function openGapFor(
+  context: StepContext,
+  scan: PageScan,
+  fromMs: number,
+  toMs: number,
+  head: HeadPatch,
+): void {
+  const gap = newGap(context, 'outage', fromMs, toMs)
+  publishBehindGap(context, scan, { ...gap, retryAtMs: context.nowMs + LONGEST_GAP_RETRY_MS }, head)
 }

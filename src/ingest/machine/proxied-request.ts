@@ -7,23 +7,23 @@ import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import { judged, reportFailure } from './failure.ts'
 import { compareQuota } from './quota-drift.ts'
-import type { Turn } from './state.ts'
+import type { StepContext } from './state.ts'
 
 /** `spentMs` is when the unit of the request was counted; a request that never left gets it back. */
-export function onProxied(turn: Turn, outcome: FundOutcome, spentMs: number): void {
-  const { state, config, nowMs } = turn
-  compareQuota(turn, outcome)
+export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: number): void {
+  const { state, config, nowMs } = context
+  compareQuota(context, outcome)
   if (!outcome.sent) state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: 'gateway' }]
   if (outcome.kind !== 'too_many') {
     const isGood = outcome.kind === 'ok' || outcome.kind === 'not_found'
     if (isGood && state.upstream === 'ok')
       state.classifier = afterSuccess(state.classifier, config.breathMs, nowMs)
-    turn.actions.push({ type: 'tally', purpose: 'gateway', result: resultOf(outcome) })
+    context.actions.push({ type: 'tally', purpose: 'gateway', result: resultOf(outcome) })
     return
   }
-  const consequence = judged(turn, outcome)
+  const consequence = judged(context, outcome)
   state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + consequence.waitMs)
-  reportFailure(turn, 'gateway', outcome, consequence)
+  reportFailure(context, 'gateway', outcome, consequence)
 }
 
 function resultOf({ kind }: Exclude<FundOutcome, { kind: 'too_many' }>): PollResult {

@@ -1,59 +1,59 @@
 /**
- * From held items to commits. Owns the order inside a commit (upstream time, then guid), what is late, chains of
- * commits, and the gap events around them. Refuses to decide when to publish.
+ * Builds commits from fetched items: orders them by upstream time and guid, marks late ones, adds the gap events around
+ * them, and splits a large publication into a chain of commits.
  */
-
 import { type DayRecord, type DayWalk, withDay } from '../../core/calendar/day-record.ts'
 import { isoMillis } from '../../core/dates.ts'
 import type { Gap, GapCause, NewEvent } from '../../core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, gapEvent } from '../../core/event.ts'
 import type { Commit, OpenGap, Purpose, RejectedItem } from '../../log/log.ts'
 import { COMMIT_LIMIT } from '../../log/log.ts'
-import { daysAfter, upstreamMs } from './day-count.ts'
-import type { HeldItem, Turn } from './state.ts'
+import { daysAfter } from './day-count.ts'
+import type { FetchedItem, StepContext } from './state.ts'
+import { upstreamNowMs } from './upstream-clock.ts'
 
 /** What a commit changes in the head, beside the sequence. */
 export type HeadPatch = NonNullable<Commit['head']>
 
-/** What one round publishes. */
+/** Items, gap events and changes of the head that are published together. */
 export interface Publication {
   purpose: Purpose
-  items: readonly HeldItem[]
+  items: readonly FetchedItem[]
   rejected?: readonly RejectedItem[]
-  /** Announced before the items, in the first commit. */
+  /** A gap that opens before the items, in the first commit. */
   opening?: OpenGap
-  /** Announced after the items, in the last commit. */
+  /** A gap that is filled or given up after the items, in the last commit. */
   closing?: { gap: Gap; as: 'filled' | 'given_up' }
   /** Changed with the first commit of the chain. */
   first?: HeadPatch
   /** Changed with the last commit of the chain. */
   last?: HeadPatch
-  /** guids that a poll showed, where its fill publishes them. */
+  /** guids that the overflowing poll itself had, where its fill publishes them. */
   polled?: readonly string[]
-  /** What is decided of the walk over a day, with the last commit of the chain. */
+  /** The new state of a day's reconciliation, with the last commit of the chain. */
   day?: { date: string; walk: DayWalk }
 }
 
-/** An event of a publication; the item is null for what happened to a gap. */
+/** An event of a publication; `item` is null for a gap event. */
 interface Entry {
   event: NewEvent
-  item: HeldItem | null
+  item: FetchedItem | null
 }
 
 /** Queues the commits of one publication: one, or a chain where there are more than COMMIT_LIMIT events. */
-export function publish(turn: Turn, publication: Publication): void {
+export function publish(context: StepContext, publication: Publication): void {
   const { purpose, items, rejected = [], opening, closing, first = {} } = publication
-  const last = { ...publication.last, ...roundFor(turn, publication) }
-  let latestTimeMs = turn.state.head.latestTimeMs
-  // By upstream's clock, as the items around it: a cursor of this place is compared with their times.
-  const at = { timeMs: upstreamMs(turn), recordedMs: turn.nowMs }
+  const last = { ...publication.last, ...rescanFor(context, publication) }
+  let latestTimeMs = context.state.head.latestTimeMs
+  // By upstream's clock, like the items around it: a cursor at this position is compared with their times.
+  const at = { timeMs: upstreamNowMs(context), recordedMs: context.nowMs }
   const entries: Entry[] = []
   if (opening !== undefined) entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, at), item: null })
   for (const item of inOrder(items)) {
     const { timeMs } = item.disclosure
     const late = timeMs < latestTimeMs
     latestTimeMs = Math.max(latestTimeMs, timeMs)
-    const { text: data, revision, heldMs: recordedMs } = item
+    const { text: data, revision, fetchedMs: recordedMs } = item
     entries.push({ event: disclosureEvent(item.disclosure, { data, revision, recordedMs, late }), item })
   }
   if (closing !== undefined) {
@@ -64,74 +64,74 @@ export function publish(turn: Turn, publication: Publication): void {
   chunks.forEach((chunk, index) => {
     const isFirst = index === 0
     const isLast = index === chunks.length - 1
-    enqueue(turn, purpose, {
+    enqueue(context, purpose, {
       events: chunk.map(({ event }) => event),
       ...(isFirst && rejected.length > 0 ? { rejected: [...rejected] } : {}),
       head: {
-        ...daysFor(turn, publication, chunk, { isFirst, isLast }),
+        ...daysFor(context, publication, chunk, { isFirst, isLast }),
         ...(isFirst ? first : {}),
         ...(isLast ? last : {}),
         latestTimeMs: chunk.reduce(
           (latest, { item }) => Math.max(latest, item?.disclosure.timeMs ?? 0),
-          turn.state.head.latestTimeMs,
+          context.state.head.latestTimeMs,
         ),
       },
     })
   })
 }
 
-/** What came in is read again by the next round, which falls due from now. What the backfill brings is past. */
-function roundFor(turn: Turn, { purpose, items, last }: Publication): HeadPatch {
-  const { rounds } = turn.config
-  const { head } = turn.state
+/** New items make a scheduled re-scan pending, except those of the backfill, which are older than any re-scan. */
+function rescanFor(context: StepContext, { purpose, items, last }: Publication): HeadPatch {
+  const { rounds } = context.config
+  const { head } = context.state
   if (rounds === null || items.length === 0 || purpose === 'backfill') return {}
-  const newsMs = head.lastCleanPollMs ?? turn.nowMs
+  const newsMs = head.lastCleanPollMs ?? context.nowMs
   const { fromMs, dueAtMs, attempts } = last?.round ??
     head.round ?? { fromMs: newsMs, dueAtMs: null, attempts: 0 }
-  return { round: { fromMs, dueAtMs: dueAtMs ?? turn.nowMs + rounds.everyMs, newsMs, attempts } }
+  return { round: { fromMs, dueAtMs: dueAtMs ?? context.nowMs + rounds.everyMs, newsMs, attempts } }
 }
 
-/** The records of the days as this commit leaves them; from the first one on they are counted. */
+/** The changes of the days' records with this commit; the first commit starts the count. */
 function daysFor(
-  turn: Turn,
+  context: StepContext,
   { purpose, rejected = [], polled = [], day }: Publication,
   chunk: readonly Entry[],
   { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
 ): HeadPatch {
-  const { head } = turn.state
+  const { head } = context.state
   const items = chunk.flatMap(({ item }) => item ?? [])
-  const counted = daysAfter(turn, { purpose, items, rejected: isFirst ? rejected : [], polled })
+  const counted = daysAfter(context, { purpose, items, rejected: isFirst ? rejected : [], polled })
   const days: readonly DayRecord[] =
     isLast && day !== undefined
       ? withDay(counted, day.date, (known) => ({ ...known, walk: day.walk }))
       : counted
   return {
     ...(days === head.days ? {} : { days }),
-    ...(head.countedFromMs === null && { countedFromMs: upstreamMs(turn) }),
+    ...(head.countedFromMs === null && { countedFromMs: upstreamNowMs(context) }),
   }
 }
 
-/** Queues one commit and moves the head as it will be. Refunds that wait travel along. */
-export function enqueue(turn: Turn, purpose: Purpose, commit: Commit): void {
-  const { state } = turn
+/** Queues one commit, with the pending refunds, and changes the head as that commit will. */
+export function enqueue(context: StepContext, purpose: Purpose, commit: Commit): void {
+  const { state } = context
   const refunds = state.refunds
   state.refunds = []
   state.head = { ...state.head, ...commit.head }
   state.queue = [...state.queue, { purpose, commit: refunds.length === 0 ? commit : { ...commit, refunds } }]
 }
 
-/** A gap that opens now. */
-export function newGap(turn: Turn, cause: GapCause, fromMs: number, toMs: number): OpenGap {
+/** A gap that opens now. Bounds in ms since 1970, upstream's clock. */
+export function newGap(context: StepContext, cause: GapCause, fromMs: number, toMs: number): OpenGap {
   return {
-    id: turn.nowMs.toString(36),
+    id: context.nowMs.toString(36),
     from: isoMillis(fromMs),
     to: isoMillis(toMs),
     cause,
-    openedAt: isoMillis(turn.nowMs),
+    openedAt: isoMillis(context.nowMs),
     found: 0,
     closedAt: null,
     attempts: 0,
-    retryAtMs: turn.nowMs,
+    retryAtMs: context.nowMs,
   }
 }
 
@@ -140,12 +140,12 @@ export function gapOf({ id, from, to, cause, openedAt, found, closedAt }: OpenGa
   return { id, from, to, cause, openedAt, found, closedAt }
 }
 
-/** True when these items need a chain of commits: then a gap is announced around them. */
-export function needsChain(items: readonly HeldItem[]): boolean {
+/** True when these items need more than one commit. */
+export function needsChain(items: readonly FetchedItem[]): boolean {
   return items.length > COMMIT_LIMIT
 }
 
-function inOrder(items: readonly HeldItem[]): HeldItem[] {
+function inOrder(items: readonly FetchedItem[]): FetchedItem[] {
   return [...items].sort(
     (one, other) =>
       one.disclosure.timeMs - other.disclosure.timeMs ||
@@ -158,7 +158,7 @@ function compareText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** At least one chunk, so that a change of the head alone is a commit too. */
+/** At least one chunk, so that a change of the head without events is a commit too. */
 function chunksOf<T>(members: readonly T[], size: number): T[][] {
   const chunks: T[][] = []
   for (let start = 0; start === 0 || start < members.length; start += size) {

@@ -1,20 +1,20 @@
 /**
- * Our count of the weekly quota against what upstream reports, where it does. Owns the comparison and the alert. Refuses
- * to correct the count: it is never lowered, and another process on the key is for people to find.
+ * Compares our count of the weekly quota with the one that upstream reports, and logs when they differ by more than 5 %. It
+ * never corrects our count: another process may be using the same key.
  */
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import type { Timing } from '../../upstream/outcome.ts'
-import type { Turn } from './state.ts'
+import type { StepContext } from './state.ts'
 
-/** Of the quota: a larger difference than this means that another process spends the same key, or that we count wrongly. */
+/** Share of the quota: a larger difference means that another process uses the same key, or that our count is wrong. */
 const ALERT_SHARE = 0.05
 
 /**
- * Compares after an answer. Only a quota of the same size as ours is the weekly one. Says in the log when the difference
- * grows beyond the alert, and when it is over.
+ * Compares after an answer; only a reported quota of the same size as ours is the weekly one. Logs when the difference
+ * exceeds the alert share, and when it no longer does.
  */
-export function compareQuota(turn: Turn, answer: Timing): void {
-  const { state, config, nowMs } = turn
+export function compareQuota(context: StepContext, answer: Timing): void {
+  const { state, config, nowMs } = context
   const reported = answer.reported?.find(({ limit }) => limit === config.weeklyQuota)
   if (reported === undefined) return
   const { limit, used } = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
@@ -23,10 +23,18 @@ export function compareQuota(turn: Turn, answer: Timing): void {
   const wasAlert = state.quotaDrift !== null && Math.abs(state.quotaDrift) > ALERT_SHARE
   state.quotaDrift = drift
   if (isAlert === wasAlert) return
-  turn.actions.push({
+  context.actions.push({
     type: 'report',
     level: isAlert ? 'warn' : 'info',
-    event: isAlert ? 'quota.drift' : 'quota.drift_over',
-    fields: { limit, used, remaining: reported.remaining, drift },
+    event: isAlert ? 'quota.drift_detected' : 'quota.drift_resolved',
+    fields: {
+      limit,
+      used,
+      remaining: reported.remaining,
+      drift,
+      reason: isAlert
+        ? 'upstream reports a different use of the quota: another process uses the key, or the plan is configured wrongly'
+        : 'upstream reports the same use of the quota again',
+    },
   })
 }

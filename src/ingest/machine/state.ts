@@ -1,7 +1,4 @@
-/**
- * What the poller knows and what can happen to it: the vocabulary of the state machine. Owns types and constants.
- * Refuses to do anything; `step.ts` decides, `poller.ts` acts.
- */
+/** Defines the state, the inputs and the actions of the poller's state machine. */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import type { Disclosure } from '../../core/disclosure.ts'
 import type { GapCause } from '../../core/event.ts'
@@ -24,38 +21,39 @@ import type { ListQuery } from '../../upstream/client.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { Outcome } from '../../upstream/outcome.ts'
 
-/** The states, in the order of a quiet life. */
+/** The states, in the order in which a process passes through them. */
 export const stateNames = [
   'standby',
   'claiming',
   'catching-up',
   'polling',
   'filling',
-  'sweeping',
+  'rescanning',
   'backfilling',
   'releasing',
 ] as const
+/** One of the states. */
 export type StateName = (typeof stateNames)[number]
 
-/** How upstream treats us, for `GET /v1/status`. */
+/** How upstream responds to this process, as `GET /v1/status` shows it. */
 export type UpstreamHealth = 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'failing' | 'waiting'
 
-/** An item revision that is held and not yet published. */
-export interface HeldItem {
+/** An item revision that is fetched and not yet published. */
+export interface FetchedItem {
   disclosure: Disclosure
-  /** The item as it came, on one line. */
+  /** The item's JSON text as upstream sent it, on one line. */
   text: string
   hash: string
   /** 1 for the first content of this guid. */
   revision: number
-  /** When it was first held, ms since 1970, our clock. */
-  heldMs: number
+  /** When it was fetched, ms since 1970, our clock. */
+  fetchedMs: number
 }
 
-/** A page after the shell compared it with what is already published. */
+/** A page, compared with what is already published. */
 export interface ReadPage {
   /** Revisions that are not published yet, the oldest of the page first. */
-  fresh: HeldItem[]
+  fresh: FetchedItem[]
   /** guids of every readable item of the page. */
   guids: string[]
   /** Upstream times of every readable item, in the same order, ms since 1970. */
@@ -70,48 +68,62 @@ export interface ReadPage {
   warnings: string[]
 }
 
-/** How a request ended, its page already held against the copy. */
+/** The outcome of a request, its page compared with what is already published. */
 export type Answer = Outcome<ReadPage>
 
-/** A walk over pages, from the first to `nextCursor: null`. */
-export interface Walk {
-  /**
-   * `fill` follows an overflowing poll, `gap` retries an open gap, `sweep` follows a burst, a `round` comes by schedule, a
-   * `day` is read when its release window is over.
-   */
-  kind: 'fill' | 'gap' | 'sweep' | 'round' | 'day' | 'backfill'
+/**
+ * What a page scan is for. `fill` completes an overflowing poll, `gap_retry` fills an open gap, `overlap_rescan` follows a
+ * burst, `scheduled_rescan` reads recent items again, `daily_reconciliation` reads a day again after its release window.
+ */
+export type ScanKind =
+  | 'fill'
+  | 'gap_retry'
+  | 'overlap_rescan'
+  | 'scheduled_rescan'
+  | 'daily_reconciliation'
+  | 'backfill'
+
+/** A scan over the pages of a time range, from the first page to `nextCursor: null`. Bounds by upstream's clock. */
+export interface PageScan {
+  kind: ScanKind
   purpose: Purpose
   fromMs: number
+  /** null: up to the newest item. */
   toMs: number | null
+  /** The next page; null = the first one. */
   pageCursor: string | null
   seenCursors: string[]
-  /** guids met in this walk: a page that brings none but these goes in circles. */
+  /** guids of all pages so far: a page with none but these is a loop. */
   guids: ReadonlySet<string>
   pages: number
+  /** Pages in a row without an item of the range. */
   strayPages: number
+  /** Failed requests in a row. */
   failures: number
-  held: HeldItem[]
-  /** The latest revision of each guid that this walk has held, published or not. */
-  latest: ReadonlyMap<string, HeldItem>
+  /** Items that are not published yet. */
+  fetched: FetchedItem[]
+  /** The latest revision of each guid that this scan has fetched, published or not. */
+  latest: ReadonlyMap<string, FetchedItem>
   rejected: RejectedItem[]
-  /** Items published by this walk so far. */
+  /** Items that this scan has published so far. */
   published: number
   startedMs: number
-  /** Everything up to here is covered by the cursor of the poll that it follows; ms since 1970, upstream's clock. */
-  upToMs: number
-  /** guids of that poll: a fill that meets none of them has not walked where it should. */
+  /** Up to where the poll before this scan covers everything; ms since 1970, upstream's clock. */
+  coveredToMs: number
+  /** guids of the overflowing poll: a fill that meets none of them has read the wrong range. */
   mustMeet: readonly string[]
-  /** The gap it works on; null while none is open. */
+  /** The gap that this scan fills; null while none is open. */
   gapId: string | null
   cause: GapCause
-  /** For a fill: what its first commit does to the head. Taken out when that commit is queued. */
+  /** For a fill: the changes of the head with its first commit; null once that commit is queued. */
   firstHead: Commit['head'] | null
-  /** For a fill: the time whose items its poll left out, by upstream's clock, ms since 1970; else null. */
+  /** For a fill: the time whose items its poll left out, upstream's clock, ms since 1970; else null. */
   unread: { fromMs: number; toMs: number } | null
-  /** For the walk over a day: its date in London, and whether it goes on where an earlier one stopped; else null. */
+  /** For a daily reconciliation: its date in London, and whether it continues an earlier try; else null. */
   day: { date: string; isResumed: boolean } | null
 }
 
+/** Everything that the poller's decisions depend on, durable or not. */
 export interface IngestState {
   name: StateName
   /** The head as it will be when every queued commit is durable. */
@@ -120,66 +132,67 @@ export interface IngestState {
   /** Commits in order; the first is in flight when `committing`. */
   queue: QueuedCommit[]
   committing: boolean
-  /** What the request in flight asks; null when none is. */
+  /** The request in flight; null when none is. */
   request: { purpose: Purpose; query: ListQuery } | null
-  walk: Walk | null
+  /** The page scan in progress. */
+  scan: PageScan | null
   nextPollMs: number
   /** What was planned with the last poll. */
   plan: PollPlan
   /** The interval that was planned with the poll before it, ms. */
   intervalBeforeMs: number
-  /** When items arrive, as far as it is learnt. */
+  /** When items arrive, as learnt so far. */
   profile: Profile
   /** Upstream's clock minus ours by its last good poll, ms; 0 where they agree. */
   skewMs: number
-  /** Nothing is sent before this moment. */
+  /** Nothing is sent before this time. */
   blockedUntilMs: number
-  /** The poll's cursor was refused: the next request asks for a new one. */
+  /** Upstream rejected the cursor of the poll: the next request gets a new one. */
   cursorRefused: boolean
   backfillRetryMs: number
-  /** Tries of the backfill in a row that came to nothing. */
+  /** Failed tries of the backfill in a row. */
   backfillFailures: number
   upstream: UpstreamHealth
   /** Our clock, ms since 1970; null before the first. */
   lastGoodPollMs: number | null
   /** Failures without a good answer between them, 429s apart. */
   failuresInARow: number
-  /** Of the failures in a row, those of a refused key. */
+  /** Of the failures in a row, those of a rejected key. */
   keyRefusalsInARow: number
-  /** Since when there was no good answer, our clock; 429s apart. Null while there is no trouble. */
+  /** Since when every answer failed, our clock; 429s apart. Null while they succeed. */
   failingSinceMs: number | null
   /** State of the 429 classifier. */
   classifier: ClassifierState
-  /** What retries sooner than the next poll have taken, after 429s and after other failures. */
+  /** Units spent on retries that were sooner than the next poll, after 429s and after other failures. */
   retries: { refused: RetryAllowance; failed: RetryAllowance }
-  /** Commits and spends in a row that broke the writer. */
+  /** Writes in a row that failed. */
   brokenInARow: number
-  /** Polls in a row whose cursor was refused although it was new. */
+  /** Polls in a row whose cursor was rejected although it was new. */
   refusedInARow: number
-  /** Our clock at the last input: a clock that was set back shows. */
+  /** Our clock at the last input; shows that the clock was set back. */
   lastSeenMs: number
-  /** Cursors that polls have answered, newest last. */
+  /** Cursors of earlier answers, newest last. */
   usedCursors: string[]
-  /** Polls in a row that announced more and brought nothing unknown. */
+  /** Overflowing polls in a row without an unknown item. */
   knownOverflows: number
-  /** What the latest polls brought, oldest first: a burst shows. */
+  /** Items of the latest polls, oldest first; shows a burst. */
   arrivals: readonly { atMs: number; items: number }[]
   refunds: Refund[]
   /** What upstream reports as used minus our count, over the quota; null while it reports nothing. */
   quotaDrift: number | null
 }
 
-/** What the decisions depend on and never changes. */
+/** The figures that the decisions depend on and that never change. */
 export interface IngestConfig {
   pageSize: number
   weeklyQuota: number
   quotaReset: QuotaReset
   pacing: Pacing
-  /** Pause after a fill, so that the plan's bucket is full for the next one; ms. */
+  /** Pause after a fill, in which the token bucket fills up; ms. */
   breathMs: number
-  /** The re-reads that the plan pays for, after bursts too; null where it pays for none. */
+  /** The re-scans that the plan allows, after bursts too; null where it allows none. */
   rounds: Rounds | null
-  /** The walks over whole days that the plan pays for; null where it pays for none. */
+  /** The daily reconciliations that the plan allows; null where it allows none. */
   dayWalks: DayWalks | null
   /** How far back the very first start reads, ms. */
   backfillMs: number
@@ -187,18 +200,18 @@ export interface IngestConfig {
   chance: Chance
 }
 
-/** A commit that waits its turn, with the purpose of the request that brought it. */
+/** A queued commit, with the purpose of the request that fetched its items. */
 export interface QueuedCommit {
   purpose: Purpose
   commit: Commit
 }
 
-/** What can happen. Each carries our time in ms since 1970. */
+/** What can happen to the machine; `nowMs` is our clock, ms since 1970. */
 export type Input = { nowMs: number } & (
   | { type: 'started' }
   | { type: 'elected' }
   | { type: 'claimed'; writer: WriterState }
-  | { type: 'copied' }
+  | { type: 'replicated' }
   | { type: 'woke' }
   | { type: 'answered'; answer: Answer; spentMs: number; ledger: Ledger }
   | { type: 'committed'; writer: WriterState }
@@ -207,40 +220,41 @@ export type Input = { nowMs: number } & (
   | { type: 'lost' }
   | { type: 'stopped' }
 )
+/** The types of inputs. */
 export type InputType = Input['type']
 
-/** What the shell is to do. */
+/** What `Poller` performs. */
 export type Action =
   | { type: 'campaign' }
   | { type: 'claim' }
-  | { type: 'await-copy'; sequence: number }
-  /** Replaces the wake-up asked for before. */
+  | { type: 'await-replica'; sequence: number }
+  /** Sets the one timer. */
   | { type: 'wake'; atMs: number }
   | { type: 'request'; purpose: Purpose; query: ListQuery }
   | { type: 'commit'; queued: QueuedCommit }
-  /** Stops the request in flight; its answer no longer matters. */
+  /** Aborts the request in flight and ignores its answer. */
   | { type: 'abandon' }
   | { type: 'release' }
-  /** `cause` is the verdict on a 429; absent after everything else. */
+  /** `cause` is the verdict on a 429, absent after any other outcome. */
   | { type: 'tally'; purpose: Purpose; result: PollResult; cause?: Cause }
   | { type: 'report'; level: 'info' | 'warn' | 'error'; event: string; fields: Record<string, unknown> }
-  /** Ends the process: what is asked for cannot be done. */
+  /** Ends the process: its settings cannot be met. */
   | { type: 'halt'; message: string; hint: string }
 
-/** One call of `step`: a draft of the next state and the actions so far. Handlers replace fields, never mutate inside. */
-export interface Turn {
+/** A call of `step`: the draft of the next state and the actions so far. Handlers replace its fields and never mutate their values. */
+export interface StepContext {
   state: IngestState
   actions: Action[]
   readonly config: IngestConfig
   readonly nowMs: number
 }
 
-/** How long known items of an overflowing poll are held for the fill before they are published without it, ms. */
+/** How long the items of an overflowing poll wait for the fill before they are published behind a gap, ms. */
 export const HOLD_MS = 2000
-/** A fill starts this long before the last clean poll: insertion order is not time order. */
+/** A fill starts this long before the last clean poll, because items are not inserted in order of time; ms. */
 export const FILL_MARGIN_MS = 15 * 60_000
 
-/** When the next poll is due, ms since 1970; null where this process does not poll. A walk under way may hold it up. */
+/** When the next poll is due, ms since 1970; null where this process does not poll. A page scan may delay it. */
 export function nextPollAtMs({
   nextPollMs,
   blockedUntilMs,
@@ -248,12 +262,12 @@ export function nextPollAtMs({
   return nextPollMs === 0 ? null : Math.max(nextPollMs, blockedUntilMs)
 }
 
-/** What a log that was never used says; no request is made before a claim has replaced it. */
+/** The state of an unused log; a claim replaces it before any request. */
 const NOTHING_YET = unusedState('')
-/** What is believed before anything was learnt. */
+/** The profile before anything was learnt. */
 export const UNTAUGHT: Profile = firstProfile()
 
-/** The state before anything happened. */
+/** The state before the first input. */
 export function initialState(): IngestState {
   return {
     name: 'standby',
@@ -262,7 +276,7 @@ export function initialState(): IngestState {
     queue: [],
     committing: false,
     request: null,
-    walk: null,
+    scan: null,
     nextPollMs: 0,
     plan: { intervalMs: 0, pollsUntilReset: 0 },
     intervalBeforeMs: 0,

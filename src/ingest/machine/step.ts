@@ -1,134 +1,134 @@
 /**
- * The poller's state machine: `step(state, input) → {state, actions}`, pure, with every state × input cell written
- * down. Owns the table. The work inside the cells is in `poll.ts`, `page-scan.ts` and `jobs.ts`; `poller.ts` acts.
+ * The poller's state machine: `step(state, input)` returns the next state and the actions to perform. Pure; the table
+ * `transitions` has a cell for every state and input.
  */
 import { backoffMs } from '../../core/backoff.ts'
 import { situationOf } from './arrival-learning.ts'
 import { flushQueue, nextJob } from './jobs.ts'
-import { answerWalk, wakeWalk } from './page-scan.ts'
+import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
 import { onProxied } from './proxied-request.ts'
 import { compareQuota } from './quota-drift.ts'
-import type { Action, IngestConfig, IngestState, Input, InputType, StateName, Turn } from './state.ts'
+import type { Action, IngestConfig, IngestState, Input, InputType, StateName, StepContext } from './state.ts'
 import { initialState, UNTAUGHT } from './state.ts'
 
-/** Waits after the log did not take a write: a second, doubling up to five minutes. Polls cost units all the same. */
+/** Waits after a failed write to the log: a second, doubling up to five minutes, because every try costs a unit. */
 const BROKEN = { baseMs: 1000, factor: 2, maxMs: 5 * 60_000, jitter: 0.1 }
-/** Clocks are corrected by less all the time. */
+/** Smaller corrections of the clock are normal and ignored, ms. */
 const SMALLEST_STEP_BACK_MS = 1000
 
 type Of<T extends InputType> = Extract<Input, { type: T }>
-type Cell<T extends InputType> = (turn: Turn, input: Of<T>) => void
+type Cell<T extends InputType> = (context: StepContext, input: Of<T>) => void
 type Row = { [T in InputType]: Cell<T> }
 
-/** It can come too late or twice, and means nothing here. */
+/** For inputs that may arrive late or twice and mean nothing in this state. */
 const ignore = (): void => {}
-/** It cannot happen; if it does, our own code is wrong and the process stops. */
-const never = (turn: Turn, input: Input): never => {
-  throw new Error(`input "${input.type}" in state "${turn.state.name}"`)
+/** For inputs that cannot arrive in this state: the process stops, because our code is wrong. */
+const never = (context: StepContext, input: Input): never => {
+  throw new Error(`the poller got the input "${input.type}" in the state "${context.state.name}"`)
 }
 
-const campaign = (turn: Turn): void => {
-  const { lastGoodPollMs, skewMs } = turn.state
-  turn.state = { ...initialState(), lastGoodPollMs, skewMs }
-  turn.actions.push({ type: 'abandon' }, { type: 'campaign' })
+const campaign = (context: StepContext): void => {
+  const { lastGoodPollMs, skewMs } = context.state
+  context.state = { ...initialState(), lastGoodPollMs, skewMs }
+  context.actions.push({ type: 'abandon' }, { type: 'campaign' })
 }
 
-const claim = (turn: Turn): void => {
-  const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = turn.state
+const claim = (context: StepContext): void => {
+  const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = context.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries } =
-    turn.state
-  const { quotaDrift } = turn.state
+    context.state
+  const { quotaDrift } = context.state
   const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries, quotaDrift }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
-  turn.state = { ...initialState(), ...kept, name: 'claiming' }
-  turn.actions.push({ type: 'abandon' }, { type: 'claim' })
+  context.state = { ...initialState(), ...kept, name: 'claiming' }
+  context.actions.push({ type: 'abandon' }, { type: 'claim' })
 }
 
-const takeOver: Cell<'claimed'> = (turn, { writer }) => {
+const takeOver: Cell<'claimed'> = (context, { writer }) => {
   const { head, ledger } = writer
-  turn.state = { ...turn.state, name: 'catching-up', head, ledger, profile: head.profile ?? UNTAUGHT }
-  turn.actions.push({ type: 'await-copy', sequence: writer.head.sequence })
+  context.state = { ...context.state, name: 'catching-up', head, ledger, profile: head.profile ?? UNTAUGHT }
+  context.actions.push({ type: 'await-replica', sequence: writer.head.sequence })
 }
 
-/** What came in since the last poll of whoever led before is asked for at once, where the ledger allows it. */
-const beginPolling = (turn: Turn): void => {
-  const { lastSpendMs } = turn.state.head
-  const { pacing } = turn.config
-  turn.state.name = 'polling'
-  turn.state.nextPollMs = turn.nowMs
-  if (lastSpendMs !== null && !pacing.mayPollEarly(situationOf(turn))) {
-    const lastMs = Math.min(turn.nowMs, lastSpendMs)
-    turn.state.plan = pacing.plan({ ...situationOf(turn), nowMs: lastMs })
-    turn.state.nextPollMs = lastMs + turn.state.plan.intervalMs
+/** Polls at once where the ledger allows it, else when the previous leader would have polled next. */
+const beginPolling = (context: StepContext): void => {
+  const { lastSpendMs } = context.state.head
+  const { pacing } = context.config
+  context.state.name = 'polling'
+  context.state.nextPollMs = context.nowMs
+  if (lastSpendMs !== null && !pacing.mayPollEarly(situationOf(context))) {
+    const lastMs = Math.min(context.nowMs, lastSpendMs)
+    context.state.plan = pacing.plan({ ...situationOf(context), nowMs: lastMs })
+    context.state.nextPollMs = lastMs + context.state.plan.intervalMs
   }
-  goOn(turn)
+  goOn(context)
 }
 
-/** The writer is dead; what happened is read by the next claim. A fenced one steps down. */
-const breakDown: Cell<'broke'> = (turn, { code }) => {
-  if (code === 'fenced') return campaign(turn)
-  claim(turn)
-  turn.state.brokenInARow += 1
-  const waitMs = backoffMs(turn.state.brokenInARow, BROKEN, turn.config.chance)
-  turn.state.blockedUntilMs = Math.max(turn.state.blockedUntilMs, turn.nowMs + waitMs)
+/** After a failed write the next claim reads what is durable. A fenced writer campaigns again. */
+const breakDown: Cell<'broke'> = (context, { code }) => {
+  if (code === 'fenced') return campaign(context)
+  claim(context)
+  context.state.brokenInARow += 1
+  const waitMs = backoffMs(context.state.brokenInARow, BROKEN, context.config.chance)
+  context.state.blockedUntilMs = Math.max(context.state.blockedUntilMs, context.nowMs + waitMs)
 }
 
-const release = (turn: Turn): void => {
-  turn.state.name = 'releasing'
-  turn.actions.push({ type: 'abandon' })
-  if (!turn.state.committing) turn.actions.push({ type: 'release' })
+const release = (context: StepContext): void => {
+  context.state.name = 'releasing'
+  context.actions.push({ type: 'abandon' })
+  if (!context.state.committing) context.actions.push({ type: 'release' })
 }
 
-const answer: Cell<'answered'> = (turn, input) => {
-  const { request, walk } = turn.state
-  if (request === null) return never(turn, input)
-  turn.state.ledger = input.ledger
-  compareQuota(turn, input.answer)
-  if (walk !== null) answerWalk(turn, walk, input.answer, input.spentMs)
-  else answerPoll(turn, request.query, input.answer, input.spentMs)
-  goOn(turn)
+const answer: Cell<'answered'> = (context, input) => {
+  const { request, scan } = context.state
+  if (request === null) return never(context, input)
+  context.state.ledger = input.ledger
+  compareQuota(context, input.answer)
+  if (scan !== null) answerScan(context, scan, input.answer, input.spentMs)
+  else answerPoll(context, request.query, input.answer, input.spentMs)
+  goOn(context)
 }
 
 /** A proxied request has ended. */
-const afterProxied: Cell<'proxied'> = (turn, { outcome, spentMs, ledger }) => {
-  turn.state.ledger = ledger
-  onProxied(turn, outcome, spentMs)
-  goOn(turn)
+const afterProxied: Cell<'proxied'> = (context, { outcome, spentMs, ledger }) => {
+  context.state.ledger = ledger
+  onProxied(context, outcome, spentMs)
+  goOn(context)
 }
 
-const settle: Cell<'committed'> = (turn, { writer }) => {
-  turn.state.queue = turn.state.queue.slice(1)
-  turn.state.committing = false
-  turn.state.brokenInARow = 0
-  turn.state.ledger = writer.ledger
-  turn.state.head = { ...turn.state.head, sequence: writer.head.sequence }
-  goOn(turn)
+const settle: Cell<'committed'> = (context, { writer }) => {
+  context.state.queue = context.state.queue.slice(1)
+  context.state.committing = false
+  context.state.brokenInARow = 0
+  context.state.ledger = writer.ledger
+  context.state.head = { ...context.state.head, sequence: writer.head.sequence }
+  goOn(context)
 }
 
-const wakeUp = (turn: Turn): void => {
-  if (turn.state.walk !== null) wakeWalk(turn, turn.state.walk)
-  goOn(turn)
+const wakeUp = (context: StepContext): void => {
+  if (context.state.scan !== null) wakeScan(context, context.state.scan)
+  goOn(context)
 }
 
-/** After every change while leading: commits go out; without a request or a walk the next job starts. */
-const goOn = (turn: Turn): void => {
-  flushQueue(turn)
-  if (turn.state.request === null && turn.state.walk === null) nextJob(turn)
-  flushQueue(turn)
+/** After every change while leading: sends queued commits, and starts the next job when no request or scan is active. */
+const goOn = (context: StepContext): void => {
+  flushQueue(context)
+  if (context.state.request === null && context.state.scan === null) nextJob(context)
+  flushQueue(context)
 }
 
-const finishRelease: Cell<'committed'> = (turn) => {
-  turn.state.committing = false
-  turn.actions.push({ type: 'release' })
+const finishRelease: Cell<'committed'> = (context) => {
+  context.state.committing = false
+  context.actions.push({ type: 'release' })
 }
 
 const idle: Row = {
   started: never,
   elected: ignore,
   claimed: ignore,
-  copied: ignore,
+  replicated: ignore,
   woke: ignore,
   answered: ignore,
   committed: ignore,
@@ -142,7 +142,7 @@ const leading: Row = {
   started: never,
   elected: never,
   claimed: never,
-  copied: ignore,
+  replicated: ignore,
   woke: wakeUp,
   answered: answer,
   committed: settle,
@@ -152,31 +152,31 @@ const leading: Row = {
   stopped: release,
 }
 
-/** Every state × input cell. The four leading states share a row: what differs between them is the walk they hold. */
+/** What each input does in each state. The four leading states share a row; they differ only in the active scan. */
 export const transitions: Record<StateName, Row> = {
   standby: { ...idle, started: campaign, elected: claim },
   claiming: { ...idle, claimed: takeOver, broke: breakDown, lost: campaign },
-  'catching-up': { ...idle, copied: beginPolling, broke: breakDown, lost: campaign },
+  'catching-up': { ...idle, replicated: beginPolling, broke: breakDown, lost: campaign },
   polling: leading,
   filling: leading,
-  sweeping: leading,
+  rescanning: leading,
   backfilling: leading,
   releasing: {
     ...idle,
     committed: finishRelease,
-    broke: (turn) => void turn.actions.push({ type: 'release' }),
+    broke: (context) => void context.actions.push({ type: 'release' }),
     stopped: ignore,
   },
 }
 
 /**
- * A copy of the state for this moment. When our clock was set back, every moment that it waits for moves along: an
- * hour's correction must not cost an hour without a poll.
+ * A copy of the state at this time. When our clock was set back, every time that the state waits for is set back with it:
+ * correcting the clock by an hour must not stop polls for an hour.
  */
 function atTime(state: IngestState, nowMs: number): IngestState {
   const backMs = Math.max(0, state.lastSeenMs - nowMs)
   if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
-  const { head, walk } = state
+  const { head, scan } = state
   const { round } = head
   return {
     ...state,
@@ -184,7 +184,7 @@ function atTime(state: IngestState, nowMs: number): IngestState {
     nextPollMs: state.nextPollMs - backMs,
     blockedUntilMs: state.blockedUntilMs - backMs,
     backfillRetryMs: state.backfillRetryMs - backMs,
-    walk: walk === null ? null : { ...walk, startedMs: walk.startedMs - backMs },
+    scan: scan === null ? null : { ...scan, startedMs: scan.startedMs - backMs },
     head: {
       ...head,
       openGaps: head.openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),
@@ -197,14 +197,14 @@ function atTime(state: IngestState, nowMs: number): IngestState {
   }
 }
 
-/** The next state and what to do. Pure: the same arguments give the same answer, given the same draws of chance. */
+/** The next state and the actions. Pure: equal arguments and equal random numbers give equal results. */
 export function step(
   state: IngestState,
   input: Input,
   config: IngestConfig,
 ): { state: IngestState; actions: Action[] } {
-  const turn: Turn = { state: atTime(state, input.nowMs), actions: [], config, nowMs: input.nowMs }
+  const context: StepContext = { state: atTime(state, input.nowMs), actions: [], config, nowMs: input.nowMs }
   const cell = transitions[state.name][input.type] as Cell<InputType>
-  cell(turn, input)
-  return { state: turn.state, actions: turn.actions }
+  cell(context, input)
+  return { state: context.state, actions: context.actions }
 }

@@ -5,8 +5,8 @@ import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { Cause } from '../../governor/quota/throttle-classifier.ts'
 import type { Purpose } from '../../log/log.ts'
 import type { Metrics, PollResult } from '../../obs/metrics.ts'
-import { skewOf } from '../machine/poll.ts'
 import type { Answer, IngestConfig, IngestState, QueuedCommit } from '../machine/state.ts'
+import { skewOf } from '../machine/upstream-clock.ts'
 
 /** Called by the poller for each thing that happens. Its methods never throw. */
 export interface Observer {

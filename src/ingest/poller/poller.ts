@@ -152,7 +152,7 @@ export class Poller {
         return this.#campaign()
       case 'claim':
         return this.#claim()
-      case 'await-copy':
+      case 'await-replica':
         return this.#awaitReplica(action.sequence)
       case 'wake':
         return this.#wakeAt(action.atMs)
@@ -272,7 +272,7 @@ export class Poller {
     const { signal } = this.#scope
     this.#start(signal, async () => {
       await this.#parts.replica.caughtUp(sequence, this.#state.head.epoch, signal)
-      return { type: 'copied', nowMs: this.#nowMs() }
+      return { type: 'replicated', nowMs: this.#nowMs() }
     })
   }
 

@@ -7,7 +7,7 @@ import { isoMillis } from '../../core/dates.ts'
 import { contentHash, readDisclosure } from '../../core/disclosure.ts'
 import type { RejectedItem } from '../../log/log.ts'
 import type { Page, RawItem } from '../../upstream/page.ts'
-import type { HeldItem, ReadPage } from '../machine/state.ts'
+import type { FetchedItem, ReadPage } from '../machine/state.ts'
 
 /** A broker refuses batches above 1 MiB; an item is at most half of that. */
 const LARGEST_ITEM_BYTES = 512 * 1024
@@ -33,7 +33,7 @@ export function readItems(
   isForgotten: (timeMs: number) => boolean,
   nowMs: number,
 ): ReadPage {
-  const held: HeldItem[] = []
+  const held: FetchedItem[] = []
   const rejected: RejectedItem[] = []
   for (const item of page.items) {
     const read = holdItem(item, nowMs)
@@ -42,7 +42,7 @@ export function readItems(
   }
   const guids = held.map((item) => item.disclosure.guid)
   const latest = new Map(standings(guids))
-  const fresh: HeldItem[] = []
+  const fresh: FetchedItem[] = []
   for (const item of held.toReversed()) {
     const { guid, timeMs } = item.disclosure
     const standing = latest.get(guid)
@@ -59,7 +59,7 @@ export function readItems(
   return { fresh, guids, times, count, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
 }
 
-function holdItem({ text, value }: RawItem, nowMs: number): HeldItem | RejectedItem {
+function holdItem({ text, value }: RawItem, nowMs: number): FetchedItem | RejectedItem {
   const recordedtime = isoMillis(nowMs)
   const read = readDisclosure(value)
   if (!read.ok) return { raw: text, reason: read.reason, guid: read.guid, recordedtime }
@@ -75,5 +75,5 @@ function holdItem({ text, value }: RawItem, nowMs: number): HeldItem | RejectedI
       recordedtime,
     }
   }
-  return { disclosure, text, hash: contentHash(value), revision: 1, heldMs: nowMs }
+  return { disclosure, text, hash: contentHash(value), revision: 1, fetchedMs: nowMs }
 }

@@ -11,7 +11,7 @@ import { DAY_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/day-kind.ts'
 import type { Ledger } from '../../log/log.ts'
 import { SPELL_MS } from '../../log/time-buckets.ts'
-import { isWalkDue, isWalkTooOld } from '../machine/daily-reconciliation.ts'
+import { isReconciliationDue, isReconciliationExpired } from '../machine/daily-reconciliation.ts'
 import type { IngestConfig, IngestState } from '../machine/state.ts'
 
 const NOON = 12 * 60
@@ -65,8 +65,8 @@ function walkOf(
   if (window === null || countedFromMs >= window.toMs) return 'none'
   if (walk !== null && walk.state !== 'owed') return walk.state
   if (dayWalks === null) return 'unpaid'
-  if (isWalkTooOld(calendar, date, presentMs)) return 'missed'
-  return isWalkDue(calendar, date, presentMs) ? 'owed' : 'not_due'
+  if (isReconciliationExpired(calendar, date, presentMs)) return 'missed'
+  return isReconciliationDue(calendar, date, presentMs) ? 'owed' : 'not_due'
 }
 
 function isOver({ startMs, endMs }: LondonDay, from: string, to: string): boolean {

@@ -25,7 +25,9 @@ function calmDay(lateMs: number, midnightMs = TUESDAY, name = 'calm'): WorldItem
 }
 
 function dayWalks(world: World): number {
-  return world.reports.filter(({ event, fields }) => event === 'walk.done' && fields.kind === 'day').length
+  return world.reports.filter(
+    ({ event, fields }) => event === 'page_scan.completed' && fields.kind === 'daily_reconciliation',
+  ).length
 }
 
 function dayOf(world: World, date: string) {

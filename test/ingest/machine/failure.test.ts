@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { blockAfter, unblock } from '../../../src/ingest/machine/failure.ts'
-import { initialState, type Turn } from '../../../src/ingest/machine/state.ts'
+import { initialState, type StepContext } from '../../../src/ingest/machine/state.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import { ingestConfig } from '../../support/worlds/ingest-config.ts'
 
@@ -10,35 +10,40 @@ const WEEK_MS = 7 * 24 * HOUR_MS
 
 /** A poller that meets one failure after the other. Each gives its wait; time passes with `after`. */
 function poller(weeklyQuota = 1_000_000) {
-  let turn: Turn = { state: initialState(), actions: [], nowMs: NOW_MS, config: ingestConfig(weeklyQuota) }
+  let context: StepContext = {
+    state: initialState(),
+    actions: [],
+    nowMs: NOW_MS,
+    config: ingestConfig(weeklyQuota),
+  }
   const wait = (ms: number): void => {
-    turn = { ...turn, nowMs: turn.nowMs + ms }
+    context = { ...context, nowMs: context.nowMs + ms }
   }
   const fails = (failure: Failure, sent = true): number => {
-    const { nowMs } = turn
-    turn.state.request = { purpose: 'poll', query: { pageSize: 100 } }
-    blockAfter(turn, { ...failure, startedMs: nowMs, endedMs: nowMs, serverMs: null, sent }, nowMs)
-    return turn.state.blockedUntilMs - nowMs
+    const { nowMs } = context
+    context.state.request = { purpose: 'poll', query: { pageSize: 100 } }
+    blockAfter(context, { ...failure, startedMs: nowMs, endedMs: nowMs, serverMs: null, sent }, nowMs)
+    return context.state.blockedUntilMs - nowMs
   }
   return {
     fails,
     wait,
-    answers: () => unblock(turn),
+    answers: () => unblock(context),
     /** Fails and waits as long as it must; says how often within that time. */
     failsFor(failure: Failure, lastingMs: number, sent = true): number {
-      const endMs = turn.nowMs + lastingMs
+      const endMs = context.nowMs + lastingMs
       let times = 0
-      for (; turn.nowMs < endMs; times++) wait(fails(failure, sent))
+      for (; context.nowMs < endMs; times++) wait(fails(failure, sent))
       return times
     },
     get state() {
-      return turn.state
+      return context.state
     },
     get actions() {
-      return turn.actions
+      return context.actions
     },
     get intervalMs() {
-      return turn.config.pacing.meanIntervalMs
+      return context.config.pacing.meanIntervalMs
     },
   }
 }

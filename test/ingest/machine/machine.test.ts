@@ -227,7 +227,9 @@ describe('the poller', () => {
       items: morning(),
     })
     world.run(SEVEN + MINUTE)
-    expect(world.halted).toContain("753 of the 349 requests left of this week's 350")
+    expect(world.halted).toContain(
+      "about 753 requests, more than half of the 349 left of this week's 350: 19 business days × 38 pages of 50 items",
+    )
   })
 
   it('opens a gap when its cursor is refused after a stop, and fills it', () => {
@@ -260,10 +262,10 @@ describe('the poller', () => {
     world.start()
     world.run(SEVEN + 72 * HOUR)
     const walks = world.reports.filter(
-      (report) => report.event === 'walk.done' && report.fields.kind === 'fill',
+      (report) => report.event === 'page_scan.completed' && report.fields.kind === 'fill',
     )
     expect(walks).toEqual([])
-    expect(world.reports.filter((report) => report.fields.kind === 'gap').length).toBe(3)
+    expect(world.reports.filter((report) => report.fields.kind === 'gap_retry').length).toBe(3)
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
     expect(world.missing()).toEqual([])
     expect(world.twice()).toEqual([])

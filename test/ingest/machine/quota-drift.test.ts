@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
 import { compareQuota } from '../../../src/ingest/machine/quota-drift.ts'
-import { type Answer, type IngestConfig, initialState, type Turn } from '../../../src/ingest/machine/state.ts'
+import {
+  type Answer,
+  type IngestConfig,
+  initialState,
+  type StepContext,
+} from '../../../src/ingest/machine/state.ts'
 import type { ReportedQuota } from '../../../src/upstream/reported-quota.ts'
 
 const NOW_MS = Date.parse('2026-01-06T07:00:00Z')
@@ -10,14 +15,14 @@ const LIMIT = 1000
 function poller() {
   const config = { weeklyQuota: LIMIT, quotaReset: 'rolling' } as IngestConfig
   const state = { ...initialState(), ledger: new Map([[NOW_MS, { poll: 300 }]]) }
-  const turn: Turn = { state, actions: [], nowMs: NOW_MS, config }
+  const context: StepContext = { state, actions: [], nowMs: NOW_MS, config }
   return {
     state,
     hears(...reported: ReportedQuota[]): string[] {
       const timing = { startedMs: NOW_MS, endedMs: NOW_MS, serverMs: null, sent: true }
       const answer: Answer = { ...timing, kind: 'server_error', status: 500, reported }
-      compareQuota(turn, answer)
-      return turn.actions.splice(0).flatMap((action) => (action.type === 'report' ? action.event : []))
+      compareQuota(context, answer)
+      return context.actions.splice(0).flatMap((action) => (action.type === 'report' ? action.event : []))
     },
   }
 }
@@ -27,11 +32,11 @@ test('a count that is more than five per cent off is said once, and once when it
   const { hears, state } = poller()
   expect(hears(left(650))).toEqual([])
   expect(state.quotaDrift).toBeCloseTo(0.05)
-  expect(hears(left(649))).toEqual(['quota.drift'])
+  expect(hears(left(649))).toEqual(['quota.drift_detected'])
   expect(state.quotaDrift).toBeCloseTo(0.051)
   expect(hears(left(0))).toEqual([])
-  expect(hears(left(700))).toEqual(['quota.drift_over'])
-  expect(hears(left(751))).toEqual(['quota.drift'])
+  expect(hears(left(700))).toEqual(['quota.drift_resolved'])
+  expect(hears(left(751))).toEqual(['quota.drift_detected'])
   expect(state.quotaDrift).toBeCloseTo(-0.051)
 })
 
@@ -40,5 +45,5 @@ test('a quota of another size is not the weekly one, and no report changes nothi
   expect(hears({ limit: 15, remaining: 0 })).toEqual([])
   expect(hears()).toEqual([])
   expect(state.quotaDrift).toBeNull()
-  expect(hears({ limit: 15, remaining: 0 }, left(0))).toEqual(['quota.drift'])
+  expect(hears({ limit: 15, remaining: 0 }, left(0))).toEqual(['quota.drift_detected'])
 })

@@ -233,8 +233,8 @@ export class World {
     } else if (action.type === 'claim') {
       this.life++
       this.during(10, () => this.feed({ type: 'claimed', writer: this.writerState(), nowMs: this.nowMs }))
-    } else if (action.type === 'await-copy')
-      this.during(1, () => this.feed({ type: 'copied', nowMs: this.nowMs }))
+    } else if (action.type === 'await-replica')
+      this.during(1, () => this.feed({ type: 'replicated', nowMs: this.nowMs }))
     else if (action.type === 'wake') {
       const number = ++this.wakeNumber
       const delayMs = action.atMs - this.ourMs

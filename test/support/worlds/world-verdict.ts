@@ -141,7 +141,7 @@ function wasSeen(item: TruthItem, run: WorldRun): boolean {
 /** True when a walk that began after the insertion has read that moment to its end. */
 function wasReadAgain(insertedMs: number, timeMs: number, run: WorldRun): boolean {
   return run.lines.some(({ event, fields, marketMs }) => {
-    if (event !== 'walk.done') return false
+    if (event !== 'page_scan.completed') return false
     const beganMs = marketMs - Number(fields.durationMs)
     const fromMs = Date.parse(String(fields.from))
     const toMs = fields.to === null ? Number.POSITIVE_INFINITY : Date.parse(String(fields.to))

@@ -1,0 +1,150 @@
+/**
+ * Publishes what a page scan fetched and updates the state that the scan was for: its gap is closed or moves on, the
+ * backfill advances, a re-scan or a day is done, or the rest stays pending.
+ */
+import type { DayWalk } from '../../core/calendar/day-record.ts'
+import { parseTimestamp } from '../../core/dates.ts'
+import type { OpenGap } from '../../log/log.ts'
+import {
+  closed,
+  fromFirstPage,
+  goingOn,
+  postponeBackfill,
+  postponeDay,
+  postponeGap,
+  postponeRescan,
+  publishBehindGap,
+  roundAfter,
+} from './postpone.ts'
+import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
+import type { PageScan, StepContext } from './state.ts'
+
+/** Why a scan is postponed that may spend no more units. */
+export const OVER_BUDGET = 'the quota reserved for fills and re-scans is used up'
+
+/** Publishes a scan that has read its range to the end. */
+export function publishComplete(context: StepContext, scan: PageScan): void {
+  const gap = context.state.head.openGaps.find(({ id }) => id === scan.gapId)
+  if (gap !== undefined) return publishGap(context, scan, gap)
+  const fetched = fetchedBy(scan)
+  switch (scan.kind) {
+    case 'overlap_rescan':
+      return publish(context, { ...fetched, last: { sweep: null } })
+    case 'scheduled_rescan':
+      return publish(context, { ...fetched, last: { round: roundAfter(context, scan) } })
+    case 'daily_reconciliation':
+      return publishDay(context, scan)
+    case 'backfill':
+      return publishBackfill(context, scan)
+    default:
+      return publishFill(context, scan)
+  }
+}
+
+/** Publishes a scan that cannot continue for now; what it has not read stays pending and is tried after `retryMs`. */
+export function publishPostponed(
+  context: StepContext,
+  scan: PageScan,
+  reason: string,
+  retryMs: number,
+): void {
+  switch (scan.kind) {
+    case 'overlap_rescan':
+    case 'scheduled_rescan':
+      return postponeRescan(context, scan, retryMs)
+    case 'daily_reconciliation':
+      return postponeDay(context, scan)
+    case 'backfill':
+      postponeBackfill(context, scan, retryMs)
+      context.actions.push({ type: 'wake', atMs: context.state.nextPollMs })
+      return
+    default:
+      if (scan.gapId === null) publishUnfinished(context, scan, context.nowMs + retryMs)
+      else postponeGap(context, scan, retryMs, reason === OVER_BUDGET)
+  }
+}
+
+/** Publishes what a fill has fetched so far behind a new open gap; the poll cursor moves on with the same commit. */
+export function publishUnfinished(context: StepContext, scan: PageScan, retryAtMs: number): void {
+  const gap = goingOn({ ...newGap(context, scan.cause, scan.fromMs, scan.coveredToMs), retryAtMs }, scan)
+  publishBehindGap(context, scan, gap, scan.firstHead ?? {})
+  const published = scan.fetched.length
+  context.state.scan = { ...scan, gapId: gap.id, fetched: [], rejected: [], published, firstHead: null }
+}
+
+/** Publishes a full commit of a scan whose gap is open; the scan goes on. */
+export function publishPart(context: StepContext, scan: PageScan): void {
+  const count = scan.fetched.length
+  const openGaps = context.state.head.openGaps.map((gap) =>
+    gap.id === scan.gapId ? { ...gap, found: gap.found + count } : gap,
+  )
+  publish(context, {
+    purpose: scan.purpose,
+    items: scan.fetched,
+    rejected: scan.rejected,
+    last: { openGaps },
+  })
+  context.state.scan = { ...scan, fetched: [], rejected: [], published: scan.published + count }
+}
+
+function fetchedBy({ purpose, fetched: items, rejected, mustMeet: polled }: PageScan) {
+  return { purpose, items, rejected, polled }
+}
+
+/** Closes the gap, or moves its start to the end of the range where the scan read only the first day of it. */
+function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
+  const { openGaps } = context.state.head
+  const found = scan.fetched.length
+  if (scan.kind === 'gap_retry' && scan.toMs !== null && scan.toMs < (parseTimestamp(gap.to) ?? 0)) {
+    const rest = { ...fromFirstPage(gap), found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
+    const last = { openGaps: openGaps.map((open) => (open.id === gap.id ? rest : open)) }
+    return publish(context, { ...fetchedBy(scan), last })
+  }
+  publish(context, {
+    ...fetchedBy(scan),
+    closing: { gap: closed(context, gap, found), as: 'filled' },
+    first: scan.firstHead ?? {},
+    last: { openGaps: openGaps.filter(({ id }) => id !== gap.id) },
+  })
+}
+
+/** A fill that needs several commits is published between the events of a gap: readers can see that it is not complete. */
+function publishFill(context: StepContext, scan: PageScan): void {
+  const { openGaps } = context.state.head
+  if (scan.kind !== 'fill' || !needsChain(scan.fetched)) {
+    return publish(context, { ...fetchedBy(scan), first: scan.firstHead ?? {} })
+  }
+  const gap = newGap(context, scan.cause, scan.fromMs, scan.coveredToMs)
+  publish(context, {
+    ...fetchedBy(scan),
+    opening: gap,
+    closing: { gap: closed(context, gap, scan.fetched.length), as: 'filled' },
+    first: { ...scan.firstHead, openGaps: [...openGaps, gap] },
+    last: { openGaps },
+  })
+}
+
+function publishBackfill(context: StepContext, scan: PageScan): void {
+  const { backfill } = context.state.head
+  const untilMs = backfill?.untilMs ?? 0
+  const doneToMs = scan.toMs ?? untilMs
+  context.state.backfillFailures = 0
+  const isDone = backfill === null || doneToMs >= untilMs
+  publish(context, { ...fetchedBy(scan), last: { backfill: isDone ? null : { doneToMs, untilMs } } })
+}
+
+/** Marks the day as complete. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */
+function publishDay(context: StepContext, scan: PageScan): void {
+  const { purpose, fetched: items, rejected, day } = scan
+  if (day === null) return
+  const { round } = context.state.head
+  const reachMs = context.config.rounds?.reachMs ?? 0
+  const replacesRescan =
+    round !== null &&
+    !day.isResumed &&
+    round.fromMs - reachMs >= scan.fromMs &&
+    scan.coveredToMs <= (scan.toMs ?? scan.coveredToMs)
+  const last: HeadPatch = replacesRescan ? { round: roundAfter(context, scan) } : {}
+  const walk: DayWalk = { state: 'whole', atMs: context.nowMs, attempts: 0, pageCursor: null }
+  publish(context, { purpose, items, rejected, last, day: { date: day.date, walk } })
+}

@@ -1,0 +1,27 @@
+/** Estimates upstream's present time from its `Date` headers, and how far its clock is ahead of ours. */
+import { DAY_MS } from '../../core/durations.ts'
+import type { Timing } from '../../upstream/outcome.ts'
+import type { StepContext } from './state.ts'
+
+/** Upstream's `Date` has whole seconds: a smaller difference between the clocks is not measurable. */
+const SMALLEST_SKEW_MS = 1500
+/** A `Date` further than ten years from our clock is wrong; the market of a sandbox may run in another year. */
+const LARGEST_SKEW_MS = 3653 * DAY_MS
+
+/** Upstream's time of an answer, by its `Date` where that is plausible, else by our clock; ms since 1970. */
+export function upstreamTimeOf({ serverMs, endedMs }: Timing): number {
+  return serverMs !== null && Math.abs(serverMs - endedMs) <= LARGEST_SKEW_MS ? serverMs : endedMs
+}
+
+/** Upstream's clock minus ours, ms: 0 where they agree, null where the answer has no `Date`. */
+export function skewOf(answer: Timing): number | null {
+  if (answer.serverMs === null) return null
+  const skewMs = upstreamTimeOf(answer) + 500 - answer.endedMs
+  return Math.abs(skewMs) < SMALLEST_SKEW_MS ? 0 : skewMs
+}
+
+/** Upstream's present time, ms since 1970; before the first good poll the time of the newest item. */
+export function upstreamNowMs({ state, nowMs }: StepContext): number {
+  const { lastGoodPollMs, skewMs, head } = state
+  return lastGoodPollMs === null && head.latestTimeMs > 0 ? head.latestTimeMs : nowMs + skewMs
+}
