@@ -4,7 +4,8 @@
  */
 import type { NewEvent } from '../src/core/event.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
-import type { Log, Term, Writer } from '../src/log/log.ts'
+import type { Term, Writer } from '../src/log/events.ts'
+import type { Log } from '../src/log/log.ts'
 import { groupElections } from '../src/log-kafka/group/leader.ts'
 import { type KafkaLogOptions, openKafkaLog } from '../src/log-kafka/log.ts'
 import { startCluster } from '../test/support/kafka/cluster.ts'
@@ -117,7 +118,7 @@ async function timesToBeSeen(
   const ended = new AbortController()
   const seenAt = new Map<number, number>()
   const following = (async () => {
-    for await (const batch of log.follow(writer.state.head.sequence, ended.signal)) {
+    for await (const batch of log.follow(writer.sequence, ended.signal)) {
       for (const { sequence } of batch) seenAt.set(sequence, performance.now())
     }
   })()

@@ -5,13 +5,13 @@
  */
 import type { Calendar } from '../../src/core/calendar/calendar.ts'
 import type { PlanLimits } from '../../src/core/plans.ts'
+import type { Purpose } from '../../src/core/purpose.ts'
 import { learn } from '../../src/governor/arrivals/learning.ts'
 import { firstProfile, type Profile } from '../../src/governor/arrivals/profile.ts'
 import { type QuotaReset, quotaAt } from '../../src/governor/quota/ledger.ts'
+import { countUnits, type OpenLedger } from '../../src/governor/quota/time-buckets.ts'
 import type { Pacing } from '../../src/governor/schedule/pacing.ts'
 import { roundsOf } from '../../src/governor/schedule/rescans.ts'
-import type { Purpose } from '../../src/log/log.ts'
-import { countUnits, type OpenLedger } from '../../src/log/time-buckets.ts'
 import type { Trace } from './polling-traces.ts'
 
 const FILL_MARGIN_MS = 15 * 60_000

@@ -84,7 +84,7 @@ function mirrorRoutes(context: StartContext, storage: Storage, ingest: Ingest | 
     }),
     ...referenceRoutes(exchanges),
     ...fundRoutes(
-      settings.gatewayUnits === 0 ? fundsOff : createFundGateway({ questions: log.questions, clock }),
+      settings.gatewayUnits === 0 ? fundsOff : createFundGateway({ requests: log.requests, clock }),
     ),
   ]
 }

@@ -3,8 +3,9 @@
  * `ingest/reconciliation/day-report.ts` makes the reports.
  */
 import type { DayCounts } from '../core/calendar/day-record.ts'
+import type { Purpose } from '../core/purpose.ts'
 import { followTable } from '../log/follow-table.ts'
-import type { Purpose, Table } from '../log/log.ts'
+import type { Table } from '../log/tables.ts'
 
 /** The log table of day reports, one row per date. */
 export const DAYS_TABLE = 'days'

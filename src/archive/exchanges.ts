@@ -2,7 +2,7 @@
  * Keeps an in-memory replica of the table `exchanges`, in which the poller stores the reference data of stock exchanges.
  */
 import { followTable } from '../log/follow-table.ts'
-import type { Change, Table } from '../log/log.ts'
+import type { Change, Table } from '../log/tables.ts'
 
 /** The log table of exchange references. */
 export const EXCHANGES_TABLE = 'exchanges'

@@ -3,7 +3,7 @@ import type { Calendar } from '../core/calendar/calendar.ts'
 import { isoMillis } from '../core/dates.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
-import type { Announcement } from '../log/log.ts'
+import type { StatusMessage } from '../log/events.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
 import type { Observer } from './poller/ingest-metrics.ts'
@@ -14,7 +14,7 @@ const HEARTBEAT_MS = 15_000
 /** What a heartbeat is built from. */
 export interface HeartbeatParts {
   /** Publishes a message to the status topic. */
-  publish(value: Announcement): Promise<void>
+  publish(value: StatusMessage): Promise<void>
   calendar: Calendar
   config: Pick<IngestConfig, 'weeklyQuota' | 'quotaReset'>
   clock: Clock
@@ -36,7 +36,7 @@ export function createHeartbeat({ publish, calendar, config, clock, logger }: He
   let wake = new AbortController()
   let isFailing = false
 
-  const publishOrLog = async (value: Announcement): Promise<void> => {
+  const publishOrLog = async (value: StatusMessage): Promise<void> => {
     try {
       await publish(value)
       if (isFailing) logger.info('status_topic.recovered')
@@ -46,7 +46,7 @@ export function createHeartbeat({ publish, calendar, config, clock, logger }: He
       isFailing = true
     }
   }
-  const heartbeatOf = (of: IngestState): Announcement => ({
+  const heartbeatOf = (of: IngestState): StatusMessage => ({
     type: 'heartbeat',
     epoch: of.head.epoch,
     sequence: of.head.sequence,

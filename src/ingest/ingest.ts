@@ -85,7 +85,7 @@ export function createIngest(parts: IngestParts): Ingest {
   const bucket = createTokenBucket(plan)
   const metricsObserver = createObserver(metrics, config)
   const heartbeat =
-    log.announce === undefined ? null : createHeartbeat({ ...parts, publish: log.announce, config })
+    log.publishStatus === undefined ? null : createHeartbeat({ ...parts, publish: log.publishStatus, config })
   const observer = heartbeat?.observing(metricsObserver) ?? metricsObserver
   const poller = new Poller({ ...parts, client, bucket, config, observer })
   const beside = { poller, bucket, log, clock, logger }
@@ -104,7 +104,7 @@ export function createIngest(parts: IngestParts): Ingest {
   ]
   if (gatewayUnits > 0) {
     const fundClient = createFundClient(transport, () => clock.now())
-    const requests = log.questions
+    const requests = log.requests
     const gateway = createFundRequestHandler({
       ...beside,
       client: fundClient,

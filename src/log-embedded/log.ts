@@ -10,15 +10,19 @@ import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Wakeup } from '../lifecycle/wakeup.ts'
 import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
+import type { Writer } from '../log/events.ts'
 import type { Seam } from '../log/fault-hook.ts'
-import type { Journal, Log, Shards, Table, Writer, WriterState } from '../log/log.ts'
-import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
-import { unusedState } from '../log/writer-state.ts'
+import type { Journal } from '../log/journal.ts'
+import type { Log } from '../log/log.ts'
+import type { Shards } from '../log/shards.ts'
+import type { Table } from '../log/tables.ts'
 import { newEpoch } from '../log-shared/epoch.ts'
 import { createLocalJournal } from '../log-shared/local-journal.ts'
-import { createLocalQuestions } from '../log-shared/local-requests.ts'
+import { createLocalRequests } from '../log-shared/local-requests.ts'
 import { createLocalShards } from '../log-shared/local-shards.ts'
 import { createLocalWriter, fencedError } from '../log-shared/local-writer.ts'
+import { type Place, placedRows, placeRows } from '../log-shared/place-rows.ts'
+import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log-shared/rejected-window.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { Unlock } from './lock.ts'
 import { lockDirectory } from './lock.ts'
@@ -29,10 +33,10 @@ import {
   ensureLogTables,
   raiseFence,
   readRejected,
-  readState,
+  readRows,
   rejectedTexts,
   writeRejected,
-  writeState,
+  writeRows,
 } from './writer-tables.ts'
 
 export interface SqliteLogOptions {
@@ -133,7 +137,7 @@ function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOpt
       journals.set(name, found)
       return found as Journal<V>
     },
-    questions: createLocalQuestions(open, closing.signal),
+    requests: createLocalRequests(open, closing.signal),
     async close() {
       closing.abort()
       commits.flush()
@@ -145,17 +149,18 @@ function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOpt
 
 function claimWriter(archive: Archive, wakeup: Wakeup, seam: Seam | undefined, closed: AbortSignal): Writer {
   const { db } = archive
-  const { mine, state } = archive.transaction(() => {
+  const { mine, place, rows } = archive.transaction(() => {
     const fence = raiseFence(db)
-    return { mine: fence, state: standingState(archive) }
+    return { mine: fence, ...readPlace(archive) }
   })
-  return createLocalWriter(state, (write) => {
+  return createLocalWriter(place, rows, (write) => {
     if (closed.aborted) throw fencedError()
     archive.transaction(() => {
       if (currentFence(db) !== mine) throw fencedError()
       archive.write(write.events)
       writeRejected(db, write.rejected)
-      writeState(db, write.before, write.after)
+      writeRows(db, placeRows(write.before, write.after))
+      writeRows(db, write.rows)
       seam?.beforeCommit?.()
     })
     if (write.events.length > 0) wakeup.wake()
@@ -163,21 +168,24 @@ function claimWriter(archive: Archive, wakeup: Wakeup, seam: Seam | undefined, c
   })
 }
 
-/** The state as stored, checked against the events; a log that was never used gets its epoch. */
-function standingState(archive: Archive): WriterState {
-  const state = readState(archive.db)
+/** The stored place and rows, checked against the events; an unused log gets its epoch. */
+function readPlace(archive: Archive): { place: Place; rows: Map<string, string> } {
+  const stored = placedRows(readRows(archive.db))
   const { epoch, latest } = archive
-  if (state === null && epoch === null && latest === 0) {
-    const fresh = unusedState(newEpoch())
-    archive.setEpoch(fresh.head.epoch)
-    writeState(archive.db, null, fresh)
-    return fresh
+  if (stored === null && epoch === null && latest === 0) {
+    const place = { epoch: newEpoch(), sequence: 0 }
+    archive.setEpoch(place.epoch)
+    writeRows(archive.db, placeRows(null, place))
+    return { place, rows: new Map() }
   }
-  if (state === null || state.head.sequence !== latest || state.head.epoch !== epoch) {
-    const said = state === null ? 'nothing' : `event ${state.head.sequence} of epoch ${state.head.epoch}`
-    throw new BridgeError('log_damaged', `the state knows ${said}, the log ends with ${latest} of ${epoch}`, {
-      hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
-    })
+  if (stored === null || stored.place.sequence !== latest || stored.place.epoch !== epoch) {
+    const known =
+      stored === null ? 'nothing' : `event ${stored.place.sequence} of epoch ${stored.place.epoch}`
+    throw new BridgeError(
+      'log_damaged',
+      `the writer's rows know ${known}, the events end with ${latest} of epoch ${epoch}`,
+      { hint: 'Stop, keep a copy of the data directory, and restore the last good backup.' },
+    )
   }
-  return state
+  return stored
 }

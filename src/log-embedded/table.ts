@@ -2,10 +2,9 @@
  * A table as rows of the embedded log. Owns its SQL. Every change is made by this process, so changes are told in it.
  */
 
-import type { ChangeFeed } from '../log/changes.ts'
-import { createChangeFeed } from '../log/changes.ts'
-import type { Table } from '../log/log.ts'
-import { storedValue } from '../log-shared/stored-value.ts'
+import { type ChangeFeed, createChangeFeed } from '../log/change-feed.ts'
+import { storedValue } from '../log/stored-value.ts'
+import type { Table } from '../log/tables.ts'
 import type { Database } from '../storage/database.ts'
 
 /** The table of that name. `open` throws once the log is closed; `closing` ends every subscription. */

@@ -1,10 +1,5 @@
-/**
- * The writer's state in its tables, and the fence: a number that each claim raises and every write compares.
- * Refuses to know the rows' keys (`../state-rows.ts`) and events: the archive's tables, in the same file, hold them.
- */
-
-import type { RejectedItem, WriterState } from '../log/log.ts'
-import { changedRows, stateOf } from '../log-shared/writer-state-rows.ts'
+/** Stores the writer's rows, the rejected items and the fence, a number that each claim raises and every write compares. */
+import type { RejectedItem, RowChanges } from '../log/events.ts'
 import type { Database } from '../storage/database.ts'
 
 const TABLES = `
@@ -35,29 +30,26 @@ export function currentFence(db: Database): number {
   return db.prepare<{ term: number }>('SELECT term FROM fence').get()?.term ?? 0
 }
 
-/**
- * The stored state, or null where there is none.
- * @throws BridgeError `log_damaged` when the state has rows but not its epoch and sequence
- */
-export function readState(db: Database): WriterState | null {
+/** The writer's rows, values as JSON text. */
+export function readRows(db: Database): Map<string, string> {
   const rows = db.prepare<{ key: string; value: string }>('SELECT key, value FROM writer ORDER BY key').all()
-  return stateOf(new Map(rows.map(({ key, value }) => [key, value])))
+  return new Map(rows.map(({ key, value }) => [key, value]))
 }
 
-/** Writes what differs between two states; null before the first. Inside a transaction. */
-export function writeState(db: Database, before: WriterState | null, after: WriterState): void {
+/** Writes the changed rows; null removes one. Inside a transaction. */
+export function writeRows(db: Database, rows: RowChanges): void {
   const put = db.prepare('INSERT OR REPLACE INTO writer(key, value) VALUES (?, ?)')
   const drop = db.prepare('DELETE FROM writer WHERE key = ?')
-  for (const [key, value] of changedRows(before, after)) value === null ? drop.run(key) : put.run(key, value)
+  for (const [key, value] of rows) value === null ? drop.run(key) : put.run(key, value)
 }
 
-/** Adds rejected records. Inside a transaction. */
+/** Adds rejected items. Inside a transaction. */
 export function writeRejected(db: Database, items: readonly RejectedItem[]): void {
   const insert = db.prepare('INSERT INTO rejected(raw, reason, guid, recordedtime) VALUES (?, ?, ?, ?)')
   for (const item of items) insert.run(item.raw, item.reason, item.guid, item.recordedtime)
 }
 
-/** The newest rejected records, newest last. */
+/** The newest rejected items, newest last. */
 export function readRejected(db: Database, limit: number): RejectedItem[] {
   return db
     .prepare<RejectedItem>(
@@ -68,7 +60,7 @@ export function readRejected(db: Database, limit: number): RejectedItem[] {
     .reverse()
 }
 
-/** The texts of the rejected records, newest first, one at a time. */
+/** The texts of the rejected items, newest first, one at a time. */
 export function* rejectedTexts(db: Database): Generator<string, void, undefined> {
   const rows = db.prepare<{ raw: string }>('SELECT raw FROM rejected ORDER BY id DESC').iterate()
   for (const { raw } of rows) yield raw

@@ -6,9 +6,12 @@ import { BridgeError, messageOf } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { sleep } from '../lifecycle/clock.ts'
 import type { Seam } from '../log/fault-hook.ts'
-import type { Journal, Log, Shards, Table } from '../log/log.ts'
-import { REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
+import type { Journal } from '../log/journal.ts'
+import type { Log } from '../log/log.ts'
+import type { Shards } from '../log/shards.ts'
+import type { Table } from '../log/tables.ts'
 import { fencedError } from '../log-shared/local-writer.ts'
+import { REJECTED_WINDOW_BYTES } from '../log-shared/rejected-window.ts'
 import type { Logger } from '../obs/logger.ts'
 import { boundedRead } from './client/bounded-read.ts'
 import { type KafkaConnection, kafkaSessions } from './client/client.ts'
@@ -237,10 +240,10 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       const window = { limit, mostBytes: REJECTED_WINDOW_BYTES }
       return readRejectedHashes({ openSession, clock, closed }, named(REJECTED), window)
     },
-    async announce(value) {
+    async publishStatus(message) {
       open()
       await ready(closed)
-      await status.write(statusRecord(value))
+      await status.write(statusRecord(message))
     },
     table<V>(name: string): Table<V> {
       open()
@@ -264,14 +267,14 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
       journals.set(name, found)
       return found as Journal<V>
     },
-    questions: {
-      async ask(question, signal) {
+    requests: {
+      async send(request, signal) {
         open()
         hearAnswers()
         await ready(AbortSignal.any([signal, closed]))
-        return asking.ask(question, signal)
+        return asking.ask(request, signal)
       },
-      async serve(answer, signal) {
+      async serve(handler, signal) {
         open()
         try {
           await ready(AbortSignal.any([signal, closed]))
@@ -279,7 +282,7 @@ export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
           if (signal.aborted || closed.aborted) return
           throw error
         }
-        await serveQuestions({ ...reading, closed }, questionTopics, answer, signal)
+        await serveQuestions({ ...reading, closed }, questionTopics, handler, signal)
       },
     },
     async close() {

@@ -6,15 +6,18 @@ import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import { type Clock, systemClock } from '../lifecycle/clock.ts'
 import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
+import type { RejectedItem } from '../log/events.ts'
 import type { Seam } from '../log/fault-hook.ts'
-import type { Journal, Log, RejectedItem, Shards, Table, WriterState } from '../log/log.ts'
-import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log/rejected-window.ts'
-import { unusedState } from '../log/writer-state.ts'
+import type { Journal } from '../log/journal.ts'
+import type { Log } from '../log/log.ts'
+import type { Shards } from '../log/shards.ts'
+import type { Table } from '../log/tables.ts'
 import { newEpoch } from '../log-shared/epoch.ts'
 import { createLocalJournal } from '../log-shared/local-journal.ts'
-import { createLocalQuestions } from '../log-shared/local-requests.ts'
+import { createLocalRequests } from '../log-shared/local-requests.ts'
 import { createLocalShards } from '../log-shared/local-shards.ts'
 import { createLocalWriter, fencedError } from '../log-shared/local-writer.ts'
+import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log-shared/rejected-window.ts'
 import { createMemoryJournalStore, createMemoryShardStore } from './shard-rows.ts'
 import { createMemoryTable } from './table.ts'
 
@@ -28,7 +31,8 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
   const journals = new Map<string, Journal<unknown>>()
   const wakeup = createWakeup()
   const closing = new AbortController()
-  let state: WriterState | null = null
+  const rows = new Map<string, string>()
+  let epoch: string | null = null
   let fence = 0
   const open = (): void => {
     if (closing.signal.aborted) throw new BridgeError('failed', 'the log is closed')
@@ -48,13 +52,16 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
       if (term.lost.aborted) throw fencedError()
       fence += 1
       const mine = fence
-      state ??= unusedState(newEpoch())
-      return createLocalWriter(state, (write) => {
+      epoch ??= newEpoch()
+      return createLocalWriter({ epoch, sequence: events.length }, new Map(rows), (write) => {
         if (mine !== fence || closing.signal.aborted) throw fencedError()
         options.seam?.beforeCommit?.()
         for (const event of write.events) events.push(Object.freeze(event))
         rejected.push(...structuredClone(write.rejected))
-        state = write.after
+        for (const [key, text] of write.rows) {
+          if (text === null) rows.delete(key)
+          else rows.set(key, text)
+        }
         wakeup.wake()
         options.seam?.afterCommit?.()
       })
@@ -67,7 +74,7 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
     async end(signal) {
       open()
       signal.throwIfAborted()
-      return { epoch: state?.head.epoch ?? null, sequence: events.length }
+      return { epoch, sequence: events.length }
     },
     async oldest(signal) {
       open()
@@ -102,7 +109,7 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
       journals.set(name, found)
       return found as Journal<V>
     },
-    questions: createLocalQuestions(open, closing.signal),
+    requests: createLocalRequests(open, closing.signal),
     async close() {
       closing.abort()
     },

@@ -1,9 +1,8 @@
 /**
  * A table in memory. Owns its values as JSON text, so that nobody changes a stored value by holding it.
  */
-import type { ChangeFeed } from '../log/changes.ts'
-import { createChangeFeed } from '../log/changes.ts'
-import type { Table } from '../log/log.ts'
+import { type ChangeFeed, createChangeFeed } from '../log/change-feed.ts'
+import type { Table } from '../log/tables.ts'
 
 /** An empty table. `open` throws once the log is closed; `closing` ends every subscription. */
 export function createMemoryTable<V>(open: () => void, closing: AbortSignal): Table<V> {

@@ -6,9 +6,9 @@
 import { BridgeError } from '../errors.ts'
 import { yieldToEventLoop } from '../lifecycle/clock.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
-import type { Journal } from '../log/log.ts'
+import type { Journal } from '../log/journal.ts'
+import { storedValue } from '../log/stored-value.ts'
 import { recordTexts } from './stored-rows.ts'
-import { storedValue } from './stored-value.ts'
 
 /** Handed to a reader at once: some milliseconds of reading JSON. */
 export const JOURNAL_BATCH: JournalBound = { records: 500, characters: 256 * 1024 }

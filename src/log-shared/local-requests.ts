@@ -1,33 +1,30 @@
-/**
- * Questions and answers inside one process, for the logs that have no other. Owns who serves now: the one who began last.
- * Refuses to keep questions: each waits in its own call.
- */
+/** Carries requests and responses inside one process, for the logs without others; the latest handler serves them. */
 import { aborted } from '../lifecycle/aborted.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
-import { type Answering, LONGEST_ANSWER, LONGEST_QUESTION, type Questions } from '../log/log.ts'
+import { LONGEST_REQUEST, LONGEST_RESPONSE, type RequestHandler, type Requests } from '../log/requests.ts'
 
 interface Server {
-  answer: Answering
+  handle: RequestHandler
   /** Aborts when it serves no longer. */
   ended: AbortSignal
   fail(error: unknown): void
 }
 
-/** Questions that nobody answers yet. `open` throws once the log is closed, which `closed` tells. */
-export function createLocalQuestions(open: () => void, closed: AbortSignal): Questions {
+/** Requests that nobody handles yet. `open` throws once the log is closed; `closed` aborts then. */
+export function createLocalRequests(open: () => void, closed: AbortSignal): Requests {
   const wakeup = createWakeup()
   let serving: Server | null = null
 
-  /** The answer; null when `either` aborted or the server failed before. */
-  const answerOf = async (server: Server, question: string, either: AbortSignal): Promise<string | null> => {
-    // Else whoever listens stays, with the answer, for as long as the server serves.
+  /** The response; null when `either` aborted or the server failed before. */
+  const responseOf = async (server: Server, request: string, either: AbortSignal): Promise<string | null> => {
+    // Without it the listeners of `signal` would stay, with the response, for as long as the server serves.
     const over = new AbortController()
     const signal = AbortSignal.any([either, server.ended, over.signal])
     try {
-      const found = await Promise.race([server.answer(question, signal), aborted(signal)])
-      if (signal.aborted || found === undefined) return null
-      checkAnswer(found)
-      return found
+      const response = await Promise.race([server.handle(request, signal), aborted(signal)])
+      if (signal.aborted || response === undefined) return null
+      checkResponse(response)
+      return response
     } catch (error) {
       if (!signal.aborted) server.fail(error)
       return null
@@ -36,27 +33,27 @@ export function createLocalQuestions(open: () => void, closed: AbortSignal): Que
     }
   }
   return {
-    async ask(question, signal) {
+    async send(request, signal) {
       open()
-      checkQuestion(question)
+      checkRequest(request)
       const either = AbortSignal.any([signal, closed])
       while (!either.aborted) {
         if (serving === null) await wakeup.wait(either)
         else {
-          const found = await answerOf(serving, question, either)
-          if (found !== null) return found
+          const response = await responseOf(serving, request, either)
+          if (response !== null) return response
         }
       }
       signal.throwIfAborted()
       open()
       throw either.reason
     },
-    async serve(answer, signal) {
+    async serve(handler, signal) {
       open()
       const stop = new AbortController()
       const failed = Promise.withResolvers<never>()
       const ended = AbortSignal.any([signal, closed, stop.signal])
-      const mine: Server = { answer, ended, fail: failed.reject }
+      const mine: Server = { handle: handler, ended, fail: failed.reject }
       serving = mine
       wakeup.wake()
       try {
@@ -69,16 +66,16 @@ export function createLocalQuestions(open: () => void, closed: AbortSignal): Que
   }
 }
 
-/** Throws RangeError where a question is too long to travel. */
-export function checkQuestion(question: string): void {
-  if (question.length > LONGEST_QUESTION) {
-    throw new RangeError(`a question of ${question.length} characters: at most ${LONGEST_QUESTION}`)
+/** Throws RangeError where a request is too long to be sent. */
+export function checkRequest(request: string): void {
+  if (request.length > LONGEST_REQUEST) {
+    throw new RangeError(`request of ${request.length} characters exceeds the limit of ${LONGEST_REQUEST}`)
   }
 }
 
-/** Throws RangeError where an answer is too long to travel. */
-export function checkAnswer(answer: string): void {
-  if (answer.length > LONGEST_ANSWER) {
-    throw new RangeError(`an answer of ${answer.length} characters: at most ${LONGEST_ANSWER}`)
+/** Throws RangeError where a response is too long to be sent. */
+export function checkResponse(response: string): void {
+  if (response.length > LONGEST_RESPONSE) {
+    throw new RangeError(`response of ${response.length} characters exceeds the limit of ${LONGEST_RESPONSE}`)
   }
 }

@@ -6,9 +6,9 @@ import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { yieldToEventLoop } from '../lifecycle/clock.ts'
 import { createKeyedMutex } from '../lifecycle/keyed-mutex.ts'
-import type { Shard, Shards } from '../log/log.ts'
+import type { Shard, Shards } from '../log/shards.ts'
+import { storedValue } from '../log/stored-value.ts'
 import { shardLost, type TextChange, textChanges } from './stored-rows.ts'
-import { storedValue } from './stored-value.ts'
 
 /** Where the rows of some shards lie. */
 export interface ShardStore {

@@ -1,19 +1,19 @@
 /**
- * The writer of the adapters that live in this process (embedded, memory): each operation is one synchronous write.
- * Owns the writer's end: what it threw once it throws for ever. Refuses to store: the adapter's `persist` does.
+ * Creates the writer of the adapters without other processes (embedded, memory): each commit is one synchronous write.
+ * The first error ends the writer: every later operation throws it again.
  */
 import type { Committed } from '../core/event.ts'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
-import type { RejectedItem, Writer, WriterState } from '../log/log.ts'
-import { COMMIT_LIMIT } from '../log/log.ts'
-import { afterCommit, afterSpend, placed } from '../log/writer-state.ts'
+import { COMMIT_LIMIT, type RejectedItem, type RowChanges, type Writer } from '../log/events.ts'
+import type { Place } from './place-rows.ts'
 
 /** One write, all or nothing. */
 export interface Write {
-  before: WriterState
-  after: WriterState
+  before: Place
+  after: Place
   events: readonly Committed[]
   rejected: readonly RejectedItem[]
+  rows: RowChanges
 }
 
 /** Makes the write durable and visible, or throws: `log_fenced` and `log_damaged` as such, the rest as unknown. */
@@ -26,33 +26,42 @@ export function fencedError(): BridgeError {
   })
 }
 
-/** A writer that begins with what the claim has read. */
-export function createLocalWriter(claimed: WriterState, persist: Persist): Writer {
-  let state = claimed
+/** A writer that continues at that place; `rows` are those that the claim has read. */
+export function createLocalWriter(
+  claimed: Place,
+  rows: ReadonlyMap<string, string>,
+  persist: Persist,
+): Writer {
+  let place = claimed
   let ended: BridgeError | null = null
-  const attempt = (write: Omit<Write, 'before'>): void => {
-    if (ended !== null) throw ended
-    try {
-      persist({ before: state, ...write })
-      state = write.after
-    } catch (error) {
-      ended = endingOf(error)
-      throw ended
-    }
-  }
   return {
-    get state() {
-      return state
+    get epoch() {
+      return place.epoch
     },
-    async spend(units, purpose, atMs) {
-      attempt({ after: afterSpend(state, units, purpose, atMs), events: [], rejected: [] })
+    get sequence() {
+      return place.sequence
     },
+    rows,
     async commit(commit) {
+      const { epoch, sequence } = place
       if (commit.events.length > COMMIT_LIMIT) {
         throw new RangeError(`a commit of ${commit.events.length} events: at most ${COMMIT_LIMIT}`)
       }
-      const events = placed(state.head, commit)
-      attempt({ after: afterCommit(state, commit, events), events, rejected: commit.rejected ?? [] })
+      if (ended !== null) throw ended
+      const events = commit.events.map((event, index) => ({
+        ...event,
+        sequence: sequence + 1 + index,
+        epoch,
+      }))
+      const after = { epoch, sequence: sequence + events.length }
+      try {
+        const { rejected = [], rows: changed = new Map() } = commit
+        persist({ before: place, after, events, rejected, rows: changed })
+        place = after
+      } catch (error) {
+        ended = endingOf(error)
+        throw ended
+      }
       return events
     },
     async release() {

@@ -3,7 +3,8 @@
  * throws. Refuses to store.
  */
 import { BridgeError } from '../errors.ts'
-import { type Change, LARGEST_ROW_BYTES } from '../log/log.ts'
+import { LARGEST_ROW_BYTES } from '../log/shards.ts'
+import type { Change } from '../log/tables.ts'
 
 /** A change with its value as JSON text; null = deleted. */
 export interface TextChange {

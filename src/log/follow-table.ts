@@ -1,25 +1,22 @@
-/**
- * A table of the log, read and then followed. Owns that nothing falls between the two, and that a stop waits for no log
- * that is away. Refuses to keep rows: whoever follows does, and takes the same row twice without harm.
- */
+/** Loads a table of the log and then follows its changes, without missing one in between. */
 import { aborted } from '../lifecycle/aborted.ts'
-import type { Change, Table } from './log.ts'
+import type { Change, Table } from './tables.ts'
 
-/** Who is told. */
+/** Receives the rows and changes of a table. The same row may come twice. */
 export interface TableReader<V> {
-  /** Told of every row as it stands, then of every change. */
+  /** Called with every row as it stands, then with every change. */
   onChange(change: Change<V>): void
-  /** Told once, when every row that was there at the beginning has been told. */
+  /** Called once, when `onChange` has received every row that existed at the start. */
   onLoaded(): void
 }
 
-/** Follows until the signal aborts. */
+/** Follows until the signal aborts; a stop does not wait for an unavailable log. */
 export async function followTable<V>(
   table: Table<V>,
   { onChange, onLoaded }: TableReader<V>,
   signal: AbortSignal,
 ): Promise<void> {
-  // Asked for before the load, so that nothing falls between the two.
+  // Subscribes before it loads, so that no change falls between the two.
   const changes = table.changes(signal)
   const rows = await Promise.race([table.load(), aborted(signal)])
   if (rows === undefined) return

@@ -3,8 +3,8 @@
  * Refuses to measure: whoever does the work calls these. `docs/metrics.md` is made from here.
  */
 import { collectDefaultMetrics } from 'prom-client'
-import { purposes } from '../log/log.ts'
-import { endpointStatuses } from '../registry/endpoint-rows.ts'
+import { endpointStatuses } from '../core/endpoint-status.ts'
+import { purposes } from '../core/purpose.ts'
 import { createInstruments, type MetricDoc } from './instruments.ts'
 
 /** How often the delay of the event loop is looked at, ms, which is also the least that it shows. Each look wakes the process. */

@@ -3,6 +3,7 @@
  * secrets, and to judge URLs and headers again: whoever wrote the row did.
  */
 import { createHash } from 'node:crypto'
+import { type EndpointStatus, endpointStatuses } from '../core/endpoint-status.ts'
 import type { Filter } from '../core/filter/filter.ts'
 import { webhookKinds } from '../core/filter/filter.ts'
 import { parseFilter } from '../core/filter/filter-parse.ts'
@@ -10,11 +11,6 @@ import { isBridgeError } from '../errors.ts'
 
 /** The table of the log that holds them. */
 export const ENDPOINTS_TABLE = 'endpoints'
-
-/** `paused` by its owner; `disabled` by its owner or by the bridge. Only to an `active` one anything is sent. */
-export const endpointStatuses = ['active', 'paused', 'disabled'] as const
-/** One of them. */
-export type EndpointStatus = (typeof endpointStatuses)[number]
 
 /** Why an endpoint is disabled: its owner asked for it, it answered 410, it failed for five days. */
 export type DisabledReason = 'requested' | 'gone' | 'failing'

@@ -7,7 +7,7 @@ import { HOUR_MS } from '../core/durations.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
-import type { Table } from '../log/log.ts'
+import type { Table } from '../log/tables.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type Row, useKey } from './token-rows.ts'
 

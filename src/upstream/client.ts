@@ -3,7 +3,7 @@
  * around a request: spend the unit durably, wait for the throttle, send. Refuses to retry and to judge.
  */
 import { isoSeconds } from '../core/dates.ts'
-import type { Purpose } from '../log/log.ts'
+import type { Purpose } from '../core/purpose.ts'
 import type { Outcome, Timing } from './outcome.ts'
 import type { Page } from './page.ts'
 import { readPage } from './page.ts'

@@ -4,13 +4,14 @@
  * (the workers do), to keep endpoints (the registry does), and to know who keeps a record of attempts.
  */
 import type { Reader } from '../archive/reading/reader.ts'
+import { endpointStatuses } from '../core/endpoint-status.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep, yieldToEventLoop } from '../lifecycle/clock.ts'
-import type { Log, Shard } from '../log/log.ts'
+import type { Log } from '../log/log.ts'
+import type { Shard } from '../log/shards.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
-import { endpointStatuses } from '../registry/endpoint-rows.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
 import { createCursorDecodeCache } from './delivery-state/cursor-decode-cache.ts'
 import type { DeliveryRow } from './delivery-state/delivery-rows.ts'

@@ -128,7 +128,7 @@ test('an answer that says when to come back has its header', () => {
 test('fund paths have the statuses of the gateway where there is one, and no path has them without it', () => {
   const log = createMemoryLog()
   onTestFinished(() => log.close())
-  const gateway = createFundGateway({ questions: log.questions, clock: systemClock })
+  const gateway = createFundGateway({ requests: log.requests, clock: systemClock })
   const statusesOf = (source: FundSource): Record<string, string[]> => {
     const routes = [...mirror.routes.filter(({ key }) => key === 'none'), ...fundRoutes(source)]
     const { paths } = openApiDocument({ routes: [route({})], mirror: { prefix: '/v2', routes } }) as OpenApi

@@ -4,7 +4,7 @@ import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
 import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/machine/state.ts'
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
 import { yieldToEventLoop } from '../../src/lifecycle/clock.ts'
-import type { Announcement } from '../../src/log/log.ts'
+import type { StatusMessage } from '../../src/log/events.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { sampleGap } from '../log/samples.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
@@ -19,7 +19,7 @@ const config = {
 
 function withHeartbeat() {
   const clock = createManualClock(START_MS)
-  const published: Announcement[] = []
+  const published: StatusMessage[] = []
   const { logger, lines } = keepingLogger()
   const broker = { isDown: false }
   const heartbeat = createHeartbeat({

@@ -7,7 +7,8 @@ import { type IngestConfig, type IngestState, initialState } from '../../src/ing
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
 import { createDayKeeper } from '../../src/ingest/reconciliation/day-keeper.ts'
 import { yieldToEventLoop } from '../../src/lifecycle/clock.ts'
-import type { Announcement, Log } from '../../src/log/log.ts'
+import type { StatusMessage } from '../../src/log/events.ts'
+import type { Log } from '../../src/log/log.ts'
 import { statusRecord } from '../../src/log-kafka/client/records.ts'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
@@ -41,15 +42,21 @@ function states(): IngestState[] {
 }
 
 /** Everything that a leader says while it is in these states, one after the other. */
-async function saidIn(each: readonly IngestState[]): Promise<Announcement[]> {
-  const said: Announcement[] = []
-  const announce = async (value: Announcement): Promise<void> => void said.push(value)
+async function saidIn(each: readonly IngestState[]): Promise<StatusMessage[]> {
+  const said: StatusMessage[] = []
+  const publishStatus = async (value: StatusMessage): Promise<void> => void said.push(value)
   const clock = createManualClock(START_MS)
   const { logger } = keepingLogger()
-  const heartbeat = createHeartbeat({ publish: announce, calendar: config.calendar, config, clock, logger })
+  const heartbeat = createHeartbeat({
+    publish: publishStatus,
+    calendar: config.calendar,
+    config,
+    clock,
+    logger,
+  })
   const observer = heartbeat.observing(createObserver(createMetrics({ version: '0' }), config))
   const poller = { state: initialState(), leaderSinceMs: START_MS }
-  const log: Log = { ...createMemoryLog(), announce }
+  const log: Log = { ...createMemoryLog(), publishStatus }
   const keeper = createDayKeeper({ log, poller, config, clock, logger })
   const stop = new AbortController()
   const running = Promise.all([heartbeat.run(stop.signal), keeper.run(stop.signal)])

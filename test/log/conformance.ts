@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyDay } from '../../src/core/calendar/day-record.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { isBridgeError } from '../../src/errors.ts'
+import type { PollerWriter } from '../../src/ingest/writer-state/poller-writer.ts'
+import { COMMIT_LIMIT, rejectedHash } from '../../src/log/events.ts'
 import type { Seam } from '../../src/log/fault-hook.ts'
-import type { Log, Writer } from '../../src/log/log.ts'
-import { COMMIT_LIMIT } from '../../src/log/log.ts'
-import { rejectedHash } from '../../src/log/rejected-window.ts'
-import { describeQuestions } from './requests.ts'
+import type { Log } from '../../src/log/log.ts'
+import { describeRequests } from './requests.ts'
 import {
   claimed,
   followed,
@@ -32,7 +32,7 @@ const HOUR_MS = 3_600_000
 /** Runs the suite over logs that `open` makes, each unused and broken where its seam says. */
 export function describeLog(name: string, open: OpenLog): void {
   describeTakeovers(name, open)
-  describeQuestions(name, open)
+  describeRequests(name, open)
   describe(`the ${name} log`, () => {
     let log: Log
     let seam: Seam
@@ -61,7 +61,7 @@ export function describeLog(name: string, open: OpenLog): void {
         await term.end()
         const next = await log.campaign(signal)
         expect(next.lost.aborted).toBe(false)
-        expect((await log.claim(next, signal)).state.head.sequence).toBe(0)
+        expect((await log.claim(next, signal)).sequence).toBe(0)
       })
 
       it('rejects a campaign and a claim with the reason of a signal that aborted first', async () => {
@@ -120,6 +120,59 @@ export function describeLog(name: string, open: OpenLog): void {
         const next = await claimed(log)
         expect(next.state).toEqual(writer.state)
         expect(next.state.head.openGaps.map((gap) => gap.id)).toEqual(['z', 'a'])
+      })
+    })
+
+    describe('the rows of a commit', () => {
+      const claim = async () => {
+        const { signal } = new AbortController()
+        return log.claim(await log.campaign(signal), signal)
+      }
+      const rows = new Map([
+        ['head/cursor', '"c"'],
+        ['own/ "key"\n–', '{"text":"“✓”"}'],
+        ['gap/a', 'null'],
+      ])
+
+      it('are none in an unused log, then what the last commit of each key left', async () => {
+        const writer = await claim()
+        expect(writer.rows).toEqual(new Map())
+        await writer.commit({ events: [], rows })
+        const changes = new Map([
+          ['head/cursor', 'null'],
+          ['gap/a', null],
+          ['never', null],
+        ])
+        await writer.commit({ events: [sampleEvent(1)], rows: changes })
+        const next = await claim()
+        expect(next.rows).toEqual(
+          new Map([
+            ['head/cursor', 'null'],
+            ['own/ "key"\n–', '{"text":"“✓”"}'],
+          ]),
+        )
+        expect([next.epoch, next.sequence]).toEqual([writer.epoch, 1])
+        expect(writer.rows).toEqual(new Map())
+      })
+
+      it('are durable with the events or not at all', async () => {
+        const writer = await claim()
+        await writer.commit({ events: [], rows })
+        seam.beforeCommit = crash
+        await writer
+          .commit({ events: [sampleEvent(1)], rows: new Map([['gap/a', '1']]) })
+          .catch(() => undefined)
+        delete seam.beforeCommit
+        expect((await claim()).rows).toEqual(rows)
+      })
+
+      it('are not changed by what the caller does with the map afterwards', async () => {
+        const writer = await claim()
+        const given = new Map(rows)
+        const committed = writer.commit({ events: [], rows: given })
+        given.clear()
+        await committed
+        expect((await claim()).rows).toEqual(rows)
       })
     })
 
@@ -280,7 +333,7 @@ export function describeLog(name: string, open: OpenLog): void {
     })
 
     describe('an unknown outcome', () => {
-      const endsUnknown = async (writer: Writer): Promise<void> => {
+      const endsUnknown = async (writer: PollerWriter): Promise<void> => {
         const commit = { events: sampleEvents(1, 2), rejected: [sampleRejected(1)], head: { cursor: 'next' } }
         await expect(writer.commit(commit)).rejects.toMatchObject({ code: 'log_unknown' })
       }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { followTable } from '../../src/log/follow-table.ts'
-import type { Change, Table } from '../../src/log/log.ts'
+import type { Change, Table } from '../../src/log/tables.ts'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { until } from '../support/http/api-server.ts'
 

@@ -2,7 +2,9 @@
  * What the contract of src/log/log.ts says of journals, over any adapter. Retention is in the adapters' own tests.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Journal, type JournalBatch, LARGEST_ROW_BYTES, type Log } from '../../src/log/log.ts'
+import type { Journal, JournalBatch } from '../../src/log/journal.ts'
+import type { Log } from '../../src/log/log.ts'
+import { LARGEST_ROW_BYTES } from '../../src/log/shards.ts'
 import type { OpenLog } from './takeovers.ts'
 
 const DAY_MS = 86_400_000

@@ -3,7 +3,9 @@
  */
 import { aborted } from '../../src/lifecycle/aborted.ts'
 import { createWakeup } from '../../src/lifecycle/wakeup.ts'
-import type { Change, Log, Shard } from '../../src/log/log.ts'
+import type { Log } from '../../src/log/log.ts'
+import type { Shard } from '../../src/log/shards.ts'
+import type { Change } from '../../src/log/tables.ts'
 
 /** Values of the suites' shards. */
 export type Row = unknown

@@ -4,11 +4,12 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
-import { type Answering, LONGEST_ANSWER, LONGEST_QUESTION, type Log } from '../../src/log/log.ts'
+import type { Log } from '../../src/log/log.ts'
+import { LONGEST_REQUEST, LONGEST_RESPONSE, type RequestHandler } from '../../src/log/requests.ts'
 import type { OpenLog } from './takeovers.ts'
 
 /** Runs the suite over logs that `open` makes. */
-export function describeQuestions(name: string, open: OpenLog): void {
+export function describeRequests(name: string, open: OpenLog): void {
   describe(`questions on the ${name} log`, () => {
     let log: Log
     let stop: AbortController
@@ -18,9 +19,9 @@ export function describeQuestions(name: string, open: OpenLog): void {
     })
     afterEach(() => log.close())
 
-    const ask = (question: string, signal = stop.signal) => log.questions.ask(question, signal)
-    const serve = (answer: Answering, signal = stop.signal) => log.questions.serve(answer, signal)
-    const echo: Answering = async (question) => `${question}!`
+    const ask = (question: string, signal = stop.signal) => log.requests.send(question, signal)
+    const serve = (answer: RequestHandler, signal = stop.signal) => log.requests.serve(answer, signal)
+    const echo: RequestHandler = async (question) => `${question}!`
 
     it('are answered, each with its own answer, several at a time', async () => {
       const held = Promise.withResolvers<void>()
@@ -88,12 +89,12 @@ export function describeQuestions(name: string, open: OpenLog): void {
     })
 
     it('that are too long are refused, and a fault in answering is told to whoever serves', async () => {
-      await expect(ask('x'.repeat(LONGEST_QUESTION + 1))).rejects.toThrow(RangeError)
+      await expect(ask('x'.repeat(LONGEST_REQUEST + 1))).rejects.toThrow(RangeError)
       const fault = new Error('ours')
       const failing = serve(() => Promise.reject(fault))
       const asked = ask('question')
       await expect(failing).rejects.toBe(fault)
-      const long = serve(async () => 'x'.repeat(LONGEST_ANSWER + 1))
+      const long = serve(async () => 'x'.repeat(LONGEST_RESPONSE + 1))
       await expect(long).rejects.toThrow(RangeError)
       void serve(echo)
       expect(await asked).toBe('question!')

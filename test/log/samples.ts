@@ -4,7 +4,10 @@
 import { readDisclosure } from '../../src/core/disclosure.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_OPENED, gapEvent } from '../../src/core/event.ts'
-import type { Log, OpenGap, RejectedItem, Writer } from '../../src/log/log.ts'
+import type { OpenGap } from '../../src/ingest/writer-state/head.ts'
+import { PollerWriter } from '../../src/ingest/writer-state/poller-writer.ts'
+import type { RejectedItem } from '../../src/log/events.ts'
+import type { Log } from '../../src/log/log.ts'
 
 export const START_MS = Date.UTC(2026, 0, 6, 7)
 
@@ -58,10 +61,10 @@ export function sampleRejected(n: number): RejectedItem {
   return { raw: `{"broken":${n}`, reason: 'no guid', guid: null, recordedtime: '2026-01-06T07:00:00.000Z' }
 }
 
-/** A writer of the log's next claim. */
-export async function claimed(log: Log): Promise<Writer> {
+/** The poller's writer of the log's next claim. */
+export async function claimed(log: Log): Promise<PollerWriter> {
   const { signal } = new AbortController()
-  return log.claim(await log.campaign(signal), signal)
+  return new PollerWriter(await log.claim(await log.campaign(signal), signal))
 }
 
 /** Everything committed after `after`, up to `count` events: waits until they are there, then ends the following. */

@@ -4,7 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
-import { LARGEST_ROW_BYTES, type Log, type Shard } from '../../src/log/log.ts'
+import type { Log } from '../../src/log/log.ts'
+import { LARGEST_ROW_BYTES, type Shard } from '../../src/log/shards.ts'
 import { beginOwning, foundBy, putRow, puts, type Row } from './owning.ts'
 import type { OpenLog } from './takeovers.ts'
 

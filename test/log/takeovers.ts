@@ -5,8 +5,9 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { NewEvent } from '../../src/core/event.ts'
+import type { PollerWriter } from '../../src/ingest/writer-state/poller-writer.ts'
 import type { Seam } from '../../src/log/fault-hook.ts'
-import type { Log, Writer } from '../../src/log/log.ts'
+import type { Log } from '../../src/log/log.ts'
 import { claimed, followed, idsOf, START_MS, sampleEvent } from './samples.ts'
 
 /** Opens an unused log that breaks where its seam says. */
@@ -140,7 +141,7 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
 }
 
 /** What a commit of that event ended with; undefined where it was committed. */
-function ending(writer: Writer, event: NewEvent): Promise<unknown> {
+function ending(writer: PollerWriter, event: NewEvent): Promise<unknown> {
   return writer.commit({ events: [event] }).then(
     () => undefined,
     (error: unknown) => error,

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import type { Purpose } from '../../src/log/log.ts'
+import type { Purpose } from '../../src/core/purpose.ts'
 import { createUpstreamClient, type SendPermit, type UpstreamClient } from '../../src/upstream/client.ts'
 import { createTransport } from '../../src/upstream/transport.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Purpose } from '../../src/log/log.ts'
+import type { Purpose } from '../../src/core/purpose.ts'
 import {
   createFundClient,
   type FundCall,

@@ -4,7 +4,7 @@
  */
 import { isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Questions } from '../../log/log.ts'
+import type { Requests } from '../../log/requests.ts'
 import { decodeReply, type FundReply } from '../../upstream/fund-reply.ts'
 import { fundTarget } from '../../upstream/fund-target.ts'
 import { createKeptReplies } from '../../upstream/kept-replies.ts'
@@ -14,7 +14,7 @@ import { errorBody } from '../mirror/refusal.ts'
 
 /** What the gateway of a node is made of. */
 export interface FundGatewayParts {
-  questions: Pick<Questions, 'ask'>
+  requests: Pick<Requests, 'send'>
   clock: Clock
 }
 
@@ -33,7 +33,7 @@ const refusals = {
 }
 
 /** A source that asks the leader. */
-export function createFundGateway({ questions, clock }: FundGatewayParts): FundSource {
+export function createFundGateway({ requests, clock }: FundGatewayParts): FundSource {
   const replies = createKeptReplies(clock)
   const asked = new Map<string, Promise<FundReply>>()
 
@@ -42,7 +42,7 @@ export function createFundGateway({ questions, clock }: FundGatewayParts): FundS
     const late = new AbortController()
     const cancel = clock.after(PATIENCE_MS, () => late.abort())
     try {
-      const reply = decodeReply(await questions.ask(target, late.signal))
+      const reply = decodeReply(await requests.send(target, late.signal))
       if (reply === null) return notNow('the leader runs another version of the bridge', 'Update every node.')
       replies.keep(target, reply, askedMs)
       return reply

@@ -6,8 +6,8 @@ import { isoMillis } from '../../core/dates.ts'
 import { BridgeError } from '../../errors.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { createTokenBucket } from '../../governor/quota/token-bucket.ts'
+import { PollerWriter } from '../../ingest/writer-state/poller-writer.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { Writer } from '../../log/log.ts'
 import { openSqliteLog } from '../../log-embedded/log.ts'
 import type { UpstreamSettings } from '../../settings/settings.ts'
 import { createUpstreamClient, type SendPermit } from '../../upstream/client.ts'
@@ -40,7 +40,7 @@ export async function checkKey({
   try {
     const { log } = openSqliteLog({ dataDir, nativeKind, clock })
     try {
-      const writer = await log.claim(await log.campaign(signal), signal)
+      const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
       const findings = await askOnce(writer, upstream, clock, signal)
       await writer.release()
       return findings
@@ -63,7 +63,7 @@ export async function checkKey({
 }
 
 async function askOnce(
-  writer: Writer,
+  writer: PollerWriter,
   upstream: UpstreamSettings,
   clock: Clock,
   signal: AbortSignal,
@@ -100,7 +100,7 @@ async function askOnce(
   }
 }
 
-function quotaNow(writer: Writer, { plan }: UpstreamSettings, nowMs: number): Finding {
+function quotaNow(writer: PollerWriter, { plan }: UpstreamSettings, nowMs: number): Finding {
   const { limit, used, remaining, resetMs } = quotaAt(
     writer.state.ledger,
     plan.weeklyQuota,

@@ -3,8 +3,8 @@
  * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
  */
 import { DAY_MS, WEEK_MS } from '../../core/durations.ts'
-import { type Ledger, type Purpose, purposes } from '../../log/log.ts'
-import { SPELL_MS } from '../../log/time-buckets.ts'
+import { type Purpose, purposes } from '../../core/purpose.ts'
+import { BUCKET_MS, type Ledger } from './time-buckets.ts'
 
 /**
  * A unit is written down before its request leaves, and upstream counts it when it arrives, by another clock: so much
@@ -12,7 +12,7 @@ import { SPELL_MS } from '../../log/time-buckets.ts'
  */
 const ARRIVAL_MS = 60_000
 /** A unit is counted for a week and at most so much longer, from the start of its spell. */
-export const COUNTED_MS = SPELL_MS + ARRIVAL_MS
+export const COUNTED_MS = BUCKET_MS + ARRIVAL_MS
 /** A fixed week begins so much later here: upstream's clock may be behind ours, and then its old week goes on. */
 const BEHIND_MS = 2_000
 
@@ -62,7 +62,7 @@ export function spentOn(ledger: Ledger, purposes: readonly Purpose[], nowMs: num
 export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs: number): number {
   let spent = 0
   for (const [spellMs, units] of ledger) {
-    if (spellMs + SPELL_MS <= sinceMs) continue
+    if (spellMs + BUCKET_MS <= sinceMs) continue
     for (const purpose of purposes) spent += units[purpose] ?? 0
   }
   return spent

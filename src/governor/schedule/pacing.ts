@@ -5,11 +5,11 @@
 
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
-import type { Ledger, Purpose } from '../../log/log.ts'
-import { spellOf } from '../../log/time-buckets.ts'
+import type { Purpose } from '../../core/purpose.ts'
 import { outlooks } from '../arrivals/forecast.ts'
 import type { QuotaReset } from '../quota/ledger.ts'
 import { ledgerWithout, quotaAt, spentOn, spentSince } from '../quota/ledger.ts'
+import { bucketOf, type Ledger } from '../quota/time-buckets.ts'
 import { dayWalksOf } from './daily-reconciliation.ts'
 import { MOST_FILL_SHARE, usualFillShare } from './fills.ts'
 import {
@@ -148,7 +148,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
     mayRequest,
     mayPollEarly(situation) {
       const { ledger, profile, nowMs, skewMs } = situation
-      const sinceMs = spellOf(nowMs - EARLY_WINDOW_MS)
+      const sinceMs = bucketOf(nowMs - EARLY_WINDOW_MS)
       const spent = spentSince(ledger, ['poll'], sinceMs)
       if (isFull) return spent < ((nowMs - sinceMs) / shortestMs) * EARLY_SHARE
       const { pace } = prospect(quota, outlookOf, { ...situation, ledger: own(ledger) })

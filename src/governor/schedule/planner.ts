@@ -3,11 +3,10 @@
  * many units polls may have until when, under both readings of "weekly". Pure. Refuses to spend and to wait.
  */
 import { DAY_MS, HOUR_MS, WEEK_MS } from '../../core/durations.ts'
-import type { Ledger } from '../../log/log.ts'
-import { SPELL_MS } from '../../log/time-buckets.ts'
 import { itemsUntil, type Outlook, type OutlookOf, rootsUntil } from '../arrivals/forecast.ts'
 import type { Profile } from '../arrivals/profile.ts'
 import { COUNTED_MS, type QuotaReset, quotaAt, unitsOf } from '../quota/ledger.ts'
+import { BUCKET_MS, type Ledger } from '../quota/time-buckets.ts'
 import { type ExpectedFill, expectedFills, MOST_FILL_SHARE } from './fills.ts'
 import { asPlaced, byRule } from './poll-rounding.ts'
 import { nextPollInMs } from './poll-scheduler.ts'
@@ -75,7 +74,7 @@ export interface Prospect {
  */
 export function paysFullRate({ weeklyQuota, walkShares, shortestMs }: PlannedQuota): boolean {
   const share = 1 - walkShares.fills - walkShares.sweeps - ROLLING_REST
-  return weeklyQuota * share >= (WEEK_MS + SPELL_MS + COUNTED_MS) / shortestMs
+  return weeklyQuota * share >= (WEEK_MS + BUCKET_MS + COUNTED_MS) / shortestMs
 }
 
 /** The outlook over the next week, or from another moment, and the pace that the budgets pay now. */

@@ -5,10 +5,10 @@
 
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
-import type { Purpose } from '../../log/log.ts'
-import { countUnits, type OpenLedger } from '../../log/time-buckets.ts'
+import type { Purpose } from '../../core/purpose.ts'
 import { itemsUntil, type Outlook, outlooks, stretchesOf } from '../arrivals/forecast.ts'
 import type { Profile } from '../arrivals/profile.ts'
+import { countUnits, type OpenLedger } from '../quota/time-buckets.ts'
 import { expectedFills, MOST_FILL_SHARE } from './fills.ts'
 import { type Arrivals, bestPlacing } from './optimum.ts'
 import { type PlanFigures, plannedPacing, walkSharesOf } from './pacing.ts'

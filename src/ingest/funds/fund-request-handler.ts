@@ -4,7 +4,7 @@
  */
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { Questions } from '../../log/log.ts'
+import type { Requests } from '../../log/requests.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { UpstreamPlan } from '../../settings/settings.ts'
 import type { FundClient } from '../../upstream/fund-client.ts'
@@ -25,7 +25,7 @@ export interface FundRequestHandlerParts {
   plan: UpstreamPlan
   /** Units a week that fund requests may spend. */
   weeklyUnits: number
-  requests: Pick<Questions, 'serve'>
+  requests: Pick<Requests, 'serve'>
   clock: Clock
   logger: Logger
 }

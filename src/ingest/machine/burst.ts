@@ -1,5 +1,5 @@
 /** Schedules the overlap re-scan after a burst: it finds items that arrived behind the poll cursor. */
-import type { PendingSweep } from '../../log/log.ts'
+import type { PendingSweep } from '../writer-state/head.ts'
 import type { StepContext } from './state.ts'
 
 /**

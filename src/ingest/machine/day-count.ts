@@ -7,7 +7,8 @@ import {
   withDay,
 } from '../../core/calendar/day-record.ts'
 import { DAY_MS } from '../../core/durations.ts'
-import type { Purpose, RejectedItem } from '../../log/log.ts'
+import type { Purpose } from '../../core/purpose.ts'
+import type { RejectedItem } from '../../log/events.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
 

@@ -4,11 +4,11 @@
  */
 import { backoffMs } from '../../core/backoff.ts'
 import { MINUTE_MS } from '../../core/durations.ts'
+import type { Purpose } from '../../core/purpose.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
 import { afterSuccess, type Cause, classify429 } from '../../governor/quota/throttle-classifier.ts'
-import type { Purpose } from '../../log/log.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
 import type { StepContext } from './state.ts'

@@ -5,7 +5,7 @@
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
-import type { OpenGap } from '../../log/log.ts'
+import type { OpenGap } from '../writer-state/head.ts'
 import { nextBackfillDay } from './backfill.ts'
 import { dueReconciliation } from './daily-reconciliation.ts'
 import { startScan } from './page-scan.ts'

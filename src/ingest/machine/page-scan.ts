@@ -4,7 +4,7 @@
  */
 import { isoMillis } from '../../core/dates.ts'
 import type { GapCause } from '../../core/event.ts'
-import { COMMIT_LIMIT } from '../../log/log.ts'
+import { COMMIT_LIMIT } from '../../log/events.ts'
 import type { ListQuery } from '../../upstream/client.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isTooLong } from './daily-reconciliation.ts'

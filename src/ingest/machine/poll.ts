@@ -3,8 +3,8 @@
  * out, and recovers from a cursor that upstream rejects or repeats.
  */
 import { DAY_MS } from '../../core/durations.ts'
-import type { Commit } from '../../log/log.ts'
 import type { ListQuery } from '../../upstream/client.ts'
+import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
 import { isBackfillAffordable } from './backfill.ts'
 import { rescanAfterPoll } from './burst.ts'
@@ -171,7 +171,11 @@ function takeItems(context: StepContext, { query, page, startMs, coveredToMs }: 
   const overflowed = overflows(context, query, page) && !isKnown
   const observed = { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed }
   const unread = learnFromPoll(context, observed)
-  const first: NonNullable<Commit['head']> = { cursor, lastCleanPollMs: startMs, ...savedProfile(context) }
+  const first: NonNullable<PollerCommit['head']> = {
+    cursor,
+    lastCleanPollMs: startMs,
+    ...savedProfile(context),
+  }
   const sweep = rescanAfterPoll(context, fetched.length, overflowed, lastCleanMs)
   if (sweep !== null) first.sweep = sweep
   if (overflowed) {

@@ -5,7 +5,7 @@
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Gap } from '../../core/event.ts'
-import type { OpenGap, Round } from '../../log/log.ts'
+import type { OpenGap, Round } from '../writer-state/head.ts'
 import { dayAfterFailure } from './daily-reconciliation.ts'
 import { restartsAtFirstPage } from './failure.ts'
 import { gapOf, type HeadPatch, newGap, publish } from './publish.ts'

@@ -6,14 +6,16 @@ import { type DayRecord, type DayWalk, withDay } from '../../core/calendar/day-r
 import { isoMillis } from '../../core/dates.ts'
 import type { Gap, GapCause, NewEvent } from '../../core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, gapEvent } from '../../core/event.ts'
-import type { Commit, OpenGap, Purpose, RejectedItem } from '../../log/log.ts'
-import { COMMIT_LIMIT } from '../../log/log.ts'
+import type { Purpose } from '../../core/purpose.ts'
+import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
+import type { OpenGap } from '../writer-state/head.ts'
+import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { daysAfter } from './day-count.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
 
 /** What a commit changes in the head, beside the sequence. */
-export type HeadPatch = NonNullable<Commit['head']>
+export type HeadPatch = NonNullable<PollerCommit['head']>
 
 /** Items, gap events and changes of the head that are published together. */
 export interface Publication {
@@ -112,7 +114,7 @@ function daysFor(
 }
 
 /** Queues one commit, with the pending refunds, and changes the head as that commit will. */
-export function enqueue(context: StepContext, purpose: Purpose, commit: Commit): void {
+export function enqueue(context: StepContext, purpose: Purpose, commit: PollerCommit): void {
   const { state } = context
   const refunds = state.refunds
   state.refunds = []

@@ -4,7 +4,7 @@
  */
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { parseTimestamp } from '../../core/dates.ts'
-import type { OpenGap } from '../../log/log.ts'
+import type { OpenGap } from '../writer-state/head.ts'
 import {
   closed,
   fromFirstPage,

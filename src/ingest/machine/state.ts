@@ -2,6 +2,7 @@
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import type { Disclosure } from '../../core/disclosure.ts'
 import type { GapCause } from '../../core/event.ts'
+import type { Purpose } from '../../core/purpose.ts'
 import { firstProfile, type Profile } from '../../governor/arrivals/profile.ts'
 import type { QuotaReset } from '../../governor/quota/ledger.ts'
 import { type RetryAllowance, UNTOUCHED } from '../../governor/quota/retry-allowance.ts'
@@ -10,16 +11,19 @@ import {
   type ClassifierState,
   INITIAL_CLASSIFIER,
 } from '../../governor/quota/throttle-classifier.ts'
+import type { Ledger, Refund } from '../../governor/quota/time-buckets.ts'
 import type { DayWalks } from '../../governor/schedule/daily-reconciliation.ts'
 import type { Pacing, PollPlan } from '../../governor/schedule/pacing.ts'
 import type { Rounds } from '../../governor/schedule/rescans.ts'
 import type { Chance } from '../../lifecycle/clock.ts'
-import type { Commit, Head, Ledger, Purpose, Refund, RejectedItem, WriterState } from '../../log/log.ts'
-import { unusedState } from '../../log/writer-state.ts'
+import type { RejectedItem } from '../../log/events.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { ListQuery } from '../../upstream/client.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { Outcome } from '../../upstream/outcome.ts'
+import { type Head, unusedHead } from '../writer-state/head.ts'
+import type { PollerCommit } from '../writer-state/poller-writer.ts'
+import type { WriterState } from '../writer-state/rows.ts'
 
 /** The states, in the order in which a process passes through them. */
 export const stateNames = [
@@ -116,7 +120,7 @@ export interface PageScan {
   gapId: string | null
   cause: GapCause
   /** For a fill: the changes of the head with its first commit; null once that commit is queued. */
-  firstHead: Commit['head'] | null
+  firstHead: PollerCommit['head'] | null
   /** For a fill: the time whose items its poll left out, upstream's clock, ms since 1970; else null. */
   unread: { fromMs: number; toMs: number } | null
   /** For a daily reconciliation: its date in London, and whether it continues an earlier try; else null. */
@@ -203,7 +207,7 @@ export interface IngestConfig {
 /** A queued commit, with the purpose of the request that fetched its items. */
 export interface QueuedCommit {
   purpose: Purpose
-  commit: Commit
+  commit: PollerCommit
 }
 
 /** What can happen to the machine; `nowMs` is our clock, ms since 1970. */
@@ -263,7 +267,7 @@ export function nextPollAtMs({
 }
 
 /** The state of an unused log; a claim replaces it before any request. */
-const NOTHING_YET = unusedState('')
+const NOTHING_YET = { head: unusedHead('', 0), ledger: new Map() }
 /** The profile before anything was learnt. */
 export const UNTAUGHT: Profile = firstProfile()
 

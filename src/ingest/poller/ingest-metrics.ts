@@ -1,9 +1,9 @@
 /** Turns what the poller does into metrics, and measures how far upstream's clock is ahead of ours. */
 import type { Committed } from '../../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
+import type { Purpose } from '../../core/purpose.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { Cause } from '../../governor/quota/throttle-classifier.ts'
-import type { Purpose } from '../../log/log.ts'
 import type { Metrics, PollResult } from '../../obs/metrics.ts'
 import type { Answer, IngestConfig, IngestState, QueuedCommit } from '../machine/state.ts'
 import { skewOf } from '../machine/upstream-clock.ts'

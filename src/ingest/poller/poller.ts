@@ -3,12 +3,13 @@
  * results as inputs. Decisions are in `machine/step.ts`.
  */
 import { isoMillis } from '../../core/dates.ts'
+import type { Purpose } from '../../core/purpose.ts'
 import { BridgeError, isBridgeError, isLogOutage } from '../../errors.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
-import type { Head, Log, Purpose, Term, Writer } from '../../log/log.ts'
-import { rejectedHash } from '../../log/rejected-window.ts'
+import { rejectedHash, type Term } from '../../log/events.ts'
+import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { ListQuery, UpstreamClient } from '../../upstream/client.ts'
 import type { FundCall, FundOutcome } from '../../upstream/fund-client.ts'
@@ -24,6 +25,8 @@ import type {
 } from '../machine/state.ts'
 import { initialState } from '../machine/state.ts'
 import { step } from '../machine/step.ts'
+import type { Head } from '../writer-state/head.ts'
+import { PollerWriter } from '../writer-state/poller-writer.ts'
 import type { Observer } from './ingest-metrics.ts'
 import { createAhead, type KnownCopy } from './not-yet-replicated.ts'
 import { readItems } from './read-page.ts'
@@ -63,7 +66,7 @@ export class Poller {
   #leaderSinceMs: number | null = null
   #term: Term | null = null
   /** The only writer of this process. */
-  #writer: Writer | null = null
+  #writer: PollerWriter | null = null
   #request = new AbortController()
   /** Replaced with every campaign and claim; results of work that began under an earlier one are dropped. */
   #scope = new AbortController()
@@ -246,9 +249,9 @@ export class Poller {
 
   async #tryClaim(term: Term, signal: AbortSignal, attempt: number): Promise<Input | null | 'retry'> {
     const { log, bucket, logger } = this.#parts
-    let writer: Writer | null = null
+    let writer: PollerWriter | null = null
     try {
-      writer = await log.claim(term, signal)
+      writer = new PollerWriter(await log.claim(term, signal))
       this.#writer = writer
       for (const hash of await log.rejectedHashes(REJECTED_KEPT)) this.#rememberRejected(hash)
       signal.throwIfAborted()
@@ -276,7 +279,7 @@ export class Poller {
     })
   }
 
-  #permit(writer: Writer, signal: AbortSignal): ReturnType<typeof createSendPermit> {
+  #permit(writer: PollerWriter, signal: AbortSignal): ReturnType<typeof createSendPermit> {
     const { bucket, clock } = this.#parts
     return createSendPermit({ writer, bucket, clock, signal })
   }
@@ -371,7 +374,7 @@ export class Poller {
   }
 
   /** Releases the writer before the term, so that the next leader finds no commit in flight. */
-  async #stepDown(writer: Writer | null): Promise<void> {
+  async #stepDown(writer: PollerWriter | null): Promise<void> {
     await writer?.release()
     await this.#term?.end()
   }

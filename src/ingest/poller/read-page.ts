@@ -5,7 +5,7 @@
 
 import { isoMillis } from '../../core/dates.ts'
 import { contentHash, readDisclosure } from '../../core/disclosure.ts'
-import type { RejectedItem } from '../../log/log.ts'
+import type { RejectedItem } from '../../log/events.ts'
 import type { Page, RawItem } from '../../upstream/page.ts'
 import type { FetchedItem, ReadPage } from '../machine/state.ts'
 

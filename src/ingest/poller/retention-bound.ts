@@ -2,7 +2,7 @@
  * Computes up to which upstream time an unknown item counts as already published: it may have been published and then
  * dropped by the log's retention, where nobody can look it up.
  */
-import type { Head } from '../../log/log.ts'
+import type { Head } from '../writer-state/head.ts'
 
 /** The log keeps every event for at least this long, ms: the minimum of `BRIDGE_ALL_RETENTION`. */
 const MIN_RETENTION_MS = 7 * 86_400_000

@@ -2,14 +2,16 @@
  * Builds the send permit of one counted request: its unit is durable, the plan's throttle has a token, and this process
  * has recently proven that it is still the leader.
  */
+
+import type { Purpose } from '../../core/purpose.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { Purpose, Writer } from '../../log/log.ts'
 import type { SendPermit } from '../../upstream/client.ts'
+import type { PollerWriter } from '../writer-state/poller-writer.ts'
 
 /** What a permit is built from. */
 export interface SendPermitParts {
-  writer: Pick<Writer, 'spend'>
+  writer: Pick<PollerWriter, 'spend'>
   bucket: TokenBucket
   clock: Clock
   /** Ends the wait; the request is then not sent. */

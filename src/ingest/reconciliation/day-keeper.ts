@@ -11,7 +11,8 @@ import { DAYS_TABLE, type DayReport, type DayRow } from '../../archive/days.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { isLogOutage, messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { Announcement, Log } from '../../log/log.ts'
+import type { StatusMessage } from '../../log/events.ts'
+import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { IngestConfig } from '../machine/state.ts'
 import type { Poller } from '../poller/poller.ts'
@@ -50,8 +51,8 @@ export function createDayKeeper({ log, poller, config, clock, logger }: DayKeepe
     rows.set(date, text)
   }
   const tell = async (report: DayReport): Promise<void> => {
-    const said: Announcement = { type: 'day', ...report }
-    await log.announce?.(said)
+    const said: StatusMessage = { type: 'day', ...report }
+    await log.publishStatus?.(said)
     await put({ report, isTold: true })
     logger.info('day.over', { day: report.date, verdict: report.walk, openGaps: report.gapsLeft })
   }

@@ -9,8 +9,7 @@ import { DAYS_KEPT, type DayRecord, emptyDay } from '../../core/calendar/day-rec
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/day-kind.ts'
-import type { Ledger } from '../../log/log.ts'
-import { SPELL_MS } from '../../log/time-buckets.ts'
+import { BUCKET_MS, type Ledger } from '../../governor/quota/time-buckets.ts'
 import { isReconciliationDue, isReconciliationExpired } from '../machine/daily-reconciliation.ts'
 import type { IngestConfig, IngestState } from '../machine/state.ts'
 
@@ -75,7 +74,7 @@ function isOver({ startMs, endMs }: LondonDay, from: string, to: string): boolea
 
 /** The ledger goes by our clock and in spells, the day by upstream's: where they are apart, by the nearest spell. */
 function unitsOf(ledger: Ledger, { startMs, endMs }: LondonDay, skewMs: number): DayReport['units'] {
-  const apartMs = Math.round(skewMs / SPELL_MS) * SPELL_MS
+  const apartMs = Math.round(skewMs / BUCKET_MS) * BUCKET_MS
   const sum: DayReport['units'] = {}
   for (const [spellMs, units] of ledger) {
     if (spellMs + apartMs < startMs || spellMs + apartMs >= endMs) continue

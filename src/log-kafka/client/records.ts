@@ -1,7 +1,7 @@
 /** Converts events, rejected items and status reports to Kafka records (contract §4) and back. */
 import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
-import type { Announcement, RejectedItem } from '../../log/log.ts'
+import type { RejectedItem, StatusMessage } from '../../log/events.ts'
 import { foreignRecord } from './faults.ts'
 import type { AppendedRecord } from './partition-protocol.ts'
 import type { KafkaRecord } from './record-batch.ts'
@@ -85,7 +85,7 @@ export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem
 }
 
 /** A status report as a record of the status topic. */
-export function statusRecord(value: Announcement): NewRecord {
+export function statusRecord(value: StatusMessage): NewRecord {
   const headers = { 'content-type': 'application/json' }
   return { partition: 0, key: value.type, value: JSON.stringify(value), headers }
 }

@@ -4,7 +4,7 @@
  * the transactional id (`claim.ts`) keeps the second from writing.
  */
 
-import type { Term } from '../../log/log.ts'
+import type { Term } from '../../log/events.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { abortable } from '../client/with-timeout.ts'
 import { type GroupPlace, SESSION_MS, type StandingMembership, stayMember } from './group-member.ts'

@@ -1,7 +1,7 @@
 /** Reads the newest rejected items, or their hashes, from the topic of rejected items. */
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { RejectedItem } from '../../log/log.ts'
-import { type RejectedWindow, rejectedHash } from '../../log/rejected-window.ts'
+import { type RejectedItem, rejectedHash } from '../../log/events.ts'
+import type { RejectedWindow } from '../../log-shared/rejected-window.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { OpenSession } from '../client/client.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'

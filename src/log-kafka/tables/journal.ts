@@ -4,10 +4,10 @@
  */
 
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
-import type { Journal } from '../../log/log.ts'
+import type { Journal } from '../../log/journal.ts'
+import { storedValue } from '../../log/stored-value.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/local-journal.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
-import { storedValue } from '../../log-shared/stored-value.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
 import { PlainWriter } from '../client/plain-writer.ts'

@@ -6,8 +6,8 @@
 import { randomUUID } from 'node:crypto'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { sleep } from '../../lifecycle/clock.ts'
-import { type Answering, LONGEST_QUESTION } from '../../log/log.ts'
-import { checkAnswer, checkQuestion } from '../../log-shared/local-requests.ts'
+import { LONGEST_REQUEST, type RequestHandler } from '../../log/requests.ts'
+import { checkRequest, checkResponse } from '../../log-shared/local-requests.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { PlainWriter } from '../client/plain-writer.ts'
 import { TextAssembly, textRecords } from '../client/text-parts.ts'
@@ -46,7 +46,7 @@ export function createAsking(parts: QuestionParts, topics: QuestionTopics): Aski
 
   return {
     async ask(question, signal) {
-      checkQuestion(question)
+      checkRequest(question)
       const either = AbortSignal.any([signal, closed])
       either.throwIfAborted()
       const id = randomUUID()
@@ -93,7 +93,7 @@ export function createAsking(parts: QuestionParts, topics: QuestionTopics): Aski
 export async function serveQuestions(
   parts: QuestionParts,
   topics: QuestionTopics,
-  answer: Answering,
+  answer: RequestHandler,
   signal: AbortSignal,
 ): Promise<void> {
   const over = new AbortController()
@@ -105,7 +105,7 @@ export async function serveQuestions(
     for await (const { records } of readPartition(parts, topics.questions, 'end', ended)) {
       for (const { key, value } of records) {
         const question = value?.toString('utf8') ?? ''
-        if (key !== null && question.length <= LONGEST_QUESTION) desk.take(String(key), question)
+        if (key !== null && question.length <= LONGEST_REQUEST) desk.take(String(key), question)
       }
     }
   })()
@@ -120,7 +120,7 @@ export async function serveQuestions(
 /** Works on questions; the same one only once at a time. */
 function createDesk(
   { clock, logger }: QuestionParts,
-  work: { answer: Answering; writer: PlainWriter; ended: AbortSignal; fail(error: unknown): void },
+  work: { answer: RequestHandler; writer: PlainWriter; ended: AbortSignal; fail(error: unknown): void },
 ): { take(id: string, question: string): void } {
   const { writer, ended } = work
   const renewals = new Map<string, () => void>()
@@ -130,7 +130,7 @@ function createDesk(
     try {
       text = await work.answer(question, signal)
       if (signal.aborted) return
-      checkAnswer(text)
+      checkResponse(text)
     } catch (error) {
       if (!signal.aborted) work.fail(error)
       return

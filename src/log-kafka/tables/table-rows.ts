@@ -3,8 +3,8 @@
  * place of the old ones as a whole, so that nothing that exists looks deleted meanwhile, and who listens is told what
  * differs, deletions that nobody could tell before among it. Refuses to read the topic: `table.ts` does.
  */
-import { type ChangeFeed, createChangeFeed } from '../../log/changes.ts'
-import { storedValue } from '../../log-shared/stored-value.ts'
+import { type ChangeFeed, createChangeFeed } from '../../log/change-feed.ts'
+import { storedValue } from '../../log/stored-value.ts'
 import type { ReadBatch } from '../reading/partition-reader.ts'
 
 /** Values as JSON text, by row; so nobody changes one by holding it. */

@@ -3,8 +3,8 @@
  * here before its writer hears of it. Refuses transactions: a row stands for itself; and keeping rows: `table-rows.ts`.
  */
 import { BridgeError } from '../../errors.ts'
-import type { ChangeFeed } from '../../log/changes.ts'
-import type { Table } from '../../log/log.ts'
+import type { ChangeFeed } from '../../log/change-feed.ts'
+import type { Table } from '../../log/tables.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
 import { PlainWriter } from '../client/plain-writer.ts'

@@ -5,9 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
+import type { Writer } from '../../log/events.ts'
 import type { Seam } from '../../log/fault-hook.ts'
-import type { Writer } from '../../log/log.ts'
-import { unusedState } from '../../log/writer-state.ts'
 import { newEpoch } from '../../log-shared/epoch.ts'
 import { fencedError } from '../../log-shared/local-writer.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -22,7 +21,7 @@ import { decideState, decideTopics } from './hanging-transactions.ts'
 import type { StateTail } from './state-tail.ts'
 import { openTransactions, type Transactions } from './transactions.ts'
 import { createKafkaWriter, type WriterParts } from './writer.ts'
-import { type Books, booksOf, changedBookRows, NONCE_KEY } from './writer-state.ts'
+import { FENCING_TOKEN_KEY, type KafkaWriterState, readStateRows, stateRows } from './writer-state.ts'
 
 /** How long a claim waits for its own nonce, ms; usually some ms. */
 const NONCE_DEADLINE_MS = 10_000
@@ -52,7 +51,7 @@ export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<
     for (let decisions = 0; ; decisions++) {
       const writer = await tryClaim(parts, stopped)
       if (writer !== null) {
-        const { epoch, sequence } = writer.state.head
+        const { epoch, sequence } = writer
         logger.info('log.claimed', { epoch, sequence, durationMs: clock.now() - startMs })
         return writer
       }
@@ -80,21 +79,23 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
     if (await decideState(deciding)) return null
     const nonce = randomUUID()
     const reached = parts.tail.reached(nonce)
-    const writeNonce = (): Promise<void> => writeState(transactions, prefix, new Map([[NONCE_KEY, nonce]]))
+    const writeNonce = (): Promise<void> =>
+      writeState(transactions, prefix, new Map([[FENCING_TOKEN_KEY, nonce]]))
     await writeNonce()
     await seam.afterNonce?.()
-    const books = booksOf(await withTimeout(clock, NONCE_DEADLINE_MS, stopped, reached))
-    if (books !== null && (await decideTopics(deciding, topicsOf(parts.known, books), books))) return null
+    const claimed = readStateRows(await withTimeout(clock, NONCE_DEADLINE_MS, stopped, reached))
+    const state = claimed?.state ?? null
+    if (state !== null && (await decideTopics(deciding, topicsOf(parts.known, state), state))) return null
     const all = topicName(prefix, ALL)
     const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))
-    if (!agree(books, last)) {
+    if (!agree(state, last)) {
       // Whoever has claimed since may have committed between the two reads: then this is fenced.
       await writeNonce()
-      throw contradiction(books, last)
+      throw contradiction(state, last)
     }
-    const standing = books ?? (await begin(transactions, prefix))
+    const begun = state ?? (await begin(transactions, prefix))
     stopped.throwIfAborted()
-    writer = createKafkaWriter({ ...parts, transactions, nonce }, standing)
+    writer = createKafkaWriter({ ...parts, transactions, nonce }, begun, claimed?.rows ?? new Map())
     return writer
   } finally {
     if (writer === null) transactions.end()
@@ -102,29 +103,30 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
 }
 
 /** Every topic that a commit may have written to, but for the state. */
-function topicsOf(known: ReadonlySet<string>, { choices }: Books): string[] {
+function topicsOf(known: ReadonlySet<string>, { choices }: KafkaWriterState): string[] {
   const made = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
   return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known, ...made]
 }
 
-/** Whether the books agree with the last event that is kept (null: all were dropped). An unused log has neither. */
-function agree(books: Books | null, last: number | null): boolean {
-  if (books === null) return last === 0
-  return last === null || books.state.head.sequence === last
+/** Whether the state agrees with the last event that is kept (null: all were dropped). An unused log has neither. */
+function agree(state: KafkaWriterState | null, last: number | null): boolean {
+  if (state === null) return last === 0
+  return last === null || state.place.sequence === last
 }
 
-function contradiction(books: Books | null, last: number | null): BridgeError {
-  const known = books === null ? 'nothing' : `event ${books.state.head.sequence}`
+function contradiction(state: KafkaWriterState | null, last: number | null): BridgeError {
+  const known = state === null ? 'nothing' : `event ${state.place.sequence}`
   const kept = last === null ? 'was written before' : `ends with ${last}`
   return new BridgeError('log_damaged', `the state knows ${known}, the topic of all events ${kept}`, {
     hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
   })
 }
 
-async function begin(transactions: Transactions, prefix: string): Promise<Books> {
-  const books: Books = { state: unusedState(newEpoch()), counts: new Map(), choices: new Map() }
-  await writeState(transactions, prefix, changedBookRows(null, books))
-  return books
+async function begin(transactions: Transactions, prefix: string): Promise<KafkaWriterState> {
+  const place = { epoch: newEpoch(), sequence: 0 }
+  const state: KafkaWriterState = { place, counts: new Map(), choices: new Map() }
+  await writeState(transactions, prefix, stateRows(null, state))
+  return state
 }
 
 function writeState(

@@ -5,6 +5,8 @@
  * decide for them. Owns finding out how that transaction had ended. Refuses to look before earlier writers are fenced:
  * until then a transaction may simply be open.
  */
+
+import { SEQUENCE_KEY } from '../../log-shared/place-rows.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { PartitionClient, UnstableTopic } from '../client/kafkajs-internals.ts'
 import { requireNoError } from '../client/partition-protocol.ts'
@@ -12,7 +14,7 @@ import type { KafkaRecord } from '../client/record-batch.ts'
 import { sequenceOf, topicSequenceOf } from '../client/records.ts'
 import { latestSequence } from '../reading/offset-lookup.ts'
 import { ALL, STATE, topicName } from '../topics/topics.ts'
-import type { Books } from './writer-state.ts'
+import type { KafkaWriterState } from './writer-state.ts'
 
 /** How a transaction has ended, or must be taken to have. */
 type Ending = 'commit' | 'abort'
@@ -27,8 +29,6 @@ export interface DecidingParts {
 }
 
 const READ_BYTES = 1024 * 1024
-/** Key of the state record that says how far events go. */
-const SEQUENCE_KEY = 'head/sequence'
 
 /**
  * Decides what the state topic has undecided; true where there was anything, and every producer is fenced now.
@@ -61,23 +61,28 @@ export async function decideState(parts: DecidingParts): Promise<boolean> {
 export async function decideTopics(
   parts: DecidingParts,
   topics: readonly string[],
-  books: Books,
+  state: KafkaWriterState,
 ): Promise<boolean> {
   return parts.read('looking for undecided records', async (partitions) => {
     const names = topics.map((topic) => topicName(parts.prefix, topic))
     const undecided = await partitions.unstable(names)
     for (const topic of undecided) {
       const [first] = await readUndecided(partitions, topic)
-      const place = first === undefined ? null : topicSequenceOf(first)
-      const counted = countOf(books, topic.topic.slice(parts.prefix.length + 1))
-      await decide(parts, partitions, topic.topic, place === null || place <= counted ? 'commit' : 'abort')
+      const topicSequence = first === undefined ? null : topicSequenceOf(first)
+      const counted = countOf(state, topic.topic.slice(parts.prefix.length + 1))
+      await decide(
+        parts,
+        partitions,
+        topic.topic,
+        topicSequence === null || topicSequence <= counted ? 'commit' : 'abort',
+      )
     }
     return undecided.length > 0
   })
 }
 
-function countOf({ state, counts }: Books, topic: string): number {
-  return topic === ALL ? state.head.sequence : (counts.get(topic) ?? 0)
+function countOf({ place, counts }: KafkaWriterState, topic: string): number {
+  return topic === ALL ? place.sequence : (counts.get(topic) ?? 0)
 }
 
 async function decide(

@@ -3,12 +3,12 @@
  * until Kafka answers. Refuses to compare state and events: a claim does.
  */
 import { isBridgeError } from '../../errors.ts'
-import type { LogEnd } from '../../log/log.ts'
+import type { LogEnd } from '../../log/events.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { committedRecords, latestSequence } from '../reading/offset-lookup.ts'
 import { waitForStableOffset } from '../reading/stable-offset.ts'
-import { booksOf } from './writer-state.ts'
+import { readStateRows } from './writer-state.ts'
 
 /** Names of the topics in the cluster. */
 export interface EndTopics {
@@ -42,8 +42,8 @@ export async function readEnd(
         if (value === null) rows.delete(String(key))
         else rows.set(String(key), value.toString('utf8'))
       }
-      const head = booksOf(rows)?.state.head
-      const end = { epoch: head?.epoch ?? null, sequence: head?.sequence ?? 0 }
+      const place = readStateRows(rows)?.state.place
+      const end = { epoch: place?.epoch ?? null, sequence: place?.sequence ?? 0 }
       return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end
     } catch (error) {
       signal.throwIfAborted()

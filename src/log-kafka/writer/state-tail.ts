@@ -5,7 +5,7 @@
 
 import type { ReaderParts } from '../client/connection.ts'
 import { readPartition } from '../reading/partition-reader.ts'
-import { NONCE_KEY } from './writer-state.ts'
+import { FENCING_TOKEN_KEY } from './writer-state.ts'
 
 export interface StateTail {
   /** The rows as they stood when this nonce was read. To be called before the nonce is written. Never rejects. */
@@ -29,7 +29,7 @@ export function createStateTail(parts: ReaderParts, topic: string): StateTail {
           const name = String(key)
           if (value === null) rows.delete(name)
           else rows.set(name, value.toString('utf8'))
-          if (name !== NONCE_KEY) continue
+          if (name !== FENCING_TOKEN_KEY) continue
           const nonce = String(value)
           waiting.get(nonce)?.(new Map(rows))
           waiting.delete(nonce)

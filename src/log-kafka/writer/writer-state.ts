@@ -1,12 +1,11 @@
 /**
- * Everything that the writer keeps in the state topic: the port's state, how far each topic is counted, and which topic
- * each code got. Owns the keys of those rows and what a commit makes of them; pure. Refuses to send.
+ * Turns a commit into the rows of the state topic and the records of the event topics: places, counts and topic choices.
  */
 import type { Committed } from '../../core/event.ts'
 import { isGap } from '../../core/event.ts'
-import type { WriterState } from '../../log/log.ts'
-import { storedValue } from '../../log-shared/stored-value.ts'
-import { addChanged, type ChangedRows, changedRows, stateOf } from '../../log-shared/writer-state-rows.ts'
+import type { RowChanges } from '../../log/events.ts'
+import { storedValue } from '../../log/stored-value.ts'
+import { type Place, placedRows, placeRows } from '../../log-shared/place-rows.ts'
 import { eventRecord, type NewRecord } from '../client/records.ts'
 import {
   ALL,
@@ -18,9 +17,9 @@ import {
   type TopicChoice,
 } from '../topics/topics.ts'
 
-/** What is durable of this writer and its predecessors. */
-export interface Books {
-  readonly state: WriterState
+/** What the writer keeps for itself in the state topic, beside the rows of its caller. */
+export interface KafkaWriterState {
+  readonly place: Place
   /** Last topic sequence, by topic; `all` is not among them: its own is the sequence. */
   readonly counts: ReadonlyMap<string, number>
   readonly choices: ReadonlyMap<string, TopicChoice>
@@ -29,31 +28,51 @@ export interface Books {
 const COUNT = 'count/'
 const CHOICE = 'topic/'
 
-/** Key of the record by which a claim finds the end of what earlier writers left. */
-export const NONCE_KEY = 'nonce'
+/** Key of the record by which a claim finds the end of what earlier writers left: its value is a fencing token. */
+export const FENCING_TOKEN_KEY = 'nonce'
 
-/** What differs between two books; all rows where there were none before. */
-export function changedBookRows(before: Books | null, after: Books): ChangedRows {
-  const rows = changedRows(before?.state ?? null, after.state)
+/** The rows that change from one state to the next, those of the caller in between; all where there was no state before. */
+export function stateRows(
+  before: KafkaWriterState | null,
+  after: KafkaWriterState,
+  callers: RowChanges = new Map(),
+): Map<string, string | null> {
+  const rows = new Map<string, string | null>([...placeRows(before?.place ?? null, after.place), ...callers])
   addChanged(rows, COUNT, before?.counts ?? new Map(), after.counts)
   addChanged(rows, CHOICE, before?.choices ?? new Map(), after.choices)
   return rows
 }
 
+/** Counts only rise and a choice may change; none is ever removed. */
+function addChanged(
+  rows: Map<string, string | null>,
+  prefix: string,
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): void {
+  for (const [key, value] of after) {
+    const text = JSON.stringify(value)
+    if (text !== JSON.stringify(before.get(key))) rows.set(`${prefix}${key}`, text)
+  }
+}
+
 /**
- * The books of these rows; null where no writer has written yet.
- * @throws BridgeError `log_damaged` when the state is not whole
+ * The state of these rows, and the rows of the writer's caller; null where no writer has written yet.
+ * @throws BridgeError `log_damaged` when epoch or sequence is missing or a row is not JSON
  */
-export function booksOf(rows: ReadonlyMap<string, string>): Books | null {
-  const state = stateOf(rows)
-  if (state === null) return null
-  const under = <T>(prefix: string): Map<string, T> =>
-    new Map(
-      [...rows]
-        .filter(([key]) => key.startsWith(prefix))
-        .map(([key, text]) => [key.slice(prefix.length), storedValue<T>(key, text)]),
-    )
-  return { state, counts: under<number>(COUNT), choices: under<TopicChoice>(CHOICE) }
+export function readStateRows(
+  stored: ReadonlyMap<string, string>,
+): { state: KafkaWriterState; rows: ReadonlyMap<string, string> } | null {
+  const counts = new Map<string, number>()
+  const choices = new Map<string, TopicChoice>()
+  const others = new Map<string, string>()
+  for (const [key, text] of stored) {
+    if (key.startsWith(COUNT)) counts.set(key.slice(COUNT.length), storedValue(key, text))
+    else if (key.startsWith(CHOICE)) choices.set(key.slice(CHOICE.length), storedValue(key, text))
+    else if (key !== FENCING_TOKEN_KEY) others.set(key, text)
+  }
+  const placed = placedRows(others)
+  return placed && { state: { place: placed.place, counts, choices }, rows: placed.rows }
 }
 
 /** An event with the topics that its categories name. */

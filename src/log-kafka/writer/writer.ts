@@ -5,9 +5,13 @@
  */
 import { BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Commit, RejectedItem, Writer } from '../../log/log.ts'
-import { COMMIT_LIMIT } from '../../log/log.ts'
-import { afterCommit, afterSpend, placed } from '../../log/writer-state.ts'
+import {
+  COMMIT_LIMIT,
+  type Commit,
+  type RejectedItem,
+  type RowChanges,
+  type Writer,
+} from '../../log/events.ts'
 import { fencedError } from '../../log-shared/local-writer.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { isFencing, isRefusedTopic, unknownOutcome } from '../client/faults.ts'
@@ -15,12 +19,12 @@ import { type NewRecord, rejectedRecord } from '../client/records.ts'
 import { REJECTED, STATE, type TopicChoice, topicName } from '../topics/topics.ts'
 import type { Transactions } from './transactions.ts'
 import {
-  type Books,
-  changedBookRows,
-  NONCE_KEY,
+  FENCING_TOKEN_KEY,
+  type KafkaWriterState,
   nameTopics,
   newChoices,
   placeEvents,
+  stateRows,
 } from './writer-state.ts'
 
 /**
@@ -47,10 +51,14 @@ export interface WriterParts {
   closed: AbortSignal
 }
 
-/** The writer of a claim that has read `claimed`. */
-export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
+/** The writer of a claim that has read this state, and `rows` of its caller. */
+export function createKafkaWriter(
+  parts: WriterParts,
+  claimed: KafkaWriterState,
+  rows: ReadonlyMap<string, string>,
+): Writer {
   const { transactions, clock, closed } = parts
-  let books = claimed
+  let state = claimed
   let ended: BridgeError | null = null
   let turn: Promise<unknown> = Promise.resolve()
   let cancelTouch = (): void => undefined
@@ -76,9 +84,13 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
     turn = result.catch(() => undefined)
     return result
   }
-  const store = async (after: Books, records: Map<string, NewRecord[]>): Promise<void> => {
-    const changed = changedBookRows(books, after)
-    if (changed.size === 0) changed.set(NONCE_KEY, parts.nonce)
+  const store = async (
+    after: KafkaWriterState,
+    records: Map<string, NewRecord[]>,
+    callers?: RowChanges,
+  ): Promise<void> => {
+    const changed = stateRows(state, after, callers)
+    if (changed.size === 0) changed.set(FENCING_TOKEN_KEY, parts.nonce)
     records.set(
       STATE,
       [...changed].map(([key, value]) => ({ partition: 0, key, value })),
@@ -86,7 +98,7 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
     await transactions.run(
       new Map([...records].map(([topic, list]) => [topicName(parts.prefix, topic), list])),
     )
-    books = after
+    state = after
     touchLater()
   }
   const touchLater = (): void => {
@@ -94,31 +106,35 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
     // A fault of it ends the writer, which says so at its next operation.
     cancelTouch = clock.after(
       LONGEST_SILENCE_MS,
-      () => void inTurn(() => store(books, new Map())).catch(() => null),
+      () => void inTurn(() => store(state, new Map())).catch(() => null),
     )
   }
   closed.addEventListener('abort', close, { once: true })
   touchLater()
 
   return {
-    get state() {
-      return books.state
+    get epoch() {
+      return state.place.epoch
     },
-    spend: (units, purpose, atMs) =>
-      inTurn(() => store({ ...books, state: afterSpend(books.state, units, purpose, atMs) }, new Map())),
+    get sequence() {
+      return state.place.sequence
+    },
+    rows,
     async commit(given) {
       if (given.events.length > COMMIT_LIMIT) {
         throw new RangeError(`a commit of ${given.events.length} events: at most ${COMMIT_LIMIT}`)
       }
-      const commit: Commit = structuredClone(given)
+      const { events: copies, rejected, callers } = copyOf(given)
       return inTurn(async () => {
-        const events = placed(books.state.head, commit)
+        const { epoch, sequence } = state.place
+        const events = copies.map((event, index) => ({ ...event, sequence: sequence + 1 + index, epoch }))
         const named = nameTopics(events, parts.nativeKind)
-        const made = newChoices({ known: parts.known, choices: books.choices }, named, clock.now())
-        const choices = new Map([...books.choices, ...(await withTopics(parts, made))])
-        const { records, counts } = placeEvents(named, books.counts, { known: parts.known, choices })
-        addRejected(records, commit.rejected ?? [])
-        await store({ state: afterCommit(books.state, commit, events), counts, choices }, records)
+        const made = newChoices({ known: parts.known, choices: state.choices }, named, clock.now())
+        const choices = new Map([...state.choices, ...(await withTopics(parts, made))])
+        const { records, counts } = placeEvents(named, state.counts, { known: parts.known, choices })
+        addRejected(records, rejected)
+        const place = { epoch, sequence: sequence + events.length }
+        await store({ place, counts, choices }, records, callers)
         return events
       })
     },
@@ -126,6 +142,15 @@ export function createKafkaWriter(parts: WriterParts, claimed: Books): Writer {
       await turn
       end(fencedError())
     },
+  }
+}
+
+/** The commit as it is now: its caller may change it while it waits for the operations before it. */
+function copyOf({ events, rejected = [], rows }: Commit) {
+  return {
+    events: events.map((event) => ({ ...event })),
+    rejected: rejected.map((item) => ({ ...item })),
+    callers: new Map(rows),
   }
 }
 

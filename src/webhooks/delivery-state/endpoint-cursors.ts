@@ -2,7 +2,7 @@
  * Tracks the cursors of one endpoint, the one over new events and its replays, and makes their rows. Replays run one after
  * the other.
  */
-import type { Change } from '../../log/log.ts'
+import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, positionKey, type ReplayOnly, type ReplayRow, replayKey } from './delivery-rows.ts'
 import { createProgress, type Progress } from './endpoint-progress.ts'
 

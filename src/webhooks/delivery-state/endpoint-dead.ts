@@ -1,5 +1,5 @@
 /** Remembers which deliveries of an endpoint are dead, and makes the rows that record them. */
-import type { Change } from '../../log/log.ts'
+import type { Change } from '../../log/tables.ts'
 import { type DeadRow, type DeliveryRow, deadKey } from './delivery-rows.ts'
 
 /** Most dead deliveries of an endpoint that are remembered; the oldest are forgotten first. */

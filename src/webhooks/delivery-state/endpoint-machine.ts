@@ -5,7 +5,7 @@
  * A slot is free again only when the outcome that ended in it is durable, so a crash repeats at most `maxConcurrency`
  * deliveries.
  */
-import type { Change } from '../../log/log.ts'
+import type { Change } from '../../log/tables.ts'
 import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './delivery-rows.ts'
 import { Backlog } from './endpoint-backlog.ts'
 import { EndpointCursors } from './endpoint-cursors.ts'

@@ -1,7 +1,7 @@
 /** Defines what goes into and comes out of the state machine of an endpoint. */
 import type { KeyObject } from 'node:crypto'
 import type { Filter } from '../../core/filter/filter.ts'
-import type { Change } from '../../log/log.ts'
+import type { Change } from '../../log/tables.ts'
 import type { DeliveryRow, RetryRow } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
 import type { Sort } from './scheduling-policy.ts'

@@ -2,6 +2,7 @@
  * The bodies of `POST /v1/webhooks` and `PATCH /v1/webhooks/{id}`, read strictly. Owns their grammar and bounds. Refuses to
  * decide who may change what, and to keep anything.
  */
+import type { EndpointStatus } from '../../core/endpoint-status.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { webhookKinds } from '../../core/filter/filter.ts'
 import { parseFilter } from '../../core/filter/filter-parse.ts'
@@ -9,12 +10,7 @@ import { didYouMean } from '../../core/near.ts'
 import { type Members, openMembers } from '../../http/members.ts'
 import type { Described } from '../../http/route.ts'
 import { ranged, ref } from '../../http/schemas/json-schema.ts'
-import {
-  type EndpointOrder,
-  type EndpointStatus,
-  endpointOrders,
-  MAX_CONCURRENCY,
-} from '../../registry/endpoint-rows.ts'
+import { type EndpointOrder, endpointOrders, MAX_CONCURRENCY } from '../../registry/endpoint-rows.ts'
 import type { EndpointChange } from '../../registry/endpoints.ts'
 import { judgeUrl, LONGEST_URL } from '../address/judge-url.ts'
 import type { AddressRules } from '../address/rules.ts'

@@ -2,6 +2,8 @@
  * Answers of `/v1/webhooks` as JSON Schema. Owns the description of each member. Refuses the body of a request:
  * `endpoint-request.ts` has it.
  */
+
+import { endpointStatuses } from '../../core/endpoint-status.ts'
 import {
   figure,
   list,
@@ -13,7 +15,7 @@ import {
   time,
   whole,
 } from '../../http/schemas/json-schema.ts'
-import { endpointOrders, endpointStatuses } from '../../registry/endpoint-rows.ts'
+import { endpointOrders } from '../../registry/endpoint-rows.ts'
 
 const facts = {
   id: text('Names the endpoint.', { pattern: '^ep_' }),

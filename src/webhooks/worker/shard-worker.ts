@@ -3,7 +3,8 @@
  * events, writes their rows, and drains at the end.
  */
 import { sleep } from '../../lifecycle/clock.ts'
-import type { Change, Shard } from '../../log/log.ts'
+import type { Shard } from '../../log/shards.ts'
+import type { Change } from '../../log/tables.ts'
 import type { ReadCursor } from '../delivery-state/cursor-decode-cache.ts'
 import { type DeliveryRow, endpointOf } from '../delivery-state/delivery-rows.ts'
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'

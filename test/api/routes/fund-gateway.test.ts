@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { FundQuery } from '../../../src/api/mirror/fund-source.ts'
 import { createFundGateway } from '../../../src/api/routes/fund-gateway.ts'
-import type { Answering } from '../../../src/log/log.ts'
+import type { RequestHandler } from '../../../src/log/requests.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { encodeReply } from '../../../src/upstream/fund-reply.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -20,15 +20,15 @@ function openGateway() {
   const clock = createManualClock()
   const log = createMemoryLog()
   onTestFinished(() => log.close())
-  const source = createFundGateway({ questions: log.questions, clock })
+  const source = createFundGateway({ requests: log.requests, clock })
   const asked: string[] = []
   const stop = new AbortController()
   return {
     clock,
     asked,
     get: async (target: string) => source.answer(anyQuery, target),
-    serve: (answer: Answering) =>
-      void log.questions.serve((question, signal) => {
+    serve: (answer: RequestHandler) =>
+      void log.requests.serve((question, signal) => {
         asked.push(question)
         return answer(question, signal)
       }, stop.signal),

@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { type Purpose, purposes } from '../../../src/core/purpose.ts'
 import { type QuotaReset, quotaAt, spentOn } from '../../../src/governor/quota/ledger.ts'
-import { type Ledger, type Purpose, purposes } from '../../../src/log/log.ts'
-import { countUnits, type OpenLedger, SPELL_MS, spellOf } from '../../../src/log/time-buckets.ts'
+import {
+  BUCKET_MS,
+  bucketOf,
+  countUnits,
+  type Ledger,
+  type OpenLedger,
+} from '../../../src/governor/quota/time-buckets.ts'
 import { playWeeks } from '../../support/worlds/governed-weeks.ts'
 
 const HOUR_MS = 3_600_000
@@ -32,7 +38,7 @@ const spendsBefore = fc.array(
   fc.record({
     agoMs: fc.oneof(
       fc.nat(15 * 24 * HOUR_MS),
-      fc.integer({ min: WEEK_MS - 2 * SPELL_MS, max: WEEK_MS + 2 * SPELL_MS }),
+      fc.integer({ min: WEEK_MS - 2 * BUCKET_MS, max: WEEK_MS + 2 * BUCKET_MS }),
     ),
     purpose: fc.constantFrom(...purposes),
   }),
@@ -65,7 +71,7 @@ for (const [name, resets] of [
         const startMs = reset === 'rolling' ? now - WEEK_MS : lastReset(reset.minutesAfterMonday, now)
         const isOldWeek = reset !== 'rolling' && now < startMs + BEHIND_MS
         const edgeMs = isOldWeek ? startMs - WEEK_MS : startMs
-        const edge = spends.filter(({ atMs }) => atMs > edgeMs - SPELL_MS - ARRIVAL_MS).length
+        const edge = spends.filter(({ atMs }) => atMs > edgeMs - BUCKET_MS - ARRIVAL_MS).length
         expect(quota.used).toBeGreaterThanOrEqual(truth(spends, reset, now))
         expect(quota.used).toBeLessThanOrEqual(edge)
         expect(quota.remaining).toBe(Math.max(0, LIMIT - quota.used))
@@ -81,9 +87,9 @@ for (const [name, resets] of [
         const ledger = ledgerOf(spends)
         const before = quotaAt(ledger, LIMIT, reset, now)
         expect(before.resetMs).toBeGreaterThan(now)
-        expect(before.resetMs).toBeLessThanOrEqual(now + WEEK_MS + SPELL_MS + ARRIVAL_MS)
+        expect(before.resetMs).toBeLessThanOrEqual(now + WEEK_MS + BUCKET_MS + ARRIVAL_MS)
         const after = quotaAt(ledger, LIMIT, reset, before.resetMs)
-        const sharesSpell = ledger.has(spellOf(before.resetMs))
+        const sharesSpell = ledger.has(bucketOf(before.resetMs))
         if (before.used > 0 && !sharesSpell) expect(after.used).toBeLessThan(before.used)
       }),
     )

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { planNames, plans } from '../../../src/core/plans.ts'
+import type { Purpose } from '../../../src/core/purpose.ts'
 import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
+import { countUnits, type Ledger, type OpenLedger } from '../../../src/governor/quota/time-buckets.ts'
 import { type PlanFigures, plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import type { Situation } from '../../../src/governor/schedule/planner.ts'
-import type { Ledger, Purpose } from '../../../src/log/log.ts'
-import { countUnits, type OpenLedger } from '../../../src/log/time-buckets.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
+import type { Purpose } from '../../../src/core/purpose.ts'
 import { outlooks } from '../../../src/governor/arrivals/forecast.ts'
 import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
 import type { QuotaReset } from '../../../src/governor/quota/ledger.ts'
 import { quotaAt } from '../../../src/governor/quota/ledger.ts'
+import { countUnits, type OpenLedger } from '../../../src/governor/quota/time-buckets.ts'
 import { expectedFills } from '../../../src/governor/schedule/fills.ts'
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import { overflowRisk } from '../../../src/governor/schedule/poll-scheduler.ts'
-import type { Purpose } from '../../../src/log/log.ts'
-import { countUnits, type OpenLedger } from '../../../src/log/time-buckets.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS

@@ -1,10 +1,10 @@
 /** The leader's handler of fund requests, in virtual time: precedence of polls, share of the quota, queue. */
 import { expect, onTestFinished, test } from 'vitest'
+import { bucketOf } from '../../../src/governor/quota/time-buckets.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { createFundRequestHandler } from '../../../src/ingest/funds/fund-request-handler.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import type { Poller } from '../../../src/ingest/poller/poller.ts'
-import { spellOf } from '../../../src/log/time-buckets.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import type { FundOutcome } from '../../../src/upstream/fund-client.ts'
 import { decodeReply } from '../../../src/upstream/fund-reply.ts'
@@ -26,7 +26,7 @@ function openHandler(
   const log = createMemoryLog()
   const stop = new AbortController()
   const bucket = createTokenBucket(plan)
-  const spellMs = spellOf(clock.now())
+  const spellMs = bucketOf(clock.now())
   const sent: { target: string; besidePoll: boolean }[] = []
   let state: IngestState = {
     ...initialState(),
@@ -58,7 +58,7 @@ function openHandler(
     bucket,
     plan: { ...plan, name: options.name ?? 'advanced' },
     weeklyUnits: options.weeklyUnits ?? 500,
-    requests: log.questions,
+    requests: log.requests,
     clock,
     logger: keepingLogger().logger,
   })
@@ -69,7 +69,7 @@ function openHandler(
     await log.close()
   })
   const ask = async (target: string, signal = stop.signal) =>
-    decodeReply(await log.questions.ask(target, signal))
+    decodeReply(await log.requests.send(target, signal))
   return {
     ...{ clock, bucket, poller, sent, ask },
     change(part: Partial<IngestState>) {

@@ -3,7 +3,7 @@
  * `advanced`: 3,500 units a week, a poll every 222 s.
  */
 import { describe, expect, it } from 'vitest'
-import { SPELL_MS } from '../../../src/log/time-buckets.ts'
+import { BUCKET_MS } from '../../../src/governor/quota/time-buckets.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst } from '../../support/worlds/world-upstream.ts'
@@ -16,7 +16,7 @@ const DAY = 24 * HOUR
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 const TROUBLE_MS = SEVEN + HOUR
 /** A spell of the ledger stays counted a week, and a minute for what was under way at its end. */
-const SPELL_BACK_MS = SPELL_MS + 7 * DAY + MINUTE
+const SPELL_BACK_MS = BUCKET_MS + 7 * DAY + MINUTE
 
 /** A quiet market, polled for an hour; then every request fails until the trouble is over. */
 function worldIn(failure: Failure, lastingMs: number, options: Partial<WorldOptions> = {}) {

@@ -22,8 +22,9 @@ it('a failed claim releases its writer before the next try', async () => {
       calls.push('claimed')
       const writer = await memory.claim(term, signal)
       return {
-        state: writer.state,
-        spend: writer.spend,
+        epoch: writer.epoch,
+        sequence: writer.sequence,
+        rows: writer.rows,
         commit: writer.commit,
         async release() {
           calls.push('released')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Purpose } from '../../../src/core/purpose.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { createSendPermit } from '../../../src/ingest/poller/send-permit.ts'
-import type { Purpose } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { claimed } from '../../log/samples.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'

@@ -6,7 +6,8 @@ import { BridgeError } from '../../../src/errors.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import { createDayKeeper } from '../../../src/ingest/reconciliation/day-keeper.ts'
 import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
-import type { Announcement, Log } from '../../../src/log/log.ts'
+import type { StatusMessage } from '../../../src/log/events.ts'
+import type { Log } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -18,11 +19,11 @@ const START_MS = Date.parse('2026-01-08T12:00:00Z')
 
 /** A log whose words are kept, and that may be away. */
 function keptLog() {
-  const said: Announcement[] = []
+  const said: StatusMessage[] = []
   const broker = { away: false }
   const log: Log = {
     ...createMemoryLog(),
-    announce: async (value) => {
+    publishStatus: async (value) => {
       if (broker.away) throw new BridgeError('log_unavailable', 'away')
       said.push(value)
     },
@@ -64,7 +65,7 @@ async function rowsOf(log: Log): Promise<Map<string, DayRow>> {
   return log.table<DayRow>(DAYS_TABLE).load()
 }
 
-function told(said: readonly Announcement[]) {
+function told(said: readonly StatusMessage[]) {
   return said.map(({ type, date, polled }) => [type, date, polled])
 }
 

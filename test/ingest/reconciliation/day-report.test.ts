@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
 import { plans } from '../../../src/core/plans.ts'
+import type { Ledger } from '../../../src/governor/quota/time-buckets.ts'
 import { dayWalksOf } from '../../../src/governor/schedule/daily-reconciliation.ts'
 import { initialState } from '../../../src/ingest/machine/state.ts'
 import { reportsOf } from '../../../src/ingest/reconciliation/day-report.ts'
-import type { Head, Ledger, OpenGap } from '../../../src/log/log.ts'
+import type { Head, OpenGap } from '../../../src/ingest/writer-state/head.ts'
 import { sampleGap } from '../../log/samples.ts'
 
 const HOUR_MS = 3_600_000

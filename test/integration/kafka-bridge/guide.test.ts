@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Writer } from '../../../src/log/log.ts'
+import type { PollerWriter } from '../../../src/ingest/writer-state/poller-writer.ts'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { claimed, gapOpened, sampleGap } from '../../log/samples.ts'
 import { root } from '../../support/house/repository.ts'
@@ -34,7 +34,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
     ...kafkaLogOptions(shared ?? [], prefix),
     knownCodes: { fca: ['FR'], native: [] },
   })
-  let writer: Writer
+  let writer: PollerWriter
   let folder: string
   let written = 0
 

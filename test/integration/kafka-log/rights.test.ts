@@ -191,8 +191,8 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     const [reader, poller] = [logAs('reader'), logAs('poller')]
     try {
       const { signal } = new AbortController()
-      void poller.questions.serve(async (question) => `${question}!`, signal)
-      expect(await reader.questions.ask('question', signal)).toBe('question!')
+      void poller.requests.serve(async (question) => `${question}!`, signal)
+      expect(await reader.requests.send('question', signal)).toBe('question!')
     } finally {
       await Promise.all([reader.close(), poller.close()])
     }

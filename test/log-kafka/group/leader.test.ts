@@ -1,6 +1,6 @@
 /** The beginning and the end of terms over a group that goes silent. On real brokers: test/integration. */
 import { expect, test } from 'vitest'
-import type { Term } from '../../../src/log/log.ts'
+import type { Term } from '../../../src/log/events.ts'
 import { groupElections } from '../../../src/log-kafka/group/leader.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rejectedHash } from '../../../src/log/rejected-window.ts'
+import { rejectedHash } from '../../../src/log/events.ts'
 import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-internals.ts'
 import { newestHashes } from '../../../src/log-kafka/reading/rejected.ts'
 

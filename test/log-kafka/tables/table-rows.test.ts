@@ -111,7 +111,7 @@ test('a value that is not JSON is damage, named by its row, in the first reading
   })
   const damage = expect.objectContaining({
     code: 'log_damaged',
-    message: 'what is stored under t/a is not JSON',
+    message: 'the value stored under t/a is not JSON',
   })
   expect(() => createTableRows().take(foreign())).toThrow(damage)
   const rows = createTableRows()

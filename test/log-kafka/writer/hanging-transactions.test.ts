@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { Committed } from '../../../src/core/event.ts'
-import { unusedState } from '../../../src/log/writer-state.ts'
 import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-internals.ts'
 import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
 import { eventRecord, type NewRecord } from '../../../src/log-kafka/client/records.ts'
@@ -9,7 +8,7 @@ import {
   decideState,
   decideTopics,
 } from '../../../src/log-kafka/writer/hanging-transactions.ts'
-import type { Books } from '../../../src/log-kafka/writer/writer-state.ts'
+import type { KafkaWriterState } from '../../../src/log-kafka/writer/writer-state.ts'
 import { sampleEvent } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
@@ -104,10 +103,9 @@ describe('an undecided state', () => {
 })
 
 describe('undecided topics', () => {
-  it('were committed as far as the books count them, and aborted beyond', async () => {
-    const unused = unusedState('AAAAAAAA')
-    const books: Books = {
-      state: { ...unused, head: { ...unused.head, sequence: 5 } },
+  it('were committed as far as the writer state counts them, and aborted beyond', async () => {
+    const state: KafkaWriterState = {
+      place: { epoch: 'AAAAAAAA', sequence: 5 },
       counts: new Map([
         ['fca.REN', 2],
         ['gaps', 1],
@@ -122,7 +120,7 @@ describe('undecided topics', () => {
       'native.ME': { decided: [event(1)], waiting: [] },
     })
     const topics = ['all', 'fca.REN', 'gaps', 'rejected', 'native.ME']
-    expect(await decideTopics(parts, topics, books)).toBe(true)
+    expect(await decideTopics(parts, topics, state)).toBe(true)
     expect(decisions).toEqual([
       ['p.all', 'commit'],
       ['p.fca.REN', 'commit'],

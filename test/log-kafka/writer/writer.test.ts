@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
-import type { Writer } from '../../../src/log/log.ts'
-import { unusedState } from '../../../src/log/writer-state.ts'
+import type { Writer } from '../../../src/log/events.ts'
 import { createKafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
-import type { Books } from '../../../src/log-kafka/writer/writer-state.ts'
+import type { KafkaWriterState } from '../../../src/log-kafka/writer/writer-state.ts'
 import { sampleEvent } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
-const UNUSED: Books = { state: unusedState('AAAAAAAA'), counts: new Map(), choices: new Map() }
+const UNUSED: KafkaWriterState = {
+  place: { epoch: 'AAAAAAAA', sequence: 0 },
+  counts: new Map(),
+  choices: new Map(),
+}
 
 /** A writer whose transactions are only noted, and which fails when told to. */
 function writerOver(createTopics: (topics: readonly string[]) => Promise<void> = async () => undefined) {
@@ -32,6 +35,7 @@ function writerOver(createTopics: (topics: readonly string[]) => Promise<void> =
   const writer: Writer = createKafkaWriter(
     { ...parts, createTopics, nonce: 'n', closed: closing.signal },
     UNUSED,
+    new Map(),
   )
   return {
     writer,
@@ -67,7 +71,7 @@ describe('a writer on Kafka', () => {
   it('discards its producer at the first error, and at its end', async () => {
     const { writer, said } = writerOver()
     said.fault = new Error('no answer')
-    await expect(writer.spend(1, 'poll', 0)).rejects.toMatchObject({ code: 'log_unknown' })
+    await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_unknown' })
     expect(said.ends).toBeGreaterThan(0)
     const other = writerOver()
     await other.writer.release()
@@ -79,7 +83,7 @@ describe('a writer on Kafka', () => {
     for (const code of codes) {
       const { writer, said } = writerOver()
       said.fault = new Error('tried often', { cause: Object.assign(new Error('refused'), code) })
-      await expect(writer.spend(1, 'poll', 0)).rejects.toMatchObject({ code: 'log_fenced' })
+      await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_fenced' })
     }
   })
 

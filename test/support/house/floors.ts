@@ -38,7 +38,7 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'ingest',
       does: 'role `poller`: polls the upstream, fills overflows, reconciles days, publishes',
-      inner: ['machine', 'poller', 'reconciliation', 'funds', 'exchanges', '.'],
+      inner: ['writer-state', 'machine', 'poller', 'reconciliation', 'funds', 'exchanges', '.'],
       doors: [],
     },
     {

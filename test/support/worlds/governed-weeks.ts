@@ -1,15 +1,20 @@
 /**
- * Weeks of spending in simulated time: the real ledger, bucket and arithmetic of the log against limits that count as
+ * Weeks of spending in simulated time: the real ledger, token bucket and arithmetic against limits that count as
  * upstream does, with processes that die at any moment. Owns the simulation and what was broken in it. Refuses to know
  * why a request is made: demand is drawn, most of it more than the plan allows.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { type PlanLimits, planNames, plans } from '../../../src/core/plans.ts'
+import type { Purpose } from '../../../src/core/purpose.ts'
 import { type QuotaReset, quotaAt } from '../../../src/governor/quota/ledger.ts'
+import {
+  bucketOf,
+  type Ledger,
+  ledgerAfterRefunds,
+  ledgerAfterSpend,
+  type Refund,
+} from '../../../src/governor/quota/time-buckets.ts'
 import { createTokenBucket, type TokenBucket } from '../../../src/governor/quota/token-bucket.ts'
-import type { Purpose, Refund, WriterState } from '../../../src/log/log.ts'
-import { spellOf } from '../../../src/log/time-buckets.ts'
-import { afterCommit, afterSpend, unusedState } from '../../../src/log/writer-state.ts'
 import { createLimits } from '../../../src/sandbox/limits.ts'
 
 const SECOND_MS = 1000
@@ -91,7 +96,7 @@ class Weeks {
   #nowMs = START_MS
   /** Our clock minus the true time, ms. */
   #clockOffMs = 0
-  #durable: WriterState = unusedState('epoch000')
+  #durable: Ledger = new Map()
   #bucket: TokenBucket
   #refunds: Refund[] = []
   /** Units of hours that the ledger keeps no longer. */
@@ -127,7 +132,7 @@ class Weeks {
       for (let page = 0; page < pages && this.#request(pages === 1 ? 'poll' : 'fill'); page++);
     }
     this.#refund()
-    const kept = [...this.#durable.ledger.values()].flatMap((hour) => Object.values(hour))
+    const kept = [...this.#durable.values()].flatMap((hour) => Object.values(hour))
     const spent = kept.reduce((sum, units) => sum + units, this.#forgotten)
     return { weeks, ...this.#tally, unitsOver: spent - this.#upstream.total }
   }
@@ -138,7 +143,7 @@ class Weeks {
 
   /** One request, if the quota has a unit for it. False where it has none, or the process died. */
   #request(purpose: Purpose): boolean {
-    const quota = quotaAt(this.#durable.ledger, this.#plan.weeklyQuota, this.#reset, this.#ourMs)
+    const quota = quotaAt(this.#durable, this.#plan.weeklyQuota, this.#reset, this.#ourMs)
     if (quota.remaining === 0) return false
     const spentMs = this.#ourMs
     this.#spend(purpose, spentMs)
@@ -177,7 +182,7 @@ class Weeks {
   /** Our count of this moment's week is never below upstream's. */
   #compare(): void {
     const { weeklyQuota } = this.#plan
-    const ours = quotaAt(this.#durable.ledger, weeklyQuota, this.#reset, this.#ourMs).used
+    const ours = quotaAt(this.#durable, weeklyQuota, this.#reset, this.#ourMs).used
     const short = this.#upstream.used(this.#nowMs) - ours
     if (short <= 0) return
     this.#tally.below += 1
@@ -192,19 +197,19 @@ class Weeks {
   }
 
   #spend(purpose: Purpose, atMs: number): void {
-    const before = this.#durable.ledger
-    this.#durable = afterSpend(this.#durable, 1, purpose, atMs)
+    const before = this.#durable
+    this.#durable = ledgerAfterSpend(this.#durable, 1, purpose, atMs)
     // Old spells go when a new one begins.
-    if (before.has(spellOf(atMs))) return
+    if (before.has(bucketOf(atMs))) return
     for (const [spellMs, units] of before) {
-      if (this.#durable.ledger.has(spellMs)) continue
+      if (this.#durable.has(spellMs)) continue
       for (const spent of Object.values(units)) this.#forgotten += spent
     }
   }
 
   #refund(): void {
     if (this.#refunds.length === 0) return
-    this.#durable = afterCommit(this.#durable, { events: [], refunds: this.#refunds }, [])
+    this.#durable = ledgerAfterRefunds(this.#durable, this.#refunds)
     this.#refunds = []
   }
 

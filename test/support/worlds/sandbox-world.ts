@@ -10,9 +10,12 @@ import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { seededChance } from '../../../src/core/chance.ts'
 import type { Committed } from '../../../src/core/event.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
+import type { Ledger } from '../../../src/governor/quota/time-buckets.ts'
 import { createIngest, type Ingest } from '../../../src/ingest/ingest.ts'
+import type { Head } from '../../../src/ingest/writer-state/head.ts'
 import type { Clock } from '../../../src/lifecycle/clock.ts'
-import type { Head, Ledger, Log, RejectedItem } from '../../../src/log/log.ts'
+import type { RejectedItem } from '../../../src/log/events.ts'
+import type { Log } from '../../../src/log/log.ts'
 import { openSqliteLog } from '../../../src/log-embedded/log.ts'
 import type { Fields, Logger } from '../../../src/obs/logger.ts'
 import type { Metrics } from '../../../src/obs/metrics.ts'
@@ -355,10 +358,11 @@ function recording(log: Log, commits: Committed[][]): Log {
     async claim(term, signal) {
       const writer = await log.claim(term, signal)
       return {
-        get state() {
-          return writer.state
+        epoch: writer.epoch,
+        get sequence() {
+          return writer.sequence
         },
-        spend: writer.spend,
+        rows: writer.rows,
         release: writer.release,
         async commit(commit) {
           const events = await writer.commit(commit)

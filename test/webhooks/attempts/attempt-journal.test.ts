@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
-import { type Journal, LARGEST_ROW_BYTES } from '../../../src/log/log.ts'
+import type { Journal } from '../../../src/log/journal.ts'
+import { LARGEST_ROW_BYTES } from '../../../src/log/shards.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import {
   createAttemptJournal,

@@ -1,17 +1,15 @@
-/**
- * The changes of one table, as they happen in this process. Owns each subscriber's queue. Refuses to store values.
- */
-
+/** Delivers changes of a table to the subscribers in this process; each subscriber has its own queue. */
 import { createWakeup } from '../lifecycle/wakeup.ts'
-import type { Change } from './log.ts'
+import type { Change } from './tables.ts'
 
+/** Publishes changes to whoever has subscribed before. */
 export interface ChangeFeed<V> {
   publish(change: Change<V>): void
   /** Every change published after this call, in order, until the signal aborts. */
   subscribe(signal: AbortSignal): AsyncIterable<Change<V>[]>
 }
 
-/** A feed that nobody listens to yet. */
+/** A feed without subscribers. */
 export function createChangeFeed<V>(): ChangeFeed<V> {
   const queues = new Set<Change<V>[]>()
   const wakeup = createWakeup()

@@ -1,8 +1,5 @@
-/**
- * How much of the rejected items a claim reads to know each of them again. Owns the bounds, and keeping hashes instead
- * of texts. Refuses to store.
- */
-import { contentHash } from '../core/disclosure.ts'
+/** Bounds how many rejected items a claim reads, and keeps their hashes instead of their texts. */
+import { rejectedHash } from '../log/events.ts'
 
 /** Most text that is read for hashes, bytes; an item may have as many as an upstream's answer. */
 export const REJECTED_WINDOW_BYTES = 64 * 1024 * 1024
@@ -13,11 +10,6 @@ export interface RejectedWindow {
   limit: number
   /** No further item is read once so many bytes were. */
   mostBytes: number
-}
-
-/** What the same item is known by when it comes again. */
-export function rejectedHash(raw: string): string {
-  return contentHash(raw)
 }
 
 /** The hashes of these texts, which come newest first and one at a time; newest last, as far as the window goes. */

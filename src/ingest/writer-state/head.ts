@@ -1,0 +1,90 @@
+/** Defines what the poller keeps between commits, apart from the ledger: cursor, gaps, pending re-reads, days, profile. */
+import type { DayRecord } from '../../core/calendar/day-record.ts'
+import type { Gap } from '../../core/event.ts'
+import type { Profile } from '../../governor/arrivals/profile.ts'
+
+/** A gap that still waits to be filled, and how the filling goes. */
+export interface OpenGap extends Gap {
+  attempts: number
+  /** Earliest moment of the next try, ms since 1970, our clock. */
+  retryAtMs: number
+  /** A long gap is filled a day at a time: everything before this moment is held; ms since 1970, upstream's clock. */
+  doneToMs?: number
+  /**
+   * The page with which the next try continues an interrupted query; absent: it starts with the first page. `toMs`: the
+   * query's upper bound, null where it had none, as a fill's.
+   */
+  next?: { pageCursor: string; toMs: number | null }
+}
+
+/** How far the first start has read back. Both in ms since 1970, upstream's clock. */
+export interface Backfill {
+  /** Everything before this is held. */
+  doneToMs: number
+  untilMs: number
+}
+
+/** A pending overlap re-scan after a burst: it finds what came in behind the cursor. */
+export interface PendingSweep {
+  /** Start of the range, ms since 1970, upstream's clock. */
+  fromMs: number
+  /** Earliest moment of the re-read, ms since 1970, our clock. */
+  dueAtMs: number
+  attempts: number
+}
+
+/** The scheduled re-scan of what came in. Its range begins where the last one ended. */
+export interface Round {
+  /** Where the last re-scan ended: the next one reads again what came in since. Ms since 1970, upstream's clock. */
+  fromMs: number
+  /** Earliest moment of the next re-scan, ms since 1970, our clock; null while none is pending. */
+  dueAtMs: number | null
+  /** When the last poll that brought news began, by upstream's clock, ms since 1970. */
+  newsMs: number
+  attempts: number
+}
+
+/** What the last commit left: everything a new writer needs to go on. Stored as one row a field, gap and day. */
+export interface Head {
+  epoch: string
+  /** Of the last event; 0 before the first. */
+  sequence: number
+  /** Upstream cursor of the next poll; null until the first start has one. Opaque: never parsed or ordered. */
+  cursor: string | null
+  /** Highest upstream time published, ms since 1970; 0 before the first. What is older than it is `late`. */
+  latestTimeMs: number
+  /** When the last poll without `hasMore` began, by upstream's clock, ms since 1970; null before the first. */
+  lastCleanPollMs: number | null
+  /** When a request was last spent, on our clock, ms since 1970; null before the first. */
+  lastSpendMs: number | null
+  openGaps: OpenGap[]
+  backfill: Backfill | null
+  sweep: PendingSweep | null
+  /** Null before the first item, and where the plan pays for no re-scans. */
+  round: Round | null
+  /** When items arrive, as far as it was learnt; null before anything was. */
+  profile: Profile | null
+  /** What the last days of London brought, rising by date; a day without anything may be missing. */
+  days: readonly DayRecord[]
+  /** From which upstream time on days are counted and reconciled; ms since 1970. Null before the first poll. */
+  countedFromMs: number | null
+}
+
+/** The head of a log that was never written, at that place of the log. */
+export function unusedHead(epoch: string, sequence: number): Head {
+  return {
+    epoch,
+    sequence,
+    cursor: null,
+    latestTimeMs: 0,
+    lastCleanPollMs: null,
+    lastSpendMs: null,
+    openGaps: [],
+    backfill: null,
+    sweep: null,
+    round: null,
+    profile: null,
+    days: [],
+    countedFromMs: null,
+  }
+}

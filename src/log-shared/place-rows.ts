@@ -1,0 +1,48 @@
+/** Reads and writes the rows in which an adapter stores its own place, epoch and sequence, beside the rows of its caller. */
+import { BridgeError } from '../errors.ts'
+import { storedValue } from '../log/stored-value.ts'
+
+/** Key of the row that holds the log's epoch. */
+const EPOCH_KEY = 'head/epoch'
+/** Key of the row that holds the sequence of the last event. */
+export const SEQUENCE_KEY = 'head/sequence'
+
+/** How far a log goes. */
+export interface Place {
+  readonly epoch: string
+  /** Of the last event; 0 before the first. */
+  readonly sequence: number
+}
+
+/** The rows that differ between two places; both where there was none before. */
+export function placeRows(before: Place | null, after: Place): Map<string, string> {
+  const rows = new Map<string, string>()
+  if (before?.epoch !== after.epoch) rows.set(EPOCH_KEY, JSON.stringify(after.epoch))
+  if (before?.sequence !== after.sequence) rows.set(SEQUENCE_KEY, JSON.stringify(after.sequence))
+  return rows
+}
+
+/**
+ * Splits stored rows into the log's place and the rows of its caller; null where there are none.
+ * @throws BridgeError `log_damaged` when there are rows but not those of the place
+ */
+export function placedRows(
+  stored: ReadonlyMap<string, string>,
+): { place: Place; rows: Map<string, string> } | null {
+  if (stored.size === 0) return null
+  const rows = new Map(stored)
+  const epoch = stored.get(EPOCH_KEY)
+  const sequence = stored.get(SEQUENCE_KEY)
+  if (epoch === undefined || sequence === undefined) {
+    throw new BridgeError('log_damaged', 'the stored state of the writer has lost its epoch or sequence', {
+      hint: 'Stop, keep a copy of what is stored, and restore the last good backup.',
+    })
+  }
+  rows.delete(EPOCH_KEY)
+  rows.delete(SEQUENCE_KEY)
+  const place = {
+    epoch: storedValue<string>(EPOCH_KEY, epoch),
+    sequence: storedValue<number>(SEQUENCE_KEY, sequence),
+  }
+  return { place, rows }
+}

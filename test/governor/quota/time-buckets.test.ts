@@ -1,0 +1,37 @@
+/** How long the ledger remembers. That a spend is durable on every adapter: `test/log/conformance.ts`. */
+import { expect, test } from 'vitest'
+import { BUCKET_MS, type Ledger, ledgerAfterSpend } from '../../../src/governor/quota/time-buckets.ts'
+import { START_MS } from '../../log/samples.ts'
+
+const DAY_MS = 24 * 3_600_000
+/** Time buckets of fifteen days. */
+const KEPT = (15 * DAY_MS) / BUCKET_MS
+
+/** A ledger with a unit in each of so many time buckets, the last of which ends at the start. */
+function spent(buckets: number): Ledger {
+  const beginMs = START_MS - buckets * BUCKET_MS
+  return new Map(Array.from({ length: buckets }, (_, n) => [beginMs + n * BUCKET_MS, { poll: 1 }]))
+}
+const spending = (ledger: Ledger, ...times: number[]): Ledger =>
+  times.reduce((before, atMs) => ledgerAfterSpend(before, 1, 'poll', atMs), ledger)
+const buckets = (ledger: Ledger): number[] => [...ledger.keys()].toSorted((one, other) => one - other)
+
+test('the ledger drops the oldest time buckets where it has more than fifteen days have', () => {
+  const before = spent(KEPT)
+  expect(buckets(spending(before, START_MS - 1))).toEqual(buckets(before))
+  expect(buckets(spending(before, START_MS))).toEqual([...buckets(before).slice(1), START_MS])
+  expect(buckets(spending(spent(KEPT + 9), START_MS))).toEqual([...buckets(before).slice(1), START_MS])
+  expect(spending(spent(10), START_MS + 90 * DAY_MS).size).toBe(11)
+})
+
+test('a clock that is far ahead costs the ledger its oldest time buckets alone; set back, it costs none that count', () => {
+  const before = spent(KEPT)
+  const aheadMs = START_MS + 40 * DAY_MS
+  const ahead = spending(before, aheadMs, aheadMs + BUCKET_MS)
+  expect(buckets(ahead)).toEqual([...buckets(before).slice(2), aheadMs, aheadMs + BUCKET_MS])
+  const back = spending(ahead, START_MS, START_MS + BUCKET_MS)
+  expect(buckets(back)).toEqual([
+    ...buckets(before).slice(2),
+    ...[START_MS, START_MS + BUCKET_MS, aheadMs, aheadMs + BUCKET_MS],
+  ])
+})

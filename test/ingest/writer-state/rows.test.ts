@@ -1,0 +1,109 @@
+/** The poller's state as rows: the stored bytes of the version before the log port lost its knowledge of them. */
+import { describe, expect, it } from 'vitest'
+import { PollerWriter } from '../../../src/ingest/writer-state/poller-writer.ts'
+import { changedRows, claimedState } from '../../../src/ingest/writer-state/rows.ts'
+import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { placedRows, placeRows } from '../../../src/log-shared/place-rows.ts'
+
+/** Written by 0.x of 22 November 2026, commit 2642d9a, with each kind of row; keys in the order of that version. */
+const STORED: readonly (readonly [key: string, text: string])[] = [
+  ['head/epoch', '"Ab3dEf7h"'],
+  ['head/sequence', '41'],
+  ['head/cursor', '"c\\"1"'],
+  ['head/latestTimeMs', '1767683160000'],
+  ['head/lastCleanPollMs', '1767683150000'],
+  ['head/lastSpendMs', '1767683561000'],
+  ['head/backfill', '{"doneToMs":1767600000000,"untilMs":1767610000000}'],
+  ['head/sweep', '{"fromMs":1767682800000,"dueAtMs":1767683400000,"attempts":1}'],
+  ['head/round', '{"fromMs":1767681000000,"dueAtMs":null,"newsMs":1767683000000,"attempts":0}'],
+  [
+    'head/profile',
+    '{"slots":[[1.5,2]],"sharp":[],"closed":[1.4,0.7],"weekdays":[[3800,3800]],"monthFirst":[2261,1900],"lagsMs":[0,1200],"learntToMs":1767683000000}',
+  ],
+  ['head/countedFromMs', '1767600000000'],
+  [
+    'gap/mk2',
+    '{"place":0,"gap":{"id":"mk2","from":"2026-01-06T07:00:00.000Z","to":"2026-01-06T07:05:00.000Z","cause":"overflow","openedAt":"2026-01-06T07:05:00.000Z","found":2,"closedAt":null,"attempts":1,"retryAtMs":1767683100000,"next":{"pageCursor":"p2","toMs":null}}}',
+  ],
+  [
+    'gap/mk1',
+    '{"place":1,"gap":{"id":"mk1","from":"2026-01-06T07:00:00.000Z","to":"2026-01-06T07:05:00.000Z","cause":"overflow","openedAt":"2026-01-06T07:05:00.000Z","found":2,"closedAt":null,"attempts":1,"retryAtMs":1767683100000,"doneToMs":1767682900000}}',
+  ],
+  [
+    'day/2026-01-05',
+    '{"date":"2026-01-05","polled":1890,"filled":12,"swept":3,"backfilled":0,"amended":1,"rejected":0,"eodSeen":true,"walk":{"state":"owed","atMs":1767690000000,"attempts":1,"pageCursor":"d3"}}',
+  ],
+  [
+    'day/2026-01-06',
+    '{"date":"2026-01-06","polled":41,"filled":0,"swept":0,"backfilled":0,"amended":0,"rejected":1,"eodSeen":false,"walk":null}',
+  ],
+  ['ledger/1767683100000', '{"poll":1,"fill":3}'],
+  ['ledger/1767683400000', '{"gateway":1}'],
+]
+
+/** What a claim reads from such rows. */
+function claimOf(stored: readonly (readonly [string, string])[]) {
+  const placed = placedRows(new Map(stored))
+  if (placed === null) throw new Error('no rows')
+  return { ...placed.place, rows: placed.rows }
+}
+
+describe('the stored state of the poller', () => {
+  it('of the version before is read, and written again byte by byte in the same order', () => {
+    const claim = claimOf(STORED)
+    const state = claimedState(claim)
+    expect(state.head).toMatchObject({ epoch: 'Ab3dEf7h', sequence: 41, cursor: 'c"1' })
+    expect(state.head.openGaps.map(({ id }) => id)).toEqual(['mk2', 'mk1'])
+    expect(state.head.days.map(({ date }) => date)).toEqual(['2026-01-05', '2026-01-06'])
+    expect([...placeRows(null, claim), ...changedRows(null, state)]).toEqual(STORED)
+  })
+
+  it('does not depend on the order in which the rows come', () => {
+    expect(claimedState(claimOf(STORED.toReversed()))).toEqual(claimedState(claimOf(STORED)))
+    expect(changedRows(claimedState(claimOf(STORED.toReversed())), claimedState(claimOf(STORED))).size).toBe(
+      0,
+    )
+  })
+
+  it('has its first values where an older version stored no row, and passes over rows it does not know', () => {
+    const state = claimedState(
+      claimOf([...STORED.slice(0, 3), ['other/row', 'not JSON'], ['head/unknown', '1']]),
+    )
+    expect(state.head).toMatchObject({ cursor: 'c"1', latestTimeMs: 0, sweep: null, openGaps: [], days: [] })
+    expect(state.ledger.size).toBe(0)
+    expect(Object.keys(state.head)).not.toContain('unknown')
+  })
+
+  it('is damaged where a row of it is no JSON, or the log has lost its place', () => {
+    const broken = STORED.map(([key, text]) => [key, key === 'gap/mk1' ? '{' : text] as const)
+    expect(() => claimedState(claimOf(broken))).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+    expect(() => claimOf(STORED.slice(1))).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+  })
+
+  it('of an unused log is written in full with the first operation, later only what changed', async () => {
+    const log = createMemoryLog()
+    const { signal } = new AbortController()
+    const claim = async () => log.claim(await log.campaign(signal), signal)
+    const writer = new PollerWriter(await claim())
+    await writer.spend(1, 'poll', 1767683160000)
+    const first = (await claim()).rows
+    expect([...first.keys()]).toEqual([
+      ...[
+        'cursor',
+        'latestTimeMs',
+        'lastCleanPollMs',
+        'lastSpendMs',
+        'backfill',
+        'sweep',
+        'round',
+        'profile',
+      ].map((field) => `head/${field}`),
+      ...['head/countedFromMs', 'ledger/1767683100000'],
+    ])
+    const changed = changedRows(claimedState({ epoch: 'e', sequence: 0, rows: first }), {
+      ...writer.state,
+      head: { ...writer.state.head, cursor: 'next' },
+    })
+    expect([...changed]).toEqual([['head/cursor', '"next"']])
+  })
+})
