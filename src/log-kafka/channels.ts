@@ -1,8 +1,4 @@
-/**
- * The topics of contract §4 as channels: names, keys, headers, values, how long records are kept. Owns their description,
- * made from the schemas of events and from the settings that topics are made with. Refuses the topics below `internal`,
- * which nobody else reads, and the words of the status topic: whoever says them describes them.
- */
+/** Describes the public topics (contract §4) for the AsyncAPI document: names, keys, headers, values and retention. */
 import { disclosureTypes, gapTypes } from '../core/event.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { eventSchema } from '../http/schemas/event-schema.ts'
@@ -22,9 +18,9 @@ import {
 /** What is described. */
 export interface DescribedTopics {
   prefix: string
-  /** What topics are made with; null where the log is not on Kafka: then nothing is said of how long they are kept. */
+  /** The settings of new topics; null where the log is not on Kafka: then no retention is described. */
   settings: TopicSettings | null
-  /** What is said on the status topic. */
+  /** The messages of the status topic. */
   status: readonly ChannelMessage[]
 }
 
@@ -34,7 +30,7 @@ const BINDING = '0.5.0'
 const READ = 'Read it with `read_committed`; docs/kafka-consumers.md has recipes.'
 const TOGETHER = 'In one transaction with the same event in its other topics.'
 
-/** Every topic that has a contract. */
+/** Every public topic. */
 export function kafkaChannels({ prefix, settings, status }: DescribedTopics): Channel[] {
   const channel = (topic: string, own: OwnParts): Channel => ({
     key: `kafka.${topic.replace('.{code}', '')}`,
@@ -92,7 +88,7 @@ function categoryTopic(kind: TopicKind, title: string, codes: readonly string[])
   }
 }
 
-/** How Kafka is told to keep the records of a topic. */
+/** The retention settings of a topic. */
 function kept(topic: string, settings: TopicSettings): object {
   const config = topicConfig(topic, settings, 1)
   const policy = config['cleanup.policy']

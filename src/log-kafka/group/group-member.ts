@@ -1,9 +1,8 @@
 /**
- * A member of a consumer group whose members share partitions without reading them. Owns joining, beating and leaving, and
- * coming back after faults.
- * Refuses to know what holding a partition means: `leader.ts` and `shard-group.ts` do.
+ * Keeps this process in a consumer group whose members divide partitions without reading them: joins, sends heartbeats,
+ * leaves, and rejoins after failures.
  */
-import type { Consumer, PartitionAssigner } from 'kafkajs'
+import type { Consumer, ConsumerGroupJoinEvent, PartitionAssigner } from 'kafkajs'
 import { messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -11,192 +10,221 @@ import type { KafkaSession, OpenSession } from '../client/client.ts'
 import { unavailable } from '../client/faults.ts'
 import { abortable, withTimeout } from '../client/with-timeout.ts'
 
-/** Silence after which the brokers give the partitions to other members, ms; their usual minimum. */
+/** Silence after which the brokers assign the partitions to other members, ms; their usual minimum. */
 export const SESSION_MS = 6_000
-/** kafkajs beats between fetches, so a beat comes at the first end of a fetch after this, ms. */
+/** kafkajs sends heartbeats between fetches, so one is due at the first end of a fetch after this, ms. */
 const HEARTBEAT_MS = 300
-/** Who leaves waits for the end of one, ms. */
+/** Longest wait of a fetch, and so of a member that leaves, ms. */
 const FETCH_WAIT_MS = 200
 /**
- * How long a rebalance waits for members that do not answer, ms: ten beats. A broker that comes back waits as long for
- * the members that it had, where they could not be taken out; polling is to go on within five seconds.
+ * How long a rebalance waits for members that do not answer, ms: ten heartbeats. A restarted broker waits as long for its
+ * former members that `#removeFormer` did not reach; polling is to resume within five seconds.
  */
 const REBALANCE_MS = 3_000
-/** Between two tries to take out the member that this process was, ms. */
-const TAKE_OUT_PAUSE_MS = 100
+const REMOVE_RETRY_MS = 100
 /**
- * Who hears nothing from the group for so long begins anew, ms. A join that takes long waits for the session of a member
- * that died in it, and then for the next rebalance. kafkajs may wait for ever for an answer on a connection that has ended.
+ * Silence of the group after which the member rejoins, ms. A slow join waits for the session of a crashed member and for
+ * the next rebalance. kafkajs may wait for ever for a response on a closed connection.
  */
 const LONGEST_SILENCE_MS = 2 * SESSION_MS + REBALANCE_MS
-/** Low, because brokers that are back should have members soon. */
+/** Low, so that recovered brokers soon have members. */
 const REJOIN_MS = 500
-/** Leaving takes 0.2–0.3 s; the session's end does it otherwise. */
+/** Leaving takes 0.2–0.3 s; otherwise the session's timeout ends the membership. */
 const LEAVE_LIMIT_MS = 2_000
 
-/** Where the group is. */
+/** A group, and the topic whose partitions its members divide. */
 export interface GroupPlace {
   openSession: OpenSession
   clock: Clock
+  logger: Logger
   groupId: string
-  /** Whose partitions are shared. */
   topic: string
 }
 
-/** What a member asks and tells. */
-export interface Membership {
-  /** Who gets which partition. */
-  assigner: PartitionAssigner
-  /** Under which id this process was a member before and did not leave; null where it was none. */
-  formerId(): string | null
-  /** The group has answered a join: the partitions that this member holds. */
-  joined(memberId: string, partitions: readonly number[]): void
-  /** The group has answered a beat. */
-  heard(): void
-  /** Others are joining; the next word is `joined`. */
-  rebalancing(): void
-}
-
-/** How a member tells of faults that last. */
-export interface GroupWords {
-  logger: Logger
-  /** Of the first fault, and of the first join after it. */
-  events: { away: string; back: string }
-  /** What it does in the group, for the operator. */
+/** The purpose of a membership, for logs. */
+export interface GroupPurpose {
+  /** Log events of the first failure, of the next join, and of a rebalance. */
+  events: { unavailable: string; recovered: string; rebalancing: string }
+  /** What the member does in the group, e.g. "standing for leader". */
   doing: string
 }
 
-/** What somebody asks and tells who stays in the group over faults. */
-export interface StandingMembership extends Membership {
-  /** It is a member no longer, and why. */
-  ended(reason: string): void
+/** Receives the partitions of a member. */
+export interface AssignmentListener {
+  /** The group has assigned these partitions; after a `lost` by silence it confirms the same ones again. */
+  assigned(memberId: string, partitions: readonly number[]): void
+  /** Other members may hold the partitions now. `heardMs`: when the group last answered, ms since 1970. */
+  lost(reason: string, heardMs: number): void
 }
 
-/** Is a member of the group, anew after each fault, until the signal aborts. Never rejects. */
-export async function stayMember(
-  place: GroupPlace & GroupWords,
-  membership: StandingMembership,
-  leaving: AbortSignal,
-): Promise<void> {
-  const { clock, logger, events, doing, groupId } = place
-  /** The group cannot be reached, and the log knows. */
-  let failing = false
-  const joined: Membership['joined'] = (memberId, partitions) => {
-    if (failing) logger.info(events.back, { name: groupId })
-    failing = false
-    membership.joined(memberId, partitions)
+/** One member of a group. Its partitions count as lost when the group has not answered for a session. */
+export class GroupMember {
+  readonly #place: GroupPlace & GroupPurpose
+  readonly #assigner: PartitionAssigner
+  readonly #listener: AssignmentListener
+  /** The id of the last membership, which the brokers may still know. */
+  #memberId: string | null = null
+  #heardMs: number
+  /** The partitions of the last join; null while others join, and outside the group. */
+  #assignment: readonly number[] | null = null
+  /** The listener knows of the assignment, and silence has not ended it. */
+  #isConfirmed = false
+  #isFailing = false
+  #cancelLease = (): void => undefined
+
+  constructor(place: GroupPlace & GroupPurpose, assigner: PartitionAssigner, listener: AssignmentListener) {
+    this.#place = place
+    this.#assigner = assigner
+    this.#listener = listener
+    this.#heardMs = place.clock.now()
   }
-  while (!leaving.aborted) {
+
+  /** Stays in the group until the signal aborts, and rejoins after each failure. Never rejects. */
+  async run(leaving: AbortSignal): Promise<void> {
+    const { clock, logger, events, doing } = this.#place
+    while (!leaving.aborted) {
+      try {
+        await this.#stay(leaving)
+      } catch (error) {
+        if (!this.#isFailing) logger.warn(events.unavailable, { error: unavailable(doing, error) })
+        this.#isFailing = true
+        this.#suspend()
+        this.#listener.lost(messageOf(error), this.#heardMs)
+        await sleep(clock, REJOIN_MS, leaving)
+      }
+    }
+    this.#suspend()
+  }
+
+  /** Reports the loss of the partitions if the session is over but its timer is late, because the clock was set. */
+  checkSession(): void {
+    if (this.#place.clock.now() - this.#heardMs >= SESSION_MS) this.#expire()
+  }
+
+  /** Is a member until the signal aborts, then leaves. Throws whatever ended the membership before. */
+  async #stay(leaving: AbortSignal): Promise<void> {
+    const { openSession, clock, groupId, topic, logger, events } = this.#place
+    const session = openSession()
+    const consumer = session.kafka.consumer({
+      groupId,
+      sessionTimeout: SESSION_MS,
+      rebalanceTimeout: REBALANCE_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      allowAutoTopicCreation: false,
+      partitionAssigners: [this.#assigner],
+      retry: { restartOnFailure: async () => false },
+    })
+    const failed = Promise.withResolvers<never>()
+    failed.promise.catch(() => undefined)
+    let cancelSilence = (): void => undefined
+    const restartSilence = (): void => {
+      cancelSilence()
+      const silent = new Error(`nothing was heard for ${LONGEST_SILENCE_MS / 1000} s`)
+      cancelSilence = clock.after(LONGEST_SILENCE_MS, () => failed.reject(silent))
+    }
+    /** Handles a response of the group, unless this member leaves. */
+    const onResponse =
+      <E>(handle: (event: E) => void) =>
+      (event: E): void => {
+        if (leaving.aborted) return
+        restartSilence()
+        handle(event)
+      }
+    restartSilence()
+    consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error))
+    const onJoin = ({ payload }: ConsumerGroupJoinEvent): void =>
+      this.#onJoined(payload.memberId, payload.memberAssignment[topic] ?? [])
+    consumer.on(consumer.events.GROUP_JOIN, onResponse(onJoin))
+    consumer.on(
+      consumer.events.HEARTBEAT,
+      onResponse(() => this.#onHeard()),
+    )
+    const onRebalancing = (): void => {
+      logger.debug(events.rebalancing)
+      // A join takes as long as the slowest member; the group knows that this one is alive.
+      this.#suspend()
+    }
+    consumer.on(consumer.events.REBALANCING, onResponse(onRebalancing))
+    const ended = new AbortController()
+    if (this.#memberId !== null) void this.#removeFormer(this.#memberId, session, ended.signal)
+    const joined = join(consumer, topic)
+    const leave = async (): Promise<void> => {
+      // kafkajs leaves only after it has joined; without leaving, the others wait for this member.
+      await Promise.race([joined, failed.promise])
+      await consumer.stop()
+    }
     try {
-      await beMember(place, { ...membership, joined }, leaving)
+      await abortable(leaving, Promise.race([failed.promise, joined.then(() => failed.promise)]))
     } catch (error) {
-      if (!failing) logger.warn(events.away, { error: unavailable(doing, error) })
-      failing = true
-      membership.ended(messageOf(error))
-      await sleep(clock, REJOIN_MS, leaving)
+      if (!leaving.aborted) throw error
+      // A failure ends with the session, and the group removes this member when its session is over.
+      await withTimeout(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
+    } finally {
+      cancelSilence()
+      ended.abort()
+      session.end()
+      // kafkajs may take a consumer for joined that is not: it would look for something to fetch for ever.
+      joined.then(() => consumer.stop()).catch(() => undefined)
     }
   }
-}
 
-/**
- * Is a member of the group until the signal aborts, then leaves it.
- * @throws whatever ended the membership before
- */
-export async function beMember(
-  { openSession, clock, groupId, topic }: GroupPlace,
-  membership: Membership,
-  leaving: AbortSignal,
-): Promise<void> {
-  const session = openSession()
-  const consumer = session.kafka.consumer({
-    groupId,
-    sessionTimeout: SESSION_MS,
-    rebalanceTimeout: REBALANCE_MS,
-    heartbeatInterval: HEARTBEAT_MS,
-    maxWaitTimeInMs: FETCH_WAIT_MS,
-    allowAutoTopicCreation: false,
-    partitionAssigners: [membership.assigner],
-    retry: { restartOnFailure: async () => false },
-  })
-  const over = Promise.withResolvers<never>()
-  over.promise.catch(() => undefined)
-  let cancelSilence = (): void => undefined
-  const hearing = (): void => {
-    cancelSilence()
-    const silent = (): void => over.reject(new Error(`nothing was heard for ${LONGEST_SILENCE_MS / 1000} s`))
-    cancelSilence = clock.after(LONGEST_SILENCE_MS, silent)
+  #onJoined(memberId: string, partitions: readonly number[]): void {
+    const { logger, events, groupId } = this.#place
+    if (this.#isFailing) logger.info(events.recovered, { name: groupId })
+    this.#isFailing = false
+    this.#memberId = memberId
+    this.#assignment = partitions
+    this.#isConfirmed = false
+    this.#onHeard()
   }
-  hearing()
-  consumer.on(consumer.events.CRASH, ({ payload }) => over.reject(payload.error))
-  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-    if (leaving.aborted) return
-    hearing()
-    membership.joined(payload.memberId, payload.memberAssignment[topic] ?? [])
-  })
-  consumer.on(consumer.events.HEARTBEAT, () => {
-    hearing()
-    membership.heard()
-  })
-  consumer.on(consumer.events.REBALANCING, () => {
-    hearing()
-    membership.rebalancing()
-  })
-  const ended = new AbortController()
-  const formerId = membership.formerId()
-  if (formerId !== null) void takeOut(formerId, { session, clock, groupId }, ended.signal)
-  const begun = begin(consumer, topic)
-  const leave = async (): Promise<void> => {
-    // kafkajs only leaves when it has joined: else the others would wait for a member that is gone.
-    await Promise.race([begun, over.promise])
-    await consumer.stop()
-  }
-  try {
-    await abortable(leaving, Promise.race([over.promise, begun.then(() => over.promise)]))
-  } catch (error) {
-    if (!leaving.aborted) throw error
-    // What fails here ends with the session, and the group forgets this member when its own time is over.
-    await withTimeout(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
-  } finally {
-    cancelSilence()
-    ended.abort()
-    session.end()
-    stopLooking(consumer, begun)
-  }
-}
 
-/**
- * Ends a consumer whose session has ended. kafkajs may have taken a member that the group forgot, and whose next join failed,
- * for one that has joined: it then looks for something to fetch five times a second, asks no broker, and so hears of no end.
- */
-function stopLooking(consumer: Consumer, begun: Promise<void>): void {
-  begun.then(() => consumer.stop()).catch(() => undefined)
-}
+  /** A response proves the membership and the last assignment, also after a silence. */
+  #onHeard(): void {
+    const { clock } = this.#place
+    this.#heardMs = clock.now()
+    this.#cancelLease()
+    this.#cancelLease = clock.after(SESSION_MS, () => this.#expire())
+    if (this.#isConfirmed || this.#assignment === null) return
+    this.#isConfirmed = true
+    this.#listener.assigned(this.#memberId ?? '', this.#assignment)
+  }
 
-/**
- * Takes the member that this process was out of the group, beside the joining: brokers that come back remember it, and
- * the group would wait a session for it. Never throws: where it does not succeed, the wait does the same.
- */
-async function takeOut(
-  formerId: string,
-  { session, clock, groupId }: { session: KafkaSession; clock: Clock; groupId: string },
-  ended: AbortSignal,
-): Promise<void> {
-  const untilMs = clock.now() + SESSION_MS
-  while (!ended.aborted && clock.now() < untilMs) {
-    try {
-      return await session.partitions.leaveGroup(groupId, formerId)
-    } catch {
-      // Kafka is away, or its group is not there yet: whoever joins says so.
-      await sleep(clock, TAKE_OUT_PAUSE_MS, ended)
+  #expire(): void {
+    this.#cancelLease()
+    this.#isConfirmed = false
+    this.#listener.lost('the group has not answered for a session', this.#heardMs)
+  }
+
+  #suspend(): void {
+    this.#cancelLease()
+    this.#assignment = null
+    this.#isConfirmed = false
+  }
+
+  /**
+   * Removes this process's former membership while the new one joins: restarted brokers remember it, and the group would
+   * wait a session for it. Never throws: the wait has the same result.
+   */
+  async #removeFormer(memberId: string, { partitions }: KafkaSession, ended: AbortSignal): Promise<void> {
+    const { clock, groupId } = this.#place
+    const untilMs = clock.now() + SESSION_MS
+    while (!ended.aborted && clock.now() < untilMs) {
+      try {
+        return await partitions.leaveGroup(groupId, memberId)
+      } catch {
+        // Kafka is unavailable, or has not loaded the group yet; the join reports it.
+        await sleep(clock, REMOVE_RETRY_MS, ended)
+      }
     }
   }
 }
 
 /** Joins; resolves when the group has answered, or the consumer has crashed. */
-async function begin(consumer: Consumer, topic: string): Promise<void> {
+async function join(consumer: Consumer, topic: string): Promise<void> {
   await consumer.connect()
   await consumer.subscribe({ topic })
   await consumer.run({ autoCommit: false, eachBatch: async () => undefined })
-  // Whoever holds a partition only beats, as those do who hold none.
+  // Members only send heartbeats.
   consumer.pause([{ topic }])
 }

@@ -1,26 +1,26 @@
 /**
- * The protocol by which members of a group share partitions, as kafkajs asks for it: what each says of itself goes round as
- * JSON, and the member that the group chose gives everybody theirs. Owns the bytes. Refuses to know the rule.
+ * Adapts an assignment rule to kafkajs: each member sends JSON metadata with its join, and the group's leader answers every
+ * member's partitions.
  */
 import { AssignerProtocol, type PartitionAssigner } from 'kafkajs'
 
 const VERSION = 1
 
-/** A rule of sharing. */
-export interface GroupRule {
-  /** By which members know that they mean the same. */
+/** A rule that assigns partitions to members. */
+export interface AssignmentRule {
+  /** The protocol name that all members must share. */
   name: string
-  /** What this member says of itself, asked at every join. */
-  say(): unknown
+  /** This member's metadata, read at every join. */
+  metadata(): unknown
   /**
-   * The partitions of members, by what each says; who is left out gets none. Members of another version, or of another
-   * program, may say anything.
+   * The partitions of each member, by the members' metadata; a member that is left out gets none. Metadata of another
+   * version or program may be anything.
    */
-  share(said: ReadonlyMap<string, Buffer | undefined>): ReadonlyMap<string, readonly number[]>
+  assign(metadata: ReadonlyMap<string, Buffer | undefined>): ReadonlyMap<string, readonly number[]>
 }
 
-/** kafkajs's assigner by that rule. */
-export function groupAssigner({ name, say, share }: GroupRule): PartitionAssigner {
+/** kafkajs's assigner for that rule. */
+export function groupAssigner({ name, metadata, assign }: AssignmentRule): PartitionAssigner {
   const { MemberMetadata, MemberAssignment } = AssignerProtocol
   return () => ({
     name,
@@ -30,16 +30,16 @@ export function groupAssigner({ name, say, share }: GroupRule): PartitionAssigne
       metadata: MemberMetadata.encode({
         version: VERSION,
         topics,
-        userData: Buffer.from(JSON.stringify(say())),
+        userData: Buffer.from(JSON.stringify(metadata())),
       }),
     }),
     async assign({ members, topics }) {
-      const said = members.map(({ memberId, memberMetadata }): [string, Buffer | undefined] => {
+      const sent = members.map(({ memberId, memberMetadata }): [string, Buffer | undefined] => {
         return [memberId, MemberMetadata.decode(memberMetadata)?.userData]
       })
-      const shares = share(new Map(said))
+      const assigned = assign(new Map(sent))
       return members.map(({ memberId }) => {
-        const partitions = shares.get(memberId)
+        const partitions = assigned.get(memberId)
         const each = partitions === undefined ? [] : topics.map((topic) => [topic, [...partitions]])
         return {
           memberId,

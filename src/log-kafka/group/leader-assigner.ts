@@ -1,11 +1,11 @@
 /**
- * Which member of the group gets the one partition. Owns the rule: who has it keeps it, else the process that started
- * first, so that a standby which joins never unseats a healthy leader. Pure.
+ * Assigns the one partition of the leader's group: to the member that holds it, else to the one that waits longest, so that
+ * a joining standby never replaces a healthy leader.
  */
 import type { PartitionAssigner } from 'kafkajs'
 import { groupAssigner } from './group-protocol.ts'
 
-/** What a member says of itself when it joins. */
+/** The metadata that a member sends with its join. */
 export interface Candidacy {
   /** It holds the partition at this moment. */
   holds: boolean
@@ -13,7 +13,7 @@ export interface Candidacy {
   sinceMs: number
 }
 
-/** A member that says nothing readable comes last. */
+/** A member with unreadable metadata comes last. */
 const UNREADABLE: Candidacy = { holds: false, sinceMs: Number.MAX_SAFE_INTEGER }
 
 /** The member to lead: one that holds, then the one that waits longest, then by id. null without members. */
@@ -25,19 +25,19 @@ export function chooseMember(members: ReadonlyMap<string, Candidacy>): string | 
   return chosen?.[0] ?? null
 }
 
-/** kafkajs's assigner by that rule; `candidacy` is asked at every join. */
+/** kafkajs's assigner for that rule; `candidacy` is read at every join. */
 export function leaderAssigner(candidacy: () => Candidacy): PartitionAssigner {
   return groupAssigner({
     name: 'bridge-leader',
-    say: candidacy,
-    share(said) {
-      const chosen = chooseMember(new Map([...said].map(([id, text]) => [id, readCandidacy(text)])))
+    metadata: candidacy,
+    assign(metadata) {
+      const chosen = chooseMember(new Map([...metadata].map(([id, bytes]) => [id, readCandidacy(bytes)])))
       return new Map(chosen === null ? [] : [[chosen, [0]]])
     },
   })
 }
 
-/** Members of another version, or of another program, may write anything. */
+/** The candidacy in a member's metadata, which another version or program may have written. */
 export function readCandidacy(userData: Buffer | undefined): Candidacy {
   try {
     const { holds, sinceMs } = JSON.parse(String(userData)) as Partial<Candidacy>

@@ -1,151 +1,124 @@
 /**
- * Who should lead: the member of a consumer group that holds the one partition of its topic. Owns the beginning
- * and the end of terms. Refuses to be a lock: two processes may believe that they lead for a moment, and only
- * the transactional id (`claim.ts`) keeps the second from writing.
+ * Elects the leader: the member of a consumer group that holds the one partition of its topic. This is not a lock: two
+ * processes may believe that they lead for a moment, and only the transactional id (`claim.ts`) keeps the second from writing.
  */
-
 import type { Term } from '../../log/events.ts'
-import type { Logger } from '../../obs/logger.ts'
 import { abortable } from '../client/with-timeout.ts'
-import { type GroupPlace, SESSION_MS, type StandingMembership, stayMember } from './group-member.ts'
+import { GroupMember, type GroupPlace } from './group-member.ts'
 import { leaderAssigner } from './leader-assigner.ts'
 
 /** Decides when this process should lead. */
 export interface Elections {
   /**
-   * Resolves when this process should lead; it is a candidate from the call on, until the term is ended or the signal
-   * aborts. While a term stands, another call gives the same.
+   * Resolves when this process should lead; it is a candidate from this call until the term is ended or the signal
+   * aborts. During a term, another call resolves with the same one.
    * @throws the signal's reason
    */
   campaign(signal: AbortSignal): Promise<Term>
-  /** False when this process has not heard from the group for so long that another member may hold the partition. */
+  /** False when the group has been silent for so long that another member may hold the partition. */
   stillHolds(): boolean
   /** Leaves the group for good. Callable twice. */
   close(): Promise<void>
 }
 
-/** What elections are made of; the topic has one partition, and nothing is ever written to it. */
-export interface ElectionParts extends GroupPlace {
-  logger: Logger
-}
+/** Opens elections in a group over a topic with one partition, to which nothing is ever written. */
+export type OpenElections = (place: GroupPlace) => Elections
 
-/** Opens elections. */
-export type OpenElections = (parts: ElectionParts) => Elections
+/** Elections in a consumer group. Nothing connects before the first campaign. */
+export const groupElections: OpenElections = (place) => new GroupElections(place)
 
-/** The partition, from the join that gave it until it is lost. */
+/** The partition, from the join that assigned it until it is lost. */
 interface Tenure {
   lost: AbortController
-  /** A member that came back under another id has lost it in between. */
+  /** A member that rejoined under another id has lost it in between. */
   memberId: string
 }
 
-/** Elections in a consumer group. Nothing connects before the first campaign. */
-export function groupElections(parts: ElectionParts): Elections {
-  const { clock, logger } = parts
-  let sinceMs = 0
-  let tenure: Tenure | null = null
-  let heardMs = 0
-  /** This process as the member that got the partition in the last join; null where it did not, or that counts no longer. */
-  let givenTo: string | null = null
-  let formerId: string | null = null
-  let cancelLease = (): void => undefined
-  let won = Promise.withResolvers<Tenure>()
-  let candidacy: { leaving: AbortController; left: Promise<void> } | null = null
-  let closed = false
+class GroupElections implements Elections {
+  readonly #place: GroupPlace
+  readonly #member: GroupMember
+  #sinceMs = 0
+  #tenure: Tenure | null = null
+  #won = Promise.withResolvers<Tenure>()
+  #candidacy: { leaving: AbortController; left: Promise<void> } | null = null
+  #isClosed = false
 
-  const recent = (): boolean => clock.now() - heardMs < SESSION_MS
-  const lose = (reason: string): void => {
-    cancelLease()
-    if (tenure === null) return
-    const { lost } = tenure
-    tenure = null
-    won = Promise.withResolvers<Tenure>()
-    logger.info('leader.lost', { reason })
+  constructor(place: GroupPlace) {
+    this.#place = place
+    const assigner = leaderAssigner(() => ({ holds: this.stillHolds(), sinceMs: this.#sinceMs }))
+    const events = {
+      unavailable: 'leader.group_unavailable',
+      recovered: 'leader.group_recovered',
+      rebalancing: 'leader.rebalancing',
+    }
+    this.#member = new GroupMember({ ...place, events, doing: 'standing for leader' }, assigner, {
+      assigned: (memberId, partitions) => this.#onAssigned(memberId, partitions.includes(0)),
+      lost: (reason) => this.#lose(reason),
+    })
+  }
+
+  async campaign(signal: AbortSignal): Promise<Term> {
+    signal.throwIfAborted()
+    if (!this.#isClosed) this.#join()
+    try {
+      let tenure = await abortable(signal, this.#won.promise)
+      while (tenure !== this.#tenure) tenure = await abortable(signal, this.#won.promise)
+      return {
+        lost: tenure.lost.signal,
+        end: async () => {
+          if (this.#tenure === tenure) await this.#leave()
+        },
+      }
+    } catch (error) {
+      await this.#leave()
+      throw error
+    }
+  }
+
+  stillHolds(): boolean {
+    this.#member.checkSession()
+    return this.#tenure !== null
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#leave()
+  }
+
+  #onAssigned(memberId: string, isLeader: boolean): void {
+    if (this.#tenure !== null && this.#tenure.memberId !== memberId) {
+      this.#lose('the group has forgotten this process')
+    }
+    if (!isLeader) return this.#lose('the group has given the partition to another process')
+    if (this.#tenure !== null) return
+    this.#tenure = { lost: new AbortController(), memberId }
+    this.#place.logger.info('leader.won', { name: memberId })
+    this.#won.resolve(this.#tenure)
+  }
+
+  #lose(reason: string): void {
+    if (this.#tenure === null) return
+    const { lost } = this.#tenure
+    this.#tenure = null
+    this.#won = Promise.withResolvers<Tenure>()
+    this.#place.logger.info('leader.lost', { reason })
     lost.abort()
   }
-  /** An answer proves the member and its last join: a term that only ended in silence is followed by another. */
-  const heard = (): void => {
-    heardMs = clock.now()
-    cancelLease()
-    if (givenTo === null) return
-    cancelLease = clock.after(SESSION_MS, () => lose('the group has not answered for a session'))
-    if (tenure !== null) return
-    tenure = { lost: new AbortController(), memberId: givenTo }
-    logger.info('leader.won', { name: givenTo })
-    won.resolve(tenure)
-  }
-  const joined = (memberId: string, partitions: readonly number[]): void => {
-    formerId = memberId
-    givenTo = partitions.includes(0) ? memberId : null
-    if (tenure !== null && tenure.memberId !== memberId) lose('the group has forgotten this process')
-    if (givenTo === null) lose('the group has given the partition to another process')
-    heard()
-  }
-  const membership: StandingMembership = {
-    assigner: leaderAssigner(() => {
-      if (!recent()) lose('the group has not been heard for a session')
-      return { holds: tenure !== null, sinceMs }
-    }),
-    formerId: () => formerId,
-    joined,
-    heard,
-    // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.
-    rebalancing() {
-      logger.debug('leader.rebalancing')
-      givenTo = null
-      cancelLease()
-    },
-    ended(reason) {
-      givenTo = null
-      lose(reason)
-    },
-  }
-  const place = {
-    ...parts,
-    events: { away: 'leader.group_away', back: 'leader.group_back' },
-    doing: 'standing for leader',
-  }
-  const leave = async (): Promise<void> => {
-    if (candidacy === null) return
-    const { leaving, left } = candidacy
-    givenTo = null
-    lose('this process steps down')
-    leaving.abort()
-    await left
-  }
-  const stand = (): void => {
-    if (candidacy !== null && !candidacy.leaving.signal.aborted) return
-    sinceMs = clock.now()
+
+  #join(): void {
+    if (this.#candidacy !== null && !this.#candidacy.leaving.signal.aborted) return
+    this.#sinceMs = this.#place.clock.now()
     const leaving = new AbortController()
-    const before = candidacy?.left ?? Promise.resolve()
-    candidacy = { leaving, left: before.then(() => stayMember(place, membership, leaving.signal)) }
+    const before = this.#candidacy?.left ?? Promise.resolve()
+    this.#candidacy = { leaving, left: before.then(() => this.#member.run(leaving.signal)) }
   }
 
-  return {
-    async campaign(signal) {
-      signal.throwIfAborted()
-      if (!closed) stand()
-      try {
-        let mine = await abortable(signal, won.promise)
-        while (mine !== tenure) mine = await abortable(signal, won.promise)
-        return {
-          lost: mine.lost.signal,
-          end: async () => {
-            if (tenure === mine) await leave()
-          },
-        }
-      } catch (error) {
-        await leave()
-        throw error
-      }
-    },
-    stillHolds() {
-      if (!recent()) lose('the group has not been heard for a session')
-      return tenure !== null
-    },
-    close() {
-      closed = true
-      return leave()
-    },
+  async #leave(): Promise<void> {
+    if (this.#candidacy === null) return
+    const { leaving, left } = this.#candidacy
+    // In this order: a response that comes now must not begin another term.
+    leaving.abort()
+    this.#lose('this process steps down')
+    await left
   }
 }

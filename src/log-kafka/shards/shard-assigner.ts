@@ -1,21 +1,20 @@
 /**
- * Which member of the group gets which shards. Owns the rule: everybody gets as many as the others, give or take one, and a
- * shard leaves its holder only where that has too many. Pure.
+ * Assigns shards to the members of a group evenly, give or take one, and moves a shard only from a member that has too many.
  */
 import type { PartitionAssigner } from 'kafkajs'
 import { groupAssigner } from '../group/group-protocol.ts'
 
-/** The shards of each member, given what each says that it holds; of two who say it of one shard, the first by id counts. */
-export function shareShards(
+/** The shards of each member, given those that each claims to hold; of two that claim the same one, the first by id counts. */
+export function assignShards(
   members: ReadonlyMap<string, readonly number[]>,
   count: number,
 ): Map<string, number[]> {
   const free = new Set(Array.from({ length: count }, (_, shard) => shard))
   const holding = [...members]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([id, said]) => ({ id, shards: [...new Set(said)].filter((shard) => free.delete(shard)) }))
+    .map(([id, held]) => ({ id, shards: [...new Set(held)].filter((shard) => free.delete(shard)) }))
     .toSorted((one, other) => other.shards.length - one.shards.length)
-  // Those who hold most may hold one more than the others.
+  // The members that hold most may hold one more than the others.
   const fair = (place: number): number =>
     Math.floor(count / members.size) + (place < count % members.size ? 1 : 0)
   for (const [place, { shards }] of holding.entries()) {
@@ -28,20 +27,21 @@ export function shareShards(
   return new Map(holding.map(({ id, shards }) => [id, shards]))
 }
 
-/** kafkajs's assigner by that rule; `held` is asked at every join. */
+/** kafkajs's assigner for that rule; `held` is read at every join. */
 export function shardAssigner(count: number, held: () => readonly number[]): PartitionAssigner {
   return groupAssigner({
     name: 'bridge-lanes',
-    say: held,
-    share: (said) => shareShards(new Map([...said].map(([id, text]) => [id, readHeld(text)])), count),
+    metadata: held,
+    assign: (metadata) =>
+      assignShards(new Map([...metadata].map(([id, bytes]) => [id, readHeld(bytes)])), count),
   })
 }
 
-/** Members of another version, or of another program, may write anything: what is not readable holds nothing. */
+/** The shards in a member's metadata; none where another version or program wrote something unreadable. */
 export function readHeld(userData: Buffer | undefined): number[] {
   try {
-    const said: unknown = JSON.parse(String(userData))
-    return Array.isArray(said) ? said.filter((shard) => Number.isInteger(shard)) : []
+    const held: unknown = JSON.parse(String(userData))
+    return Array.isArray(held) ? held.filter((shard) => Number.isInteger(shard)) : []
   } catch {
     return []
   }

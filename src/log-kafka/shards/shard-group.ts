@@ -1,79 +1,41 @@
 /**
- * Which shards should be this process's: those that a consumer group gives it. Owns staying in the group. Refuses to be a
- * lock: what the group says is a hint, and the shard's own records say who owns it (`valid-records.ts`).
+ * Assigns shards to processes through a consumer group. The assignment is a hint: the records of a shard decide who owns it
+ * (`valid-records.ts`).
  */
-import type { Logger } from '../../obs/logger.ts'
-import { type GroupPlace, SESSION_MS, type StandingMembership, stayMember } from '../group/group-member.ts'
+import { GroupMember, type GroupPlace } from '../group/group-member.ts'
 import { shardAssigner } from './shard-assigner.ts'
 
-/** What sharing needs. */
-export interface ShardShare extends GroupPlace {
-  logger: Logger
+/** A group over the shards of one topic, and what receives the assignments. */
+export interface ShardAssignment extends GroupPlace {
   count: number
   /** The shards that this process holds now. */
   held(): readonly number[]
-  /** Told of the shards that should be this process's from now on. The others go to members that may be waiting for them. */
+  /** These shards, and no others, are assigned to this process. Other processes may be waiting for the rest. */
   assigned(shards: readonly number[]): void
   /**
-   * Told that no shard is this process's, at once, and why: others may have them already. `heardMs`: when the group was last
-   * heard, ms since 1970.
+   * No shard is assigned to this process any more; others may acquire them at once. `heardMs`: when the group last
+   * answered, ms since 1970.
    */
   expelled(reason: string, heardMs: number): void
 }
 
-/** Says which shards should be this process's, until the signal aborts; then lets others have them. Never rejects. */
-export type ShareShards = (parts: ShardShare, signal: AbortSignal) => Promise<void>
+/** Reports which shards are assigned to this process until the signal aborts, then lets others have them. Never rejects. */
+export type AssignShards = (parts: ShardAssignment, signal: AbortSignal) => Promise<void>
 
-/** Shares shards in a consumer group. While the group is not heard for a session, none is this process's. */
-export const shareInGroup: ShareShards = async (parts, signal) => {
-  const { clock, assigned, expelled } = parts
-  let formerId: string | null = null
-  let heardMs = clock.now()
-  let cancelLease = (): void => undefined
-  /** What the last join gave; null where it counts no longer. */
-  let given: readonly number[] | null = null
-  /** `assigned` was told of it, and silence has not taken it back. */
-  let isTold = false
-
-  const heard = (): void => {
-    heardMs = clock.now()
-    cancelLease()
-    const silent = (): void => {
-      isTold = false
-      expelled('the group has not answered for a session', heardMs)
-    }
-    cancelLease = clock.after(SESSION_MS, silent)
-    // The answer proves the member and its last join: what was lost in silence is given again by no other join.
-    if (isTold || given === null) return
-    isTold = true
-    assigned(given)
+/** Assigns shards in a consumer group. While the group is silent for a session, none is assigned. */
+export const assignInGroup: AssignShards = (parts, signal) => {
+  const events = {
+    unavailable: 'shards.group_unavailable',
+    recovered: 'shards.group_recovered',
+    rebalancing: 'shards.rebalancing',
   }
-  const membership: StandingMembership = {
-    assigner: shardAssigner(parts.count, parts.held),
-    formerId: () => formerId,
-    joined(memberId, shards) {
-      formerId = memberId
-      given = shards
-      isTold = false
-      heard()
+  const member = new GroupMember(
+    { ...parts, events, doing: 'sharing shards' },
+    shardAssigner(parts.count, parts.held),
+    {
+      assigned: (_memberId, shards) => parts.assigned(shards),
+      lost: parts.expelled,
     },
-    heard,
-    // Others are joining, which may take as long as the slowest of them; the group knows that this one lives.
-    rebalancing() {
-      given = null
-      cancelLease()
-    },
-    ended(reason) {
-      given = null
-      cancelLease()
-      expelled(reason, heardMs)
-    },
-  }
-  const place = {
-    ...parts,
-    events: { away: 'shards.group_away', back: 'shards.group_back' },
-    doing: 'sharing shards',
-  }
-  await stayMember(place, membership, signal)
-  cancelLease()
+  )
+  return member.run(signal)
 }

@@ -1,241 +1,187 @@
-/**
- * One shard in the hands of this process, from its wish until it is lost. Owns the proof of every write: it is durable
- * when it was read back and counts (`valid-records.ts`); writing rows again behind records that do not count; and how long an
- * owner before is waited for. Refuses to know who else wants the shard.
- */
+/** Acquires one shard from the owner before, holds it, and releases it to the next, through the records of its partition. */
 import { randomBytes } from 'node:crypto'
-import type { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'
 import { storedValue } from '../../log/stored-value.ts'
-import { shardLost, type TextChange, textChanges } from '../../log-shared/stored-rows.ts'
-import { recordBytes, splitIntoBatches } from '../client/batch-splitting.ts'
+import { shardLost, textChanges } from '../../log-shared/stored-rows.ts'
 import { unavailable } from '../client/faults.ts'
-import type { NewRecord } from '../client/records.ts'
-import type { PartitionTaker } from './shard-reader.ts'
-import type { Append, ShardWriter } from './shard-writer.ts'
-import {
-  createShardFold,
-  leavingRecord,
-  leftRecord,
-  markerRecord,
-  rowRecord,
-  type ShardFold,
-  wishRecord,
-} from './valid-records.ts'
+import type { KafkaRecord } from '../client/record-batch.ts'
+import type { PartitionHandler } from './shard-reader.ts'
+import type { ShardWriter } from './shard-writer.ts'
+import { ShardWrites } from './shard-writes.ts'
+import { type ControlKind, controlRecord, ShardFold } from './valid-records.ts'
 
-/** A write that was not read back then may still take effect, before every later one; its caller hears that it failed. */
-const WRITE_LIMIT_MS = 10_000
-/** An owner that lives hears of its loss when others hear of their gain, and says so; who has said nothing then is dead. */
+/** A live owner that loses a shard writes "releasing" by then; one that does not has crashed, ms. */
 export const NOTICE_MS = 500
-/** Longest that an owner takes to leave: an attempt to deliver may take 15 s, and its outcome has to be written. */
-const HANDOVER_MS = 20_000
-/** An owner that leaves says so this often; who has been silent for three times as long has died over it. */
-const LEAVING_MS = 1_000
-const LEAVING_SILENCE_MS = 3 * LEAVING_MS
-/** Longest wait for the record that says it has left. */
-const LEFT_LIMIT_MS = 1_000
-const NONCE_BYTES = 9
+/** Longest release: a delivery attempt may take 15 s, and its outcome has to be written, ms. */
+const RELEASE_LIMIT_MS = 20_000
+/** Between two "releasing" records, ms; an owner that is silent for three times as long has crashed during the release. */
+const RELEASING_MS = 1_000
+const RELEASING_SILENCE_MS = 3 * RELEASING_MS
+/** Longest wait for the "released" record to be read back, ms. */
+const RELEASED_LIMIT_MS = 1_000
+const TOKEN_BYTES = 9
 
-/** A shard that is being loaded, then held, then lost. */
-export interface ShardHold<V> extends PartitionTaker {
-  /** Resolves with the shard when everything before its own marker was read. Rejects when it is lost before. */
-  readonly owned: Promise<Shard<V>>
-  readonly lost: AbortSignal
-  /** Somebody else is to have it. Whoever works on it ends its work, then comes `left`; it is lost where that takes too long. */
-  leave(): void
-  /** The work on it has ended: the next owner need not wait. Resolves when that is known to all, or after a second. */
-  left(): Promise<void>
-  /** Ends it. Callable twice. */
-  lose(reason: string): void
-}
-
-/** What a hold needs. */
-export interface HoldParts {
+/** What a lease needs. */
+export interface LeaseParts {
   writer: ShardWriter
   clock: Clock
-  /** Told once, with the reason. */
-  lost(reason: string): void
-  /** Told when the wait for an owner that is leaving begins, and when it is over. */
-  awaitingOwner(isAwaiting: boolean): void
+  /** Called once. */
+  onLost(reason: string): void
+  /** Called when the wait for a releasing owner begins, and when it ends. */
+  onAwaitingOwner(isAwaiting: boolean): void
 }
 
-interface Waiting {
-  /** Of its last row. */
-  number: number
-  keys: readonly string[]
-  resolve(): void
-  reject(error: BridgeError): void
-  fault: unknown
-}
+/**
+ * The lease of one shard: loading, then held, then lost. It writes an acquire request, waits for the present owner to
+ * release (0.5 s if it has crashed, 3 s if it crashed during the release), writes its epoch record, and owns the shard once
+ * that record was read back.
+ */
+export class ShardLease<V> implements PartitionHandler {
+  readonly #shard: number
+  readonly #parts: LeaseParts
+  readonly #token = randomBytes(TOKEN_BYTES).toString('base64url')
+  readonly #fold = new ShardFold()
+  readonly #lost = new AbortController()
+  readonly #releasing = new AbortController()
+  readonly #released = Promise.withResolvers<void>()
+  readonly #acquired = Promise.withResolvers<Shard<V>>()
+  /** null until the shard is owned. */
+  #writes: ShardWrites | null = null
+  /** The owner that is waited for, and how many "releasing" records it had written. */
+  #awaited: { token: string | null; releasingCount: number } | null = null
+  /** The own acquire request was read back, and with it every record before. */
+  #isLoaded = false
+  #isEpochSent = false
+  #cancelWait = (): void => undefined
+  #cancelReleasing = (): void => undefined
 
-/** Takes hold of a shard: reads what is there, lets an owner before end its work, sends a marker, and begins with what is read. */
-export function takeShard<V>(shard: number, { writer, clock, lost, awaitingOwner }: HoldParts): ShardHold<V> {
-  const nonce = randomBytes(NONCE_BYTES).toString('base64url')
-  const fold = createShardFold()
-  const over = new AbortController()
-  const leaving = new AbortController()
-  const hasLeft = Promise.withResolvers<void>()
-  const owned = Promise.withResolvers<Shard<V>>()
-  owned.promise.catch(() => undefined)
-  /** In the order of their numbers. */
-  const waiting = new Set<Waiting>()
-  /** Keys of what waits, and how often. */
-  const written = new Map<string, number>()
-  let isOwned = false
-  let lastNumber = 0
-  /** The owner before that is waited for, and how it stands. */
-  let awaited: Pick<ShardFold, 'nonce' | 'leavings'> | null = null
-  /** Its own wish was read, and with it everything before. */
-  let isWished = false
-  let isMarked = false
-  let cancelWait = (): void => undefined
-  let cancelSaying = (): void => undefined
+  constructor(shard: number, parts: LeaseParts) {
+    this.#shard = shard
+    this.#parts = parts
+    this.#acquired.promise.catch(() => undefined)
+    this.#send('acquire', (error) => this.lose(unavailable('asking for a shard', error).message))
+  }
 
-  const lose = (reason: string): void => {
-    if (over.signal.aborted) return
-    over.abort()
-    cancelWait()
-    cancelSaying()
-    hasLeft.resolve()
-    owned.reject(shardLost(shard))
-    for (const { reject } of waiting) reject(shardLost(shard))
-    waiting.clear()
-    lost(reason)
+  /** Resolves with the shard when it is owned and loaded. Rejects when it is lost before. */
+  get acquired(): Promise<Shard<V>> {
+    return this.#acquired.promise
   }
-  const settle = (one: Waiting): void => {
-    waiting.delete(one)
-    for (const key of one.keys) {
-      const times = (written.get(key) ?? 1) - 1
-      if (times === 0) written.delete(key)
-      else written.set(key, times)
+
+  /** Aborts when the shard is lost. */
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  /** Asks the work on the shard to end, since another process is to own it; the shard is lost where that takes too long. */
+  release(): void {
+    if (this.#writes === null) return this.lose('the group has given it to another process')
+    this.#releasing.abort()
+    this.#announceRelease()
+    this.#cancelWait = this.#parts.clock.after(RELEASE_LIMIT_MS, () =>
+      this.lose('its work has not ended in time'),
+    )
+  }
+
+  /** Lets the next owner begin, since the work has ended. Resolves when that was read back, or after a second. */
+  async released(): Promise<void> {
+    this.#cancelReleasing()
+    if (this.#writes === null || this.#lost.signal.aborted) return
+    const done = (): void => this.#released.resolve()
+    this.#send('released', done)
+    const cancel = this.#parts.clock.after(RELEASED_LIMIT_MS, done)
+    await this.#released.promise
+    cancel()
+  }
+
+  /** Ends the lease. Callable twice. */
+  lose(reason: string): void {
+    if (this.#lost.signal.aborted) return
+    this.#lost.abort()
+    this.#cancelWait()
+    this.#cancelReleasing()
+    this.#released.resolve()
+    this.#acquired.reject(shardLost(this.#shard))
+    this.#writes?.fail()
+    this.#parts.onLost(reason)
+  }
+
+  onRecords(records: readonly KafkaRecord[]): void {
+    if (this.#lost.signal.aborted) return
+    try {
+      for (const record of records) {
+        this.#fold.take(record)
+        if (this.#fold.acquiring === this.#token) this.#isLoaded = true
+        if (this.#writes === null && this.#fold.token === this.#token) this.#begin()
+        if (this.#writes !== null && this.#fold.token !== this.#token) {
+          return this.lose('another process has taken it')
+        }
+      }
+    } catch (error) {
+      // Damage ends the work on this shard, not the reader.
+      this.#acquired.reject(error)
+      return this.lose('it cannot be read')
     }
+    this.#tryAcquire()
+    if (this.#writes !== null && this.#fold.state === 'free') this.#released.resolve()
+    this.#writes?.onRead()
   }
-  const append = (records: readonly NewRecord[], how: Pick<Append, 'once' | 'isOver' | 'failed'>): void => {
-    const bytes = records.reduce((sum, record) => sum + recordBytes(record), 0)
-    writer.append({ partition: shard, records, bytes, ...how })
+
+  onTruncated(): void {
+    this.lose('its records are gone')
   }
-  /** Sends a record that is no row, once. */
-  const say = (record: NewRecord, failed: (error: unknown) => void): void =>
-    append([record], { once: true, isOver: () => over.signal.aborted, failed })
-  /** Resolves when the changes were read back. */
-  const write = (changes: readonly TextChange[]): Promise<void> => {
-    const records = changes.map((change) => rowRecord(shard, change, nonce, ++lastNumber))
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const keys = changes.map(({ key }) => key)
-    const one: Waiting = {
-      number: lastNumber,
-      keys,
-      resolve,
-      reject,
-      fault: new Error('it was not read back'),
-    }
-    waiting.add(one)
-    for (const key of keys) written.set(key, (written.get(key) ?? 0) + 1)
-    const cancel = clock.after(WRITE_LIMIT_MS, () => {
-      settle(one)
-      reject(unavailable(`writing to shard ${shard}`, one.fault))
-      repair()
-    })
-    for (const batch of splitIntoBatches(records)) {
-      append(batch, {
-        once: false,
-        isOver: () => over.signal.aborted || !waiting.has(one),
-        failed(error) {
-          one.fault = error
-        },
-      })
-    }
-    return promise.finally(cancel)
+
+  /** Sends the epoch record when the shard is free, or its owner was waited for. */
+  #tryAcquire(): void {
+    if (!this.#isLoaded || this.#isEpochSent) return
+    const { token, state, releasingCount } = this.#fold
+    const isAwaited = this.#awaited?.token === token && this.#awaited.releasingCount === releasingCount
+    if (state !== 'free' && isAwaited) return
+    this.#cancelWait()
+    if (state === 'free') return this.#sendEpoch()
+    this.#awaited = { token, releasingCount }
+    this.#parts.onAwaitingOwner(state === 'releasing')
+    const waitMs = state === 'releasing' ? RELEASING_SILENCE_MS : NOTICE_MS
+    this.#cancelWait = this.#parts.clock.after(waitMs, () => this.#sendEpoch())
   }
-  /** Writes the row that counts again behind every record that does not, unless a write of the key is on its way. */
-  const repair = (): void => {
-    const keys = [...fold.late].filter((key) => !written.has(key))
-    if (!isOwned || over.signal.aborted || keys.length === 0) return
-    // What fails is tried again with the next record, or by the next owner.
-    write(keys.map((key) => ({ key, text: fold.rows.get(key) ?? null }))).catch(() => undefined)
+
+  #sendEpoch(): void {
+    this.#isEpochSent = true
+    this.#parts.onAwaitingOwner(false)
+    this.#send('epoch', (error) => this.lose(unavailable('taking a shard', error).message))
   }
-  const mark = (): void => {
-    isMarked = true
-    awaitingOwner(false)
-    say(markerRecord(shard, nonce), (error) => lose(unavailable('taking a shard', error).message))
-  }
-  /** Marks the shard as this one's when nobody has it, or its owner was waited for. */
-  const claim = (): void => {
-    if (!isWished || isMarked) return
-    const { nonce: owner, state, leavings } = fold
-    if (state !== 'free' && awaited?.nonce === owner && awaited.leavings === leavings) return
-    cancelWait()
-    if (state === 'free') return mark()
-    awaited = { nonce: owner, leavings }
-    awaitingOwner(state === 'leaving')
-    cancelWait = clock.after(state === 'leaving' ? LEAVING_SILENCE_MS : NOTICE_MS, mark)
-  }
-  /** Says that it is leaving, until it has left or is lost. */
-  const sayLeaving = (): void => {
-    // What does not arrive is said again.
-    say(leavingRecord(shard, nonce), () => {})
-    cancelSaying = clock.after(LEAVING_MS, sayLeaving)
-  }
-  const begin = (): void => {
-    isOwned = true
+
+  #begin(): void {
+    const writes = new ShardWrites(this.#shard, this.#token, { fold: this.#fold, ...this.#parts })
+    this.#writes = writes
     const rows = new Map<string, V>()
-    for (const [key, text] of fold.rows) rows.set(key, storedValue<V>(key, text))
-    owned.resolve({
-      number: shard,
+    for (const [key, text] of this.#fold.rows) rows.set(key, storedValue<V>(key, text))
+    this.#acquired.resolve({
+      number: this.#shard,
       rows,
-      lost: over.signal,
-      leaving: leaving.signal,
-      async write(changes) {
+      lost: this.#lost.signal,
+      leaving: this.#releasing.signal,
+      write: async (changes) => {
         const texts = textChanges(changes)
-        if (over.signal.aborted) throw shardLost(shard)
-        if (texts.length > 0) await write(texts)
+        if (this.#lost.signal.aborted) throw shardLost(this.#shard)
+        if (texts.length > 0) await writes.write(texts)
       },
     })
   }
 
-  say(wishRecord(shard, nonce), (error) => lose(unavailable('asking for a shard', error).message))
-  return {
-    owned: owned.promise,
-    lost: over.signal,
-    leave() {
-      if (!isOwned) return lose('the group has given it to another process')
-      leaving.abort()
-      sayLeaving()
-      cancelWait = clock.after(HANDOVER_MS, () => lose('its work has not ended in time'))
-    },
-    async left() {
-      cancelSaying()
-      if (!isOwned || over.signal.aborted) return
-      say(leftRecord(shard, nonce), () => hasLeft.resolve())
-      const cancel = clock.after(LEFT_LIMIT_MS, () => hasLeft.resolve())
-      await hasLeft.promise
-      cancel()
-    },
-    lose,
-    take(records) {
-      if (over.signal.aborted) return
-      try {
-        for (const record of records) {
-          fold.take(record)
-          if (fold.wish === nonce) isWished = true
-          if (!isOwned && fold.nonce === nonce) begin()
-          if (isOwned && fold.nonce !== nonce) return lose('another process has taken it')
-        }
-        claim()
-        if (isOwned && fold.state === 'free') hasLeft.resolve()
-      } catch (error) {
-        // Damage is the owner's to hear of, not the reader's.
-        owned.reject(error)
-        return lose('it cannot be read')
-      }
-      for (const one of waiting) {
-        if (one.number > fold.number) break
-        settle(one)
-        one.resolve()
-      }
-      repair()
-    },
-    gone: () => lose('its records are gone'),
+  /** Sends "releasing" until the shard is released or lost; one that does not arrive is followed by the next. */
+  #announceRelease(): void {
+    this.#send('releasing', () => undefined)
+    this.#cancelReleasing = this.#parts.clock.after(RELEASING_MS, () => this.#announceRelease())
+  }
+
+  #send(kind: ControlKind, onFailure: (error: unknown) => void): void {
+    this.#parts.writer.append({
+      partition: this.#shard,
+      records: [controlRecord(this.#shard, kind, this.#token)],
+      once: true,
+      isCancelled: () => this.#lost.signal.aborted,
+      onFailure,
+    })
   }
 }

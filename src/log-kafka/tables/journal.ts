@@ -1,10 +1,6 @@
-/**
- * A journal: a topic of one partition that Kafka shortens by age. Owns that appending never waits for long. Refuses to
- * index records: whoever reads them does.
- */
-
+/** Appends to and reads a journal: a topic of one partition whose records Kafka drops by age. */
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
-import type { Journal } from '../../log/journal.ts'
+import type { Journal, JournalBatch } from '../../log/journal.ts'
 import { storedValue } from '../../log/stored-value.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/local-journal.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
@@ -15,62 +11,72 @@ import type { KafkaRecord } from '../client/record-batch.ts'
 import { withTimeout } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 
-/** How long an append waits for a log that has not begun, ms; as long as one for its answer. */
-const BEGIN_LIMIT_MS = 10_000
+/** How long an append waits for the topic, ms; as long as for its acknowledgement. */
+const READY_LIMIT_MS = 10_000
 
 /** What a journal needs. */
 export interface JournalParts extends ReaderParts {
-  /** Throws once the log is closed, which `closed` tells. */
+  /** Throws once the log is closed; then `closed` is aborted. */
   open(): void
   closed: AbortSignal
-  /** Resolves when the topic is there. Rejects with the signal's reason when it aborts first. */
+  /** Resolves when the topic exists. Rejects with the signal's reason when it aborts first. */
   ready(signal: AbortSignal): Promise<void>
 }
 
-/** The journal on that topic. */
-export function createKafkaJournal<V>(parts: JournalParts, topic: string): Journal<V> {
-  const { clock, open, closed, ready } = parts
-  const writer = new PlainWriter(parts, topic)
-  return {
-    async append(records) {
-      open()
-      const texts = recordTexts(records)
-      if (texts.length === 0) return
-      try {
-        await withTimeout(clock, BEGIN_LIMIT_MS, closed, ready(closed))
-      } catch (error) {
-        throw unavailable(`writing to ${topic}`, error)
-      }
-      await Promise.all(texts.map((value) => writer.write({ partition: 0, key: null, value })))
-    },
-    async *read(after, signal) {
-      open()
-      const ended = AbortSignal.any([signal, closed])
-      const from = positionOf(after)
-      try {
-        await ready(ended)
-      } catch (error) {
+/** The journal on one topic. */
+export class KafkaJournal<V> implements Journal<V> {
+  readonly #parts: JournalParts
+  readonly #topic: string
+  readonly #writer: PlainWriter
+
+  constructor(parts: JournalParts, topic: string) {
+    this.#parts = parts
+    this.#topic = topic
+    this.#writer = new PlainWriter(parts, topic)
+  }
+
+  async append(records: readonly V[]): Promise<void> {
+    const { clock, open, closed, ready } = this.#parts
+    open()
+    const texts = recordTexts(records)
+    if (texts.length === 0) return
+    try {
+      await withTimeout(clock, READY_LIMIT_MS, closed, ready(closed))
+    } catch (error) {
+      throw unavailable(`writing to ${this.#topic}`, error)
+    }
+    await Promise.all(texts.map((value) => this.#writer.write({ partition: 0, key: null, value })))
+  }
+
+  async *read(after: string | null, signal: AbortSignal): AsyncGenerator<JournalBatch<V>> {
+    const { open, closed, ready } = this.#parts
+    const topic = this.#topic
+    open()
+    const ended = AbortSignal.any([signal, closed])
+    const from = positionOf(after)
+    try {
+      await ready(ended)
+    } catch (error) {
+      if (ended.aborted) return
+      throw error
+    }
+    for await (const { records, nextOffset } of readPartition(this.#parts, topic, from, ended)) {
+      for (const batch of journalBatches(records)) {
         if (ended.aborted) return
-        throw error
+        const last = batch.at(-1)
+        const values = batch.map(({ offset, value }) =>
+          storedValue<V>(`offset ${offset} of ${topic}`, String(value)),
+        )
+        const next = last === records.at(-1) ? nextOffset : Number(last?.offset) + 1
+        yield { records: values, position: String(next) }
+        await yieldToEventLoop()
       }
-      for await (const { records, nextOffset } of readPartition(parts, topic, from, ended)) {
-        for (const part of splitIntoBatches(records)) {
-          if (ended.aborted) return
-          const last = part.at(-1)
-          const values = part.map(({ offset, value }) =>
-            storedValue<V>(`offset ${offset} of ${topic}`, String(value)),
-          )
-          const next = last === records.at(-1) ? nextOffset : Number(last?.offset) + 1
-          yield { records: values, position: String(next) }
-          await yieldToEventLoop()
-        }
-      }
-    },
+    }
   }
 }
 
-/** The records of one fetch, which may be megabytes, as they are handed to a reader at once. */
-function splitIntoBatches(records: readonly KafkaRecord[]): KafkaRecord[][] {
+/** Splits the records of one fetch, which may be megabytes, into batches that a reader handles in milliseconds. */
+function journalBatches(records: readonly KafkaRecord[]): KafkaRecord[][] {
   const batches: KafkaRecord[][] = []
   let bytes = 0
   for (const record of records) {

@@ -1,7 +1,7 @@
 /**
- * Questions of one process to those that serve, over two topics: questions, and answers. Owns that a question that is still
- * waited for is asked again each second: so it survives the change of who serves and a lost record, and one that is no
- * longer repeated is worked on no longer. Refuses to keep either: both topics are read from their end.
+ * Sends requests to the processes that serve, and returns their responses, over two topics that are read from their ends.
+ * A request is repeated each second while its caller waits: so it survives a lost record and a new server, and a server
+ * drops requests that are no longer repeated.
  */
 import { randomUUID } from 'node:crypto'
 import { aborted } from '../../lifecycle/aborted.ts'
@@ -14,73 +14,74 @@ import { TextAssembly, textRecords } from '../client/text-parts.ts'
 import { abortable } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 
-/** From one asking of a question to the next. */
 const REPEAT_MS = 1_000
-/** Nobody waits for a question that was not repeated for so long. */
+/** A request that was not repeated for so long is dropped, ms. */
 const LEASE_MS = 3_500
-/** Questions worked on at a time; others are heard when they are repeated. */
+/** Most requests that are handled at a time; others wait for their next repetition. */
 const MOST_AT_ONCE = 1_000
 
 /** Names of the topics in the cluster. */
-export interface QuestionTopics {
-  questions: string
-  answers: string
+export interface RequestTopics {
+  requests: string
+  responses: string
 }
 
 /** What both sides need; `closed` aborts when the log is closed. */
-export type QuestionParts = ReaderParts & { closed: AbortSignal }
+export type RequestParts = ReaderParts & { closed: AbortSignal }
 
-/** The side that asks. */
-export interface Asking {
-  ask(question: string, signal: AbortSignal): Promise<string>
-  /** Reads answers until the signal aborts, then resolves. */
-  run(signal: AbortSignal): Promise<void>
-}
+/** Sends requests and waits for their responses. */
+export class RequestSender {
+  readonly #parts: RequestParts
+  readonly #topics: RequestTopics
+  readonly #writer: PlainWriter
+  readonly #waiting = new Map<string, { assembly: TextAssembly; resolve(response: string): void }>()
+  /** Resolves when the end of the topic of responses was found. */
+  readonly #listening = Promise.withResolvers<void>()
 
-/** A side that asks, and has asked nothing. */
-export function createAsking(parts: QuestionParts, topics: QuestionTopics): Asking {
-  const { clock, closed } = parts
-  const writer = new PlainWriter(parts, topics.questions)
-  const waiting = new Map<string, { assembly: TextAssembly; resolve(answer: string): void }>()
-  const listening = Promise.withResolvers<void>()
-
-  return {
-    async ask(question, signal) {
-      checkRequest(question)
-      const either = AbortSignal.any([signal, closed])
-      either.throwIfAborted()
-      const id = randomUUID()
-      const { promise, resolve } = Promise.withResolvers<string>()
-      waiting.set(id, { assembly: new TextAssembly(), resolve })
-      try {
-        await abortable(either, listening.promise)
-        for (;;) {
-          await abortable(either, writer.write({ partition: 0, key: id, value: question }))
-          const answer = await soon(promise, either)
-          if (answer !== null) return answer
-        }
-      } finally {
-        waiting.delete(id)
-      }
-    },
-    async run(signal) {
-      for await (const { records } of readPartition(parts, topics.answers, 'end', signal)) {
-        for (const record of records) {
-          const asked = waiting.get(String(record.key))
-          const answer = asked?.assembly.take(record) ?? null
-          if (answer !== null) asked?.resolve(answer)
-        }
-        listening.resolve()
-      }
-    },
+  constructor(parts: RequestParts, topics: RequestTopics) {
+    this.#parts = parts
+    this.#topics = topics
+    this.#writer = new PlainWriter(parts, topics.requests)
   }
 
-  /** The answer, where it comes before the question is due again. */
-  async function soon(answer: Promise<string>, signal: AbortSignal): Promise<string | null> {
+  /** As `Requests.send`. */
+  async send(request: string, signal: AbortSignal): Promise<string> {
+    checkRequest(request)
+    const stopped = AbortSignal.any([signal, this.#parts.closed])
+    stopped.throwIfAborted()
+    const id = randomUUID()
+    const { promise, resolve } = Promise.withResolvers<string>()
+    this.#waiting.set(id, { assembly: new TextAssembly(), resolve })
+    try {
+      await abortable(stopped, this.#listening.promise)
+      for (;;) {
+        await abortable(stopped, this.#writer.write({ partition: 0, key: id, value: request }))
+        const response = await this.#responseInTime(promise, stopped)
+        if (response !== null) return response
+      }
+    } finally {
+      this.#waiting.delete(id)
+    }
+  }
+
+  /** Reads responses until the signal aborts, then resolves. */
+  async run(signal: AbortSignal): Promise<void> {
+    for await (const { records } of readPartition(this.#parts, this.#topics.responses, 'end', signal)) {
+      for (const record of records) {
+        const sent = this.#waiting.get(String(record.key))
+        const response = sent?.assembly.take(record) ?? null
+        if (response !== null) sent?.resolve(response)
+      }
+      this.#listening.resolve()
+    }
+  }
+
+  /** The response, or null when the request is to be repeated. */
+  async #responseInTime(response: Promise<string>, signal: AbortSignal): Promise<string | null> {
     const over = new AbortController()
     try {
-      const due = sleep(clock, REPEAT_MS, AbortSignal.any([signal, over.signal]))
-      const found = await Promise.race([answer, due])
+      const due = sleep(this.#parts.clock, REPEAT_MS, AbortSignal.any([signal, over.signal]))
+      const found = await Promise.race([response, due])
       signal.throwIfAborted()
       return found ?? null
     } finally {
@@ -89,76 +90,87 @@ export function createAsking(parts: QuestionParts, topics: QuestionTopics): Aski
   }
 }
 
-/** `Questions.serve`. */
-export async function serveQuestions(
-  parts: QuestionParts,
-  topics: QuestionTopics,
-  answer: RequestHandler,
+/** As `Requests.serve`. */
+export async function serveRequests(
+  parts: RequestParts,
+  topics: RequestTopics,
+  handle: RequestHandler,
   signal: AbortSignal,
 ): Promise<void> {
   const over = new AbortController()
   const ended = AbortSignal.any([signal, parts.closed, over.signal])
-  const failed = Promise.withResolvers<never>()
-  const writer = new PlainWriter({ ...parts, closed: ended }, topics.answers)
-  const desk = createDesk(parts, { answer, writer, ended, fail: failed.reject })
+  const server = new RequestServer(parts, { handle, topic: topics.responses, ended })
   const reading = (async () => {
-    for await (const { records } of readPartition(parts, topics.questions, 'end', ended)) {
+    for await (const { records } of readPartition(parts, topics.requests, 'end', ended)) {
       for (const { key, value } of records) {
-        const question = value?.toString('utf8') ?? ''
-        if (key !== null && question.length <= LONGEST_REQUEST) desk.take(String(key), question)
+        const request = value?.toString('utf8') ?? ''
+        if (key !== null && request.length <= LONGEST_REQUEST) server.take(String(key), request)
       }
     }
   })()
   try {
-    await Promise.race([aborted(ended), failed.promise])
+    await Promise.race([aborted(ended), server.failed])
   } finally {
     over.abort()
     await reading
   }
 }
 
-/** Works on questions; the same one only once at a time. */
-function createDesk(
-  { clock, logger }: QuestionParts,
-  work: { answer: RequestHandler; writer: PlainWriter; ended: AbortSignal; fail(error: unknown): void },
-): { take(id: string, question: string): void } {
-  const { writer, ended } = work
-  const renewals = new Map<string, () => void>()
+/** Handles requests; a repeated one only renews its lease. */
+class RequestServer {
+  readonly #parts: RequestParts
+  readonly #handle: RequestHandler
+  readonly #ended: AbortSignal
+  readonly #writer: PlainWriter
+  readonly #failure = Promise.withResolvers<never>()
+  /** Renews the lease of each request in progress, by its id. */
+  readonly #renewals = new Map<string, () => void>()
 
-  const settle = async (id: string, question: string, signal: AbortSignal): Promise<void> => {
+  constructor(parts: RequestParts, how: { handle: RequestHandler; topic: string; ended: AbortSignal }) {
+    this.#parts = parts
+    this.#handle = how.handle
+    this.#ended = how.ended
+    this.#writer = new PlainWriter({ ...parts, closed: how.ended }, how.topic)
+  }
+
+  /** Rejects with what the handler throws. */
+  get failed(): Promise<never> {
+    return this.#failure.promise
+  }
+
+  take(id: string, request: string): void {
+    const renew = this.#renewals.get(id)
+    if (renew !== undefined) return renew()
+    if (this.#renewals.size >= MOST_AT_ONCE) return
+    const { clock } = this.#parts
+    const expired = new AbortController()
+    const expire = (): void => expired.abort()
+    let cancel = clock.after(LEASE_MS, expire)
+    this.#renewals.set(id, () => {
+      cancel()
+      cancel = clock.after(LEASE_MS, expire)
+    })
+    void this.#respond(id, request, AbortSignal.any([expired.signal, this.#ended])).finally(() => {
+      cancel()
+      this.#renewals.delete(id)
+    })
+  }
+
+  async #respond(id: string, request: string, signal: AbortSignal): Promise<void> {
     let text: string
     try {
-      text = await work.answer(question, signal)
+      text = await this.#handle(request, signal)
       if (signal.aborted) return
       checkResponse(text)
     } catch (error) {
-      if (!signal.aborted) work.fail(error)
+      if (!signal.aborted) this.#failure.reject(error)
       return
     }
     try {
-      const records = textRecords(id, text, randomUUID())
-      await Promise.all(records.map((record) => writer.write(record)))
+      await Promise.all(textRecords(id, text, randomUUID()).map((record) => this.#writer.write(record)))
     } catch (error) {
-      // Whoever asked repeats the question.
-      if (!ended.aborted) logger.warn('log.unavailable', { error })
+      // The sender repeats the request.
+      if (!this.#ended.aborted) this.#parts.logger.warn('log.unavailable', { error })
     }
-  }
-  return {
-    take(id, question) {
-      const renew = renewals.get(id)
-      if (renew !== undefined) return renew()
-      if (renewals.size >= MOST_AT_ONCE) return
-      const gone = new AbortController()
-      const expire = (): void => gone.abort()
-      let cancel = clock.after(LEASE_MS, expire)
-      renewals.set(id, () => {
-        cancel()
-        cancel = clock.after(LEASE_MS, expire)
-      })
-      void settle(id, question, AbortSignal.any([gone.signal, ended])).finally(() => {
-        cancel()
-        renewals.delete(id)
-      })
-    },
   }
 }

@@ -1,6 +1,4 @@
-/**
- * Makes the topics. Owns their settings. Refuses to change a topic that is there: `bridge doctor` compares and tells.
- */
+/** Creates missing topics with their Kafka settings. Existing topics are never changed; `bridge doctor` compares them. */
 
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
@@ -14,12 +12,12 @@ import { unavailable } from '../client/faults.ts'
 import { withTimeout } from '../client/with-timeout.ts'
 import {
   ALL,
-  ANSWERS,
   isJournalTopic,
   isShardsTopic,
   LEADER,
-  QUESTIONS,
   REJECTED,
+  REQUESTS,
+  RESPONSES,
   STATE,
   STATUS,
   TABLES,
@@ -31,27 +29,24 @@ import {
 /** The operator's settings for topics. */
 export type TopicSettings = KafkaSettings['topics']
 
-/** Whoever asks waits for seconds. */
-const QUESTIONS_KEPT_MS = 10 * 60_000
+/** Requests are waited for during seconds. */
+const REQUESTS_KEPT_MS = 10 * 60_000
 /** Creating 150 topics takes 0.1–0.25 s on an idle broker. */
 const DEADLINE_MS = 30_000
 const POLL_MS = 20
 const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS'
-/** A rejected item is kept as it came, and upstream's answers may have 64 MiB. */
+/** A rejected item is stored as received, and upstream's responses may have 64 MiB. */
 const LARGEST_REJECTED_BYTES = 65 * 1024 * 1024
 
-/**
- * Before a record of shards is compacted, or does away with an older one, ms: until then their owner has written its own
- * again behind one that does not count (`valid-records.ts`).
- */
+/** Least age of a compacted record of a shard, ms: until then the owner rewrites stale rows (`valid-records.ts`). */
 const SHARDS_LAG_MS = HOUR_MS
-/** A journal's records outlive their time by as much as a segment stays open. */
+/** Segments in a journal's retention; a record outlives it by at most one of them. */
 const JOURNAL_SEGMENTS = 20
 
 /**
- * Kafka's settings of a topic, by their names there. `topic` is the part after the prefix. Records are dropped a segment
- * at a time, and a segment that is written to stays open for a week by default: a day's retention needs shorter ones. How
- * long a journal is kept is known where its plan is.
+ * Kafka's settings of a topic, by their names. `topic` is the part after the prefix; `journalMs` a journal's retention,
+ * where it is known. Kafka drops whole segments, which stay open for a week by default: a short retention needs a short
+ * `segment.ms`.
  */
 export function topicConfig(
   topic: string,
@@ -65,27 +60,27 @@ export function topicConfig(
     ...(isJournalTopic(topic) ? journalKept(journalMs) : keptOf(topic, settings)),
     ...(isShardsTopic(topic) ? { 'min.compaction.lag.ms': String(SHARDS_LAG_MS) } : {}),
     ...(topic === STATUS ? { 'segment.ms': String(HOUR_MS) } : {}),
-    ...(isQuestion(topic) ? { 'segment.ms': String(QUESTIONS_KEPT_MS) } : {}),
+    ...(isRequests(topic) ? { 'segment.ms': String(REQUESTS_KEPT_MS) } : {}),
     ...(topic === REJECTED ? { 'max.message.bytes': String(LARGEST_REJECTED_BYTES) } : {}),
   }
 }
 
-/** Copies from which on the death of a broker loses nothing, with two in sync. */
+/** Replicas from which on the loss of a broker loses no committed record, with two in sync. */
 export const SAFE_REPLICAS = 3
 
 /** What is known of a cluster's brokers. */
 export interface KnownBrokers {
-  /** Numbers of those that answer. */
+  /** Ids of those that answer. */
   answering: readonly number[]
-  /** Numbers of those that hold a replica of any topic, whether they answer or not. */
+  /** Ids of those that hold a replica of any topic, whether they answer or not. */
   holding: readonly number[]
   /** Addresses in `BRIDGE_KAFKA_BROKERS`. */
   named: number
 }
 
 /**
- * Replication of topics that are made: as set; else three, or as many as the cluster has brokers. One that is away counts
- * as long as an address or a replica speaks of it: topics keep the replication they are made with.
+ * Replication of new topics: as set; else three, or the number of brokers if it is less. An unavailable broker counts while
+ * a setting or a replica names it, because topics keep the replication they are created with.
  */
 export function replicationOf({ replication }: TopicSettings, brokers: KnownBrokers): number {
   const { answering, holding, named } = brokers
@@ -93,10 +88,9 @@ export function replicationOf({ replication }: TopicSettings, brokers: KnownBrok
 }
 
 /**
- * Makes those of the topics that are missing, each with its partitions, and resolves when each has a leader, and the
- * leaders of new ones know of it (what is sent before is refused), with the fewest replicas that one of them has. `named`
- * is how many addresses of brokers the settings have.
- * @throws BridgeError `log_unavailable`; `kafka` when a topic is there with another number of partitions; the signal's reason
+ * Creates missing topics, waits until every topic has leaders that answer (new ones refuse requests for a while), and
+ * resolves with the fewest replicas of one of them. `named`: how many addresses of brokers the settings have.
+ * @throws BridgeError `log_unavailable`; `kafka` when a topic has another number of partitions; the signal's reason
  */
 export async function ensureTopics(
   parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings; named: number },
@@ -114,14 +108,14 @@ export async function ensureTopics(
     const present = await partitionsByTopic(admin)
     const missing = topics.filter(({ topic }) => !present.has(topicName(settings.prefix, topic)))
     if (missing.length > 0) await create(admin, missing, settings, { named, present })
-    const made = missing.map(({ topic }) => topicName(settings.prefix, topic))
+    const created = missing.map(({ topic }) => topicName(settings.prefix, topic))
     for (;;) {
-      const standing = await partitionsByTopic(admin)
+      const now = await partitionsByTopic(admin)
       signal.throwIfAborted()
-      if (haveLeaders(standing, wanted)) {
-        if (made.length > 0)
-          await boundedRead(parts, 'asking new topics', signal, (partitions) => partitions.unstable(made))
-        return fewestReplicas(standing, [...wanted.keys()])
+      if (haveLeaders(now, wanted)) {
+        if (created.length > 0)
+          await boundedRead(parts, 'asking new topics', signal, (partitions) => partitions.unstable(created))
+        return fewestReplicas(now, [...wanted.keys()])
       }
       await sleep(clock, POLL_MS, signal)
     }
@@ -140,7 +134,7 @@ async function create(
   admin: Admin,
   topics: readonly TopicPlan[],
   settings: TopicSettings,
-  { named, present }: { named: number; present: ReadonlyMap<string, readonly Standing[]> },
+  { named, present }: { named: number; present: ReadonlyMap<string, readonly PartitionInfo[]> },
 ): Promise<void> {
   const { brokers } = await admin.describeCluster()
   const answering = brokers.map(({ nodeId }) => nodeId)
@@ -158,19 +152,19 @@ async function create(
     // kafkajs's own waiting fails on topics that are a moment old (measured: 8 times of 9).
     await admin.createTopics({ topics: wanted, waitForLeaders: false })
   } catch (error) {
-    // Another process of ours makes the same topics at the same moment: those that it had not made yet are made now.
+    // Another process creates the same topics at the same moment; the missing ones were created.
     const { errors = [error] } = error as { errors?: unknown[] }
     if (!errors.every((one) => (one as { type?: string }).type === ALREADY_THERE)) throw error
   }
 }
 
-/** Whether every topic is led in all its partitions; `wanted` says how many each must have. */
+/** Whether every partition has a leader; `wanted`: how many partitions each topic must have. */
 function haveLeaders(
-  standing: ReadonlyMap<string, readonly Standing[]>,
+  topics: ReadonlyMap<string, readonly PartitionInfo[]>,
   wanted: ReadonlyMap<string, number>,
 ): boolean {
   return [...wanted].every(([name, count]) => {
-    const partitions = standing.get(name)
+    const partitions = topics.get(name)
     if (partitions !== undefined && partitions.length !== count) {
       throw otherPartitions(name, partitions.length, count)
     }
@@ -179,21 +173,21 @@ function haveLeaders(
 }
 
 function fewestReplicas(
-  standing: ReadonlyMap<string, readonly Standing[]>,
+  topics: ReadonlyMap<string, readonly PartitionInfo[]>,
   names: readonly string[],
 ): number {
-  const counts = names.flatMap((name) => standing.get(name) ?? []).map(({ replicas }) => replicas.length)
+  const counts = names.flatMap((name) => topics.get(name) ?? []).map(({ replicas }) => replicas.length)
   return Math.min(...counts)
 }
 
-/** A partition as the cluster has it: its leader, −1 while it has none, and the brokers that hold it. */
-interface Standing {
+/** A partition's leader, −1 while it has none, and the brokers that hold its replicas. */
+interface PartitionInfo {
   leader: number
   replicas: readonly number[]
 }
 
 /** The partitions of every topic that this user sees. */
-async function partitionsByTopic(admin: Admin): Promise<Map<string, Standing[]>> {
+async function partitionsByTopic(admin: Admin): Promise<Map<string, PartitionInfo[]>> {
   const { topics } = await admin.fetchTopicMetadata()
   return new Map(topics.map(({ name, partitions }) => [name, partitions]))
 }
@@ -205,12 +199,12 @@ function otherPartitions(name: string, found: number, wanted: number): BridgeErr
   })
 }
 
-function isQuestion(topic: string): boolean {
-  return topic === QUESTIONS || topic === ANSWERS
+function isRequests(topic: string): boolean {
+  return topic === REQUESTS || topic === RESPONSES
 }
 
 function retentionOf(topic: string, { retentionMs, allRetentionMs }: TopicSettings): number | null {
-  if (isQuestion(topic)) return QUESTIONS_KEPT_MS
+  if (isRequests(topic)) return REQUESTS_KEPT_MS
   if (topic === STATUS || topic === LEADER) return DAY_MS
   return topic === ALL ? allRetentionMs : retentionMs
 }
@@ -229,7 +223,7 @@ function journalKept(retentionMs: number | undefined): Record<string, string> {
   return { ...kept(retentionMs), 'segment.ms': String(Math.ceil(retentionMs / JOURNAL_SEGMENTS)) }
 }
 
-/** The segment that is written to is never compacted: small ones keep the topic small, and its reading quick. */
+/** Kafka never compacts the open segment: small segments keep the topic small and quick to read. */
 function compacted(): Record<string, string> {
   return {
     'cleanup.policy': 'compact',

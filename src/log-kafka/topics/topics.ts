@@ -1,13 +1,10 @@
-/**
- * Which topics there are and which of them an event goes to. Owns names and the rule of contract §4 for codes; pure.
- * Refuses to create topics: `topic-setup.ts` does.
- */
+/** Names the topics, and chooses those that an event goes to by its categories (contract §4). */
 
 import { readDisclosure } from '../../core/disclosure.ts'
 import { HOUR_MS } from '../../core/durations.ts'
 import { type Committed, isGap } from '../../core/event.ts'
 
-/** Topics that are always there, by the part of their names after the prefix. */
+/** Topics that exist from the start, by the part of their names after the prefix. */
 export const ALL = 'all'
 export const GAPS = 'gaps'
 export const REJECTED = 'rejected'
@@ -15,23 +12,28 @@ export const STATUS = 'status'
 export const STATE = 'internal.state'
 export const TABLES = 'internal.tables'
 export const LEADER = 'internal.leader'
-export const QUESTIONS = 'internal.questions'
-export const ANSWERS = 'internal.answers'
+export const REQUESTS = 'internal.questions'
+export const RESPONSES = 'internal.answers'
 
-/** Begin the names of the topics that are made when they are first used. */
+/** Prefixes of the topics that are created at their first use. */
 const SHARDS = 'internal.lanes.'
 const JOURNAL = 'internal.journal.'
 
-/** A topic to be made. */
+/** A topic to be created. */
 export interface TopicPlan {
   /** The part of its name after the prefix. */
   topic: string
   partitions: number
-  /** Where the topic has a time of its own, ms. */
+  /** How long its records are kept, where that is not in the settings, ms. */
   retentionMs?: number
 }
 
-/** The topic of the shards of that name: each is a partition. */
+/** The plan of a topic with one partition. */
+export function onePartition(topic: string): TopicPlan {
+  return { topic, partitions: 1 }
+}
+
+/** The topic of the shards of that name, one partition each. */
 export function shardsPlan(name: string, count: number): TopicPlan {
   return { topic: `${SHARDS}${name}`, partitions: count }
 }
@@ -51,13 +53,13 @@ export function isJournalTopic(topic: string): boolean {
   return topic.startsWith(JOURNAL)
 }
 
-/** How long a compacted topic keeps the mark of a deletion, ms: `delete.retention.ms`, as Kafka's own default. */
+/** How long a compacted topic keeps tombstones, ms: `delete.retention.ms`, as Kafka's own default. */
 export const TOMBSTONES_KEPT_MS = 24 * 3_600_000
 
-/** Most topics of codes made an hour, and in all with those known at the start. */
+/** Most topics of codes that are created in an hour, and that exist in all. */
 export const NEW_TOPICS_AN_HOUR = 10
 export const MOST_CODE_TOPICS = 500
-/** Choices that are kept. Beyond it a new code shares a topic without a choice: there are no topics left anyway. */
+/** Most choices that are stored; a further code shares a topic without one. */
 export const MOST_CHOICES = 5_000
 
 /** A topic's name has at most 249 characters. */
@@ -72,9 +74,9 @@ export function topicName(prefix: string, topic: string): string {
 /** The kinds whose codes have topics. */
 export type TopicKind = 'fca' | 'native'
 
-/** What was decided for a code's topic when the code came first. */
+/** The topic of a code, chosen when the code first came. */
 export interface TopicChoice {
-  /** True: the topic of its name; false: the one for all others of its kind. */
+  /** True: the code's own topic; false: the `_other` topic of its kind. */
   own: boolean
   /** ms since 1970, our clock. */
   atMs: number
@@ -85,7 +87,7 @@ export function codeTopic(kind: TopicKind, code: string): string {
   return `${kind}.${code.replace(/[^A-Za-z0-9_-]/g, '_')}`
 }
 
-/** The topic of codes that have none of their own. */
+/** The topic of codes without a topic of their own. */
 export function otherTopic(kind: TopicKind): string {
   return `${kind}.${OTHER}`
 }
@@ -98,10 +100,10 @@ export function codeTopics(codes: { fca: readonly string[]; native: readonly str
   ])
 }
 
-/** Every topic that is there from the start, with the topics of known codes. */
+/** Every topic that exists from the start, with the topics of known codes. */
 export function startTopics(known: ReadonlySet<string>): string[] {
   const others = [otherTopic('fca'), otherTopic('native')]
-  return [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, QUESTIONS, ANSWERS, ...others, ...known]
+  return [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, REQUESTS, RESPONSES, ...others, ...known]
 }
 
 /** Every topic that an event's categories name, each once. Gap events name none. */
@@ -116,14 +118,14 @@ export function namedTopics(event: Pick<Committed, 'type' | 'data'>, nativeKind:
   return [...new Set(named)]
 }
 
-/** What is known of topics when one is chosen. */
+/** The topics that exist when one is chosen. */
 export interface TopicBook {
-  /** Topics of codes that exist since the start. */
+  /** Topics of codes that exist from the start. */
   known: ReadonlySet<string>
   choices: ReadonlyMap<string, TopicChoice>
 }
 
-/** The choice for a topic that an event names; null where it needs none: it is known, or shares a topic unrecorded. */
+/** The choice for a topic that an event names; null where it needs none, or there are too many. */
 export function chooseTopic(book: TopicBook, named: string, nowMs: number): TopicChoice | null {
   const kept = book.choices.get(named)
   if (kept !== undefined) return kept
@@ -135,7 +137,7 @@ export function chooseTopic(book: TopicBook, named: string, nowMs: number): Topi
   return { own, atMs: nowMs }
 }
 
-/** Where an event that names this topic goes, by the choices made. */
+/** The topic of an event that names this one, by the choices made. */
 export function placeOf(book: TopicBook, named: string): string {
   const own = book.choices.get(named)?.own ?? (book.known.has(named) || isOther(named))
   return own ? named : otherTopic(named.startsWith('fca.') ? 'fca' : 'native')

@@ -200,7 +200,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       await node?.kill()
       // It has given up what it had, so it comes back as somebody else.
       await eventually(
-        () => lines.some(({ event }) => event === 'leader.group_away') && lost.aborted,
+        () => lines.some(({ event }) => event === 'leader.group_unavailable') && lost.aborted,
         (away) => away,
       )
       await node?.start()

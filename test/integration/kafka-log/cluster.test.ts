@@ -108,8 +108,8 @@ describe.skipIf(shared.length !== 1)('one broker', () => {
     const { logger, lines } = keepingLogger()
     const log = openKafkaLog({ ...kafkaLogOptions(shared), logger })
     await log.end(AbortSignal.timeout(20_000))
-    expect(lines.filter(({ event }) => event === 'log.replication')).toMatchObject([
-      { level: 'warn', fields: { warning: expect.stringContaining('one copy') } },
+    expect(lines.filter(({ event }) => event === 'log.low_replication')).toMatchObject([
+      { level: 'warn', fields: { warning: expect.stringContaining('one replica') } },
     ])
     await log.close()
   })

@@ -164,7 +164,7 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
 })
 
 describe.skipIf(brokers.length === 0)('a commit', () => {
-  it('does not begin where something is undecided: its end would decide for that too', async () => {
+  it('does not begin while a topic has records of another open transaction, because its end would decide for them too', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     const writer = await claimed(log)
@@ -179,7 +179,7 @@ describe.skipIf(brokers.length === 0)('a commit', () => {
     await open.send({ topic, messages: [{ value: 'undecided', partition: 0 }] })
     await expect(writer.commit({ events: [sampleEvent(2)] })).rejects.toMatchObject({
       code: 'log_unknown',
-      message: expect.stringContaining(`what ${topic} has from`),
+      message: expect.stringContaining(`${topic} has records of an unfinished transaction`),
     })
     await open.abort()
     await other.disconnect()

@@ -1,7 +1,4 @@
-/**
- * Who owns a shard is said by its partition and not by the group: owners that were overtaken and do not know it. The group's
- * word is given by hand here.
- */
+/** Tests that a shard's records decide its owner when the group's assignment, made by hand here, is out of date. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../../src/lifecycle/aborted.ts'
 import { sleep, systemClock } from '../../../src/lifecycle/clock.ts'
@@ -9,10 +6,10 @@ import type { Log } from '../../../src/log/log.ts'
 import type { Shard } from '../../../src/log/shards.ts'
 import { type KafkaSession, kafkaSessions } from '../../../src/log-kafka/client/client.ts'
 import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
-import type { ShardShare } from '../../../src/log-kafka/shards/shard-group.ts'
+import type { ShardAssignment } from '../../../src/log-kafka/shards/shard-group.ts'
 import { NOTICE_MS } from '../../../src/log-kafka/shards/shard-lease.ts'
-import { createKafkaShards } from '../../../src/log-kafka/shards/shards.ts'
-import { createShardFold, markerRecord, rowRecord } from '../../../src/log-kafka/shards/valid-records.ts'
+import { KafkaShards } from '../../../src/log-kafka/shards/shards.ts'
+import { controlRecord, rowRecord, ShardFold } from '../../../src/log-kafka/shards/valid-records.ts'
 import { ensureTopics } from '../../../src/log-kafka/topics/topic-setup.ts'
 import { shardsPlan } from '../../../src/log-kafka/topics/topics.ts'
 import { beginOwning, type Owner, putRow, puts, type Row } from '../../log/owning.ts'
@@ -47,18 +44,18 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     session.end()
   })
 
-  /** Shards of a process that is told by hand which are its own; at first both. */
+  /** Shards of a process whose assignment the test makes; at first both. */
   function shardsByHand() {
-    let told: Pick<ShardShare, 'assigned' | 'expelled'> | null = null
+    let assignment: Pick<ShardAssignment, 'assigned' | 'expelled'> | null = null
     const kept = keepingLogger()
-    const shards = createKafkaShards<Row>(
+    const shards = new KafkaShards<Row>(
       {
         ...{ openSession, clock: systemClock, logger: kept.logger, closed: closing.signal },
         open: () => undefined,
         ready: async () => undefined,
-        async share(share, signal) {
-          told = share
-          share.assigned([0, 1])
+        async assign(place, signal) {
+          assignment = place
+          place.assigned([0, 1])
           await aborted(signal)
         },
       },
@@ -67,8 +64,8 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     return {
       shards,
       lines: kept.lines,
-      give: (...given: number[]) => told?.assigned(given),
-      expel: (heardMs: number) => told?.expelled('by hand', heardMs),
+      give: (...given: number[]) => assignment?.assigned(given),
+      expel: (heardMs: number) => assignment?.expelled('by hand', heardMs),
     }
   }
   /** Such a process, which holds what it gets. */
@@ -90,15 +87,15 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
       offset = fetched.nextOffset
     }
   }
-  const nonceNow = async (): Promise<string> => {
-    const fold = createShardFold()
+  const tokenNow = async (): Promise<string> => {
+    const fold = new ShardFold()
     for (const record of await records()) fold.take(record)
-    return String(fold.nonce)
+    return String(fold.token)
   }
-  /** Writes to the first shard as an owner of that nonce would. */
-  async function writeAs(nonce: string, number: number, rows: Record<string, string | null>): Promise<void> {
+  /** Writes to the first shard as an owner of that token would. */
+  async function writeAs(token: string, number: number, rows: Record<string, string | null>): Promise<void> {
     const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
-    const late = Object.entries(rows).map(([key, text], n) => rowRecord(0, { key, text }, nonce, number + n))
+    const late = Object.entries(rows).map(([key, text], n) => rowRecord(0, { key, text }, token, number + n))
     const refused = await session.partitions.append(nodeId, topic, new Map([[0, late]]))
     expect(refused.size).toBe(0)
   }
@@ -113,9 +110,9 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
   async function answered(): Promise<void> {
     await eventually(
       async () => {
-        const fold = createShardFold()
+        const fold = new ShardFold()
         for (const record of await records()) fold.take(record)
-        return fold.late.size
+        return fold.staleKeys.size
       },
       (late) => late === 0,
     )
@@ -185,12 +182,12 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
   it('keep their rows whatever a lost owner still writes: changed ones, left ones, deleted ones', async () => {
     const first = begin()
     await (await first.owner.shard(0)).write(puts({ changed: 1, left: 1, deleted: 1, gone: 1 }))
-    const nonce = await nonceNow()
+    const token = await tokenNow()
     const second = begin()
     const shard: Shard<Row> = await second.owner.shard(0)
     first.give()
     await shard.write([...puts({ changed: 2 }), { key: 'deleted', value: null }])
-    await writeAs(nonce, 5, {
+    await writeAs(token, 5, {
       changed: '"late"',
       left: '"late"',
       deleted: '"late"',
@@ -199,12 +196,12 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     })
     await putRow(shard, 'after', 1)
     await answered()
-    await writeAs(nonce, 20, { left: '"later"' })
+    await writeAs(token, 20, { left: '"later"' })
     await second.owner.stop()
     const rows = { changed: 2, left: 1, gone: 1, after: 1 }
     expect(await found()).toEqual(rows)
     // While nobody owned it; the next owner answers, and the third finds the same.
-    await writeAs(nonce, 30, { changed: null, deleted: '"latest"' })
+    await writeAs(token, 30, { changed: null, deleted: '"latest"' })
     expect(await found()).toEqual(rows)
     const last = begin()
     await last.owner.shard(0)
@@ -216,7 +213,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     const shard = await first.owner.shard(0)
     await shard.write(puts({ a: 'old', b: 'old' }))
     await shard.write(puts({ a: 'new' }))
-    await writeAs(await nonceNow(), 1, { a: '"old"', b: '"old"' })
+    await writeAs(await tokenNow(), 1, { a: '"old"', b: '"old"' })
     await answered()
     expect(shard.lost.aborted).toBe(false)
     expect(await found()).toEqual({ a: 'new', b: 'old' })
@@ -227,7 +224,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     const shard = await first.owner.shard(0)
     await putRow(shard, 'a', 1)
     const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
-    const stray = new Map([[0, [markerRecord(0, 'stray')]]])
+    const stray = new Map([[0, [controlRecord(0, 'epoch', 'stray')]]])
     await session.partitions.append(nodeId, topic, stray)
     await aborted(shard.lost)
     await expect(putRow(shard, 'a', 2)).rejects.toEqual(lost)

@@ -11,20 +11,20 @@ import {
 const candidacy: fc.Arbitrary<Candidacy> = fc.record({ holds: fc.boolean(), sinceMs: fc.nat() })
 const group = fc.dictionary(fc.stringMatching(/^[a-z][0-9]{0,2}$/), candidacy, { minKeys: 1 })
 
-/** What the members of a group are told when one of them assigns. */
+/** The members' assignments when one of them assigns. */
 async function assigned(members: Record<string, Candidacy | 'rubbish'>): Promise<Record<string, unknown>> {
-  const assigner = (said: Candidacy) =>
-    leaderAssigner(() => said)({ cluster: {} as Cluster, groupId: 'group', logger: {} as Logger })
-  const joined = Object.entries(members).map(([memberId, said]) => ({
+  const assigner = (metadata: Candidacy) =>
+    leaderAssigner(() => metadata)({ cluster: {} as Cluster, groupId: 'group', logger: {} as Logger })
+  const joined = Object.entries(members).map(([memberId, metadata]) => ({
     memberId,
     memberMetadata:
-      said === 'rubbish'
+      metadata === 'rubbish'
         ? Buffer.from([0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7])
-        : assigner(said).protocol({ topics: ['topic'] }).metadata,
+        : assigner(metadata).protocol({ topics: ['topic'] }).metadata,
   }))
-  const told = await assigner({ holds: false, sinceMs: 0 }).assign({ members: joined, topics: ['topic'] })
+  const answers = await assigner({ holds: false, sinceMs: 0 }).assign({ members: joined, topics: ['topic'] })
   return Object.fromEntries(
-    told.map(({ memberId, memberAssignment }) => [
+    answers.map(({ memberId, memberAssignment }) => [
       memberId,
       AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment,
     ]),
@@ -32,11 +32,11 @@ async function assigned(members: Record<string, Candidacy | 'rubbish'>): Promise
 }
 
 describe('the choice of a leader', () => {
-  it('leaves the partition with who holds it, whoever joins', () => {
+  it('leaves the partition with the member that holds it, whichever members join', () => {
     fc.assert(
       fc.property(group, fc.constantFrom('A', 'm5m', 'zzz'), fc.nat(), (others, id, sinceMs) => {
         const standbys = Object.entries(others).map(
-          ([key, said]) => [key, { ...said, holds: false }] as const,
+          ([key, metadata]) => [key, { ...metadata, holds: false }] as const,
         )
         const members = new Map<string, Candidacy>([...standbys, [id, { holds: true, sinceMs }]])
         expect(chooseMember(members)).toBe(id)
@@ -44,7 +44,7 @@ describe('the choice of a leader', () => {
     )
   })
 
-  it('gives it, when nobody holds it, to who waits longest; the same whatever the order of members', () => {
+  it('assigns a free partition to the member that waits longest, in any order of members', () => {
     fc.assert(
       fc.property(group, (members) => {
         const all = Object.entries(members)
@@ -59,11 +59,11 @@ describe('the choice of a leader', () => {
     )
   })
 
-  it('chooses nobody of nobody', () => {
+  it('chooses no member of an empty group', () => {
     expect(chooseMember(new Map())).toBeNull()
   })
 
-  it('tells every member of the group, in the bytes that kafkajs reads', async () => {
+  it('answers every member in bytes that kafkajs decodes', async () => {
     expect(
       await assigned({
         old: { holds: false, sinceMs: 1 },
@@ -74,7 +74,7 @@ describe('the choice of a leader', () => {
     expect(await assigned({ odd: 'rubbish' })).toEqual({ odd: { topic: [0] } })
   })
 
-  it('puts last who says nothing that can be read', () => {
+  it('puts a member with unreadable metadata last', () => {
     for (const text of ['', 'null', '[]', '{"holds":1}', '{"holds":true,"sinceMs":"1"}']) {
       expect(readCandidacy(Buffer.from(text))).toEqual({ holds: false, sinceMs: Number.MAX_SAFE_INTEGER })
     }

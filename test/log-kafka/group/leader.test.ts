@@ -1,4 +1,4 @@
-/** The beginning and the end of terms over a group that goes silent. On real brokers: test/integration. */
+/** Tests how terms begin and end while the group is silent. On real brokers: test/integration. */
 import { expect, test } from 'vitest'
 import type { Term } from '../../../src/log/events.ts'
 import { groupElections } from '../../../src/log-kafka/group/leader.ts'
@@ -27,7 +27,7 @@ async function elected() {
   return { clock, client, elections, term, again, settled }
 }
 
-test('a term that ended in silence is followed by another when the group answers the member as before', async () => {
+test('a term lost by silence is followed by another when the group answers the member', async () => {
   const { clock, client, elections, term, again, settled } = await elected()
   clock.advance(SESSION_MS)
   const won = again()
@@ -42,7 +42,7 @@ test('a term that ended in silence is followed by another when the group answers
   expect(clock.nextTimerMs()).toBe(null)
 })
 
-test('a clock that was set ahead ends a term, and the next answer of the group begins another', async () => {
+test('a clock that is set forward ends a term, and the next response of the group begins another', async () => {
   const { clock, client, elections, term, again, settled } = await elected()
   clock.set(clock.now() + SESSION_MS)
   expect([elections.stillHolds(), term.lost.aborted]).toEqual([false, true])
@@ -53,7 +53,7 @@ test('a clock that was set ahead ends a term, and the next answer of the group b
   await elections.close()
 })
 
-test('no answer begins a term while others join, after they got the partition, or once it was stepped down', async () => {
+test('no response begins a term while others join, after another got the partition, or after the process stepped down', async () => {
   const { clock, client, elections, again, settled } = await elected()
   clock.advance(SESSION_MS)
   const won = again()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { AssignerProtocol, type Cluster, type Logger } from 'kafkajs'
 import { describe, expect, it } from 'vitest'
-import { readHeld, shardAssigner, shareShards } from '../../../src/log-kafka/shards/shard-assigner.ts'
+import { assignShards, readHeld, shardAssigner } from '../../../src/log-kafka/shards/shard-assigner.ts'
 
 const COUNT = 16
 const group = fc.dictionary(
@@ -16,15 +16,15 @@ const group = fc.dictionary(
 const sorted = (shards: Iterable<number>): number[] => [...shards].sort((one, other) => one - other)
 const all = Array.from({ length: COUNT }, (_, shard) => shard)
 
-describe('the sharing of shards', () => {
-  it('gives each shard to one member, and every member as many as the others, give or take one', () => {
+describe('the assignment of shards', () => {
+  it('assigns each shard to one member, and every member as many as the others, give or take one', () => {
     fc.assert(
       fc.property(group, (members) => {
-        const shared = shareShards(new Map(Object.entries(members)), COUNT)
-        expect(sorted([...shared.values()].flat())).toEqual(all)
-        const sizes = [...shared.values()].map((shards) => shards.length)
+        const assigned = assignShards(new Map(Object.entries(members)), COUNT)
+        expect(sorted([...assigned.values()].flat())).toEqual(all)
+        const sizes = [...assigned.values()].map((shards) => shards.length)
         expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1)
-        expect([...shared.keys()].sort()).toEqual(Object.keys(members).sort())
+        expect([...assigned.keys()].sort()).toEqual(Object.keys(members).sort())
       }),
     )
   })
@@ -32,10 +32,10 @@ describe('the sharing of shards', () => {
   it('is the same whatever the order of members, and moves nothing when it is repeated', () => {
     fc.assert(
       fc.property(group, (members) => {
-        const shared = shareShards(new Map(Object.entries(members)), COUNT)
-        expect(shareShards(new Map(Object.entries(members).toReversed()), COUNT)).toEqual(shared)
-        const again = shareShards(shared, COUNT)
-        for (const [id, shards] of shared) expect(sorted(again.get(id) ?? [])).toEqual(sorted(shards))
+        const assigned = assignShards(new Map(Object.entries(members)), COUNT)
+        expect(assignShards(new Map(Object.entries(members).toReversed()), COUNT)).toEqual(assigned)
+        const again = assignShards(assigned, COUNT)
+        for (const [id, shards] of assigned) expect(sorted(again.get(id) ?? [])).toEqual(sorted(shards))
       }),
     )
   })
@@ -49,13 +49,13 @@ describe('the sharing of shards', () => {
     fc.assert(
       fc.property(sizes, ([before, left, joined]) => {
         const ids = Array.from({ length: before }, (_, n) => `m${n}`)
-        const standing = shareShards(new Map(ids.map((id) => [id, []])), COUNT)
+        const standing = assignShards(new Map(ids.map((id) => [id, []])), COUNT)
         const stay = ids.slice(Math.min(left, before - 1))
         const members = new Map(stay.map((id) => [id, standing.get(id) ?? []]))
         for (let n = 0; n < joined; n++) members.set(`new${n}`, [])
-        const shared = shareShards(members, COUNT)
+        const assigned = assignShards(members, COUNT)
         const kept = stay.flatMap((id) =>
-          (shared.get(id) ?? []).filter((shard) => standing.get(id)?.includes(shard)),
+          (assigned.get(id) ?? []).filter((shard) => standing.get(id)?.includes(shard)),
         )
         // Whoever held the most may keep the most: the rest is everybody's fair part.
         const parts = [...members.values()].map((shards) => shards.length).sort((one, other) => other - one)
@@ -68,7 +68,7 @@ describe('the sharing of shards', () => {
     )
   })
 
-  it('tells every member of the group, in the bytes that kafkajs reads', async () => {
+  it('answers every member in bytes that kafkajs decodes', async () => {
     const assigner = (held: readonly number[]) =>
       shardAssigner(4, () => held)({ cluster: {} as Cluster, groupId: 'group', logger: {} as Logger })
     const joined = Object.entries({ a: [0, 1, 2, 3], b: [] }).map(([memberId, held]) => ({
@@ -76,15 +76,15 @@ describe('the sharing of shards', () => {
       memberMetadata: assigner(held).protocol({ topics: ['topic'] }).metadata,
     }))
     const rubbish = { memberId: 'c', memberMetadata: Buffer.from([0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7]) }
-    const told = await assigner([]).assign({ members: [...joined, rubbish], topics: ['topic'] })
-    const shards = told.map(({ memberId, memberAssignment }) => [
+    const answers = await assigner([]).assign({ members: [...joined, rubbish], topics: ['topic'] })
+    const shards = answers.map(({ memberId, memberAssignment }) => [
       memberId,
       AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment.topic,
     ])
     expect(Object.fromEntries(shards)).toEqual({ a: [0, 1], b: [2], c: [3] })
   })
 
-  it('takes what cannot be read for nothing', () => {
+  it('reads unreadable metadata as no shards', () => {
     for (const text of ['', 'null', '{}', '"1"', '[1.5, "2", null]'])
       expect(readHeld(Buffer.from(text))).toEqual([])
     expect(readHeld(undefined)).toEqual([])

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { KafkaSession } from '../../../src/log-kafka/client/client.ts'
 import type { AppendedRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
-import { type Append, createShardWriter } from '../../../src/log-kafka/shards/shard-writer.ts'
+import { type Append, ShardWriter } from '../../../src/log-kafka/shards/shard-writer.ts'
 
 type Round = ReadonlyMap<number, readonly AppendedRecord[]>
 
-/** A writer to brokers of which two lead partitions by turns; `answer` says what they refuse, or throws. */
+/** A writer to two brokers that lead every other partition; `answer` is what they refuse, or throws. */
 function writing(answer: (round: Round, nodeId: string) => Promise<Map<number, Error>>) {
   const ended = new AbortController()
   const arrived: string[] = []
@@ -26,12 +26,12 @@ function writing(answer: (round: Round, nodeId: string) => Promise<Map<number, E
       },
       end: () => undefined,
     }) as unknown as KafkaSession
-  const writer = createShardWriter({ openSession, clock: systemClock }, 'topic', ended.signal)
+  const writer = new ShardWriter({ openSession, clock: systemClock }, 'topic', ended.signal)
   const failures: string[] = []
   const append = (partition: number, key: string, how: Partial<Append> = {}): void => {
     const records = [{ partition, key, value: 'x' }]
-    const failed = (error: unknown): void => void failures.push(`${key} ${(error as Error).message}`)
-    writer.append({ partition, records, bytes: 10, once: false, isOver: () => false, failed, ...how })
+    const onFailure = (error: unknown): void => void failures.push(`${key} ${(error as Error).message}`)
+    writer.append({ partition, records, once: false, isCancelled: () => false, onFailure, ...how })
   }
   return { append, arrived, failures, end: () => ended.abort() }
 }
@@ -40,7 +40,7 @@ const arrivedOf = (arrived: readonly string[], partition: number): string[] =>
   arrived.filter((one) => one.startsWith(`${partition}:`)).map((one) => one.slice(2))
 
 describe('the writer of shards', () => {
-  it('puts what comes at a time into one request a broker, and keeps the order of each shard', async () => {
+  it('batches concurrent appends into one request per broker, and keeps the order of each shard', async () => {
     const rounds: Round[] = []
     const { append, arrived, end } = writing(async (round) => {
       rounds.push(round)
@@ -53,13 +53,13 @@ describe('the writer of shards', () => {
     end()
   })
 
-  it('sends what failed again before what came later; what others wrote is not sent twice', async () => {
-    let turn = 0
+  it('repeats failed appends before later ones, and sends successful ones once', async () => {
+    let call = 0
     const { append, arrived, failures, end } = writing(async (round, nodeId) => {
-      turn++
-      if (turn === 1) append(0, 'later')
-      if (nodeId === '0' && turn < 4) throw new Error('away')
-      return turn < 6 && round.has(1) ? new Map([[1, new Error('no leader')]]) : new Map()
+      call++
+      if (call === 1) append(0, 'later')
+      if (nodeId === '0' && call < 4) throw new Error('away')
+      return call < 6 && round.has(1) ? new Map([[1, new Error('no leader')]]) : new Map()
     })
     append(0, 'first')
     append(0, 'second')
@@ -73,20 +73,20 @@ describe('the writer of shards', () => {
     end()
   })
 
-  it('sends once what is to be sent once, and no more of what nobody waits for', async () => {
-    let turn = 0
+  it('repeats neither appends to be sent once nor cancelled ones', async () => {
+    let call = 0
     let over = false
     const { append, arrived, failures, end } = writing(async () => {
-      if (turn++ > 0) return new Map()
+      if (call++ > 0) return new Map()
       over = true
       throw new Error('away')
     })
-    append(0, 'marker', { once: true })
+    append(0, 'epoch', { once: true })
     append(0, 'row')
-    append(0, 'given up', { isOver: () => over })
+    append(0, 'given up', { isCancelled: () => over })
     await expect.poll(() => arrived.length).toBe(1)
     expect(arrived).toEqual(['0:row'])
-    expect(failures).toEqual(['marker away', 'row away', 'given up away'])
+    expect(failures).toEqual(['epoch away', 'row away', 'given up away'])
     end()
   })
 })

@@ -3,12 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
 import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
 import {
-  createShardFold,
-  leavingRecord,
-  leftRecord,
-  markerRecord,
+  type ControlKind,
+  controlRecord,
   rowRecord,
-  wishRecord,
+  ShardFold,
 } from '../../../src/log-kafka/shards/valid-records.ts'
 
 /** The record as it is read back. */
@@ -23,17 +21,17 @@ function readBack(record: NewRecord, offset: number): KafkaRecord {
 }
 
 function folded(records: readonly KafkaRecord[]) {
-  const fold = createShardFold()
+  const fold = new ShardFold()
   for (const record of records) fold.take(record)
   return fold
 }
 
-/** A partition, its owner of the moment and those before it, and what it should say. */
+/** A partition, its present and former owners, and the rows that it should hold. */
 function createWorld() {
   let partition: KafkaRecord[] = []
   let nextOffset = 0
   const rows = new Map<string, string>()
-  const owners: { nonce: string; number: number; fold: ReturnType<typeof createShardFold> }[] = []
+  const owners: { token: string; number: number; fold: ShardFold }[] = []
   const owner = () => owners.at(-1)
 
   const append = (record: NewRecord): void => {
@@ -41,14 +39,14 @@ function createWorld() {
     partition.push(read)
     owner()?.fold.take(read)
   }
-  const put = (by: { nonce: string; number: number }, key: string, text: string | null): void => {
+  const put = (by: { token: string; number: number }, key: string, text: string | null): void => {
     by.number += 1
-    append(rowRecord(0, { key, text }, by.nonce, by.number))
+    append(rowRecord(0, { key, text }, by.token, by.number))
   }
-  /** As the owner does: its own again behind what does not count. */
-  const repair = (): void => {
+  /** Rewrites stale rows, as the owner does. */
+  const rewriteStale = (): void => {
     const own = owner()
-    for (const key of own?.fold.late ?? [])
+    for (const key of own?.fold.staleKeys ?? [])
       if (own !== undefined) put(own, key, own.fold.rows.get(key) ?? null)
   }
   return {
@@ -56,10 +54,10 @@ function createWorld() {
     read: () => folded(partition),
     owner,
     take() {
-      const nonce = `owner${owners.length}`
+      const token = `owner${owners.length}`
       const fold = folded(partition)
-      owners.push({ nonce, number: 0, fold })
-      append(markerRecord(0, nonce))
+      owners.push({ token, number: 0, fold })
+      append(controlRecord(0, 'epoch', token))
     },
     write(key: string, text: string | null) {
       const own = owner()
@@ -68,14 +66,13 @@ function createWorld() {
       if (text === null) rows.delete(key)
       else rows.set(key, text)
     },
-    lateWrite(which: number, key: string, text: string | null) {
+    fencedWrite(which: number, key: string, text: string | null) {
       const former = owners.slice(0, -1).at(which % Math.max(1, owners.length - 1))
       if (owners.length > 1 && former !== undefined) put(former, key, text)
     },
-    /** Somebody asks for the shard; an owner of the moment or of before says that it is leaving, or has left. */
-    say(which: number, word: 'wish' | 'leaving' | 'left') {
-      const record = { wish: wishRecord, leaving: leavingRecord, left: leftRecord }[word]
-      append(record(0, owners.at(which % owners.length)?.nonce ?? ''))
+    /** A process requests the shard; a present or former owner is releasing, or has released it. */
+    control(which: number, kind: ControlKind) {
+      append(controlRecord(0, kind, owners.at(which % owners.length)?.token ?? ''))
     },
     /** A request of rows arrives again. */
     repeat(place: number) {
@@ -85,11 +82,11 @@ function createWorld() {
       partition.push(copy)
       owner()?.fold.take(copy)
     },
-    repair,
-    /** Compaction comes an hour later, so the owner of the moment has answered what does not count. */
+    rewriteStale,
+    /** Compaction comes an hour later, when the owner has rewritten stale rows. */
     compact(upTo: number) {
       if (owner() === undefined) return
-      repair()
+      rewriteStale()
       const place = upTo % (partition.length + 1)
       const last = new Map(partition.slice(0, place).map(({ key, offset }) => [String(key), offset]))
       const kept = partition.slice(0, place).filter(({ key, value, offset }) => {
@@ -105,22 +102,22 @@ const text = fc.option(fc.constantFrom('1', '2', '3', '4'), { nil: null })
 const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('take' as const) }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('write' as const), key, text }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('late' as const), which: fc.nat(5), key, text }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('fenced' as const), which: fc.nat(5), key, text }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('repeat' as const), place: fc.nat(60) }) },
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constant('say' as const),
+      kind: fc.constant('control' as const),
       which: fc.nat(5),
-      word: fc.constantFrom('wish', 'leaving', 'left'),
+      control: fc.constantFrom('acquire', 'releasing', 'released'),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('repair' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('rewriteStale' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('compact' as const), upTo: fc.nat(60) }) },
 )
 
 describe('a shard, read from its records', () => {
-  it('is what its owners wrote, whatever others write late or twice, and wherever compaction has passed', () => {
+  it('holds what its owners wrote, whatever fenced owners write late or twice, and wherever compaction has passed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         const world = createWorld()
@@ -128,59 +125,64 @@ describe('a shard, read from its records', () => {
         for (const one of steps) {
           if (one.kind === 'take') world.take()
           else if (one.kind === 'write') world.write(one.key, one.text)
-          else if (one.kind === 'late') world.lateWrite(one.which, one.key, one.text)
+          else if (one.kind === 'fenced') world.fencedWrite(one.which, one.key, one.text)
           else if (one.kind === 'repeat') world.repeat(one.place)
-          else if (one.kind === 'say') world.say(one.which, one.word)
-          else if (one.kind === 'repair') world.repair()
+          else if (one.kind === 'control') world.control(one.which, one.control)
+          else if (one.kind === 'rewriteStale') world.rewriteStale()
           else world.compact(one.upTo)
           const fold = world.read()
           expect(new Map(fold.rows)).toEqual(world.rows)
-          expect(fold.nonce).toBe(world.owner()?.nonce)
+          expect(fold.token).toBe(world.owner()?.token)
           expect(new Map(world.owner()?.fold.rows)).toEqual(world.rows)
         }
-        world.repair()
-        expect(world.read().late.size).toBe(0)
+        world.rewriteStale()
+        expect(world.read().staleKeys.size).toBe(0)
       }),
       { numRuns: 120 },
     )
   })
 
-  it('counts by the number of the row since the latest marker', () => {
+  it('counts by the number of the row since the latest epoch record', () => {
     const write = (number: number, text: string): KafkaRecord =>
       readBack(rowRecord(0, { key: 'k', text }, 'n', number), 0)
-    const fold = folded([readBack(markerRecord(0, 'n'), 0), write(1, '1'), write(3, '3'), write(2, '2')])
-    expect([fold.number, fold.rows.get('k'), [...fold.late]]).toEqual([3, '3', ['k']])
+    const fold = folded([
+      readBack(controlRecord(0, 'epoch', 'n'), 0),
+      write(1, '1'),
+      write(3, '3'),
+      write(2, '2'),
+    ])
+    expect([fold.number, fold.rows.get('k'), [...fold.staleKeys]]).toEqual([3, '3', ['k']])
     fold.take(write(4, '4'))
-    expect([fold.number, fold.rows.get('k'), [...fold.late]]).toEqual([4, '4', []])
-    fold.take(readBack(markerRecord(0, 'other'), 0))
-    expect([fold.nonce, fold.number]).toEqual(['other', 0])
+    expect([fold.number, fold.rows.get('k'), [...fold.staleKeys]]).toEqual([4, '4', []])
+    fold.take(readBack(controlRecord(0, 'epoch', 'other'), 0))
+    expect([fold.token, fold.number]).toEqual(['other', 0])
   })
 
-  it('is held from the marker on, and free again when its owner has left; others’ words mean nothing', () => {
+  it('is held from the epoch record on, and free when its owner has released it; control records of others are ignored', () => {
     const records = [
-      [leftRecord(0, 'n'), 'free'],
-      [markerRecord(0, 'n'), 'held'],
-      [leavingRecord(0, 'before'), 'held'],
-      [leftRecord(0, 'before'), 'held'],
-      [leavingRecord(0, 'n'), 'leaving'],
-      [rowRecord(0, { key: 'k', text: '1' }, 'n', 1), 'leaving'],
-      [wishRecord(0, 'next'), 'leaving'],
-      [leftRecord(0, 'n'), 'free'],
-      [markerRecord(0, 'next'), 'held'],
-      [leftRecord(0, 'n'), 'held'],
+      [controlRecord(0, 'released', 'n'), 'free'],
+      [controlRecord(0, 'epoch', 'n'), 'held'],
+      [controlRecord(0, 'releasing', 'before'), 'held'],
+      [controlRecord(0, 'released', 'before'), 'held'],
+      [controlRecord(0, 'releasing', 'n'), 'releasing'],
+      [rowRecord(0, { key: 'k', text: '1' }, 'n', 1), 'releasing'],
+      [controlRecord(0, 'acquire', 'next'), 'releasing'],
+      [controlRecord(0, 'released', 'n'), 'free'],
+      [controlRecord(0, 'epoch', 'next'), 'held'],
+      [controlRecord(0, 'released', 'n'), 'held'],
     ] as const
-    const fold = createShardFold()
+    const fold = new ShardFold()
     for (const [offset, [record, state]] of records.entries()) {
       fold.take(readBack(record, offset))
       expect([record.key, fold.state]).toEqual([record.key, state])
     }
-    expect([fold.wish, fold.rows.get('k')]).toEqual(['next', '1'])
-    for (const by of ['next', 'n', 'next']) fold.take(readBack(leavingRecord(0, by), 20))
-    expect(fold.leavings).toBe(2)
+    expect([fold.acquiring, fold.rows.get('k')]).toEqual(['next', '1'])
+    for (const by of ['next', 'n', 'next']) fold.take(readBack(controlRecord(0, 'releasing', by), 20))
+    expect(fold.releasingCount).toBe(2)
   })
 
   it.each([
-    ['without a mark of its writer', { partition: 0, key: '=k', value: '1' }],
+    ['without a fencing token', { partition: 0, key: '=k', value: '1' }],
     ['without a number', { partition: 0, key: '=k', value: '1', headers: { by: 'n x' } }],
     ['with another key', { partition: 0, key: 'k', value: '1', headers: { by: 'n 1' } }],
     ['without a key', { partition: 0, key: null, value: '1' }],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ReadBatch } from '../../../src/log-kafka/reading/partition-reader.ts'
-import { createTableRows, type TableRows } from '../../../src/log-kafka/tables/table-rows.ts'
+import { TableRows } from '../../../src/log-kafka/tables/table-rows.ts'
 
 type Row = readonly [key: string, value: number | null]
 
@@ -37,7 +37,7 @@ function heard(rows: TableRows): Row[] {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('while a topic is read again what stood before stands on, and the difference is told at its end', async () => {
-  const rows = createTableRows()
+  const rows = new TableRows()
   rows.take(batch([...Object.entries({ a: 1, b: 2, c: 3 })]))
   const told = heard(rows)
   rows.take(batch([['b', 20]], { rewound: REWOUND, atEnd: false }))
@@ -63,7 +63,7 @@ test('while a topic is read again what stood before stands on, and the differenc
 })
 
 test('who reads again twice before the end keeps nothing of the first time', () => {
-  const rows = createTableRows()
+  const rows = new TableRows()
   rows.take(batch([['a', 1]]))
   rows.take(batch([['x', 1]], { rewound: REWOUND, atEnd: false }))
   rows.take(batch([['b', 2]], { rewound: REWOUND }))
@@ -71,7 +71,7 @@ test('who reads again twice before the end keeps nothing of the first time', () 
 })
 
 test('nothing stands, and nothing is told, before the topic was first read to its end', async () => {
-  const rows = createTableRows()
+  const rows = new TableRows()
   const told = heard(rows)
   rows.take(batch([['a', 1]], { atEnd: false }))
   expect(standing(rows)).toEqual({})
@@ -86,7 +86,7 @@ test('whatever is written, missed and read again, who applies what is told has w
   const step = fc.record({ changes: fc.array(change, { maxLength: 5 }), missed: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(fc.array(step), async (steps) => {
-      const rows = createTableRows()
+      const rows = new TableRows()
       rows.take(batch([]))
       const told = heard(rows)
       const truth = new Map<string, number>()
@@ -113,8 +113,8 @@ test('a value that is not JSON is damage, named by its row, in the first reading
     code: 'log_damaged',
     message: 'the value stored under t/a is not JSON',
   })
-  expect(() => createTableRows().take(foreign())).toThrow(damage)
-  const rows = createTableRows()
+  expect(() => new TableRows().take(foreign())).toThrow(damage)
+  const rows = new TableRows()
   rows.take(batch([['a', 1]]))
   expect(() => rows.take(foreign())).toThrow(damage)
   expect(standing(rows)).toEqual({ a: 1 })

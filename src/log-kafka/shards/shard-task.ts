@@ -1,0 +1,104 @@
+/** Works on one assigned shard: acquires its lease, runs the work, releases it, and acquires it again after a loss. */
+import { isBridgeError } from '../../errors.ts'
+import { aborted } from '../../lifecycle/aborted.ts'
+import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import type { Shard } from '../../log/shards.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { abortable } from '../client/with-timeout.ts'
+import { ShardLease } from './shard-lease.ts'
+import type { ShardReader } from './shard-reader.ts'
+import type { ShardWriter } from './shard-writer.ts'
+
+/** Pause before a lost shard that is still assigned is acquired again, ms: two processes that both try alternate. */
+const ACQUIRE_AGAIN_MS = 1_000
+
+/** What the tasks of one owner share. */
+export interface TaskParts<V> {
+  clock: Clock
+  logger: Logger
+  groupId: string
+  reader: ShardReader
+  writer: ShardWriter
+  work(shard: Shard<V>): Promise<void>
+  /** Aborts when no shard is acquired any more. */
+  stopping: AbortSignal
+  /** Records whether the shard is assigned but not loaded. */
+  setLoading(shard: number, isLoading: boolean): void
+}
+
+/** The task of one shard, from its assignment until its work has ended. */
+export class ShardTask<V> {
+  readonly #parts: TaskParts<V>
+  readonly #shard: number
+  readonly #releasing = new AbortController()
+  readonly #losing = new AbortController()
+  /** Resolves when the work has ended. Rejects with what the work throws. */
+  readonly ended: Promise<void>
+
+  /** Starts when the task before it, of the same shard, has ended. */
+  constructor(parts: TaskParts<V>, shard: number, before: Promise<void>) {
+    this.#parts = parts
+    this.#shard = shard
+    this.ended = before.then(() => this.#run())
+  }
+
+  /** The shard goes to another process, which waits for the end of the work. */
+  release(): void {
+    this.#releasing.abort()
+  }
+
+  /** The shard is lost. */
+  lose(reason: string): void {
+    this.#losing.abort(reason)
+  }
+
+  async #run(): Promise<void> {
+    const { clock, stopping, setLoading } = this.#parts
+    const ended = AbortSignal.any([this.#losing.signal, this.#releasing.signal, stopping])
+    try {
+      while (!ended.aborted) {
+        setLoading(this.#shard, true)
+        await this.#workOnce()
+        await sleep(clock, ACQUIRE_AGAIN_MS, ended)
+      }
+    } finally {
+      setLoading(this.#shard, false)
+    }
+  }
+
+  /** Resolves when the shard is lost, or was worked on and is to be released. */
+  async #workOnce(): Promise<void> {
+    const { logger, groupId, reader, writer, clock, work, stopping, setLoading } = this.#parts
+    const shard = this.#shard
+    const [releasing, losing] = [this.#releasing.signal, this.#losing.signal]
+    const lease = new ShardLease<V>(shard, {
+      writer,
+      clock,
+      onLost: (reason) => logger.debug('shard.lost', { name: groupId, shard, reason }),
+      // An owner may take its time to release, and nothing is wrong.
+      onAwaitingOwner: (isAwaiting) => setLoading(shard, !isAwaiting),
+    })
+    const release = (): void => lease.release()
+    const lose = (): void => lease.lose(String(losing.reason))
+    losing.addEventListener('abort', lose, { once: true })
+    releasing.addEventListener('abort', release, { once: true })
+    if (losing.aborted) lose()
+    if (releasing.aborted) release()
+    reader.add(shard, lease)
+    try {
+      const acquired = await abortable(stopping, lease.acquired)
+      setLoading(shard, false)
+      await work(acquired)
+      await abortable(stopping, Promise.race([aborted(lease.lost), aborted(acquired.leaving)]))
+    } catch (error) {
+      const isEnd = error === stopping.reason || (isBridgeError(error, 'shard_lost') && lease.lost.aborted)
+      if (!isEnd) throw error
+    } finally {
+      losing.removeEventListener('abort', lose)
+      releasing.removeEventListener('abort', release)
+      await lease.released()
+      reader.remove(shard)
+      lease.lose('it was given up')
+    }
+  }
+}
