@@ -3,8 +3,7 @@
  */
 import { hostname } from 'node:os'
 import { openReplica } from '../archive/replica/replica.ts'
-import type { Archive } from '../archive/store/archive.ts'
-import type { UpgradeProgress } from '../archive/store/upgrade.ts'
+import type { Archive, ArchiveOptions } from '../archive/store/archive.ts'
 import { knownFcaCodes, knownNativeCodes } from '../core/filter/categories.ts'
 import { BridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
@@ -46,7 +45,7 @@ export interface OpenLogOptions {
   clock: Clock
   logger: Logger
   /** Told how far the upgrade of a store that an older version wrote has come. */
-  onUpgrade?: (progress: UpgradeProgress) => void
+  onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
   /** Of the log on Kafka; only tests give one. */
   seam?: Seam
 }

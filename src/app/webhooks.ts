@@ -1,7 +1,6 @@
 /**
  * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
  */
-import { sequencesOf } from '../archive/store/event-ids.ts'
 import { createWebhookParts, NO_WEBHOOKS, type WebhookParts } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -23,7 +22,7 @@ export function buildWebhooks(context: StartContext, storage: Storage, access: A
       drainTimeoutMs: settings.drainTimeoutMs,
       log,
       reader,
-      findEvents: (ids) => sequencesOf(archive, ids, reader.latest),
+      findEvents: (ids) => archive.sequencesOf(ids, reader.latest),
       endpoints: access.endpoints,
     },
     stack,

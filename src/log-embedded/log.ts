@@ -3,9 +3,8 @@
  * Owns claim and commit as one database transaction each. Refuses a second process on the same directory (`lock.ts`).
  */
 import { join } from 'node:path'
-import type { Archive } from '../archive/store/archive.ts'
+import type { Archive, ArchiveOptions } from '../archive/store/archive.ts'
 import { openArchive } from '../archive/store/archive.ts'
-import type { UpgradeProgress } from '../archive/store/upgrade.ts'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Wakeup } from '../lifecycle/wakeup.ts'
@@ -46,7 +45,7 @@ export interface SqliteLogOptions {
   nativeKind: string
   clock: Clock
   seam?: Seam
-  onUpgrade?: (progress: UpgradeProgress) => void
+  onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
 }
 
 /**

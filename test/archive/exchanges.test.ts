@@ -3,25 +3,25 @@ import { createExchangeReplica, type ExchangeRecord, WALK_KEY } from '../../src/
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { until } from '../support/http/api-server.ts'
 
-test('the copy has what the table held and what comes after, in order, once a whole list was read', async () => {
+test('the replica has what the table held and what comes after, in order, once a complete list was read', async () => {
   const table = createMemoryLog().table<ExchangeRecord>('exchanges')
-  const copy = createExchangeReplica(table)
+  const replica = createExchangeReplica(table)
   const stop = new AbortController()
   await table.put('XNYS', { kind: 'exchange', listed: 'n' })
-  const running = copy.run(stop.signal)
-  await until(() => copy.exchange('XNYS') !== null)
-  expect(copy.exchanges()).toBeNull()
+  const running = replica.run(stop.signal)
+  await until(() => replica.exchange('XNYS') !== null)
+  expect(replica.exchanges()).toBeNull()
   await table.put('XAMS', { kind: 'exchange', listed: 'a', detail: null })
   await table.put(WALK_KEY, { kind: 'walk', completedMs: null })
-  await until(() => copy.exchanges() !== null)
-  expect(copy.exchanges()).toEqual([
+  await until(() => replica.exchanges() !== null)
+  expect(replica.exchanges()).toEqual([
     { mic: 'XAMS', listed: 'a', detail: null },
     { mic: 'XNYS', listed: 'n' },
   ])
   await table.put('XNYS', { kind: 'exchange', listed: 'n', detail: 'd' })
   await table.delete('XAMS')
-  await until(() => copy.exchange('XAMS') === null)
-  expect(copy.exchanges()).toEqual([{ mic: 'XNYS', listed: 'n', detail: 'd' }])
+  await until(() => replica.exchange('XAMS') === null)
+  expect(replica.exchanges()).toEqual([{ mic: 'XNYS', listed: 'n', detail: 'd' }])
   stop.abort()
   await running
 })

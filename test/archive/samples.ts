@@ -1,5 +1,5 @@
 /**
- * Committed events from facts, and stores that hold them, for the suites of the archive. Owns their make-up only.
+ * Committed events from facts, and stores that hold them, for the suites of the archive.
  */
 
 import { eventsBetween } from '../../src/archive/reading/query.ts'
@@ -79,7 +79,7 @@ export function memoryArchive(events: readonly Committed[] = []): Archive {
   return archive
 }
 
-/** A reader whose recentEvents holds the last `inMemory` events. */
+/** A reader whose recent-events buffer holds the last `inMemory` events. */
 export function readerOver(archive: Archive, inMemory = 0): { reader: Reader; recentEvents: RecentEvents } {
   const recentEvents = new RecentEvents(archive.latest)
   recentEvents.prepend(eventsBetween(archive, Math.max(0, archive.latest - inMemory), archive.latest))

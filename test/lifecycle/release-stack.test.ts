@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createReleaseStack } from '../../src/lifecycle/release-stack.ts'
 
-test('what was taken hold of is let go of newest first, each once, however often it is asked', async () => {
+test('steps are released newest first, each once, however often release is called', async () => {
   const stack = createReleaseStack()
   const released: string[] = []
   for (const name of ['log', 'listener', 'role']) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Role, superviseRoles } from '../../src/lifecycle/supervisor.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
-/** A role that runs until it is told to stop, and tells when it was. */
+/** A role that runs until its signal aborts, and records that it did. */
 function obedient(name: string, stopped: string[]): Role {
   return {
     name,
@@ -23,7 +23,7 @@ function supervise(roles: Role[]) {
   return { clock, stop, done }
 }
 
-test('roles run until the stop is asked for, then all end', async () => {
+test('roles run until the signal aborts, then all end', async () => {
   const stopped: string[] = []
   const { stop, done, clock } = supervise([obedient('a', stopped), obedient('b', stopped)])
   await Promise.resolve()
@@ -34,7 +34,7 @@ test('roles run until the stop is asked for, then all end', async () => {
   expect(clock.nextTimerMs()).toBeNull()
 })
 
-test('a stop that was asked for before the start is heard', async () => {
+test('a signal that aborted before the start stops the roles', async () => {
   const stop = new AbortController()
   stop.abort()
   const waiting: Role = {

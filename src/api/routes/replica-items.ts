@@ -5,8 +5,8 @@
  */
 
 import type { ArchiveItems } from '../../archive/items/items.ts'
+import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
-import type { ReplicaState } from '../../archive/store/replica-progress.ts'
 import { isoSeconds } from '../../core/dates.ts'
 import { itemRoutes } from '../mirror/item-routes.ts'
 import type { ListQuery } from '../mirror/list-query.ts'
@@ -17,7 +17,7 @@ import { archiveItemStore, isBeforeCopy } from './archive-items.ts'
 export function copiedItemRoutes(parts: {
   items: ArchiveItems
   /** Whether they are all there. */
-  copy: ReplicaState
+  copy: Reader['replica']
   /** Upstream's present moment, from which the default range counts back; ms since 1970. */
   now: () => number
   /** What stands for `native` in parameter names. */

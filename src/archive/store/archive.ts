@@ -7,6 +7,7 @@ import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'
 import { openDatabase } from '../../storage/database.ts'
+import { sequencesOf } from './event-ids.ts'
 import { removeOldest } from './prune.ts'
 import { insertEvent, readCommitted } from './record.ts'
 import { clearTables, ensureSchema } from './schema.ts'
@@ -52,6 +53,8 @@ export interface Archive {
    * the store. Returns how many; 0 = done.
    */
   prune(sequence: number, limit: number): number
+  /** Sequence by event id, for those of these disclosures that are stored up to the sequence `latest`. */
+  sequencesOf(ids: readonly string[], latest: number): ReadonlyMap<string, number>
   /** When the first event kept was recorded, ms since 1970; null where none is. */
   oldestRecordedMs(): number | null
   /** Deletes everything, epoch included, so that the replica can be filled again. */
@@ -145,6 +148,7 @@ function archiveOver(db: Database, nativeKind: string): Archive {
       return record === undefined ? extent.latest : record.sequence - 1
     },
     prune: (sequence, limit) => transaction(() => removeOldest(db, Math.min(sequence, extent.latest), limit)),
+    sequencesOf: (ids, latest) => sequencesOf(db, ids, latest),
     oldestRecordedMs: () =>
       db.prepare<{ recorded_ms: number }>('SELECT recorded_ms FROM facts ORDER BY sequence LIMIT 1').get()
         ?.recorded_ms ?? null,

@@ -2,11 +2,11 @@
  * Finds the sequences of disclosures by event id: a guid, or a guid with its revision (contract §3). Gap events are not
  * indexed and never found.
  */
-import type { Archive } from './archive.ts'
+import type { Database } from '../../storage/database.ts'
 
 /** Sequence by event id, for the given ids that the archive holds up to the sequence `latest`. */
 export function sequencesOf(
-  { db }: Archive,
+  db: Database,
   ids: readonly string[],
   latest: number,
 ): ReadonlyMap<string, number> {

@@ -68,7 +68,7 @@ test('nobody waits any more: the read stops with what it has', async () => {
   archive.close()
 })
 
-test('a copy that is rebuilt while it is read is not half read', async () => {
+test('a replica that is rebuilt while it is read gives no half result', async () => {
   const archive = memoryArchive(inPlace(drawn))
   const { newest } = archiveItems(archive, hurriedClock(20))
   const asked = newest({ ...EVERYTHING, hasSymbol: true }, { after: 0, through: 60, asOf: 60 }, 100, never)

@@ -209,7 +209,7 @@ describe('a read', () => {
     expect(result).toMatchObject({ events: [], position: 1, more: true })
   })
 
-  it('gives way where there is nothing to read: its caller may ask again at once', async () => {
+  it('yields to the event loop where there is nothing to read: its caller may retry at once', async () => {
     const { reader } = readerOver(archiveOf(inPlace(items(3))))
     let hasTurned = false
     setImmediate(() => {
@@ -219,7 +219,7 @@ describe('a read', () => {
     expect(hasTurned).toBe(true)
   })
 
-  it('gives way within its budget and is gone on with from there', async () => {
+  it('returns within its budget and is continued from there', async () => {
     const archive = archiveOf(inPlace(items(100)))
     let nowMs = 0
     const ticking = { now: () => (nowMs += 5), after: () => () => undefined }
@@ -234,7 +234,7 @@ describe('a read', () => {
     )
   })
 
-  it('lets the event loop turn between the windows of a long search', async () => {
+  it('lets the event loop run between the windows of a long search', async () => {
     const archive = archiveOf(inPlace(items(100)))
     let nowMs = 0
     const ticking = { now: () => (nowMs += 5), after: () => () => undefined }

@@ -14,7 +14,7 @@ function events(first: number, last: number): StoredEvent[] {
   return Array.from({ length: last - first + 1 }, (_, index) => event(first + index))
 }
 
-describe('the recentEvents', () => {
+describe('the recent-events buffer', () => {
   it('holds the newest events up to its capacity', () => {
     const recentEvents = new RecentEvents(0, { capacity: 4, maxBytes: 1000 })
     recentEvents.push(events(1, 3))
@@ -43,7 +43,7 @@ describe('the recentEvents', () => {
     expect(() => recentEvents.push([event(5)])).toThrow(expect.objectContaining({ code: 'log_damaged' }))
   })
 
-  it('is warmed backwards until it is full, while newer events come in', () => {
+  it('is loaded backwards until it is full, while newer events come in', () => {
     const recentEvents = new RecentEvents(10, { capacity: 6, maxBytes: 1000 })
     expect(recentEvents.first).toBe(11)
     expect(recentEvents.prepend(events(9, 10))).toBe(true)
@@ -78,7 +78,7 @@ describe('the recentEvents', () => {
     await recentEvents.waitBeyond(5, stop.signal)
   })
 
-  it('stands where it is told to after a reset', () => {
+  it('continues after the given sequence after a reset', () => {
     const recentEvents = new RecentEvents(0, { capacity: 4, maxBytes: 100 })
     recentEvents.push(events(1, 3))
     recentEvents.reset(7)

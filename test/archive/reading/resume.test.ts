@@ -13,7 +13,7 @@ describe('resuming by cursor', () => {
     expect(resumeAt(reader, reader.cursorAt(4), 0)).toMatchObject({ kind: 'from', after: 4, localGap: null })
   })
 
-  it('keeps a position that is ahead of this copy: reading waits for it', () => {
+  it('keeps a position that is ahead of this replica: reading waits for it', () => {
     const { reader } = createStore(clock, 10)
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 15, timeMs: 1 })
     expect(resumeAt(reader, ahead, 0)).toEqual({ kind: 'from', after: 15, cursor: ahead, localGap: null })
@@ -46,7 +46,7 @@ describe('resuming by cursor', () => {
     expect(resumeAt(reader, localGap.cursor, 0)).toMatchObject({ after: resume.after, localGap: null })
   })
 
-  it('starts at the oldest, behind a gap, after a cursor that was made while the copy was empty', () => {
+  it('starts at the oldest, after a gap, for a cursor that was made while the replica was empty', () => {
     const { reader } = createStore(clock, 10)
     const between = encodeCursor({ epoch: NO_EPOCH, sequence: 7, timeMs: 0 })
     const resume = resumeAt(reader, between, 0)

@@ -13,7 +13,7 @@ const fields = fc.constantFrom<Filter>(
 )
 
 describe('candidates', () => {
-  it('come each once and in order, however little is asked at once and however they are looked at', () => {
+  it('come each once and in order, however small the batches and however they are consumed', () => {
     const cases = fc.record({
       marks: fc.array(fc.constantFrom('text', 'code', 'both', 'none', 'gap'), {
         minLength: 1,

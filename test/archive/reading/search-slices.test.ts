@@ -20,7 +20,7 @@ function twentyLook() {
   return { clock, looks, sum: () => looks.reduce((sum, count) => sum + count, 0) }
 }
 
-test('searches hold a turn of the event loop for one window, however many there are', async () => {
+test('searches block a tick of the event loop for one window, however many there are', async () => {
   const { looks, sum } = twentyLook()
   for (let turn = 1; turn <= 60; turn++) {
     await yieldToEventLoop()
@@ -30,7 +30,7 @@ test('searches hold a turn of the event loop for one window, however many there 
   expect(looks).toEqual(new Array(20).fill(3))
 })
 
-test('searches look in turn', async () => {
+test('searches take turns', async () => {
   const { looks } = twentyLook()
   for (let turn = 1; turn <= 25; turn++) await yieldToEventLoop()
   expect(Math.max(...looks) - Math.min(...looks)).toBeLessThanOrEqual(1)

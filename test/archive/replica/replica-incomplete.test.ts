@@ -1,4 +1,4 @@
-/** What every reader of a node is told while its replica of the log is filled. */
+/** What readers of a node get while its replica of the log is filled. */
 import { expect, test } from 'vitest'
 import { createReader, type ReadRequest } from '../../../src/archive/reading/reader.ts'
 import { createReplicaProgress } from '../../../src/archive/store/replica-progress.ts'
@@ -7,7 +7,7 @@ import { openCopy } from '../../api/routes/replica-server.ts'
 import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
 import { openStream } from '../../support/streams/ws-client.ts'
 
-/** A node that holds four of ten events; `here.latest` is what the replica is said to hold. */
+/** A node that holds four of ten events; `here.latest` is what the replica reports to hold. */
 async function startFilling() {
   const here = { oldest: 1, latest: 4 }
   const replica = createReplicaProgress(() => here)
@@ -90,21 +90,21 @@ function startWhole(begins: (call: 'read' | 'wait', times: number) => boolean) {
   })
 }
 
-test('a long poll that waits when the replica is filled anew answers 503, and no place of the log before', async () => {
+test('a long poll that waits when the replica is refilled answers 503, and no position of the old log', async () => {
   // The streams' own wait is the first.
   await using api = await startWhole((call, times) => call === 'wait' && times === 2)
   const wait = '/v1/disclosures?fcaCategories=XX&wait=20'
   expect((await fetch(`${api.url}${wait}`, { headers: api.auth })).status).toBe(503)
 })
 
-test('a filter that is tried when the replica is filled anew answers 503', async () => {
+test('a filter test during a refill of the replica answers 503', async () => {
   await using api = await startWhole((call, times) => call === 'read' && times === 2)
   const headers = { ...api.auth, 'content-type': 'application/json' }
   const trial = { method: 'POST', headers, body: '{"filter":{}}' }
   expect((await fetch(`${api.url}/v1/filters/test`, trial)).status).toBe(503)
 })
 
-test('a WebSocket is let in and told nothing of the log before the replica is complete', async () => {
+test('a WebSocket is accepted and gets nothing of the log before the replica is complete', async () => {
   const { api, here, replica } = await startFilling()
   await using _ = api
   const client = await openStream(api)

@@ -78,7 +78,7 @@ describe('the replicator', () => {
     expect([recentEvents.first, recentEvents.latest]).toEqual([1, 10])
   })
 
-  it('warms the recentEvents with what is on disk, without holding up what is new', async () => {
+  it('loads the recent-events buffer from disk without delaying new events', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     for (let first = 1; first <= 3000; first += 1000) {
@@ -113,7 +113,7 @@ describe('the replicator', () => {
     await expect(run).rejects.toThrow('events')
   })
 
-  it('never takes what a replica holds of another epoch for what the log has, even where it holds more', async () => {
+  it('never mistakes events of another epoch in the replica for those of the log, even if it has more', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 3) })
@@ -134,7 +134,7 @@ describe('the replicator', () => {
     expect([archive.latest, archive.epoch, replicator.replica.filling]).toEqual([0, null, null])
   })
 
-  it('fails loudly for who waits for another epoch than the replica follows', async () => {
+  it('rejects a wait for another epoch than the replica follows', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
     const { replicator, caughtUp } = following(log, archive)

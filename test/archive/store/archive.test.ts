@@ -8,7 +8,7 @@ import { cursorOf, encodeAttributes, joinEvent } from '../../../src/core/event.t
 import { EPOCH, eventWith, gapAt, inPlace, items, memoryArchive, START_MS } from '../samples.ts'
 
 describe('an archive', () => {
-  it('that is empty has no epoch and stands before the first event', () => {
+  it('that is empty has no epoch and is before the first event', () => {
     const archive = memoryArchive()
     expect([archive.epoch, archive.oldest, archive.latest]).toEqual([null, 1, 0])
     expect(decodeCursor(archive.cursorAt(0))).toEqual({ epoch: NO_EPOCH, sequence: 0, timeMs: 0 })

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { openArchive } from '../../../src/archive/store/archive.ts'
-import { sequencesOf } from '../../../src/archive/store/event-ids.ts'
 import { AMENDED, type Committed } from '../../../src/core/event.ts'
 import { eventAt } from '../../support/store.ts'
 
@@ -11,6 +10,6 @@ test('events are found by their ids, each revision by its own, up to what reader
   const strange = { ...eventAt(3), id: 'urn:a#7', data: eventAt(3).data.replace(eventAt(3).id, 'urn:a#7') }
   archive.append([eventAt(1), amended, strange, eventAt(4)])
   const ids = [id, `${id}#2`, `${id}#3`, 'urn:a#7', eventAt(4).id, 'urn:none', '']
-  expect(Object.fromEntries(sequencesOf(archive, ids, 3))).toEqual({ [id]: 1, [`${id}#2`]: 2, 'urn:a#7': 3 })
+  expect(Object.fromEntries(archive.sequencesOf(ids, 3))).toEqual({ [id]: 1, [`${id}#2`]: 2, 'urn:a#7': 3 })
   archive.close()
 })

@@ -1,72 +1,72 @@
 import { describe, expect, it } from 'vitest'
 import { createReplicaProgress } from '../../../src/archive/store/replica-progress.ts'
 
-function copyOf(oldest: number, latest: number) {
+function replicaOf(oldest: number, latest: number) {
   const here = { oldest, latest }
-  return { here, copy: createReplicaProgress(() => here) }
+  return { here, replica: createReplicaProgress(() => here) }
 }
 
-describe('a copy', () => {
-  it('is not whole before it was compared, whatever it holds', () => {
-    const { copy } = copyOf(1, 10)
-    expect(copy.filling).toEqual({ sequence: 10, goal: null, share: 0 })
-    copy.advanced()
-    expect(copy.filling).not.toBe(null)
+describe('a replica', () => {
+  it('is not complete before it was compared, whatever it holds', () => {
+    const { replica } = replicaOf(1, 10)
+    expect(replica.filling).toEqual({ sequence: 10, goal: null, share: 0 })
+    replica.advanced()
+    expect(replica.filling).not.toBe(null)
   })
 
-  it('is whole at what the log held when it was compared, and stays so when more is committed', () => {
-    const { here, copy } = copyOf(1, 0)
-    copy.compared(8)
-    expect(copy.filling).toEqual({ sequence: 0, goal: 8, share: 0 })
+  it('is complete at what the log held when it was compared, and stays so when more is committed', () => {
+    const { here, replica } = replicaOf(1, 0)
+    replica.compared(8)
+    expect(replica.filling).toEqual({ sequence: 0, goal: 8, share: 0 })
     here.latest = 6
-    copy.advanced()
-    expect(copy.filling).toEqual({ sequence: 6, goal: 8, share: 0.75 })
+    replica.advanced()
+    expect(replica.filling).toEqual({ sequence: 6, goal: 8, share: 0.75 })
     here.latest = 8
-    copy.advanced()
-    copy.advanced()
-    expect(copy.filling).toBe(null)
+    replica.advanced()
+    replica.advanced()
+    expect(replica.filling).toBe(null)
   })
 
   it('counts from the first event that the log keeps', () => {
-    const { copy } = copyOf(101, 125)
-    copy.compared(200)
-    expect(copy.filling).toMatchObject({ share: 0.25 })
+    const { replica } = replicaOf(101, 125)
+    replica.compared(200)
+    expect(replica.filling).toMatchObject({ share: 0.25 })
   })
 
-  it('lets those who wait go when it is whole, each time that it was thrown away', async () => {
-    const { here, copy } = copyOf(1, 0)
+  it('resolves its waits when it is complete, each time after it was emptied', async () => {
+    const { here, replica } = replicaOf(1, 0)
     const { signal } = new AbortController()
     let passed = 0
     const pass = async (): Promise<void> => {
-      await copy.untilComplete(signal)
+      await replica.untilComplete(signal)
       passed += 1
     }
     const first = pass()
-    copy.compared(3)
+    replica.compared(3)
     expect(passed).toBe(0)
     here.latest = 3
-    copy.advanced()
+    replica.advanced()
     await first
-    copy.emptied(5)
+    replica.emptied(5)
     here.latest = 4
-    copy.advanced()
+    replica.advanced()
     const second = pass()
     await Promise.resolve()
-    expect([passed, copy.filling]).toMatchObject([1, { goal: 5 }])
+    expect([passed, replica.filling]).toMatchObject([1, { goal: 5 }])
     here.latest = 5
-    copy.advanced()
+    replica.advanced()
     await second
     await pass()
     expect(passed).toBe(3)
   })
 
-  it('lets go whoever does not want to wait any more', async () => {
-    const { copy } = copyOf(1, 0)
-    await copy.untilComplete(AbortSignal.abort())
+  it('resolves a wait whose signal aborts', async () => {
+    const { replica } = replicaOf(1, 0)
+    await replica.untilComplete(AbortSignal.abort())
     const ended = new AbortController()
-    const waiting = copy.untilComplete(ended.signal)
+    const waiting = replica.untilComplete(ended.signal)
     ended.abort()
     await waiting
-    expect(copy.filling).not.toBe(null)
+    expect(replica.filling).not.toBe(null)
   })
 })

@@ -9,7 +9,7 @@ import { sseFraming } from '../../../src/streams/transport/sse-frames.ts'
 import { createStore } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-/** A framing that counts how often it is asked. */
+/** A framing that counts its calls. */
 function countingFraming(): EventFraming & { framed: number } {
   return {
     ...sseFraming.shared,
@@ -80,7 +80,7 @@ describe('the fanoutIndex', () => {
       const { fanoutIndex, clock, store, state, grow, stop } = await node()
       const channel = fanoutIndex.join(null, sseFraming.shared)
       const woken: number[] = []
-      // Takes so long that others get their turn, and has everything when the next event comes.
+      // Takes so long that other work runs, and has caught up when the next event comes.
       const slow = {
         onNewEvents(): void {
           woken.push(store.reader.latest)
@@ -99,7 +99,7 @@ describe('the fanoutIndex', () => {
     }
   })
 
-  test('tells nobody of places of the log before, when another has begun', async () => {
+  test('gives no reader a position of the old log after a new one has begun', async () => {
     const { fanoutIndex, state, grow, stop } = await node()
     expect(fanoutIndex.scannedTo).toBe(9)
     const told: number[] = []
@@ -110,7 +110,7 @@ describe('the fanoutIndex', () => {
     await stop()
   })
 
-  test('wakes a reader whose place is ahead of the copy, whatever comes', async () => {
+  test('wakes a reader whose position is ahead of the replica on every event', async () => {
     const { fanoutIndex, grow, stop } = await node()
     let woken = 0
     fanoutIndex.ahead.add({
@@ -124,7 +124,7 @@ describe('the fanoutIndex', () => {
     await stop()
   })
 
-  test('gives equal filters one channel, whose blocks are read and framed once for all at one place', async () => {
+  test('puts equal filters in one group, whose batches are read and framed once per position', async () => {
     const { fanoutIndex, blocks, reads, stop } = await node()
     const framing = countingFraming()
     const filter = (): Filter => ({ fcaCategories: ['NAV'] })
@@ -141,7 +141,7 @@ describe('the fanoutIndex', () => {
     await stop()
   })
 
-  test('keeps no block for a reader that is alone', async () => {
+  test('caches no batch for a group of one reader', async () => {
     const { fanoutIndex, blocks, reads, stop } = await node()
     const alone = fanoutIndex.join(null, sseFraming.shared)
     await blocks.next(alone, 0)

@@ -41,7 +41,7 @@ function parse(bytes: Buffer): { messages: Message[]; lastId: string } {
   return { messages, lastId }
 }
 
-/** Some turns of the event loop: the archive gives way after each block. */
+/** Waits some ticks of the event loop, in which the archive is read. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -59,7 +59,7 @@ function node(reader: Reader) {
   return { parts, stop: () => stopping.abort(), running }
 }
 
-/** A session whose client keeps what it gets; a slow one is full after each write until it is told that there is room. */
+/** A session whose client records what it gets; a slow one is full after each write until `onRoom`. */
 class TestClient implements SessionClient {
   readonly framing = sseFraming
   readonly written: Buffer[] = []
@@ -120,7 +120,7 @@ function open(
   }
 }
 
-/** A reader whose store can be swapped, as when a copy is rebuilt under its readers. */
+/** A reader whose store can be swapped, as when a replica is rebuilt under its readers. */
 function switching(state: { current: Reader }): Reader {
   return {
     replica: COMPLETE_REPLICA,
@@ -160,7 +160,7 @@ describe('a session', () => {
     expect(messages[200]?.event).toBe('live')
   })
 
-  it('gives a sign of life after 15 s of silence, with the place where a narrow filter stands', async () => {
+  it('sends a heartbeat after 15 s of silence, with the resume point of a narrow filter', async () => {
     const store = createStore(createManualClock(), 5)
     const session = open(store, { after: 0, filter: { fcaCategories: ['FR'] } })
     await settle()
@@ -204,7 +204,7 @@ describe('a session', () => {
     expect(sequences(messages)).toEqual(Array.from({ length: 500 }, (_, index) => 1 + index))
   })
 
-  it('waits where its cursor is ahead of this copy, and is live only beyond it', async () => {
+  it('waits where its cursor is ahead of this replica, and is live only beyond it', async () => {
     const store = createStore(createManualClock(), 5)
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 7, timeMs: 5 })
     const session = open(store, { after: 7, cursor: ahead })
@@ -226,7 +226,7 @@ describe('a session', () => {
     ])
   })
 
-  it('ends when what it has not read is no longer kept, without sending what comes after', async () => {
+  it('ends when its next events are beyond retention, without sending later ones', async () => {
     const store = createStore(createManualClock(), 10)
     const reader = Object.create(store.reader, { oldest: { get: () => 7 } }) as Store['reader']
     const session = open({ ...store, reader }, { after: 3 })

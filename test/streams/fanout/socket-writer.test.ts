@@ -15,7 +15,7 @@ afterEach(() => {
   for (const close of open.splice(0)) close()
 })
 
-/** A sink over a real socket, and the client on its other side, which does not read yet. */
+/** A writer over a real socket, and the client on its other side, which does not read yet. */
 async function pair() {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -56,7 +56,7 @@ function fill(sink: SocketWriter): number {
   return written
 }
 
-/** What the next block may have where only that much else of the budget is free. */
+/** The size of the next batch. */
 function nextSize(sendBuffers: SendBuffers): number {
   const { maxBytes, end } = sendBuffers.reserve()
   end()
@@ -72,7 +72,7 @@ describe('the way to a client', () => {
     expect(nextSize(sendBuffers)).toBe(LARGE_BATCH_BYTES)
   })
 
-  test('is full at the first byte that is left, and has room when the last one is taken', async () => {
+  test('is full at the first byte left over, and has room when the last one is taken', async () => {
     const { client, sendBuffers, said, sink, socket } = await pair()
     let left = fill(sink)
     expect(socket.writableLength).toBeLessThanOrEqual(SMALL_BATCH_BYTES)
@@ -89,7 +89,7 @@ describe('the way to a client', () => {
     expect(nextSize(sendBuffers)).toBe(LARGE_BATCH_BYTES)
   })
 
-  test('holds nothing once its socket is gone', async () => {
+  test('retains nothing once its socket is gone', async () => {
     const { sendBuffers, sink, socket } = await pair()
     fill(sink)
     sendBuffers.retain(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))

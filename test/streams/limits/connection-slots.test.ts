@@ -41,14 +41,14 @@ test('the limit is the soft one; an unlimited or missing one is unknown', () => 
   expect(parseOpenFiles('')).toBeNull()
 })
 
-/** Takes a place that must be free. */
+/** Takes a slot that must be free. */
 function taken(places: ConnectionSlots, address: string | null): () => void {
   const leave = places.take(address)
   if (typeof leave === 'string') throw new Error(leave)
   return leave
 }
 
-test('places are as many as there are, and given back once', () => {
+test('slots are limited, and each is freed once', () => {
   const places = createConnectionSlots(2)
   const leave = taken(places, null)
   taken(places, null)
@@ -59,7 +59,7 @@ test('places are as many as there are, and given back once', () => {
   expect(places.take(null)).toBe('full')
 })
 
-test('one address has half of the places, whatever others have', () => {
+test('one address has half of the slots, whatever others have', () => {
   const places = createConnectionSlots(5)
   const leave = taken(places, 'a')
   taken(places, 'a')
@@ -73,14 +73,14 @@ test('one address has half of the places, whatever others have', () => {
   expect(['a', 'b', null].map((address) => places.take(address))).toEqual(['full', 'full', 'full'])
 })
 
-test('one address has a place where there is one only', () => {
+test('one address gets the only slot where there is just one', () => {
   const places = createConnectionSlots(1)
   taken(places, 'a')()
   taken(places, 'b')
   expect(places.take('a')).toBe('full')
 })
 
-test('each token has places of its own, and the token of the settings as many as it likes', () => {
+test('each token has its own slots, and the token of the settings has no limit', () => {
   const places = createTokenSlots(1)
   const [a, b] = [caller({ tokenId: 'a' }), caller({ tokenId: 'b' })]
   const leave = places.take(a)

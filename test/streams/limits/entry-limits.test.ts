@@ -57,7 +57,7 @@ const openCount = (api: ApiServer, transport: string) =>
   metric(api, `stream_clients{transport="${transport}"}`)
 
 describe('one address', () => {
-  test('has half of the places over both transports, then 4100 and 503, while others are let in', async () => {
+  test('has half of the slots over both transports, then 4100 and 503, while others are let in', async () => {
     await using api = await start({ maxClients: 4 })
     const first = await enters(api, '5.6.7.8')
     expect((await openSse(api, '5.6.7.8')).response.status).toBe(200)
@@ -73,7 +73,7 @@ describe('one address', () => {
     expect(await metric(api, 'stream_closes_total{transport="sse",code="4100"}')).toBe(1)
   })
 
-  test('has its places back when a client leaves before its stream has begun', async () => {
+  test('gets its slots back when a client leaves before its stream has begun', async () => {
     let searches = 0
     /** One whose search for the last events ends when its client is gone. */
     const endless = ({ reader }: { reader: Reader }): Reader =>
@@ -113,7 +113,7 @@ describe('one address', () => {
     expect((await (await open(api, '10.0.0.1')).closed).reason).toMatch(/this node serves 4 streams already/)
   })
 
-  test('has half of the places for those that wait to authenticate', async () => {
+  test('has half of the slots for unauthenticated connections', async () => {
     await using api = await start({ maxClients: 40 })
     const [waiting] = [await open(api, '5.6.7.8', {}), await open(api, '5.6.7.8', {})]
     const { code, reason } = await (await open(api, '5.6.7.8', {})).closed
@@ -129,7 +129,7 @@ describe('one address', () => {
   })
 })
 
-test('connections that wait to authenticate have a tenth of all places, for 10 s each', async () => {
+test('unauthenticated connections have a tenth of all slots, for 10 s each', async () => {
   await using api = await start({ maxClients: 20 })
   const waiting = [await open(api, '10.0.0.1', {}), await open(api, '10.0.0.2', {})]
   const { code, reason } = await (await open(api, '10.0.0.3', {})).closed
@@ -164,7 +164,7 @@ describe('one token', () => {
     await enters(api, '5.6.7.7', bearer('reader'))
   })
 
-  test('that is refused gives the place of its address and of the node back', async () => {
+  test('that is refused frees the slot of its address and of the node', async () => {
     await using api = await start({ authenticate, maxPerToken: 0, maxClients: 2 })
     for (let count = 0; count < 3; count += 1) {
       await refusesSse(api, '5.6.7.8', 429, 'too_many', bearer('reader'))

@@ -32,7 +32,7 @@ test.each([
   expect(addressKey(address)).toBeNull()
 })
 
-test('what lies beside the nets of an operator is counted', () => {
+test('addresses outside the networks of the operator are counted', () => {
   for (const address of ['11.0.0.1', '172.32.0.1', '172.15.0.1', '192.169.0.1', '100.128.0.1', '126.0.0.1']) {
     expect(addressKey(address)).not.toBeNull()
   }

@@ -20,8 +20,8 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'let go' }) },
 )
 
-describe('what slow readers hold', () => {
-  test('is never more than the budget and a small block each, whatever they take and let go of', () => {
+describe('the memory that slow clients hold', () => {
+  test('never exceeds the budget plus a small batch for each client, whatever they retain and release', () => {
     fc.assert(
       fc.property(fc.array(someStep, { minLength: 200, maxLength: 600 }), (steps) => {
         const sendBuffers = new SendBuffers()
@@ -50,7 +50,7 @@ describe('what slow readers hold', () => {
     )
   })
 
-  test('makes blocks small once the budget is used up, and large again when it is not', () => {
+  test('makes batches small once the budget is used up, and large again when it is not', () => {
     const sendBuffers = new SendBuffers()
     const blocks = Array.from({ length: LARGE_BUDGET_BYTES / LARGE_BATCH_BYTES }, () => {
       const { maxBytes, end } = sendBuffers.reserve()
@@ -68,7 +68,7 @@ describe('what slow readers hold', () => {
     expect(sendBuffers.reserve().maxBytes).toBe(LARGE_BATCH_BYTES)
   })
 
-  test('counts a block once, however many hold it, until the last of them lets go', () => {
+  test('counts a shared buffer once until its last holder releases it', () => {
     const sendBuffers = new SendBuffers()
     const shared = Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES)
     const size = (): number => {

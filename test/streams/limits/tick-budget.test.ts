@@ -13,7 +13,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const MANY = 10_000
 
-/** How much happens in each turn of the event loop, from now until so much has happened. */
+/** How much happens in each tick of the event loop, until `all` has happened. */
 async function byTurn(happened: () => number, all: number): Promise<number[]> {
   const counts = [happened()]
   while (happened() < all) {
@@ -58,7 +58,7 @@ describe('jobs', () => {
   })
 })
 
-describe('one turn never sees more than its share of', () => {
+describe('one tick never runs more than its budget of', () => {
   const share = (counts: number[]): void => {
     expect(Math.max(...counts)).toBeLessThanOrEqual(JOBS_PER_TICK)
     expect(counts.reduce((sum, count) => sum + count)).toBe(MANY)
@@ -82,7 +82,7 @@ describe('one turn never sees more than its share of', () => {
     share(await byTurn(() => stalled.length, MANY))
   })
 
-  test('ten thousand signs of life, pings and dead peers that fall due together; one cleared meanwhile is not called', async () => {
+  test('ten thousand heartbeats, pings and dead peers that fall due together; one cleared meanwhile is not called', async () => {
     const tickBudget = new TickBudget()
     const clock = createManualClock()
     const timerWheel = new TimerWheel(clock, tickBudget)

@@ -20,7 +20,7 @@ function behind(clock: Clock, lateMs: () => number): Clock {
 }
 
 describe('the timerWheel', () => {
-  test('calls each entry once, at its time or at most a turn later, whatever else is set and cleared', () => {
+  test('calls each entry once, at its time or at most a slot later, whatever else is set and cleared', () => {
     const delays = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 30 })
     fc.assert(
       fc.property(delays, fc.nat(60_000), (delaysMs, startMs) => {
@@ -69,7 +69,7 @@ describe('the timerWheel', () => {
     expect(clock.nextTimerMs()).toBeNull()
   })
 
-  test('never adds up the lateness of its timer: an entry is late by a turn and by what the timer is late then', () => {
+  test('never adds up the delays of its timer: an entry is late by one slot and the current delay of the timer', () => {
     const delays = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 16 })
     fc.assert(
       fc.property(delays, fc.infiniteStream(fc.nat(400)), (delaysMs, lateness) => {
@@ -130,7 +130,7 @@ describe('the timerWheel', () => {
     },
   )
 
-  test('goes on where the clock is set back, and loses no more than a turn', () => {
+  test('continues when the clock is set back, and loses at most one slot', () => {
     const clock = createManualClock()
     const timerWheel = new TimerWheel(clock, new TickBudget())
     let calls = 0

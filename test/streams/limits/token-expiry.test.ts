@@ -109,7 +109,7 @@ describe('server-sent events end', () => {
   })
 })
 
-test('places are counted by token, whatever the tenant has besides', async () => {
+test('slots are counted by token, whatever other tokens the tenant has', async () => {
   await using api = await startApi({ maxPerToken: 1 })
   const [first, second] = [await make(api), await make(api, { scopes: ['events:read', 'admin'] })]
   for (const { auth } of [first, second]) {

@@ -134,7 +134,7 @@ describe('a client that sends', () => {
     await isUnharmed(api)
   })
 
-  test('all of this, again and again, makes the process hold no more than 1 MiB', async () => {
+  test('all of this, again and again, grows the process by at most 1 MiB', async () => {
     await using api = await startApi()
     const round = async () => {
       const clients = await Promise.all(attacks.map(() => openRaw(api)))
@@ -150,7 +150,7 @@ describe('a client that sends', () => {
   })
 })
 
-test('strangers that hold as much as they may take 32 KiB each, with their own side of the connection', async () => {
+test('unauthenticated clients that send as much as they may cost 32 KiB each, both ends counted', async () => {
   const count = 200
   await using api = await startApi({ maxClients: 10 * count })
   const before = await liveBytes()

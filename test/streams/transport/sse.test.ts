@@ -143,7 +143,7 @@ describe('GET /v1/events', () => {
     }
   })
 
-  test('tells a reader of another epoch about the gap before anything else', async () => {
+  test('sends a client with a cursor of another epoch the gap before anything else', async () => {
     await using api = await startApi({ count: 3 })
     const stream = await open(api, '', {
       'Last-Event-ID': encodeCursor({ epoch: 'Another1', sequence: 9, timeMs: 0 }),
@@ -193,12 +193,12 @@ describe('GET /v1/events', () => {
     stream.cut()
   })
 
-  test('gives a sign of life every 15 s of silence, whose id resumes near the end', async () => {
+  test('sends a heartbeat after every 15 s of silence, whose id resumes near the end', async () => {
     await using api = await startApi({ count: 5 })
     const stream = await open(api, '?fcaCategories=FR')
     await until(() => isLive(stream))
     api.store.grow(3)
-    // What came is looked at in the turn after it came.
+    // New events are matched in the next tick.
     await new Promise((resolve) => setImmediate(resolve))
     api.clock.advance(15_000)
     await until(() => stream.text().includes('\nid: ') && stream.text().includes(': heartbeat\n\nid: '))
@@ -237,7 +237,7 @@ describe('GET /v1/events', () => {
     await using api = await startApi({ count: 1 })
     const stream = await open(api)
     await until(() => isLive(stream))
-    // With chance in the middle: 24 hours, looked at with each sign of life.
+    // With a random value of one half: 24 hours, checked at each heartbeat.
     api.clock.advance(24 * 3_600_000 - 1000)
     expect(await metric(api, 'stream_clients{transport="sse"}')).toBe(1)
     api.clock.advance(16_000)

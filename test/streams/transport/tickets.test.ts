@@ -61,7 +61,7 @@ describe('POST /v1/tickets', () => {
 })
 
 describe('a WebSocket with a ticket', () => {
-  test('is authenticated as with the token, for whoever comes with the token of the settings too', async () => {
+  test('is authenticated as with the token, also for a ticket of the admin token', async () => {
     await using api = await startApi({ count: 2 })
     const { text, token } = await make(api)
     for (const shown of [text, TOKEN]) {

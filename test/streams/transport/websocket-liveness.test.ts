@@ -134,7 +134,7 @@ describe('a peer', () => {
     expect(await closed).toBe(4201)
   })
 
-  test('is asked every 20 to 30 s, as chance has it, and not while it is held', () => {
+  test('is pinged every 20 to 30 s at random, and not while reading is paused', () => {
     for (const [chance, firstMs] of [
       [0, 20_000],
       [0.999_999, 30_000],

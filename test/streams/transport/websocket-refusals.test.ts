@@ -101,7 +101,7 @@ describe('authentication', () => {
   })
 })
 
-describe('a stranger that does not answer the close', () => {
+describe('an unauthenticated client that does not answer the close', () => {
   test.each([
     ['after a wrong token', { maxClients: 5 }, 4001],
     ['where there is no place', { maxClients: 0 }, 4100],
@@ -131,7 +131,7 @@ describe('a connection is refused', () => {
     await (await open(free)).next('hello')
   })
 
-  test('with 4100 when the places are taken, which SSE and WebSocket share', async () => {
+  test('with 4100 when the slots are taken, which SSE and WebSocket share', async () => {
     await using api = await startApi({ maxClients: 1 })
     const leave = new AbortController()
     await fetch(`${api.url}/v1/events`, { headers: api.auth, signal: leave.signal })

@@ -113,7 +113,7 @@ describe('GET /v1/stream', () => {
     expect(after).toEqual([2990, 3000, Number.NaN])
   })
 
-  test('gives a sign of life every 15 s of silence, with the place of a narrow filter and the upstream', async () => {
+  test('sends a heartbeat after every 15 s of silence, with the resume point of a narrow filter and the upstream state', async () => {
     await using api = await startApi({ count: 5 })
     const client = await subscribed(api, { filter: { fcaCategories: ['FR'] } })
     api.store.grow(3)
@@ -129,7 +129,7 @@ describe('GET /v1/stream', () => {
     })
   })
 
-  test('tells a reader of another epoch about the gap before anything else', async () => {
+  test('sends a client with a cursor of another epoch the gap before anything else', async () => {
     await using api = await startApi({ count: 3 })
     const client = await subscribed(api, { from: { after: cursorAt(9, 'Another1') } })
     expect(client.types().slice(2)).toEqual([
@@ -177,7 +177,7 @@ describe('GET /v1/stream', () => {
     await expect(openStream(api)).rejects.toThrow(/^503 .*"unavailable"/)
   })
 
-  test('is counted, and told in one line when it ends', async () => {
+  test('is counted, and logged in one line when it ends', async () => {
     await using api = await startApi({ count: 3 })
     const client = await subscribed(api, { from: 'earliest' })
     const line = async (start: string) =>

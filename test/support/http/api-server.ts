@@ -5,7 +5,6 @@ import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
 import { ticketRoute } from '../../../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../../../src/api/routes/token-routes.ts'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
-import { sequencesOf } from '../../../src/archive/store/event-ids.ts'
 import { createApp } from '../../../src/http/app.ts'
 import {
   type Authenticate,
@@ -133,7 +132,7 @@ export async function startApi(
   const recovery = createRecovery({
     log,
     reader,
-    findEvents: (ids) => sequencesOf(store.archive, ids, reader.latest),
+    findEvents: (ids) => store.archive.sequencesOf(ids, reader.latest),
     endpoints,
     secrets,
     attempt: options.attempt ?? taken,
