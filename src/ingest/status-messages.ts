@@ -1,7 +1,4 @@
-/**
- * What the status topic says (contract §4), as messages of a channel. Owns their description. Refuses to say them:
- * `heartbeat.ts` and `day-keeper.ts` do.
- */
+/** Describes the messages of the status topic (contract §4) for the AsyncAPI document. */
 import { phases } from '../core/calendar/calendar.ts'
 import type { Bindings, ChannelMessage } from '../http/channel.ts'
 import { daySchema } from '../http/schemas/day-schema.ts'
@@ -10,7 +7,7 @@ import { type JsonSchema, object, oneWord, orNull, text, time, whole } from '../
 const contentType = 'application/json'
 const headers = object({ 'content-type': { type: 'string', const: contentType } })
 
-/** The heartbeat and the report of a day. */
+/** The heartbeat and the day report. */
 export const statusMessages: readonly ChannelMessage[] = [
   {
     name: 'heartbeat',
@@ -39,7 +36,7 @@ export const statusMessages: readonly ChannelMessage[] = [
   },
 ]
 
-/** The key of such a record is its type. */
+/** The key of a status record is its type. */
 function keyed(type: string): Bindings {
   return { kafka: { key: { type: 'string', const: type }, bindingVersion: '0.5.0' } }
 }

@@ -1,6 +1,6 @@
 /**
- * The typed client of upstream: the list and the single item. Owns paths and parameters, and the order of the layers
- * around a request: spend the unit durably, wait for the throttle, send. Refuses to retry and to judge.
+ * Requests disclosures from upstream: the list and the single item. Each request first counts its unit durably, then waits
+ * for the throttle, then leaves.
  */
 import { isoSeconds } from '../core/dates.ts'
 import type { Purpose } from '../core/purpose.ts'
@@ -9,7 +9,7 @@ import type { Page } from './page.ts'
 import { readPage } from './page.ts'
 import type { Transport } from './transport.ts'
 
-/** One request of the list. `sinceCursor` polls; otherwise it is a page of a walk, the first without `pageCursor`. */
+/** One request of the list: a poll with `sinceCursor`, else a page of a scan, the first one without `pageCursor`. */
 export interface ListQuery {
   pageSize: number
   sinceCursor?: string
@@ -19,22 +19,23 @@ export interface ListQuery {
   toMs?: number
 }
 
-/** What must happen before any request leaves. Rejects to stop it. */
+/** What every request waits for. A rejection stops the request. */
 export interface Throttle {
-  /** Resolves when the plan's throttle lets one request through. Last, so that a slow disk never bunches requests. */
+  /** Resolves when the plan's throttle allows one request. Called last, so that a slow disk never causes a burst of requests. */
   throttle(signal: AbortSignal): Promise<void>
 }
 
-/** What must happen before a request with the key leaves. Both reject to stop it. */
+/** What every request with the API key waits for. A rejection stops the request. */
 export interface SendPermit extends Throttle {
   /** Resolves when one unit is durably counted for this request at `atMs`. */
   spend(purpose: Purpose, atMs: number): Promise<void>
 }
 
+/** The client of the disclosure paths. */
 export interface UpstreamClient {
   /**
-   * One page of disclosures. Upstream's doings are outcomes.
-   * @throws what the permit throws; the request has not left then
+   * One page of disclosures. A failure of upstream is an outcome.
+   * @throws what the permit throws; then the request has not left
    */
   list(query: ListQuery, purpose: Purpose, permit: SendPermit, signal: AbortSignal): Promise<Outcome<Page>>
   /** The single item of that guid or rnsDateId, as text. Same throws. */
@@ -49,7 +50,7 @@ export interface UpstreamClient {
 
 const ITEMS = '/disclosures/sources/rns/items'
 
-/** One GET with the key, below the base address, through every layer. Throws what the permit throws. */
+/** Sends one counted GET of a path below the base address. Throws what the permit throws. */
 export type CountedSend = (
   path: string,
   purpose: Purpose,
@@ -57,7 +58,7 @@ export type CountedSend = (
   signal: AbortSignal,
 ) => Promise<Outcome<string>>
 
-/** The layers in their order: the unit durable, the throttle passed, the request sent. `now` is our clock. */
+/** Counts the unit, waits for the throttle, sends the request. `now` is our clock, ms since 1970. */
 export function countedSend(transport: Transport, now: () => number): CountedSend {
   return async (path, purpose, permit, signal) => {
     await permit.spend(purpose, now())
@@ -84,7 +85,7 @@ export function createUpstreamClient(transport: Transport, now: () => number): U
   }
 }
 
-/** When and whether a request was sent, without what came of it. */
+/** When and whether a request was sent, without its result. */
 export function withoutValue({ startedMs, endedMs, serverMs, sent }: Timing): Timing {
   return { startedMs, endedMs, serverMs, sent }
 }

@@ -1,129 +1,59 @@
 /**
- * Exchange references of upstream, read tolerantly (specification §2.9 to §2.11). Owns which members are understood; the
- * text of each goes on as it came, unknown members included. Refuses an entry only where it has no usable MIC or no bounds.
+ * Reads the MIC of each exchange reference (specification §2.9 to §2.11). Everything else of it stays JSON text as upstream
+ * sent it, unknown members included.
  */
 import { readPage } from './page.ts'
 import { dataText } from './split-items.ts'
 
-/** A member that is not there, or is no string, is null. */
-export interface ListedExchange {
+/** An entry of the list, or the detail of one exchange. */
+export interface ExchangeReference {
   /** Operating MIC: one to twelve letters and digits. */
   mic: string
-  name: string | null
-  /** ISO 3166 country code. */
-  country: string | null
-  city: string | null
-  /** `ACTIVE`, `UPDATED`, `EXPIRED`, or what may be added. */
-  status: string | null
-  comments: string | null
   /** The JSON text as upstream sent it, on one line. */
   text: string
-}
-
-export interface ExchangeSegment {
-  /** Segment MIC. */
-  mic: string
-  name: string | null
-  status: string | null
-}
-
-/** One exchange in full. */
-export interface ExchangeDetail extends ListedExchange {
-  abbreviation: string | null
-  website: string | null
-  /** `YYYY-MM-DD`, as are the next two. */
-  creationDate: string | null
-  lastUpdateDate: string | null
-  expiryDate: string | null
-  /** Those with a usable MIC. */
-  segments: ExchangeSegment[]
-  /** Link to this resource, `_links.self`. */
-  self: string | null
 }
 
 /** One page of the list. */
 export interface ExchangePage {
   /** In the order upstream sent them. */
-  exchanges: ListedExchange[]
-  /** Entries without a usable MIC, or longer than 256 Ki characters. */
+  exchanges: ExchangeReference[]
+  /** Entries without a valid MIC, or longer than 256 Ki characters. */
   unreadable: number
-  /** Cursor of the next page; null at the end; undefined where the answer does not say. */
+  /** Cursor of the next page; null at the end; undefined where the answer has none. */
   nextCursor: string | null | undefined
 }
 
-/** A MIC is a path segment and a key here, so it may hold nothing else; ISO 10383 has four of these characters. */
+/** A MIC is a path segment and a table key here, so other characters are rejected; those of ISO 10383 have four characters. */
 const MIC = /^[A-Za-z0-9]{1,12}$/
-/** Entries and details are some hundred characters to some thousand; what is longer than this is no reference. */
+/** Entries and details have some hundred to some thousand characters; a longer one is not a reference. */
 const LONGEST_TEXT = 256 * 1024
 
 type Result<T> = { ok: true; value: T } | { ok: false; reason: string }
 
-/** The page in the body of a 200, or why it is none. */
+/** The page in the body of a 200, or why it cannot be read. */
 export function readExchangePage(body: string): Result<ExchangePage> {
   const read = readPage(body)
   if (!read.ok) return read
   const { items, nextCursor } = read.page
-  const exchanges = items.flatMap(({ text, value }) => listedExchange(value, text) ?? [])
+  const exchanges = items.flatMap(({ text, value }) => referenceIn(value, text) ?? [])
   return { ok: true, value: { exchanges, unreadable: items.length - exchanges.length, nextCursor } }
 }
 
-/** The exchange in the body of a 200, or why it is none. Another exchange than that of `mic` is none. */
-export function readExchange(body: string, mic: string): Result<ExchangeDetail> {
-  let answer: unknown
+/** The exchange in the body of a 200, or why it cannot be read. Another exchange than that of `mic` is rejected. */
+export function readExchange(body: string, mic: string): Result<ExchangeReference> {
+  let answer: { data?: unknown } | null
   try {
     answer = JSON.parse(body)
   } catch {
     return { ok: false, reason: 'the body is not JSON' }
   }
-  const data = fieldsOf(fieldsOf(answer).data)
-  const listed = micOf(data) === null ? null : listedExchange(data, dataText(body) ?? '')
-  if (listed === null) return { ok: false, reason: 'the answer has no exchange `data`' }
-  if (listed.mic !== mic) return { ok: false, reason: `the answer is about ${listed.mic}` }
-  const detail: ExchangeDetail = {
-    ...listed,
-    abbreviation: textOf(data.abbreviation),
-    website: textOf(data.website),
-    creationDate: textOf(data.creationDate),
-    lastUpdateDate: textOf(data.lastUpdateDate),
-    expiryDate: textOf(data.expiryDate),
-    segments: Array.isArray(data.segments)
-      ? data.segments.flatMap((segment) => segmentOf(segment) ?? [])
-      : [],
-    self: textOf(fieldsOf(data._links).self),
-  }
-  return { ok: true, value: detail }
+  const reference = answer?.data === undefined ? null : referenceIn(answer.data, dataText(body) ?? '')
+  if (reference === null) return { ok: false, reason: 'the answer has no exchange `data`' }
+  if (reference.mic !== mic) return { ok: false, reason: `the answer is about ${reference.mic}` }
+  return { ok: true, value: reference }
 }
 
-function listedExchange(value: unknown, text: string): ListedExchange | null {
-  const fields = fieldsOf(value)
-  const mic = micOf(fields)
-  if (mic === null || text.length > LONGEST_TEXT) return null
-  return {
-    mic,
-    name: textOf(fields.name),
-    country: textOf(fields.country),
-    city: textOf(fields.city),
-    status: textOf(fields.status),
-    comments: textOf(fields.comments),
-    text,
-  }
-}
-
-function segmentOf(value: unknown): ExchangeSegment | null {
-  const fields = fieldsOf(value)
-  const mic = micOf(fields)
-  return mic === null ? null : { mic, name: textOf(fields.name), status: textOf(fields.status) }
-}
-
-function micOf({ mic }: Record<string, unknown>): string | null {
-  return typeof mic === 'string' && MIC.test(mic) ? mic : null
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
-}
-
-/** The members of an object; none where it is something else. */
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+function referenceIn(value: unknown, text: string): ExchangeReference | null {
+  const mic = (value as { mic?: unknown } | null)?.mic
+  return typeof mic === 'string' && MIC.test(mic) && text.length <= LONGEST_TEXT ? { mic, text } : null
 }

@@ -1,12 +1,12 @@
 /**
- * The client of upstream's fund and investor-relations paths (specification §4.4). Refuses to decode: upstream does not
- * publish these shapes, so an answer stays text and is only known to have `data`; and to know paths: `fund-target.ts` does.
+ * Requests fund and investor-relations data from upstream (specification §4.4). An answer stays text: upstream does not
+ * publish these shapes, so only the presence of `data` is checked.
  */
 import { type CountedSend, countedSend, type SendPermit, withoutValue } from './client.ts'
 import type { Outcome, Timing, UpstreamWords } from './outcome.ts'
 import type { Transport } from './transport.ts'
 
-/** Upstream has nothing of that sort under that identifier, which is an answer and no mistake. */
+/** Upstream has no data under that identifier: a valid answer, not a failure. */
 export type NotFound = Timing & UpstreamWords & { kind: 'not_found' }
 
 /**
@@ -15,21 +15,22 @@ export type NotFound = Timing & UpstreamWords & { kind: 'not_found' }
  */
 export type FundOutcome = Outcome<string> | NotFound
 
-/** What travels with every request. */
+/** What every request needs. */
 export interface FundCall {
   permit: SendPermit
   signal: AbortSignal
 }
 
+/** The client of the fund paths. */
 export interface FundClient {
   /**
-   * Asks for a target as `fundTarget` spells it. Costs one unit of purpose `gateway`.
-   * @throws what the permit throws; the request has not left then
+   * Requests a target in the spelling of `fundTarget`. Costs one unit of the purpose `gateway`.
+   * @throws what the permit throws; then the request has not left
    */
   get(target: string, call: FundCall): Promise<FundOutcome>
 }
 
-/** A client over that transport, which its maker closes. `now` is our clock, ms since 1970. */
+/** A client over that transport, which its owner closes. `now` is our clock, ms since 1970. */
 export function createFundClient(transport: Transport, now: () => number): FundClient {
   const send = countedSend(transport, now)
   return { get: (target, call) => ask(send, target, call) }
@@ -42,7 +43,7 @@ async function ask(send: CountedSend, path: string, { permit, signal }: FundCall
     return { ...withoutValue(outcome), kind: 'not_found', message, hint }
   }
   if (outcome.kind !== 'ok' || hasData(outcome.value)) return outcome
-  return { ...withoutValue(outcome), kind: 'invalid', reason: 'the answer is no JSON object with `data`' }
+  return { ...withoutValue(outcome), kind: 'invalid', reason: 'the answer is not a JSON object with `data`' }
 }
 
 /** True for JSON whose top level is an object with an object or a list in `data`. */

@@ -1,28 +1,24 @@
-/**
- * What the leader says to a fund request of any node, and its text on the way. Owns that text. Refuses HTTP: whoever
- * answers the client builds the body of a refusal.
- */
-
-/** The answer to one fund request. */
+/** Encodes the reply of the leader to a fund request as text, and decodes it on the node that received the request. */
+/** The reply to one fund request. */
 export interface FundReply {
   /** HTTP status. */
   status: number
   /** The body of a 200 as upstream sent it; empty with a refusal. */
   text: string
-  /** Why there is no other answer; null with a 200. */
+  /** The error message; null with a 200. */
   refusal: { message: string; hint: string | null } | null
-  /** When to ask again, ms from now; null where that is of no use. */
+  /** When a retry may succeed, ms from now; null where none can. */
   retryAfterMs: number | null
-  /** How much longer the same request is answered so, ms. */
+  /** How much longer this reply may be reused, ms. */
   validMs: number
 }
 
-/** The reply as a text: a line about it, then the body. */
+/** The reply as text: a header line in JSON, then the body. */
 export function encodeReply({ text, ...head }: FundReply): string {
   return `${JSON.stringify(head)}\n${text}`
 }
 
-/** The reply in a text; null where it is none, as of a leader of another version. */
+/** The reply in a text; null where it cannot be read, for example from a leader of another version. */
 export function decodeReply(encoded: string): FundReply | null {
   const end = encoded.indexOf('\n')
   try {
@@ -35,7 +31,7 @@ export function decodeReply(encoded: string): FundReply | null {
 }
 
 function isReply({ status, refusal, retryAfterMs, validMs }: FundReply): boolean {
-  const isTold = refusal === null ? status === 200 : typeof refusal?.message === 'string' && status >= 400
-  const isTimed = retryAfterMs === null || Number.isFinite(retryAfterMs)
-  return Number.isInteger(status) && status <= 599 && isTold && isTimed && Number.isFinite(validMs)
+  const hasReason = refusal === null ? status === 200 : typeof refusal?.message === 'string' && status >= 400
+  const isRetryValid = retryAfterMs === null || Number.isFinite(retryAfterMs)
+  return Number.isInteger(status) && status <= 599 && hasReason && isRetryValid && Number.isFinite(validMs)
 }

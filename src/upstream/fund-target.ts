@@ -1,11 +1,7 @@
-/**
- * The nine fund and investor-relations paths of upstream (specification §4.4) as texts. Owns which paths and parameters
- * there are, and one spelling for requests that mean the same. Refuses to judge values: upstream does, or whoever asks.
- */
-
+/** Normalizes the nine fund and investor-relations paths of upstream (specification §4.4): equal requests get one spelling. */
 const RESOURCES = 'nav|buybacks|dividends|events|performance'
 const HISTORIES = 'nav|buybacks|dividends'
-/** An ISIN, a symbol, or `<MIC>:<symbol>`; so it is never a step up in the path. */
+/** An ISIN, a symbol, or `<MIC>:<symbol>`: it cannot contain `..` of a path. */
 const IDENTIFIER = /^[A-Z0-9][A-Z0-9.:]{0,19}$/
 
 const LIST = ['isin', 'isins', 'pageNumber', 'pageSize', 'sinceCursor']
@@ -14,8 +10,8 @@ const SINGLE = new RegExp(`^/(?:${RESOURCES})/([^/]+)$`)
 const PAST = new RegExp(`^/(?:${HISTORIES})/([^/]+)/history$`)
 
 /**
- * The request below the base address in its one spelling: parameters that mean something, by name, and nothing escaped
- * that need not be. Null where it is none of the nine paths, or cannot be decoded.
+ * The request below the base address in its one spelling: known parameters only, sorted by name, with minimal escapes. Null
+ * where it is none of the nine paths, or cannot be decoded.
  */
 export function fundTarget(target: string): string | null {
   const [path = '', ...rest] = target.split('?')
@@ -27,13 +23,13 @@ export function fundTarget(target: string): string | null {
   return parameters.size === 0 ? decodeURIComponent(path) : `${decodeURIComponent(path)}?${parameters}`
 }
 
-/** Items a page that a request asks for; null where it does not say. */
+/** The `pageSize` of a request; null where it has none. */
 export function pageSizeOf(target: string): number | null {
   const text = new URLSearchParams(target.split('?')[1] ?? '').get('pageSize')
   return text === null ? null : Number(text)
 }
 
-/** The names of the parameters that a path takes; null where it is no path of funds. */
+/** The names of the parameters of a path; null where it is not a fund path. */
 function parametersOf(path: string): readonly string[] | null {
   if (path === '/nav') return LIST
   const single = SINGLE.exec(path)?.[1]

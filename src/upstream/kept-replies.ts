@@ -1,7 +1,4 @@
-/**
- * Replies that are still valid, in memory. Owns how many are kept, and that an old one is never given. Refuses to ask for
- * new ones.
- */
+/** Caches fund replies in memory while they are valid, within limits of count and size. */
 import type { Clock } from '../lifecycle/clock.ts'
 import type { FundReply } from './fund-reply.ts'
 
@@ -9,15 +6,15 @@ import type { FundReply } from './fund-reply.ts'
 const MOST_REPLIES = 2_000
 const MOST_CHARACTERS = 16 * 1024 * 1024
 
-/** A memory of replies by their targets. */
+/** A cache of replies by target. */
 export interface KeptReplies {
-  /** The reply with what is left of its times; null where none is valid. */
+  /** The reply with the rest of its times; null where none is valid. */
   get(target: string): FundReply | null
-  /** Keeps it for its `validMs` from `fromMs` on; the oldest go where there is no room. */
+  /** Keeps the reply for its `validMs` from `fromMs` on; the oldest replies are evicted first. */
   keep(target: string, reply: FundReply, fromMs: number): void
 }
 
-/** An empty memory. */
+/** An empty cache. */
 export function createKeptReplies(
   clock: Clock,
   { mostReplies = MOST_REPLIES, mostCharacters = MOST_CHARACTERS } = {},
@@ -34,7 +31,7 @@ export function createKeptReplies(
       if (found === undefined) return null
       const { reply, fromMs } = found
       const passedMs = clock.now() - fromMs
-      // A clock that was set back says nothing of how old it is.
+      // After the clock was set back, the age of a reply is unknown.
       if (passedMs < 0 || passedMs >= reply.validMs) {
         drop(target)
         return null

@@ -1,17 +1,13 @@
-/**
- * What became of one request: a value for everything that an upstream can do to us. Owns the classification of
- * statuses and of transport faults. Refuses to retry or wait.
- */
-
+/** Classifies the end of a request to upstream: HTTP statuses and transport errors become values, not exceptions. */
 import type { ReportedQuota } from './reported-quota.ts'
 
-/** What upstream's error body says, each cut to 300 characters: `message` is empty and `hint` null where it says nothing. */
+/** Message and hint of upstream's error body, each cut to 300 characters; empty and null where it has none. */
 export interface UpstreamWords {
   message: string
   hint: string | null
 }
 
-/** How a request that brought no usable answer ended. */
+/** The end of a request without a usable answer. */
 export type Failure =
   | { kind: 'too_many'; retryAfter: string | null }
   | { kind: 'unauthorised'; status: number }
@@ -21,15 +17,16 @@ export type Failure =
   | { kind: 'network'; message: string }
   | { kind: 'invalid'; reason: string }
 
+/** When a request was sent, and what its headers report. */
 export interface Timing {
   /** When the request left and when its outcome was known, ms since 1970 on our clock. */
   startedMs: number
   endedMs: number
   /** Upstream's `Date`, ms since 1970; null where it sent none. */
   serverMs: number | null
-  /** False when the request surely never reached upstream: its unit is given back. */
+  /** False when the request certainly never reached upstream: its unit is refunded. */
   sent: boolean
-  /** What upstream's headers say of its quotas; absent where they say nothing. */
+  /** Quotas in upstream's headers; absent where there are none. */
   reported?: readonly ReportedQuota[]
 }
 
@@ -39,7 +36,7 @@ export type Outcome<T> = Timing & ({ kind: 'ok'; value: T } | Failure)
 /** Most characters of a message or hint. */
 const LONGEST_WORDS = 300
 
-/** The failure in a status other than 200. `body` is only looked at for the message of a refusal. */
+/** The failure for a status other than 200. Of `body` only the message of a 4xx is read. */
 export function classifyStatus(status: number, retryAfter: string | null, body: string): Failure {
   if (status === 429) return { kind: 'too_many', retryAfter }
   if (status === 401 || status === 403) return { kind: 'unauthorised', status }
@@ -48,13 +45,13 @@ export function classifyStatus(status: number, retryAfter: string | null, body: 
   return { kind: 'invalid', reason: `status ${status}` }
 }
 
-/** Error codes of a connection that was never made, so that the request cannot have been counted upstream. */
+/** Error codes of a connection that was never made: upstream cannot have counted the request. */
 const NEVER_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_INVALID_URL)/
-/** Error codes of an answer whose encoding is broken. */
+/** Error codes of an answer whose content encoding is corrupt. */
 const BROKEN_ENCODING = /^(Z_|ERR_BROTLI|ERR_ZSTD|ERR__ERROR)/
 
-/** The failure in an error thrown by fetch or by reading its body. */
+/** The failure for an error of fetch or of reading its body. */
 export function classifyThrown(error: unknown): { failure: Failure; sent: boolean } {
   const code = errorCode(error)
   if (BROKEN_ENCODING.test(code))
@@ -62,7 +59,7 @@ export function classifyThrown(error: unknown): { failure: Failure; sent: boolea
   return { failure: { kind: 'network', message: code }, sent: !NEVER_CONNECTED.test(code) }
 }
 
-/** The innermost error code: fetch wraps the socket's error in `cause`, several addresses in `errors`. */
+/** The innermost error code: fetch wraps the error of the socket in `cause`, those of several addresses in `errors`. */
 function errorCode(error: unknown): string {
   for (let inner = error; inner !== null && typeof inner === 'object'; ) {
     const fields = inner as { code?: unknown; cause?: unknown; errors?: unknown[] }
@@ -79,7 +76,7 @@ function codeless({ name, message }: Error): string {
   return name === 'Error' && message !== '' ? message.slice(0, LONGEST_WORDS) : name
 }
 
-/** Both in one line, for logs and findings; empty where upstream says nothing. */
+/** Message and hint on one line, for logs and findings; empty where there is neither. */
 export function oneLine({ message, hint }: UpstreamWords): string {
   return [message, hint ?? ''].filter((part) => part !== '').join(' – ')
 }

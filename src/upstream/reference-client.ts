@@ -1,17 +1,17 @@
 /**
- * The typed client of upstream's exchange references (specification §4.3). Owns their paths and parameters. They are open
- * to everybody, so the key stays here and no unit is spent; the throttle is waited for as before every request of this
- * process. Refuses to retry and to judge.
+ * Requests upstream's exchange references (specification §4.3). They are public: the API key is not sent and no unit is
+ * spent, but the throttle of the key's requests applies.
  */
 import type { Throttle } from './client.ts'
-import { type ExchangeDetail, type ExchangePage, readExchange, readExchangePage } from './exchange.ts'
+import { type ExchangePage, type ExchangeReference, readExchange, readExchangePage } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { Transport } from './transport.ts'
 
+/** The client of the reference paths. */
 export interface ReferenceClient {
   /**
-   * One page of the list, the first without `pageCursor`. `pageSize` 1 to 200. Upstream's doings are outcomes.
-   * @throws what the permit throws; the request has not left then
+   * One page of the list, the first one without `pageCursor`. `pageSize` 1 to 200. A failure of upstream is an outcome.
+   * @throws what the permit throws; then the request has not left
    */
   exchanges(
     query: { pageSize: number; pageCursor?: string },
@@ -19,7 +19,7 @@ export interface ReferenceClient {
     signal: AbortSignal,
   ): Promise<Outcome<ExchangePage>>
   /** The exchange with that operating MIC. Same throws. */
-  exchange(mic: string, permit: Throttle, signal: AbortSignal): Promise<Outcome<ExchangeDetail>>
+  exchange(mic: string, permit: Throttle, signal: AbortSignal): Promise<Outcome<ExchangeReference>>
 }
 
 const EXCHANGES = '/references/exchanges'

@@ -1,19 +1,18 @@
 /**
- * What upstream's headers say of a quota, where they do: nothing is documented, so the customary names are tried. Owns
- * the reading. Refuses to say which quota it is: a service counts by the second, too.
+ * Reads quotas from upstream's response headers. No header is documented, so the common names are tried; a quota may also be
+ * one per second.
  */
-
 /** A quota as upstream counts it, in requests. */
 export interface ReportedQuota {
   limit: number
   remaining: number
 }
 
-/** Beginnings of the header names that are in use, before `limit` and `remaining`. */
+/** Common prefixes of the header names, before `limit` and `remaining`. */
 const NAMES = ['x-quota-', 'x-ratelimit-', 'ratelimit-'] as const
 const WHOLE_NUMBER = /^\d{1,9}$/
 
-/** Every quota that these headers tell of: both figures, whole numbers, and no more left than there is. */
+/** Every quota in these headers with a valid limit and rest: integers, the rest no larger than the limit. */
 export function reportedQuotas(header: (name: string) => string | null): ReportedQuota[] {
   return NAMES.flatMap((name) => {
     const limit = header(`${name}limit`)?.trim() ?? ''

@@ -1,6 +1,6 @@
 /**
- * One HTTP request to upstream, bounded in time and bytes. Owns the key header, the connection pool, the time limit
- * and the size cap. Refuses to follow redirects (the key must not travel), to retry, and to count units.
+ * Sends one HTTP GET to upstream with the API key, limited in time and bytes. Redirects are not followed, so that the key
+ * goes nowhere else.
  */
 import { Agent, fetch, type Response } from 'undici'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -8,12 +8,13 @@ import type { Failure, Outcome } from './outcome.ts'
 import { classifyStatus, classifyThrown } from './outcome.ts'
 import { type ReportedQuota, reportedQuotas } from './reported-quota.ts'
 
-/** A page of 200 items of 1.5 KB is 300 KB; what is larger than this cap is refused unread. */
+/** Largest body that is read. A page of 200 items of 1.5 KB has 300 KB. */
 const LARGEST_BODY_BYTES = 64 * 1024 * 1024
 const ABORTED: Failure = { kind: 'network', message: 'aborted' }
-/** An error's body is only read for its message. */
+/** Largest error body that is read; it has only a message. */
 const LARGEST_ERROR_BYTES = 64 * 1024
 
+/** What a transport is built from. */
 export interface TransportOptions {
   /** Base address, ending in `/v2`. */
   url: string
@@ -23,6 +24,7 @@ export interface TransportOptions {
   clock: Clock
 }
 
+/** Sends requests to one upstream. */
 export interface Transport {
   /**
    * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
@@ -91,7 +93,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
 
 async function readAnswer(response: Response): Promise<{ kind: 'ok'; value: string } | Failure> {
   if (response.status !== 200) {
-    /** The status says enough: a refusal whose body hangs or breaks is still that refusal. */
+    // The status is enough: an error whose body hangs or breaks is still that error.
     const message = await readBody(response, LARGEST_ERROR_BYTES).catch(() => null)
     return classifyStatus(response.status, response.headers.get('retry-after'), message ?? '')
   }

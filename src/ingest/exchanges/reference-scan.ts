@@ -15,7 +15,7 @@ import { type Chance, type Clock, sleep, yieldToEventLoop } from '../../lifecycl
 import type { Log } from '../../log/log.ts'
 import type { Table } from '../../log/tables.ts'
 import type { Throttle } from '../../upstream/client.ts'
-import type { ListedExchange } from '../../upstream/exchange.ts'
+import type { ExchangeReference } from '../../upstream/exchange.ts'
 import type { Failure, Outcome } from '../../upstream/outcome.ts'
 import type { ReferenceClient } from '../../upstream/reference-client.ts'
 
@@ -106,9 +106,9 @@ class ReferenceScan {
   }
 
   /** The complete list by MIC; null where it could not be read. */
-  async #readList(): Promise<Map<string, ListedExchange> | null> {
+  async #readList(): Promise<Map<string, ExchangeReference> | null> {
     const { client, permit, pageSize } = this.#parts
-    const listed = new Map<string, ListedExchange>()
+    const listed = new Map<string, ExchangeReference>()
     const cursors = new Set<string>()
     for (let page = 1; page <= MOST_PAGES; page++) {
       const pageCursor = [...cursors].at(-1)
@@ -137,7 +137,9 @@ class ReferenceScan {
    * Writes changed entries, deletes missing ones, and returns the stored texts by MIC; null where the signal aborted: the next
    * scan continues. Yields after each row, because the embedded log writes each one to disk synchronously.
    */
-  async #storeList(listed: ReadonlyMap<string, ListedExchange>): Promise<Map<string, ExchangeTexts> | null> {
+  async #storeList(
+    listed: ReadonlyMap<string, ExchangeReference>,
+  ): Promise<Map<string, ExchangeTexts> | null> {
     const before = await this.#table.load()
     const stored = new Map<string, ExchangeTexts>()
     for (const [mic, { text }] of listed) {

@@ -1,114 +1,126 @@
 /**
- * Keeps the days' reports in the log's table `days` while this process leads, for every node to serve, and tells each day
- * that is over once to the readers of the log. Owns when a row is written. Refuses to count: the rows follow from the
- * poller's state, which every leader finds as the last one left it.
+ * Writes the report of each London day into the log's table `days` while this process leads, and publishes it once to the
+ * status topic when the day is over.
  *
- * A day is told first and marked as told then, so that none is lost with a leader; one that dies between the two has it
- * told twice, with the same date.
+ * A report is published before its row is marked as published, so that a crash loses none; a crash between the two publishes
+ * it twice, with the same date.
  */
-
 import { DAYS_TABLE, type DayReport, type DayRow } from '../../archive/days.ts'
-import { DAY_MS } from '../../core/durations.ts'
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 import { isLogOutage, messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { StatusMessage } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
+import type { Table } from '../../log/tables.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { IngestConfig } from '../machine/state.ts'
 import type { Poller } from '../poller/poller.ts'
 import { reportsOf } from './day-report.ts'
 
+/** What the keeper is built from. */
 export interface DayKeeperParts {
   log: Log
-  /** Only its present state is looked at. */
   poller: Pick<Poller, 'state' | 'leaderSinceMs'>
   config: Pick<IngestConfig, 'calendar' | 'dayWalks'>
   clock: Clock
   logger: Logger
 }
 
-const LOOK_MS = 5_000
-/** A day that is not over is written no more often than this. */
-const UNDER_WAY_MS = 60_000
+/** Pause between two updates of the rows. */
+const UPDATE_MS = 5 * SECOND_MS
+/** Shortest time between two writes of a day that is not over. */
+const UNFINISHED_WRITE_MS = MINUTE_MS
 /** Rows kept, in days. */
 const KEPT_DAYS = 400
 
-/** The keeper; it runs until the signal aborts, and rejects only for damage. */
-export function createDayKeeper({ log, poller, config, clock, logger }: DayKeeperParts): {
-  run(signal: AbortSignal): Promise<void>
-} {
-  const table = log.table<DayRow>(DAYS_TABLE)
-  /** The rows as they stand, as JSON, by date. */
-  let rows = new Map<string, string>()
-  let loadedFor: number | null = null
-  let writtenMs = Number.NEGATIVE_INFINITY
+/** The keeper; `run` ends when the signal aborts and rejects only for faults of ours or a damaged log. */
+export function createDayKeeper(parts: DayKeeperParts): { run(signal: AbortSignal): Promise<void> } {
+  return new DayKeeper(parts)
+}
 
-  const put = async (row: DayRow): Promise<void> => {
-    const text = JSON.stringify(row)
-    const { date } = row.report
-    if (rows.get(date) === text) return
-    await table.put(date, row)
-    rows.set(date, text)
+class DayKeeper {
+  readonly #parts: DayKeeperParts
+  readonly #table: Table<DayRow>
+  /** The rows of the table as JSON, by date. */
+  #rows = new Map<string, string>()
+  /** The leadership for which the rows were loaded. */
+  #loadedFor: number | null = null
+  #writtenMs = Number.NEGATIVE_INFINITY
+
+  constructor(parts: DayKeeperParts) {
+    this.#parts = parts
+    this.#table = parts.log.table<DayRow>(DAYS_TABLE)
   }
-  const tell = async (report: DayReport): Promise<void> => {
-    const said: StatusMessage = { type: 'day', ...report }
-    await log.publishStatus?.(said)
-    await put({ report, isTold: true })
-    logger.info('day.over', { day: report.date, verdict: report.walk, openGaps: report.gapsLeft })
-  }
-  const isTold = (date: string): boolean => {
-    const row = rows.get(date)
-    return row !== undefined && (JSON.parse(row) as DayRow).isTold
-  }
-  const forgetBefore = async (oldest: string): Promise<void> => {
-    for (const date of rows.keys()) {
-      if (date >= oldest) continue
-      await table.delete(date)
-      rows.delete(date)
+
+  readonly run = async (signal: AbortSignal): Promise<void> => {
+    const { clock, logger } = this.#parts
+    let isFailing = false
+    while (!signal.aborted) {
+      try {
+        await this.#update()
+        isFailing = false
+      } catch (error) {
+        if (signal.aborted) return
+        if (!isLogOutage(error)) throw error
+        if (!isFailing) logger.warn('day_reports.unavailable', { reason: messageOf(error) })
+        isFailing = true
+      }
+      await sleep(clock, UPDATE_MS, signal)
     }
   }
-  const load = async (): Promise<void> => {
-    const loaded = await table.load()
-    rows = new Map([...loaded].map(([date, row]) => [date, JSON.stringify(row)]))
-    writtenMs = Number.NEGATIVE_INFINITY
-  }
 
-  const look = async (): Promise<void> => {
+  async #update(): Promise<void> {
+    const { poller, config, clock } = this.#parts
     const { state, leaderSinceMs } = poller
-    // What waits to be committed is not durable yet.
+    // Queued commits are not durable yet.
     if (leaderSinceMs === null || state.queue.length > 0) return
     const reports = reportsOf(state, config, clock.now())
     const today = reports.at(-1)?.date
     if (today === undefined) return
-    if (loadedFor !== leaderSinceMs) await load()
-    loadedFor = leaderSinceMs
-    const mayWrite = Math.abs(clock.now() - writtenMs) >= UNDER_WAY_MS
-    if (mayWrite) writtenMs = clock.now()
+    if (this.#loadedFor !== leaderSinceMs) await this.#load()
+    this.#loadedFor = leaderSinceMs
+    const mayWrite = Math.abs(clock.now() - this.#writtenMs) >= UNFINISHED_WRITE_MS
+    if (mayWrite) this.#writtenMs = clock.now()
     for (const report of reports) {
       if (poller.leaderSinceMs !== leaderSinceMs) return
       const isOver = report.date !== today && state.head.backfill === null
-      if (isTold(report.date)) await put({ report, isTold: true })
-      else if (isOver) await tell(report)
-      else if (mayWrite) await put({ report, isTold: false })
+      if (this.#isPublished(report.date)) await this.#put({ report, isTold: true })
+      else if (isOver) await this.#publish(report)
+      else if (mayWrite) await this.#put({ report, isTold: false })
     }
-    await forgetBefore(new Date(Date.parse(today) - KEPT_DAYS * DAY_MS).toISOString().slice(0, 10))
+    await this.#deleteBefore(new Date(Date.parse(today) - KEPT_DAYS * DAY_MS).toISOString().slice(0, 10))
   }
 
-  return {
-    async run(signal) {
-      let isAway = false
-      while (!signal.aborted) {
-        try {
-          await look()
-          isAway = false
-        } catch (error) {
-          if (signal.aborted) return
-          if (!isLogOutage(error)) throw error
-          if (!isAway) logger.warn('days.away', { reason: messageOf(error) })
-          isAway = true
-        }
-        await sleep(clock, LOOK_MS, signal)
-      }
-    },
+  async #load(): Promise<void> {
+    const loaded = await this.#table.load()
+    this.#rows = new Map([...loaded].map(([date, row]) => [date, JSON.stringify(row)]))
+    this.#writtenMs = Number.NEGATIVE_INFINITY
+  }
+
+  async #put(row: DayRow): Promise<void> {
+    const text = JSON.stringify(row)
+    const { date } = row.report
+    if (this.#rows.get(date) === text) return
+    await this.#table.put(date, row)
+    this.#rows.set(date, text)
+  }
+
+  async #publish(report: DayReport): Promise<void> {
+    await this.#parts.log.publishStatus?.({ type: 'day', ...report })
+    await this.#put({ report, isTold: true })
+    const { date, walk, gapsLeft } = report
+    this.#parts.logger.info('day_report.published', { day: date, verdict: walk, openGaps: gapsLeft })
+  }
+
+  #isPublished(date: string): boolean {
+    const row = this.#rows.get(date)
+    return row !== undefined && (JSON.parse(row) as DayRow).isTold
+  }
+
+  async #deleteBefore(oldest: string): Promise<void> {
+    for (const date of this.#rows.keys()) {
+      if (date >= oldest) continue
+      await this.#table.delete(date)
+      this.#rows.delete(date)
+    }
   }
 }

@@ -1,8 +1,7 @@
 /**
- * What is reported of each day, from the poller's state: its record, the gaps over it, the units spent on it and what became
- * of its walk. Owns that reading; pure. Refuses to keep reports: `day-keeper.ts` does.
+ * Builds the report of each London day from the poller's state: items by what found them, open gaps, units spent, and the
+ * state of the daily reconciliation. Pure.
  */
-
 import type { DayReport, WalkReport } from '../../archive/days.ts'
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAYS_KEPT, type DayRecord, emptyDay } from '../../core/calendar/day-record.ts'
@@ -15,7 +14,7 @@ import type { IngestConfig, IngestState } from '../machine/state.ts'
 
 const NOON = 12 * 60
 
-/** The days from the first one counted to today, oldest first; none before the first good poll. */
+/** The reports from the first counted day to today, oldest first; none before the first good poll. */
 export function reportsOf(
   state: Pick<IngestState, 'head' | 'ledger' | 'skewMs' | 'lastGoodPollMs'>,
   config: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
@@ -24,7 +23,7 @@ export function reportsOf(
   const { head, ledger, skewMs, lastGoodPollMs } = state
   const { countedFromMs } = head
   const { calendar } = config
-  // Before it nobody knows what upstream's clock says.
+  // Before the first good poll upstream's time is unknown.
   if (countedFromMs === null || lastGoodPollMs === null) return []
   const presentMs = nowMs + skewMs
   return datesUpTo(calendar, countedFromMs, presentMs).map((date) => {
@@ -34,7 +33,7 @@ export function reportsOf(
     return {
       ...counts,
       gapsLeft: head.openGaps.filter(({ from, to }) => isOver(day, from, to)).length,
-      walk: walkOf(record, config, countedFromMs, presentMs),
+      walk: reconciliationOf(record, config, countedFromMs, presentMs),
       walkedAt: walk?.state === 'whole' ? isoMillis(walk.atMs) : null,
       since: countedFromMs > day.startMs ? isoMillis(countedFromMs) : null,
       units: unitsOf(ledger, day, skewMs),
@@ -42,7 +41,7 @@ export function reportsOf(
   })
 }
 
-/** As many dates as the state keeps records of, and no more than were counted; oldest first. */
+/** The counted dates of which the state keeps records, oldest first. */
 function datesUpTo(calendar: Calendar, countedFromMs: number, presentMs: number): string[] {
   const first = calendar.londonDate(countedFromMs)
   const dates: string[] = []
@@ -54,7 +53,7 @@ function datesUpTo(calendar: Calendar, countedFromMs: number, presentMs: number)
   return dates
 }
 
-function walkOf(
+function reconciliationOf(
   { date, walk }: DayRecord,
   { calendar, dayWalks }: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
   countedFromMs: number,
@@ -72,7 +71,7 @@ function isOver({ startMs, endMs }: LondonDay, from: string, to: string): boolea
   return (parseTimestamp(from) ?? 0) < endMs && (parseTimestamp(to) ?? 0) >= startMs
 }
 
-/** The ledger goes by our clock and in spells, the day by upstream's: where they are apart, by the nearest spell. */
+/** Units of the day. The ledger has time buckets by our clock and the day is by upstream's: the skew is rounded to buckets. */
 function unitsOf(ledger: Ledger, { startMs, endMs }: LondonDay, skewMs: number): DayReport['units'] {
   const apartMs = Math.round(skewMs / BUCKET_MS) * BUCKET_MS
   const sum: DayReport['units'] = {}

@@ -1,15 +1,14 @@
-/** A list of exchanges that a test changes, as a client of them: what the walk and the keeper meet. Owns no promises. */
-import type { ExchangeDetail, ListedExchange } from '../../../src/upstream/exchange.ts'
+/** A client of exchange references over a list that a test changes. */
 import type { Failure, Outcome } from '../../../src/upstream/outcome.ts'
 import type { ReferenceClient } from '../../../src/upstream/reference-client.ts'
 import type { ManualClock } from '../../support/time/manual-clock.ts'
 
 export interface ReferenceUpstream extends ReferenceClient {
-  /** MIC to the words of its entry and its detail. */
+  /** MIC to the texts of its entry and its detail. */
   held: Map<string, { listed: string; detail: string }>
-  /** What a request meets instead of an answer: `list`, or a MIC. */
+  /** Failures by request: `list`, or a MIC. */
   failing: Map<string, Failure>
-  /** Said in the place of the next page's cursor. */
+  /** Replaces the cursor of the next page. */
   nextCursor: string | null | undefined | 'honest'
   /** Every request: when it left and what it asked. */
   readonly requests: { atMs: number; asked: string }[]
@@ -39,7 +38,7 @@ export function createReferenceUpstream(clock: ManualClock, mics: readonly strin
       await permit.throttle(signal)
       return answered(`list ${pageCursor ?? ''}`, signal, () => {
         const from = Number(pageCursor ?? 0)
-        const all = [...upstream.held].map(([mic, { listed }]) => ({ ...listedOf(mic), text: listed }))
+        const all = [...upstream.held].map(([mic, { listed }]) => ({ mic, text: listed }))
         const honest = from + pageSize < all.length ? String(from + pageSize) : null
         const nextCursor = upstream.nextCursor === 'honest' ? honest : upstream.nextCursor
         return { exchanges: all.slice(from, from + pageSize), unreadable: 0, nextCursor }
@@ -49,18 +48,9 @@ export function createReferenceUpstream(clock: ManualClock, mics: readonly strin
       await permit.throttle(signal)
       return answered(mic, signal, () => {
         const detail = upstream.held.get(mic)?.detail
-        return detail === undefined || detail === '' ? null : { ...detailOf(mic), text: detail }
+        return detail === undefined || detail === '' ? null : { mic, text: detail }
       })
     },
   }
   return upstream
-}
-
-function listedOf(mic: string): ListedExchange {
-  return { mic, name: null, country: null, city: null, status: null, comments: null, text: '' }
-}
-
-function detailOf(mic: string): ExchangeDetail {
-  const dates = { creationDate: null, lastUpdateDate: null, expiryDate: null }
-  return { ...listedOf(mic), ...dates, abbreviation: null, website: null, segments: [], self: null }
 }

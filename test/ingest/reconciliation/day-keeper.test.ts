@@ -119,7 +119,7 @@ describe('the keeper of the days', () => {
     broker.away = true
     be(5)
     await pass(60_000)
-    expect(lines.map(({ event }) => event)).toEqual(['days.away'])
+    expect(lines.map(({ event }) => event)).toEqual(['day_reports.unavailable'])
     expect((await rowsOf(log)).size).toBe(0)
     broker.away = false
     await pass(15_000)
