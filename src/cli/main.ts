@@ -1,6 +1,5 @@
 /**
- * The command line: chooses the command, ends with its exit code, prints what went wrong. Owns the list of commands.
- * Refuses to do any command's work; each is loaded only when it is asked for.
+ * Runs the command line: loads the chosen command, prints errors, and returns the exit code.
  */
 import { setFlagsFromString } from 'node:v8'
 import { didYouMean } from '../core/near.ts'
@@ -12,60 +11,60 @@ import type { CommandContext } from './terminal/context.ts'
 import { wantsColour } from './terminal/text.ts'
 
 interface Command {
-  /** One line for the help. */
+  /** One line of the help. */
   does: string
   load: () => Promise<(args: string[], context: CommandContext) => Promise<void>>
 }
 
 const commands: Record<string, Command> = {
   run: {
-    does: 'run the roles named in BRIDGE_ROLES against the configured upstream',
+    does: 'run the roles of BRIDGE_ROLES against the configured upstream',
     load: async () => (await import('./commands/run.ts')).runCommand,
   },
   demo: {
-    does: 'sandbox upstream and all roles on the embedded log; needs no settings',
+    does: 'run a sandbox upstream and all roles in one process; needs no settings',
     load: async () => {
       keepHeapSmall()
       return (await import('./commands/demo.ts')).demoCommand
     },
   },
   sandbox: {
-    does: 'the synthetic upstream alone; --list shows its scenarios',
+    does: 'run the synthetic upstream; --list shows its scenarios',
     load: async () => (await import('./commands/sandbox.ts')).runSandboxCommand,
   },
   doctor: {
-    does: 'check settings, machine, upstream, key and a running bridge; says what to do',
+    does: 'check settings, machine, upstream, key and a running bridge, with advice',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
   plan: {
-    does: "the week's polls as they would be planned, with delays and risks; spends nothing",
+    does: 'show the planned polls of a week, with delays and risks; sends nothing',
     load: async () => (await import('./commands/plan.ts')).planCommand,
   },
   report: {
-    does: 'what each of the last days brought, and whether anything of it is missing',
+    does: 'show the items of the last days, and whether any are missing',
     load: async () => (await import('./commands/report.ts')).reportCommand,
   },
   tail: {
-    does: "follow a running bridge's stream in the terminal",
+    does: 'print the event stream of a running bridge',
     load: async () => (await import('./commands/tail.ts')).tailCommand,
   },
   listen: {
-    does: 're-post its events to a local URL as signed webhooks',
+    does: 'post its events to a local URL as signed webhooks',
     load: async () => (await import('./commands/listen.ts')).listenCommand,
   },
   tokens: {
-    does: 'make, list and delete tokens of a running bridge',
+    does: 'create, list and delete API tokens of a running bridge',
     load: async () => (await import('./commands/tokens.ts')).tokensCommand,
   },
   webhooks: {
-    does: 'make, list, test, rotate, replay and delete webhook endpoints of a running bridge',
+    does: 'create, list, test, replay and delete webhook endpoints of a running bridge',
     load: async () => (await import('./commands/webhooks.ts')).webhooksCommand,
   },
 }
 
 /**
- * Two processes' work in one, on a newcomer's machine: a young generation of 2 MB instead of 16 saves about 15 MB
- * resident and costs nothing that a demo would notice. Must be called before the heap has grown.
+ * Limits the young generation to 2 MB instead of 16, which saves about 15 MB resident in the demo. Must be called before
+ * the heap has grown.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--max-semi-space-size=2')
@@ -79,7 +78,7 @@ export async function main(argv: string[], env: Record<string, string | undefine
   try {
     const [name, ...args] = argv[0] === 'help' && argv[1] !== undefined ? [argv[1], '--help'] : argv
     if (name === undefined) {
-      throw new BridgeError('usage', 'which command?', { hint: help() })
+      throw new BridgeError('usage', 'bridge needs a command', { hint: help() })
     }
     if (name === 'help' || name === '--help' || name === '-h') {
       stdout(help())
@@ -91,13 +90,9 @@ export async function main(argv: string[], env: Record<string, string | undefine
     }
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
     if (command === undefined) {
-      throw new BridgeError(
-        'usage',
-        `there is no command "${name}"${didYouMean(name, Object.keys(commands))}`,
-        {
-          hint: 'bridge --help lists the commands.',
-        },
-      )
+      throw new BridgeError('usage', `no command "${name}"${didYouMean(name, Object.keys(commands))}`, {
+        hint: 'bridge --help lists the commands.',
+      })
     }
     const run = await command.load()
     const context = {
@@ -117,10 +112,7 @@ export async function main(argv: string[], env: Record<string, string | undefine
   }
 }
 
-/**
- * Aborts when a pipe of ours is closed at its other end: no fault, whoever read has seen enough. Whether a command ends
- * with its output is its own to say; a bridge goes on.
- */
+/** Aborts when the reader of stdout or stderr closes its end (EPIPE). Some commands stop then; a bridge continues. */
 function outputGone(): AbortSignal {
   const gone = new AbortController()
   const onError = (error: NodeJS.ErrnoException): void => {
@@ -140,13 +132,13 @@ function help(): string {
     '',
     ...names.map((name) => `  ${name.padEnd(width)}  ${commands[name]?.does}`),
     '',
-    'bridge <command> --help says more about one of them.',
+    'bridge <command> --help explains a command.',
     'Settings come from the environment (BRIDGE_*) and a .env file: docs/configuration.md',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 wrong settings, 4 upstream, 5 Kafka',
   ].join('\n')
 }
 
-/** What a person needs to know of an error: what, each wrong field, what to do. A fault of ours shows its stack. */
+/** The lines for an error: message, each wrong field, cause, advice. An unexpected error shows its stack. */
 function explain(error: unknown): string[] {
   if (!(error instanceof BridgeError))
     return [error instanceof Error ? (error.stack ?? error.message) : String(error)]

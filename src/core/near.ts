@@ -1,29 +1,42 @@
 /**
- * The near match for a wrong name, so that an error can say what was meant. Owns nothing else.
+ * Finds the name that a wrong name was probably meant to be.
  */
 
-/** Longest name that is compared; whatever is longer was no slip of the finger. */
+/** Longer names are not compared. */
 const LONGEST_NAME = 64
 
-/** What a wrong character costs, where one missing or too many costs 1: of two equals, fingers rather leave one out. */
+/** Up to this many letters a name may be one edit away: with two, most short names are near each other. */
+const SHORT_NAME = 4
+
+/** What a missing end costs, however long, after three or four letters: "fail" is near "failed". */
+const MISSING_END = 1.9
+
+/** Cost of a wrong character. A missing or extra one costs 1, because it is the more frequent slip. */
 const WRONG_CHARACTER = 1.01
 
-/** What a whole word costs that is left out or too many, however long: "categories" is near "fcaCategories". */
+/** Cost of a missing or extra word, however long: "categories" is near "fcaCategories". */
 const WHOLE_WORD = 2
-/** Where a name of several words is parted: "_", "-", and before a capital within. */
+/** Splits a name into words: at "_", "-" and before an inner capital. */
 const BETWEEN_WORDS = /[_-]|(?<=[a-z])(?=[A-Z])/
 
 /**
- * The candidate closest to `name` within a third of its length (at least two edits), or null. Case costs nothing;
- * a candidate that shares no character in place with it is not near.
+ * The candidate closest to `name`, or null. Allowed are edits up to a third of its length and at least two; one edit for
+ * a name of up to four letters. Case is ignored, and two swapped neighbours are one edit.
  */
 export function nearMatch(name: string, candidates: readonly string[]): string | null {
   if (name.length > LONGEST_NAME) return null
   const wanted = name.toLowerCase()
   let best: string | null = null
-  let bestEdits = Math.max(2, Math.floor(name.length / 3)) + 1
+  const most = name.length <= SHORT_NAME ? 1 : Math.max(2, Math.floor(name.length / 3))
+  let bestEdits = most + 1
   for (const candidate of candidates) {
-    const edits = Math.min(editDistance(wanted, candidate.toLowerCase()), wordDistance(name, candidate))
+    const edits = Math.min(
+      editDistance(wanted, candidate.toLowerCase()),
+      wordDistance(name, candidate),
+      name.length >= 3 && name.length <= SHORT_NAME && candidate.toLowerCase().startsWith(wanted)
+        ? MISSING_END
+        : Number.POSITIVE_INFINITY,
+    )
     if (edits < bestEdits && edits < Math.max(name.length, candidate.length)) {
       best = candidate
       bestEdits = edits
@@ -49,19 +62,23 @@ function wordDistance(name: string, candidate: string): number {
 }
 
 function editDistance(from: string, to: string): number {
+  let beforePrevious: number[] = []
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let row = 1; row <= from.length; row++) {
     const current = [row]
     for (let column = 1; column <= to.length; column++) {
       const same = from[row - 1] === to[column - 1] ? 0 : WRONG_CHARACTER
+      const isSwap = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
       current.push(
         Math.min(
           (previous[column] ?? 0) + 1,
           (current[column - 1] ?? 0) + 1,
           (previous[column - 1] ?? 0) + same,
+          isSwap ? (beforePrevious[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
         ),
       )
     }
+    beforePrevious = previous
     previous = current
   }
   return previous[to.length] ?? 0

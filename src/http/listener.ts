@@ -11,7 +11,7 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { BridgeError, messageOf } from '../errors.ts'
+import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
@@ -180,7 +180,7 @@ function cannotListen(
     EADDRNOTAVAIL: `${host} is no address of this machine; set ${setting.replace(/_PORT$/, '_HOST')}.`,
   }
   const hint = hints[cause.code ?? ''] ?? `Check ${setting} and ${setting.replace(/_PORT$/, '_HOST')}.`
-  return new BridgeError('settings', `cannot listen on ${host}:${port}: ${messageOf(cause)}`, { hint, cause })
+  return new BridgeError('settings', `cannot listen on ${host}:${port}`, { hint, cause })
 }
 
 /** Whether a request breaks the rule of HTTP/1.1 that it has a Host. */

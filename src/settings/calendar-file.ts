@@ -1,6 +1,5 @@
 /**
- * The London calendar with the operator's corrections from `BRIDGE_CALENDAR_FILE`. Owns the reading of the file. Refuses
- * to know what may stand in it: `core/calendar/calendar-overrides.ts` does.
+ * Loads the London calendar with the operator's overrides from `BRIDGE_CALENDAR_FILE`.
  */
 import { readFileSync } from 'node:fs'
 import { type Calendar, createCalendar } from '../core/calendar/calendar.ts'

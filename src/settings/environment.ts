@@ -1,6 +1,6 @@
 /**
- * The texts of all settings from where they may stand: the environment, a `.env` file, and `NAME_FILE` for secrets.
- * Owns names and precedence (environment over `.env`). Refuses to read values: `schema.ts` does.
+ * Collects the texts of all settings from the environment, a `.env` file and, for secrets, files named by `NAME_FILE`. The
+ * environment wins over `.env`.
  */
 import { parseEnv } from 'node:util'
 import { didYouMean } from '../core/near.ts'
@@ -13,24 +13,24 @@ export type ReadFile = (path: string) => string
 /** Where a setting's text came from. */
 export type Origin = 'environment' | '.env' | 'file'
 
-/** The texts found, where each came from, and what is wrong already. */
+/** The texts found, the source of each, and errors about names and files. */
 export interface Found {
   texts: Map<SettingName, { text: string; origin: Origin }>
   errors: FieldError[]
 }
 
 const PREFIX = 'BRIDGE_'
-/** Read from the working directory if it is there. */
+/** Read from the working directory if it exists. */
 export const ENV_FILE = '.env'
 
-/** The names of secrets that a file may give: `NAME_FILE` beside `NAME`. */
+/** The names that give a secret as a file: `NAME_FILE` for `NAME`. */
 export const fileNames: ReadonlyMap<string, SettingName> = new Map(
   settingNames.filter((name) => docOf(name).isSecret === true).map((name) => [`${name}_FILE`, name]),
 )
 
 /**
- * Collects the text of every setting. An empty or blank text counts as absent, so that `NAME=` in the environment takes
- * back what `.env` says; a secret that the environment gives in one way takes back what `.env` gives in the other.
+ * Collects the text of every setting. A blank text counts as absent, so `NAME=` in the environment overrides `.env`. A
+ * secret given by the environment, as text or file, overrides both forms in `.env`.
  * @throws BridgeError `settings` when `.env` is there but cannot be read
  */
 export function collectTexts(env: Readonly<Record<string, string | undefined>>, readFile: ReadFile): Found {
@@ -51,7 +51,7 @@ export function collectTexts(env: Readonly<Record<string, string | undefined>>, 
   return sortNames(given, readFile)
 }
 
-/** The name that gives the same secret in the other way: `NAME_FILE` for `NAME`, and back; null for all else. */
+/** The other name of the same secret: `NAME_FILE` for `NAME` and back; null for other names. */
 function otherWay(name: string): string | null {
   return fileNames.get(name) ?? (fileNames.has(`${name}_FILE`) ? `${name}_FILE` : null)
 }
@@ -64,7 +64,7 @@ function sortNames(given: Map<string, { text: string; origin: Origin }>, readFil
     if (known !== undefined) found.texts.set(known, { text, origin })
     else if (secret === undefined) found.errors.push({ field: name, message: unknownName(name, origin) })
     else if (given.has(secret)) {
-      found.errors.push({ field: name, message: `is given beside ${secret}; keep one of the two` })
+      found.errors.push({ field: name, message: `is set together with ${secret}; keep one of the two` })
     } else readSecret(found, { name, secret, path: text, readFile })
   }
   return found
@@ -85,7 +85,7 @@ function readSecret(
 
 function unknownName(name: string, origin: Origin): string {
   const where = origin === 'environment' ? '' : ' (in .env)'
-  return `is no setting of this bridge${where}${didYouMean(name, [...settingNames, ...fileNames.keys()])}`
+  return `is not a setting of this bridge${where}${didYouMean(name, [...settingNames, ...fileNames.keys()])}`
 }
 
 function readEnvFile(readFile: ReadFile): NodeJS.Dict<string> {
@@ -94,7 +94,7 @@ function readEnvFile(readFile: ReadFile): NodeJS.Dict<string> {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
     throw new BridgeError('settings', `${ENV_FILE} cannot be read: ${messageOf(error)}`, {
-      hint: 'Make it readable for this user, or take it away.',
+      hint: 'Make it readable for this user, or remove it.',
       cause: error,
     })
   }

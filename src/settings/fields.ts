@@ -1,7 +1,6 @@
 /**
- * How the text of one environment variable becomes a value: lists, numbers, durations, addresses, addresses of nets.
- * Owns the parsers and their sentences. Refuses to know which setting uses which: `schema.ts` does.
- * Every message says what to write instead, and never repeats the value: it could be a secret in the wrong place.
+ * Parses the text of one setting: lists, numbers, durations, addresses, networks. An error message says what to write, and
+ * never repeats the value, which could be a secret in the wrong place.
  */
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -9,7 +8,7 @@ import { parseDuration } from '../core/durations.ts'
 import { didYouMean } from '../core/near.ts'
 import type { QuotaReset } from '../governor/quota/ledger.ts'
 
-/** What a parser says of a text: the value, or the sentence that tells how to write it. */
+/** The result of a parser: the value, or what to write instead. */
 type Reading<T> = { value: T } | { wrong: string }
 
 /** A zod schema from text to value. */
@@ -79,7 +78,7 @@ export const hostField = fromText((text) =>
     : { wrong: 'must be a host name or an IP address without port, such as 127.0.0.1' },
 )
 
-/** Comma list, blanks around members ignored, empty members dropped. */
+/** Splits a comma list; trims members and drops empty ones. */
 export function splitList(text: string): string[] {
   return text
     .split(',')
@@ -93,7 +92,7 @@ export function listField(fits: (member: string) => boolean, rule: string) {
     const members = splitList(text)
     return members.length > 0 && members.every(fits)
       ? { value: members }
-      : { wrong: `must be a comma list; each must be ${rule}` }
+      : { wrong: `must be a comma list; each member must be ${rule}` }
   })
 }
 
@@ -104,7 +103,7 @@ export const upstreamUrlField = fromText((text) => {
     return { wrong: 'must be an http or https address ending in /v2, such as https://host/v2' }
   }
   if (url.username !== '' || url.password !== '') {
-    return { wrong: 'must hold no credentials; the key goes into BRIDGE_UPSTREAM_KEY' }
+    return { wrong: 'must not contain credentials; set BRIDGE_UPSTREAM_KEY instead' }
   }
   const path = url.pathname.replace(/\/$/, '')
   if (!path.endsWith('/v2') || url.search !== '' || url.hash !== '') {
@@ -113,7 +112,7 @@ export const upstreamUrlField = fromText((text) => {
   return { value: `${url.origin}${path}` }
 })
 
-/** An http or https address of a proxy, with user and password where it asks for them. */
+/** An http or https address of a proxy, with user and password where it needs them. */
 export const proxyField = fromText((text) => {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return { wrong: 'must be an http or https address' }
@@ -155,13 +154,13 @@ export function isPort(text: string): boolean {
 const WEEKDAYS = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
 const DAY_MINUTES = 24 * 60
 
-/** `rolling`, or a moment of the week such as `MON 00:00Z`. */
+/** `rolling`, or a time of the week such as `MON 00:00Z`. */
 export const quotaResetField = fromText<QuotaReset>((text) => {
   if (text === 'rolling') return { value: 'rolling' }
   const match = /^([A-Z]{3}) ([01]\d|2[0-3]):([0-5]\d)Z$/.exec(text)
   const weekday = WEEKDAYS.indexOf(match?.[1] ?? '')
   if (match === null || weekday < 0) {
-    return { wrong: 'must be "rolling" or a UTC moment of the week such as "MON 00:00Z"' }
+    return { wrong: 'must be "rolling" or a UTC time of the week such as "MON 00:00Z"' }
   }
   return {
     value: { minutesAfterMonday: weekday * DAY_MINUTES + Number(match[2]) * 60 + Number(match[3]) },

@@ -1,17 +1,16 @@
 /**
- * The settings of Kafka, which only make sense together: where the brokers are, how to be let in, what topics look like.
- * Owns the rules between them and the reading of PEM files. Refuses to connect.
+ * Checks the Kafka settings together (brokers, TLS, SASL, topics) and reads the PEM files.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { FieldError } from '../errors.ts'
 import type { ReadFile } from './environment.ts'
 import type { SettingName, SettingValues } from './schema.ts'
 
-/** Where Kafka is and what this bridge makes there. Durations in milliseconds. */
+/** Connection and topics. Durations in milliseconds. */
 export interface KafkaSettings {
-  /** `host:port` of some brokers of the cluster; the others are learnt from them. */
+  /** `host:port` of some brokers of the cluster; the others are discovered. */
   brokers: readonly string[]
-  /** null: no encryption. PEM texts; `ca` null: the authorities of the system. `cert` and `key` come together. */
+  /** null: no encryption. PEM texts; `ca` null: the system's certificate authorities. `cert` and `key` come together. */
   tls: { ca: string | null; cert: string | null; key: string | null } | null
   sasl: {
     mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
@@ -20,7 +19,7 @@ export interface KafkaSettings {
   } | null
   topics: {
     prefix: string
-    /** null: three, or as many as there are brokers where they are fewer. */
+    /** null: the smaller of three and the number of brokers. */
     replication: number | null
     /** Category topics, gaps and rejected items. */
     retentionMs: number
@@ -29,9 +28,9 @@ export interface KafkaSettings {
   }
 }
 
-/** What the Kafka settings amount to, what is wrong with them, and what somebody should know. */
+/** The checked Kafka settings, their errors and warnings. */
 export interface ExaminedKafka {
-  /** null without brokers: the embedded log. Parts that are wrong are left out. */
+  /** null without brokers: the embedded log. Wrong parts are left out. */
   kafka: KafkaSettings | null
   errors: FieldError[]
   warnings: string[]
@@ -51,8 +50,8 @@ const FILE_NAMES = [
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /**
- * Checks the Kafka settings as a whole. `given` = the names that somebody set, `wrong` = those of them that their own
- * field has refused: nothing more is said of these.
+ * Checks the Kafka settings together. `given`: the names that are set; `wrong`: those with an error already, which get no
+ * second one.
  */
 export function examineKafka(
   values: SettingValues,
@@ -67,7 +66,7 @@ export function examineKafka(
   const sasl = readSasl(values, wrong, found)
   if (sasl?.mechanism === 'plain' && tls === null) {
     found.warnings.push(
-      'BRIDGE_KAFKA_SASL_MECHANISM plain without BRIDGE_KAFKA_TLS sends the password readable to anybody on the way',
+      'BRIDGE_KAFKA_SASL_MECHANISM plain without BRIDGE_KAFKA_TLS sends the password unencrypted',
     )
   }
   const { BRIDGE_TOPIC_PREFIX: prefix, BRIDGE_TOPIC_RETENTION: retentionMs } = values
@@ -81,7 +80,7 @@ export function examineKafka(
   return { ...found, kafka: { brokers, tls, sasl, topics } }
 }
 
-/** Whoever sets how to reach Kafka wants it: without brokers nothing of that would be used. */
+/** Kafka settings without brokers would be ignored, so they are errors. */
 function withoutBrokers(given: ReadonlySet<string>, wrong: ReadonlySet<string>): ExaminedKafka {
   const left = [...given].filter((name) => name !== BROKERS && !wrong.has(name))
   const idle = (prefix: string): string[] => left.filter((name) => name.startsWith(prefix))
@@ -91,7 +90,7 @@ function withoutBrokers(given: ReadonlySet<string>, wrong: ReadonlySet<string>):
       ? []
       : idle('BRIDGE_KAFKA_').map((field) => ({
           field,
-          message: `means nothing without ${BROKERS}: name the brokers, or leave it out`,
+          message: `has no effect without ${BROKERS}: set that too, or remove this one`,
         })),
     warnings: [...idle('BRIDGE_TOPIC_'), ...idle('BRIDGE_ALL_RETENTION')].map(
       (name) => `${name} has no effect on the embedded log, which is used without ${BROKERS}`,
@@ -103,7 +102,7 @@ function readTls(values: SettingValues, readFile: ReadFile, found: ExaminedKafka
   const wanted = FILE_NAMES.filter((name) => values[name] !== undefined)
   if (values.BRIDGE_KAFKA_TLS === false) {
     for (const field of wanted) {
-      found.errors.push({ field, message: 'is given while BRIDGE_KAFKA_TLS is false: set that to true' })
+      found.errors.push({ field, message: 'is set while BRIDGE_KAFKA_TLS is false: set that to true' })
     }
     return null
   }
@@ -122,7 +121,7 @@ function readTls(values: SettingValues, readFile: ReadFile, found: ExaminedKafka
   const cert = pem(certName, wrongCertificates)
   const key = pem(keyName, wrongKey)
   if (cert !== null && key !== null && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-    found.errors.push({ field: keyName, message: `holds the key of another certificate than ${certName}` })
+    found.errors.push({ field: keyName, message: `does not hold the key of the certificate in ${certName}` })
   }
   return { ca, cert, key }
 }
@@ -142,7 +141,7 @@ function readSasl(
   return { mechanism, username, password }
 }
 
-/** All of the names, or none. */
+/** Requires all of the names or none. */
 function requireEachOther(
   names: readonly SettingName[],
   values: SettingValues,
@@ -157,7 +156,7 @@ function requireEachOther(
   }
 }
 
-/** The file's text, or the sentence that says what to write instead; it never repeats the path. */
+/** The file's text, or what is wrong with it, without the path. */
 function readPem(
   path: string,
   readFile: ReadFile,

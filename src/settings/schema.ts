@@ -1,15 +1,15 @@
 /**
- * Every setting of contract §2, once: its name, its type, its default, what it means, whether it is a secret.
- * Types, the start-up summary and `docs/configuration.md` all come from here. Refuses to read the environment.
+ * Defines every setting: name, type, default, meaning, whether it is a secret. Types, the start-up summary and
+ * `docs/configuration.md` derive from it.
  */
 import { z } from 'zod'
 import { planNames } from '../core/plans.ts'
 import * as field from './fields.ts'
 
-/** What the docs and the summary need to know of a setting besides its type. */
+/** Documentation of a setting besides its type. */
 export interface SettingDoc {
   meaning: string
-  /** The default as one would write it; null where there is none. `shown` says it in words where it is no literal. */
+  /** The default as one would write it; null where there is none. `shown`: the default in words where it is not a literal. */
   default: string | null
   shown?: string
   /** Never shown, and `NAME_FILE` may give it. */
@@ -30,7 +30,7 @@ const KAFKA_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= 3_600_000,
   'must be at least PT1H (P1M is a month, PT1M a minute)',
 )
-/** An item that may have been published and dropped is not published again; what is younger than this is looked up. */
+/** The log is searched this far back before an item is published, so that none is published twice. */
 const ALL_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= 7 * 86_400_000,
   'must be at least P7D',

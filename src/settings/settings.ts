@@ -1,6 +1,5 @@
 /**
- * The settings of one process: read once, checked as a whole, frozen, passed on. Owns roles, what each role requires,
- * and the grouped shape that the rest of the program sees. Refuses to be read twice or changed.
+ * Reads the settings of a process once, checks them together and returns them grouped and frozen.
  */
 
 import { didYouMean } from '../core/near.ts'
@@ -16,7 +15,7 @@ import { docOf, type SettingName, type SettingValues, settingNames, settingsSche
 export const roleNames = ['poller', 'webhooks', 'feed', 'api'] as const
 export type RoleName = (typeof roleNames)[number]
 
-/** Roles that the contract names and this version does not have. */
+/** Roles that do not exist yet. */
 const LATER_ROLES = ['console']
 
 /** The upstream plan with its overrides. */
@@ -25,7 +24,7 @@ export interface UpstreamPlan extends PlanLimits {
   quotaReset: QuotaReset
 }
 
-/** Where the upstream is and what its key may do. */
+/** Address, key and plan of the upstream. */
 export interface UpstreamSettings {
   /** Ends in `/v2`, without a slash after it. */
   url: string
@@ -41,16 +40,16 @@ export interface Settings {
   kafka: KafkaSettings | null
   /** null without the role `poller`. */
   upstream: UpstreamSettings | null
-  /** The upstream plan, also where there is no upstream. */
+  /** The upstream plan, also without an upstream. */
   plan: UpstreamPlan
-  /** What stands for `native` in the items of the log, so on every node that reads them. */
+  /** The upstream's own name for what this product calls `native`; the same on every node. */
   native: {
-    /** The live service's word, in parameter names. */
+    /** As in parameter names. */
     word: string
-    /** The same with its first letter in upper case: the kind of its categories. */
+    /** With a capital first letter: the `kind` of its categories. */
     kind: string
   }
-  /** Units a week for fund requests that are passed through; 0 = none are. */
+  /** Units per week for proxied fund requests; 0: off. */
   gatewayUnits: number
   backfillMs: number
   calendarFile: string | null
@@ -60,9 +59,9 @@ export interface Settings {
   adminToken: string | null
   /** null without `api`, `feed` and `webhooks`. */
   secretKey: string | null
-  /** The key before, or the one to come: what it wrapped is read. */
+  /** The previous or the next key; secrets encrypted with it can be read. */
   oldSecretKey: string | null
-  /** What webhooks may reach beyond public hosts on 443 and 8443. `proxy` null: they go straight. */
+  /** What webhooks may reach besides public hosts on 443 and 8443. `proxy` null: direct connections. */
   webhooks: {
     allowNets: readonly string[]
     allowHttp: boolean
@@ -73,19 +72,19 @@ export interface Settings {
   corsOrigins: readonly string[]
   drainTimeoutMs: number
   logLevel: NonNullable<SettingValues['BRIDGE_LOG_LEVEL']>
-  /** For the start-up log: every setting that has a value, secrets as `(set)`. */
+  /** For the start-up log: every setting with a value, secrets as `(set)`. */
   summary: Readonly<Record<string, string>>
-  /** Texts that must never be written anywhere. */
+  /** Texts that must never be written to a log. */
   secrets: readonly string[]
   /** Sentences for the start-up log, e.g. about a setting that has no effect beside another. */
   warnings: readonly string[]
 }
 
-/** Settings of which some may be wrong: everything that is, and what the rest amounts to. */
+/** Settings that may be partly wrong. */
 export interface Examined {
-  /** Every wrong one at once; empty when the bridge can start with them. */
+  /** All missing and wrong ones; empty when the bridge can start. */
   errors: readonly FieldError[]
-  /** As the right ones give them, with the default in the place of a wrong one: to look around with, not to run on. */
+  /** With the default in place of each wrong one: for diagnosis, not to run on. */
   settings: Readonly<Settings>
 }
 
@@ -115,6 +114,7 @@ export function examineSettings(
   const roles = readRoles(values.BRIDGE_ROLES ?? 'all', errors)
   checkRequired(values, roles, errors)
   checkGateway(values, roles, errors)
+  checkPorts(values, errors)
   const wrong = new Set(errors.map(({ field }) => field))
   const kafka = examineKafka(values, new Set(found.texts.keys()), wrong, readFile)
   errors.push(...kafka.errors)
@@ -146,18 +146,18 @@ function readRoles(text: string, errors: FieldError[]): RoleName[] {
   const wanted = splitList(text)
   for (const name of wanted) {
     if (LATER_ROLES.includes(name)) {
-      errors.push({ field, message: `names the role ${name}, which does not exist in this version yet` })
+      errors.push({ field, message: `names the role ${name}, which this version does not have yet` })
     } else if (name !== 'all' && !roleNames.some((role) => role === name)) {
       const near = didYouMean(name, [...roleNames, 'all'])
-      errors.push({ field, message: `names a role that is none of ${roleNames.join(', ')}, all${near}` })
+      errors.push({ field, message: `names an unknown role${near}; roles are ${roleNames.join(', ')}, all` })
     }
   }
   if (wanted.length === 0)
-    errors.push({ field, message: `must name one of ${roleNames.join(', ')}, or be all` })
+    errors.push({ field, message: `must name at least one of ${roleNames.join(', ')}, or be all` })
   return roleNames.filter((role) => wanted.includes('all') || wanted.includes(role))
 }
 
-/** What each role cannot run without. */
+/** Settings that a role requires. */
 const REQUIRED: readonly { roles: readonly RoleName[]; name: SettingName; hint: string }[] = [
   {
     roles: ['poller'],
@@ -175,12 +175,12 @@ function checkRequired(values: SettingValues, roles: readonly RoleName[], errors
     const missing =
       values[name] === undefined && !errors.some(({ field }) => field === name || field === `${name}_FILE`)
     if (needed.length > 0 && missing) {
-      errors.push({ field: name, message: `is required with the role ${needed.join(' and ')}: ${hint}` })
+      errors.push({ field: name, message: `is required ${roleWords(needed)}: ${hint}` })
     }
   }
 }
 
-/** Polls come first: half of the quota stays theirs, however many funds are asked for. */
+/** At least half of the quota stays reserved for polls. */
 function checkGateway(values: SettingValues, roles: readonly RoleName[], errors: FieldError[]): void {
   const { weeklyQuota } = upstreamPlan(values)
   const most = Math.floor(weeklyQuota / 2)
@@ -189,13 +189,39 @@ function checkGateway(values: SettingValues, roles: readonly RoleName[], errors:
   errors.push({ field: 'BRIDGE_GATEWAY_WEEKLY_UNITS', message })
 }
 
+function roleWords(roles: readonly RoleName[]): string {
+  if (roles.length === 1) return `with the role ${roles[0]}`
+  return `when any of these roles is enabled: ${roles.join(', ')}`
+}
+
+/** Both listeners belong to this process. */
+function checkPorts(values: SettingValues, errors: FieldError[]): void {
+  const { BRIDGE_HTTP_PORT: http, BRIDGE_OPS_PORT: ops } = values
+  if (http !== ops || http === 0) return
+  const hosts = [values.BRIDGE_HTTP_HOST, values.BRIDGE_OPS_HOST]
+  if (hosts[0] !== hosts[1] && !hosts.includes('0.0.0.0') && !hosts.includes('::')) return
+  const message = 'must differ from BRIDGE_HTTP_PORT: this process needs a port for each of its two listeners'
+  errors.push({ field: 'BRIDGE_OPS_PORT', message })
+}
+
+/** Whether the error is about a setting that is required and absent. */
+export function isMissing({ message }: FieldError): boolean {
+  return message.startsWith('is required ')
+}
+
 function settingsError(errors: readonly FieldError[]): BridgeError {
-  const names = [...new Set(errors.map(({ field }) => field))]
-  const verb = names.length === 1 ? 'is' : 'are'
-  return new BridgeError('settings', `${names.join(', ')} ${verb} wrong`, {
+  const [missing, wrong] = [errors.filter(isMissing), errors.filter((error) => !isMissing(error))]
+  const summary = [listed(missing, 'missing'), listed(wrong, 'wrong')].filter((part) => part !== '')
+  return new BridgeError('settings', summary.join('; '), {
     errors,
     hint: 'Every setting, its default and its meaning: docs/configuration.md',
   })
+}
+
+/** `A, B are missing`; empty for no errors. */
+function listed(errors: readonly FieldError[], what: string): string {
+  const names = [...new Set(errors.map(({ field }) => field))]
+  return names.length === 0 ? '' : `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} ${what}`
 }
 
 function groupSettings(

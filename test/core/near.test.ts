@@ -25,6 +25,22 @@ test.each(['', 'a', 'colour', 'headline', 'i'.repeat(65), 'q'.repeat(1_000_000)]
   },
 )
 
+test.each([
+  ['foo', ['ok', 'flood']],
+  ['tail', ['wait', 'after']],
+  ['died', ['dead', 'delivered']],
+])('a name of up to four letters is near nothing that is two edits away: %s', (name, candidates) => {
+  expect(nearMatch(name, candidates)).toBeNull()
+})
+
+test.each([
+  ['tial', 'tail'],
+  ['fail', 'failed'],
+  ['urll', 'url'],
+])('but two swapped letters, a missing end or one letter are one slip: %s is near %s', (name, meant) => {
+  expect(nearMatch(name, ['after', meant])).toBe(meant)
+})
+
 test('a name longer than 64 characters is not compared, so that a huge one costs nothing', () => {
   expect(nearMatch('a'.repeat(64), ['a'.repeat(65)])).toBe('a'.repeat(65))
   expect(nearMatch('a'.repeat(65), ['a'.repeat(66)])).toBeNull()

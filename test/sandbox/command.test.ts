@@ -125,7 +125,7 @@ test('help names every flag', async () => {
 })
 
 test.each([
-  [['--scenaro', 'quiet'], 'there is no flag --scenaro – did you mean "scenario"?'],
+  [['--scenaro', 'quiet'], 'bridge sandbox has no flag --scenaro – did you mean "scenario"?'],
   [['--scenario', 'mornin'], 'did you mean "morning"?'],
   [['--plan', 'advance'], 'did you mean "advanced"?'],
   [['--port', 'http'], '--port must be a whole number from 0 to 65535, got "http"'],

@@ -179,7 +179,7 @@ describe('settings of Kafka', () => {
     [
       { BRIDGE_KAFKA_TLS_CERT_FILE: 'cert', BRIDGE_KAFKA_TLS_KEY_FILE: 'otherKey' },
       'BRIDGE_KAFKA_TLS_KEY_FILE',
-      'another certificate',
+      'does not hold the key of the certificate',
     ],
   ])('refuse %o: it is %s', (env, name, advice) => {
     const errors = wrong({ ...BROKERS, ...env })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parseDuration } from '../../src/core/durations.ts'
 import { BridgeError, exitCodeFor } from '../../src/errors.ts'
 import { docOf, settingNames } from '../../src/settings/schema.ts'
-import { loadSettings } from '../../src/settings/settings.ts'
+import { examineSettings, loadSettings } from '../../src/settings/settings.ts'
 
 const KEY = 'upstream-key-planted-1'
 const TOKEN = 'admin token planted 1'
@@ -157,7 +157,7 @@ describe('settings', () => {
 
   test('say which roles this version does not have', () => {
     const later = wrong({ ...whole, BRIDGE_ROLES: 'all,console' })
-    expect(later.errors[0]?.message).toContain('does not exist in this version')
+    expect(later.errors[0]?.message).toContain('which this version does not have')
     expect(wrong({ ...whole, BRIDGE_ROLES: 'fed' }).errors[0]?.message).toContain('"feed"')
   })
 
@@ -304,5 +304,30 @@ describe('durations', () => {
     (text) => {
       expect(parseDuration(text)).toBeNull()
     },
+  )
+})
+
+test('one port for both listeners is refused, with the reason', () => {
+  const env = {
+    BRIDGE_ROLES: 'poller',
+    BRIDGE_UPSTREAM_KEY: 'k',
+    BRIDGE_UPSTREAM_URL: 'https://a.example/v2',
+  }
+  const errorsOf = (more: Record<string, string>) => examineSettings({ ...env, ...more }, () => '').errors
+  const same = { BRIDGE_HTTP_PORT: '9000', BRIDGE_OPS_PORT: '9000' }
+  expect(errorsOf(same)).toMatchObject([
+    { field: 'BRIDGE_OPS_PORT', message: expect.stringContaining('must differ from BRIDGE_HTTP_PORT') },
+  ])
+  expect(errorsOf({ ...same, BRIDGE_OPS_HOST: '0.0.0.0' })).toHaveLength(1)
+  expect(errorsOf({ ...same, BRIDGE_OPS_HOST: '127.0.0.2' })).toEqual([])
+  expect(errorsOf({ BRIDGE_HTTP_PORT: '0', BRIDGE_OPS_PORT: '0' })).toEqual([])
+})
+
+test('missing settings are called missing, wrong ones wrong', () => {
+  const load = () =>
+    loadSettings({ BRIDGE_ROLES: 'feed', BRIDGE_ADMIN_TOKEN: 'short', BRIDGE_HTTP_PORT: 'x' }, () => '')
+  expect(load).toThrow('BRIDGE_SECRET_KEY is missing; BRIDGE_HTTP_PORT, BRIDGE_ADMIN_TOKEN are wrong')
+  expect(() => loadSettings({ BRIDGE_ROLES: 'feed,api' }, () => '')).toThrow(
+    'BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY are missing',
   )
 })

@@ -8,7 +8,7 @@ import { BridgeError } from '../../errors.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import { networkWordsOf } from './network-words.ts'
 import { noAnswer, noBridge, type RefusalWords, refusalOf } from './refusal.ts'
-import type { StreamSelection } from './stream-flags.ts'
+import { type StreamSelection, streamFlags } from './stream-flags.ts'
 import type { Target } from './target.ts'
 
 /** A message that a command shows or forwards: an event, or `live`, after which events are new. */
@@ -37,6 +37,7 @@ const words: RefusalWords = {
     message: 'has no stream of events',
     hint: 'Check --url; the bridge there must have the role feed in BRIDGE_ROLES.',
   },
+  flags: Object.keys(streamFlags),
 }
 
 /**

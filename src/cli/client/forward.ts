@@ -1,7 +1,6 @@
 /**
- * Events posted to one address as the webhooks they would be (contract §7), by a client on its own machine. Owns the
- * tries, how many run at once, and the report of each. Refuses the promises of a real endpoint: what fails a few times is
- * given up, and nothing is remembered.
+ * Posts events to one address as signed webhooks, several at once; a delivery that fails four times is given up.
+ * Unlike a real endpoint it remembers nothing.
  */
 import type { KeyObject } from 'node:crypto'
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
@@ -14,7 +13,7 @@ import { classifyThrown } from '../../upstream/outcome.ts'
 import { type AttemptEnd, outcomeOf } from '../../webhooks/delivery-state/outcome.ts'
 import { attemptLimits } from '../../webhooks/send/attempt.ts'
 import { deliveryHeaders } from '../../webhooks/send/delivery-headers.ts'
-import { networkWords } from './network-words.ts'
+import { networkWordsOf } from './network-words.ts'
 
 /** What is forwarded. */
 export interface ForwardedEvent {
@@ -24,7 +23,7 @@ export interface ForwardedEvent {
   json: string
 }
 
-/** How one try ended. */
+/** How one attempt ended. */
 export interface ForwardAttempt {
   event: ForwardedEvent
   webhookId: string
@@ -32,25 +31,25 @@ export interface ForwardAttempt {
   attempt: number
   /** When it began, ISO 8601. */
   at: string
-  /** null where there was no answer. */
+  /** null where there was no response. */
   status: number | null
   outcome: AttemptOutcome
   durationMs: number
-  /** Why there was no answer; null where there was one. */
+  /** Why there was no response; null where there was one. */
   reason: string | null
-  /** When it is tried again; null: not any more. */
+  /** Delay before the next attempt; null: none follows. */
   nextInMs: number | null
 }
 
-/** Where events go, and who is told. */
+/** Where events go, and who is notified of each attempt. */
 export interface ForwardOptions {
   url: string
   endpointId: string
-  /** Of the secret. */
+  /** Signing key of the secret. */
   key: KeyObject
   clock: Clock
   chance: Chance
-  /** Ends every try and every wait. */
+  /** Ends every attempt and every wait. */
   signal: AbortSignal
   onAttempt: (attempt: ForwardAttempt) => void
 }
@@ -59,19 +58,19 @@ export interface ForwardOptions {
 export interface Forwarder {
   /** Takes an event; resolves when there is room for another. Never rejects. */
   take(event: ForwardedEvent): Promise<void>
-  /** Resolves when nothing is on its way any more. */
+  /** Resolves when no delivery is in flight. */
   drained(): Promise<void>
 }
 
-/** As many as an endpoint has where it does not say otherwise. */
+/** The default of `maxConcurrency` of an endpoint. */
 const MOST_AT_A_TIME = 8
-const MOST_TRIES = 4
-/** Between tries: about 1, 4 and 16 s, spread from nothing to twice that. */
+const MOST_ATTEMPTS = 4
+/** Between attempts: about 1, 4 and 16 s, with a jitter of 0 to twice that. */
 const BACKOFF: Backoff = { baseMs: 1000, factor: 4, maxMs: 16_000, jitter: 1 }
-/** Longest that a receiver's Retry-After is waited for here. */
+/** Upper limit of a receiver's Retry-After. */
 const LONGEST_RETRY_AFTER_MS = 60_000
 
-/** A forwarder. */
+/** Creates an idle forwarder. */
 export function createForwarder(options: ForwardOptions): Forwarder {
   const running = new Set<Promise<void>>()
   return {
@@ -86,7 +85,7 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   }
 }
 
-/** Tries until it is taken, given up, or the signal aborts. */
+/** Posts until the event is accepted, given up, or the signal aborts. */
 async function deliver(event: ForwardedEvent, options: ForwardOptions): Promise<void> {
   const { endpointId, clock, signal, onAttempt } = options
   const id = webhookId(endpointId, event.id)
@@ -111,16 +110,16 @@ async function deliver(event: ForwardedEvent, options: ForwardOptions): Promise<
   }
 }
 
-/** Delay before the next try; null where there is none. */
+/** Delay before the next attempt; null where there is none. */
 function waitAfter(end: AttemptEnd, attempt: number, { clock, chance }: ForwardOptions): number | null {
   const outcome = outcomeOf(end)
-  if (outcome === 'ok' || outcome === 'gone' || attempt >= MOST_TRIES) return null
+  if (outcome === 'ok' || outcome === 'gone' || attempt >= MOST_ATTEMPTS) return null
   const mayAsk = end.kind === 'answered' && (end.status === 429 || end.status === 503)
   const askedMs = mayAsk ? (retryAfterMs(end.retryAfter, clock.now()) ?? 0) : 0
   return Math.max(backoffMs(attempt, BACKOFF, chance), Math.min(askedMs, LONGEST_RETRY_AFTER_MS))
 }
 
-/** One try. Never rejects. `reason`: why there was no answer. */
+/** One attempt. Never rejects. `reason`: why there was no response. */
 async function post(
   { json }: ForwardedEvent,
   id: string,
@@ -138,16 +137,15 @@ async function post(
       signal: AbortSignal.any([signal, late.signal]),
     })
     const { status, headers } = response
-    // The status counts; what else comes, or breaks, is of no interest.
+    // Only the status counts.
     await response.body?.cancel().catch(() => {})
     return { end: { kind: 'answered', status, retryAfter: headers.get('retry-after') }, reason: null }
   } catch (error) {
     if (late.signal.aborted) {
       return { end: { kind: 'failed', fault: 'timeout' }, reason: 'no answer in 15 s' }
     }
-    const { failure, sent } = classifyThrown(error)
-    const reason = failure.kind === 'network' ? networkWords(failure.message).what : failure.kind
-    return { end: { kind: 'failed', fault: sent ? 'broken' : 'connect' }, reason }
+    const { sent } = classifyThrown(error)
+    return { end: { kind: 'failed', fault: sent ? 'broken' : 'connect' }, reason: networkWordsOf(error).what }
   } finally {
     cancel()
   }

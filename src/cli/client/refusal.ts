@@ -1,20 +1,18 @@
 /**
- * What a bridge's error answer means to the person at the terminal: which exit code, which words, what to do next.
- * Owns that reading of problem answers, and the words where there is no answer, or none of a bridge. Refuses to decide
- * whether to try again.
+ * Turns a bridge's error response into a BridgeError with exit code, text and advice; also for no response at all.
  */
 import { BridgeError, type ErrorCode, type FieldError } from '../../errors.ts'
 import { harmless } from '../terminal/text.ts'
 import { networkWordsOf } from './network-words.ts'
 import type { Target } from './target.ts'
 
-/** Most of an error answer that is looked at, characters. */
+/** Most of an error response that is read, characters. */
 const LONGEST_BODY = 64 * 1024
 const LONGEST_TEXT = 500
 const MOST_ERRORS = 20
 const LIMIT_HINT = 'Delete what is no longer needed.'
 
-/** What is read of a problem answer; empty where it is none. */
+/** The members of a problem response; empty where it is not one. */
 interface Problem {
   code: string
   detail: string
@@ -22,29 +20,31 @@ interface Problem {
   errors: FieldError[]
 }
 
-/** What only the command knows to say of a refusal. */
+/** The command's own texts for refusals. */
 export interface RefusalWords {
-  /** What to look at when the request is wrong. */
+  /** Advice for a wrong request. */
   help: string
   /** What a 404 means, and what to do about it. */
   missing: { message: string; hint: string }
   /** The flag that takes a cursor; `--after` where it is left out. */
   cursorFlag?: string
+  /** The command's flags: a wrong member of the request is named as its flag. */
+  flags?: readonly string[]
 }
 
-/** The error that ends a command whose request was answered with this status and body. */
+/** The error for a response with this status and body. */
 export function refusalOf(status: number, body: string, target: Target, words: RefusalWords): BridgeError {
   const problem = readProblem(body)
-  const said = problem.detail === '' ? '' : `: ${problem.detail}`
+  const detail = problem.detail === '' ? '' : `: ${problem.detail}`
   const refuse = (code: ErrorCode, message: string, hint: string): BridgeError =>
-    new BridgeError(code, message, { hint, errors: problem.errors })
+    new BridgeError(code, message, { hint, errors: problem.errors.map((error) => named(error, words)) })
   switch (status) {
     case 400:
     case 414:
       return refuse(
         'usage',
-        // The wrong fields say it all, where there are some.
-        `the bridge refuses the request${problem.errors.length > 0 ? '' : said}`,
+        // The wrong fields, where there are some, explain the refusal.
+        `the bridge refuses the request${problem.errors.length > 0 ? '' : detail}`,
         words.help,
       )
     case 401:
@@ -52,37 +52,33 @@ export function refusalOf(status: number, body: string, target: Target, words: R
       if (problem.code === 'limit_reached') return refuse('failed', problem.detail, LIMIT_HINT)
       return refuse(
         target.tokenIsFlag ? 'usage' : 'settings',
-        `${target.url} refuses the token${said}`,
-        tokenHint(target),
+        `${target.url} refuses the token${detail}`,
+        problem.detail.includes('scope') ? scopeHint(problem.detail) : tokenHint(target),
       )
     case 404:
-      return refuse('failed', `${target.url} ${words.missing.message}${said}`, words.missing.hint)
+      return refuse('failed', `${target.url} ${words.missing.message}${detail}`, words.missing.hint)
     case 410: {
       const { cursorFlag = '--after' } = words
       return refuse(
         'failed',
-        'what follows this cursor is no longer kept',
+        'the events after this cursor are no longer kept',
         problem.oldest === null
-          ? `Leave ${cursorFlag} out to begin with what comes now.`
-          : `${cursorFlag} ${problem.oldest} begins with the oldest event kept; what lies before it is gone.`,
+          ? `Leave ${cursorFlag} out to start with new events.`
+          : `${cursorFlag} ${problem.oldest} begins with the oldest event kept; earlier events are gone.`,
       )
     }
     case 429:
-      return refuse(
-        'failed',
-        problem.detail || `${target.url} has too much to do`,
-        'Try again in some seconds.',
-      )
+      return refuse('failed', problem.detail || `${target.url} is overloaded`, 'Try again in a few seconds.')
     default:
       return refuse(
         'failed',
-        `${target.url} answers with status ${status}${said}`,
+        `${target.url} answers with status ${status}${detail}`,
         'Check --url, and the log of the bridge.',
       )
   }
 }
 
-/** The error where nothing answers, by what `fetch` threw. */
+/** The error where nothing answers; `error` is what `fetch` threw. */
 export function noAnswer(error: unknown, target: Target): BridgeError {
   const { what, todo } = networkWordsOf(error)
   return new BridgeError('failed', `no bridge answers at ${target.url}: ${what}`, {
@@ -90,9 +86,9 @@ export function noAnswer(error: unknown, target: Target): BridgeError {
   })
 }
 
-/** The error where something else than a bridge answers. */
+/** The error where something other than a bridge answers. */
 export function noBridge(target: Target): BridgeError {
-  return new BridgeError('failed', `what answers at ${target.url} is no bridge`, {
+  return new BridgeError('failed', `${target.url} is no bridge`, {
     hint: 'Give --url the address `http` of the ready line.',
   })
 }
@@ -102,12 +98,23 @@ function tokenHint({ tokenIsFlag }: Target): string {
   return `${where} the token that the bridge was started with; npm run demo prints its own.`
 }
 
+function scopeHint(detail: string): string {
+  const scope = /\bscope (\S+)/.exec(detail)?.[1] ?? 'LIST'
+  return `Use a token with that scope: bridge tokens create --tenant NAME --scopes ${scope} makes one, with the admin token.`
+}
+
+/** The error with its field as flag, e.g. `--max-concurrency` for `maxConcurrency`. */
+function named({ field, message }: FieldError, { flags = [] }: RefusalWords): FieldError {
+  const flag = field.replace(/^filter\./, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return { field: flags.includes(flag) ? `--${flag}` : field, message }
+}
+
 function readProblem(body: string): Problem {
   let parsed: unknown = null
   try {
     parsed = JSON.parse(body.slice(0, LONGEST_BODY))
   } catch {
-    // Whatever answered is no bridge; its status says enough.
+    // Not a bridge; the status is reported.
   }
   const fields = (parsed !== null && typeof parsed === 'object' ? parsed : {}) as Record<string, unknown>
   return {

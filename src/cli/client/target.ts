@@ -1,6 +1,5 @@
 /**
- * Which running bridge a command talks to, and with which token: from its flags, else from the settings. Owns that
- * choice and its refusals. Refuses to connect.
+ * Finds the address and token of the running bridge a command talks to: from its flags, else from the settings.
  */
 import { BridgeError } from '../../errors.ts'
 import type { ReadFile } from '../../settings/environment.ts'
@@ -12,18 +11,18 @@ export interface Target {
   /** Without a slash at its end, e.g. `http://127.0.0.1:8080`. */
   url: string
   token: string
-  /** Whether the token came from the command line, so that a refusal can say what to change. */
+  /** Whether the token came from `--token`, so that a refusal names what to change. */
   tokenIsFlag: boolean
 }
 
 const ADDRESS: readonly string[] = ['BRIDGE_HTTP_HOST', 'BRIDGE_HTTP_PORT'] satisfies SettingName[]
 const TOKEN = 'BRIDGE_ADMIN_TOKEN' satisfies SettingName
 const TOKEN_HINT = `Set ${TOKEN} (or ${TOKEN}_FILE) to the token of the running bridge, or give --token.`
-/** Hosts to listen on that are none to connect to. */
-const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+/** Wildcard hosts to listen on, with the address to connect to. */
+const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /**
- * The bridge of these flags, the settings filling in what is not given.
+ * The bridge that the flags name; the settings fill in what is not given.
  * @throws BridgeError `usage` for a wrong flag, `settings` where the settings are needed and wrong or not enough
  */
 export function targetOf(
@@ -43,7 +42,7 @@ export function targetOf(
     ...(token === null ? errors.filter(({ field }) => field.startsWith(TOKEN) || isUnknown(field)) : []),
   ]
   if (wrong.length > 0 || token === null) {
-    throw new BridgeError('settings', 'the settings do not say which bridge, or with which token', {
+    throw new BridgeError('settings', 'no address or no token of a running bridge in the settings', {
       errors: wrong,
       hint: token === null ? TOKEN_HINT : 'Correct them, or give --url.',
     })
@@ -57,18 +56,18 @@ function isUnknown(field: string): boolean {
 
 /**
  * Where a bridge with these settings listens, as seen from this machine.
- * @throws BridgeError `usage` where its port is only known to itself
+ * @throws BridgeError `usage` where the bridge chooses its port itself
  */
 function publicUrl({ http }: Pick<Settings, 'http'>): string {
   if (http.port !== 0) return addressOf(http)
-  throw new BridgeError('usage', 'BRIDGE_HTTP_PORT is 0, so the bridge has picked a port itself', {
+  throw new BridgeError('usage', 'BRIDGE_HTTP_PORT is 0, so the bridge has chosen a free port', {
     hint: 'Give --url with the address `http` of its ready line.',
   })
 }
 
 /** The address of a listener as seen from this machine, e.g. `http://127.0.0.1:8080`. */
 export function addressOf({ host, port }: { host: string; port: number }): string {
-  const near = ANYWHERE[host] ?? host
+  const near = WILDCARDS[host] ?? host
   return `http://${near.includes(':') ? `[${near}]` : near}:${port}`
 }
 

@@ -1,6 +1,6 @@
 /**
- * `bridge doctor`: looks at everything that a bridge needs, and says what to do about each finding. Owns the order of the
- * checks and which are left out. Refuses to repair, and to spend more than one unit.
+ * Runs `bridge doctor`: checks everything that a bridge needs and prints what to do about each finding. Repairs nothing and
+ * spends one quota unit at most.
  */
 import { readFileSync } from 'node:fs'
 import { BridgeError } from '../../errors.ts'
@@ -30,14 +30,14 @@ const flags = { json: { type: 'boolean' }, 'no-spend': { type: 'boolean' } } as 
 
 const HELP = `bridge doctor: checks what a bridge with these settings needs (docs/run/operating.md)
 
-One line a check: ok, warn or fail, what was found, and after an arrow what to do.
+One line per check: ok, warn or fail, the finding, and what to do after an arrow.
   --json       the findings as one line of JSON
-  --no-spend   does not try the key; trying it costs one request of the quota, and only
-               where no bridge runs: a running one is asked instead
+  --no-spend   does not test the key, which costs one request of the quota; where a bridge
+               runs, its status is used instead and nothing is spent
 
 Exit codes: 0 nothing failed, 3 settings, 4 upstream, 5 Kafka, 1 anything else`
 
-/** Prints the findings. Rejects with the gravest where a check failed. */
+/** Prints the findings. Rejects with the most serious failure. */
 export async function doctorCommand(args: string[], context: CommandContext): Promise<void> {
   if (asksForHelp(args)) {
     context.stdout(HELP)
@@ -77,11 +77,11 @@ async function examine(
       : await checkUpstream(settings.upstream.url, clock, signal)
   const obstacle =
     examined.errors.length > 0
-      ? 'the settings are wrong'
+      ? 'settings are missing or wrong'
       : !upstream.reached
         ? 'the upstream cannot be reached'
         : holder !== null || data.level === 'fail'
-          ? 'its unit could not be counted in the data directory'
+          ? 'the unit that it costs cannot be recorded in the data directory'
           : null
   const key = bridge.status === null ? await keyFindings(settings, { maySpend, obstacle }, context) : []
   return [
@@ -95,21 +95,21 @@ async function examine(
   ]
 }
 
-/** The findings of the one paid request, or why it was not made. */
+/** The findings of the one request that costs a unit, or why it was not sent. */
 async function keyFindings(
   { upstream, native, dataDir, roles, kafka }: Settings,
   { maySpend, obstacle }: { maySpend: boolean; obstacle: string | null },
   { clock, signal }: Pick<CommandContext, 'clock' | 'signal'>,
 ): Promise<Finding[]> {
   if (upstream === null || !roles.includes('poller')) return []
-  if (!maySpend) return [fine('key', 'not tried (--no-spend)')]
-  if (kafka !== null) return [fine('key', 'not tried: with Kafka only the bridge that leads counts units')]
+  if (!maySpend) return [fine('key', 'not tested (--no-spend)')]
+  if (kafka !== null) return [fine('key', 'not tested: with Kafka only the leader counts units')]
   if (obstacle === null) return checkKey({ upstream, nativeKind: native.kind, dataDir, clock, signal })
-  const todo = 'see to that first, then ask again'
-  return [{ level: 'warn', name: 'key', finding: `not tried: ${obstacle}`, todo, area: 'upstream' }]
+  const todo = 'fix that first, then run bridge doctor again'
+  return [{ level: 'warn', name: 'key', finding: `not tested: ${obstacle}`, todo, area: 'upstream' }]
 }
 
-/** Who holds the data directory; a lock that cannot be looked at is told by the check of the directory. */
+/** Who holds the data directory; null also where the lock cannot be read, which `checkDataDir` reports. */
 function heldBy(dataDir: string): string | null {
   try {
     return holderOf(dataDir)

@@ -1,6 +1,5 @@
 /**
- * `bridge plan`: the week's polls as they would be planned, before any is made. Owns the words and the chart. Refuses to send
- * anything: it spends no unit and needs neither address nor key.
+ * Runs `bridge plan`: prints the polls of a week as a bridge would plan them, with delays and risks. Sends no request.
  */
 
 import { readFileSync } from 'node:fs'
@@ -24,24 +23,24 @@ import { asksForHelp, readFlags } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { type Paint, painter } from '../terminal/text.ts'
 
-/** Units a week that pay for a poll every five seconds: there is nothing to plan, and a week of them is no table. */
+/** A weekly quota that pays for a poll every five seconds, above which nothing needs planning. */
 const EVERY_POLL = 604_800 / 5
 /** Characters of the longest bar. */
 const BAR = 32
-/** Only what the plan is made of must be right. */
+/** The settings that the plan depends on; others may be wrong. */
 const NEEDED =
   /^BRIDGE_(GATEWAY_WEEKLY_UNITS|UPSTREAM_(PLAN|RATE|BURST|WEEKLY_QUOTA|PAGE_SIZE|QUOTA_RESET)|CALENDAR_FILE)(_FILE)?$/
 
 const flags = { json: { type: 'boolean' }, compare: { type: 'boolean' } } as const
 
-const HELP = `bridge plan: the polls of a week as they would be planned; spends nothing, asks nobody
+const HELP = `bridge plan: the planned polls of a week, with delays and risks; sends no request
 
-A row an hour of London, averages of the business days of the seven days from tomorrow on: polls and
-items, mean and worst delay from an item's appearance to its poll, the risk that one poll meets
-more than a page; above them the mean delay, beside that of as many polls placed evenly. What is
-expected comes from the shipped table; a running bridge goes on learning.
+One row per hour (London), averaged over the business days of the next seven days: polls, items,
+mean and worst delay from an item's release to its poll, the risk that a poll overflows (more new
+items than one page holds), and a bar for the polls. Above them: the mean delay, compared with the same
+number of evenly spaced polls. Arrivals are those of the built-in profile; a running bridge learns its own.
 Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides, BRIDGE_CALENDAR_FILE).
-  --compare   beside as many polls placed evenly in the release hours, and by the best timetable
+  --compare   also compares with polls spaced evenly in the release hours, and with the best timetable
   --json      everything as one line of JSON`
 
 /** Prints the plan. */
@@ -55,7 +54,7 @@ export async function planCommand(args: string[], context: CommandContext): Prom
   const { settings, errors } = examineSettings(env, (path) => readFileSync(path, 'utf8'))
   const wrong = errors.filter(({ field }) => NEEDED.test(field))
   if (wrong.length > 0) {
-    throw new BridgeError('settings', 'settings of the plan are wrong', {
+    throw new BridgeError('settings', 'settings that the plan depends on are wrong', {
       errors: wrong,
       hint: 'Every setting, its default and its meaning: docs/configuration.md',
     })
@@ -63,7 +62,7 @@ export async function planCommand(args: string[], context: CommandContext): Prom
   const { gatewayUnits } = settings
   const plan = withoutGateway({ ...settings.plan, gatewayUnits })
   if (plan.weeklyQuota >= EVERY_POLL) {
-    const note = `a weekly quota of ${plan.weeklyQuota} pays for a poll every few seconds: nothing needs planning`
+    const note = `a weekly quota of ${plan.weeklyQuota} pays for a poll every few seconds: no planning is needed`
     stdout(
       values.json === true ? JSON.stringify({ plan: plan.name, weeklyQuota: plan.weeklyQuota, note }) : note,
     )
@@ -98,15 +97,15 @@ function planLines(
   compared: Comparison | null,
   paint: Paint,
 ): string[] {
-  const shared = gatewayUnits === 0 ? '' : ` (${gatewayUnits} of them kept for the fund gateway)`
+  const shared = gatewayUnits === 0 ? '' : ` (${gatewayUnits} of them reserved for the fund gateway)`
   const most = Math.max(...week.hours.map(({ polls }) => polls))
   const open = week.hours.filter(({ isOpen }) => isOpen)
   const closed = week.hours.filter(({ isOpen }) => !isOpen)
-  const head = '  hour  polls  items  mean delay  worst  overflow'
+  const head = '  hour  polls  items  mean delay   worst  overflow  polls as bar'
   return [
     `plan ${plan.name}: ${plan.weeklyQuota} units a week${shared}, pages of ${plan.pageSize}, week from ${isoSeconds(week.fromMs)}`,
-    `${week.polls} polls, ${week.kept} units kept for fills and sweeps, ${week.left} left`,
-    `mean delay ${seconds(week.meanDelayS)}; of as many polls placed evenly ${seconds(week.evenMeanDelayS)} (${shareOf(week, week.evenMeanDelayS)})`,
+    `${week.polls} polls, ${week.kept} units kept for overflow fills and re-scans, ${week.left} left`,
+    `mean delay ${seconds(week.meanDelayS)}; evenly spaced polls: ${seconds(week.evenMeanDelayS)} (${gainOf(week, week.evenMeanDelayS)})`,
     ...unpaidFills(plan, week),
     '',
     paint('soft', `business days\n${head}`),
@@ -116,11 +115,13 @@ function planLines(
   ]
 }
 
-/** Where the quota does not pay for the fills of its bursts. */
+/** A warning where the quota does not pay for filling overflows. */
 function unpaidFills({ weeklyQuota }: UpstreamPlan, { fills }: WeekPlan): string[] {
   const most = Math.floor(weeklyQuota * MOST_FILL_SHARE)
   if (fills <= most) return []
-  return [`fills would take ${fills} units and may take ${most}: what is not filled stays in open gaps`]
+  return [
+    `filling overflows would cost ${fills} units, and at most ${most} may be spent: the rest stays open gaps`,
+  ]
 }
 
 function hourLine(hour: PlannedHour, most: number, paint: Paint): string {
@@ -144,16 +145,19 @@ function closedLine(hours: readonly PlannedHour[]): string {
 
 function comparedLines(week: WeekPlan, { evenInHoursS, bestS }: Comparison): string[] {
   const line = (name: string, delayS: number): string =>
-    `  ${name.padEnd(34)} ${seconds(delayS).padStart(8)}   ${shareOf(week, delayS)}`
+    `  ${name.padEnd(34)} ${seconds(delayS).padStart(8)}   ${gainOf(week, delayS)}`
   return [
-    'mean delay of as many polls',
-    line('evenly in the release hours', evenInHoursS),
-    line('by the best timetable there is', bestS),
+    'mean delay of the same number of polls',
+    line('spaced evenly in the release hours', evenInHoursS),
+    line('by the best possible timetable', bestS),
   ]
 }
 
-function shareOf({ meanDelayS }: WeekPlan, delayS: number): string {
-  return `${(meanDelayS / delayS).toFixed(2)} of it is planned`
+/** How much shorter the planned mean delay is than this one. */
+function gainOf({ meanDelayS }: WeekPlan, delayS: number): string {
+  const percent = Math.round((1 - meanDelayS / delayS) * 100)
+  if (percent === 0) return 'the plan is equally fast'
+  return `the plan is ${Math.abs(percent)} % ${percent > 0 ? 'faster' : 'slower'}`
 }
 
 function seconds(value: number): string {

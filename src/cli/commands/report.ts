@@ -1,18 +1,17 @@
 /**
- * `bridge report`: what each of the last days brought, and whether anything of it is missing, asked of a running bridge.
- * Owns its flags, the table and the words. Refuses to count: the bridge does.
+ * Runs `bridge report`: prints a table of the last days with the items received and whether any are missing.
  */
 import { readFileSync } from 'node:fs'
 import { BridgeError } from '../../errors.ts'
-import { askBridge } from '../client/ask.ts'
 import { noBridge, type RefusalWords } from '../client/refusal.ts'
+import { requestBridge } from '../client/request.ts'
 import { targetOf } from '../client/target.ts'
 import { asksForHelp, readFlags } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
-import { harmless, type Paint, painter, type Tone } from '../terminal/text.ts'
+import { counted, harmless, type Paint, painter, type Tone } from '../terminal/text.ts'
 
 const DEFAULT_DAYS = 14
-/** As many as a bridge keeps. */
+/** How many days a bridge keeps. */
 const MOST_DAYS = 400
 
 const flags = {
@@ -22,29 +21,29 @@ const flags = {
   token: { type: 'string' },
 } as const
 
-const HELP = `bridge report: what each London day brought, and whether anything of it is missing
+const HELP = `bridge report: the items of each London day, and whether any are missing
 (docs/run/operating.md, "Was anything missing yesterday")
 
-  polled, filled, swept   contents of that day's items by what found them first
-  rejected                unreadable items
-  gaps                    gaps over that day that are open
-  EOD                     whether upstream's own mark of the day's end is held
-  units                   of the quota, spent on that day
+  polled, filled, swept   items of that day, by what found them first: a poll, an overflow fill, a re-scan
+  rejected                items that could not be parsed
+  gaps                    open gaps that overlap the day
+  EOD                     whether the upstream's end-of-day item was received
+  units                   quota units spent on that day
 
   --days N      the last N days, 1 to ${MOST_DAYS}, default ${DEFAULT_DAYS}
-  --json        one day a line as JSON on stdout, with everything that the bridge says
+  --json        one line of JSON per day, with all figures of the bridge
   --url URL     its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
   --token TOKEN default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see`
 
 const words: RefusalWords = {
   help: 'bridge report --help lists the flags.',
   missing: {
-    message: 'has no report of its days',
+    message: 'has no report',
     hint: 'Check --url; the bridge there must be of this version and have the role api in BRIDGE_ROLES.',
   },
 }
 
-/** Prints the report. Rejects where no bridge answers, or it refuses. */
+/** Prints the report. Rejects where no bridge answers or it refuses the request. */
 export async function reportCommand(args: string[], context: CommandContext): Promise<void> {
   const { stdout, stderr, env, colour } = context
   if (asksForHelp(args)) {
@@ -60,15 +59,15 @@ export async function reportCommand(args: string[], context: CommandContext): Pr
   }
   const target = targetOf({ url, token }, env, (path) => readFileSync(path, 'utf8'))
   const path = `/v1/report?days=${count}`
-  const answer = await askBridge({ target, method: 'GET', path, words }, context)
+  const answer = await requestBridge({ target, method: 'GET', path, words }, context)
   const data = (answer as { data?: unknown } | null)?.data
   if (!Array.isArray(data)) throw noBridge(target)
   if (json === true) for (const day of data) stdout(JSON.stringify(day))
   else if (data.length > 0) for (const line of tableOf(data.map(dayOf), painter(colour))) stdout(line)
-  if (data.length === 0) stderr('no day is counted yet: the counting begins with the first good poll')
+  if (data.length === 0) stderr('no day yet: counting starts with the first successful poll')
 }
 
-/** What is shown of a day; a figure that is absent is 0. */
+/** The figures of a day that are shown; an absent one is 0. */
 interface ShownDay {
   date: string
   figures: readonly number[]
@@ -90,7 +89,7 @@ function tableOf(days: readonly ShownDay[], paint: Paint): string[] {
     ...days.map((day) => lineOf(day, paint)),
     paint(
       'soft',
-      `${`${days.length} days`.padEnd(10)}${cells(sums)}            ${String(units).padStart(6)}`,
+      `${counted(days.length, 'day').padEnd(10)}${cells(sums)}            ${String(units).padStart(6)}`,
     ),
   ]
 }
@@ -106,22 +105,23 @@ function cells(figures: readonly number[]): string {
   return figures.map((figure) => String(figure).padStart(9)).join('')
 }
 
-const WALKS: Readonly<Record<string, readonly [Tone, string]>> = {
-  whole: ['plain', 'whole'],
-  not_due: ['soft', 'goes on'],
-  none: ['soft', 'nothing is released'],
-  owed: ['strong', 'walk still owed'],
-  unpaid: ['strong', 'not walked: plan'],
-  failed: ['strong', 'not walked: upstream'],
-  missed: ['strong', 'not walked: no bridge led'],
+/** Result of the daily reconciliation, by the report's `walk`. */
+const RECONCILIATIONS: Readonly<Record<string, readonly [Tone, string]>> = {
+  whole: ['plain', 'complete'],
+  not_due: ['soft', 'not over yet'],
+  none: ['soft', 'no releases'],
+  owed: ['strong', 'reconciliation pending'],
+  unpaid: ['strong', 'not reconciled: over budget'],
+  failed: ['strong', 'not reconciled: upstream failed'],
+  missed: ['strong', 'not reconciled: no leader'],
 }
 
-/** Whether something of the day is missing, in words. */
+/** Whether items of the day are missing, in words. */
 function verdictOf({ gapsLeft, walk, since }: ShownDay): readonly [Tone, string] {
-  const [tone, walked] = WALKS[walk] ?? ['strong', walk]
+  const [tone, result] = RECONCILIATIONS[walk] ?? ['strong', walk]
   const from = since === null ? '' : `, since ${since}`
-  if (gapsLeft === 0) return [tone, `${walked}${from}`]
-  return ['alarm', `${gapsLeft} gap${gapsLeft === 1 ? '' : 's'} open, ${walked}${from}`]
+  if (gapsLeft === 0) return [tone, `${result}${from}`]
+  return ['alarm', `${counted(gapsLeft, 'gap')} open, ${result}${from}`]
 }
 
 function dayOf(value: unknown): ShownDay {

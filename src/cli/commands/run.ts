@@ -1,5 +1,5 @@
 /**
- * `bridge run`: the roles named in the settings, until the process is asked to stop. Owns the ready line.
+ * Runs `bridge run`: starts the roles of the settings and stops them on SIGTERM or SIGINT.
  */
 import { readFileSync } from 'node:fs'
 import { startApp } from '../../app/app.ts'
@@ -11,10 +11,10 @@ import type { CommandContext } from '../terminal/context.ts'
 const HELP = `bridge run: runs the roles of BRIDGE_ROLES against the configured upstream (docs/run/operating.md)
 
 It takes no flags: settings come from the environment (BRIDGE_*) and a .env file (docs/configuration.md).
-Needed at least: BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY, BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY.
-The ready line goes to stdout, the log to stderr. bridge doctor looks at all of it before the first start.`
+Required: BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY, BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY.
+The ready line goes to stdout, the log to stderr. bridge doctor checks everything before the first start.`
 
-/** Runs until the signal aborts. Rejects with what stopped it, wrong settings included. */
+/** Runs until the signal aborts. Rejects for wrong settings and with the fault that ended it. */
 export async function runCommand(args: string[], context: CommandContext): Promise<void> {
   if (asksForHelp(args)) {
     context.stdout(HELP)

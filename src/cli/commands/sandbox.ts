@@ -1,6 +1,5 @@
 /**
- * `bridge sandbox`: the synthetic upstream alone. Owns its flags, the scenario list and the ready line (contract §1).
- * Refuses to know what the sandbox does.
+ * Runs `bridge sandbox`: starts the synthetic upstream, or lists its scenarios.
  */
 import type { ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../../core/near.ts'
@@ -42,19 +41,19 @@ type Values = Partial<Record<Flag, string | boolean>>
 
 const HELP = `bridge sandbox: a synthetic upstream (docs/use/sandbox.md)
 
-  --port N          port of the API; 0, the default, picks a free one
-  --admin-port N    port of the admin API; 0, the default, picks a free one
-  --host ADDRESS    what both listen on, default 127.0.0.1; 0.0.0.0 lets other machines in, to the admin API too
-  --scenario NAME   what happens, default normal; --list shows all
+  --port N          port of the API; default 0: a free one
+  --admin-port N    port of the admin API; default 0: a free one
+  --host ADDRESS    address of both, default 127.0.0.1; 0.0.0.0 opens both to other machines
+  --scenario NAME   default normal; --list shows all
   --plan NAME       ${planNames.join(', ')}; default advanced
   --key TEXT        the valid API key, default sandbox-key
-  --seed N          everything the market does follows from it, default 1
-  --speed X         market seconds per real second, default 1; limits stay on real time
+  --seed N          seed of the generated market, default 1
+  --speed X         market seconds per real second, default 1; rate limits use real time
   --weekly-quota N  instead of the plan's
   --rate X          requests a second, instead of the plan's
   --burst N         requests at once, instead of the plan's
-  --documents-url U what the addresses of documents begin with, default the sandbox's own
-  --list            lists the scenarios and ends; with --json as JSON`
+  --documents-url U prefix of document addresses, default the sandbox's own
+  --list            lists the scenarios; with --json as JSON`
 
 /**
  * Runs the sandbox until the signal aborts, then closes everything.

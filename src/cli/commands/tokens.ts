@@ -1,11 +1,9 @@
 /**
- * `bridge tokens`: makes, lists and deletes tokens of a running bridge. Owns its verbs and flags, and what goes to stdout
- * and stderr: a new token's text is data, everything said about it is not. Refuses to judge what is asked for: the bridge
- * does, and its words are passed on.
+ * Runs `bridge tokens`: creates, lists and deletes API tokens of a running bridge.
  */
 
-import { askerFlags, askerOf, chosenVerb, entriesOf } from '../client/asker.ts'
 import type { RefusalWords } from '../client/refusal.ts'
+import { chosenVerb, entriesOf, requesterOf, requestFlags } from '../client/verbs.ts'
 import { asksForHelp, readFlags, readFlagsAndWords } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { harmless } from '../terminal/text.ts'
@@ -13,24 +11,24 @@ import { harmless } from '../terminal/text.ts'
 const HELP = `bridge tokens: tokens of a running bridge (docs/use/tokens.md)
 
   bridge tokens create --tenant NAME --scopes LIST [--name TEXT] [--expires-at TIME]
-                        makes one: its text on stdout, this once
-  bridge tokens list    those of your tenant; with BRIDGE_ADMIN_TOKEN those of all
+                        creates one; prints its text, once
+  bridge tokens list    those of your tenant; of all with BRIDGE_ADMIN_TOKEN
   bridge tokens delete ID
-                        ends one, and the streams that were opened with it
+                        deletes one and closes the streams opened with it
 
-  --tenant NAME         whose it is
-  --scopes LIST         what it may do, comma-separated or repeated:
+  --tenant NAME         the tenant it belongs to
+  --scopes LIST         what it may do, separated by commas or repeated:
                         events:read, webhooks:read, webhooks:write, webhooks:replay, admin
   --name TEXT           what it is for
-  --expires-at TIME     from when on it is no longer valid, e.g. 2027-01-31T12:00:00Z
-  --json                the answer as JSON on stdout, one token a line
+  --expires-at TIME     when it expires, e.g. 2027-01-31T12:00:00Z
+  --json                the response as JSON on stdout, one line per token
   --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
   --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
 
   bridge tokens create --tenant desk --scopes events:read --name dashboards > desk.token`
 
 const createFlags = {
-  ...askerFlags,
+  ...requestFlags,
   tenant: { type: 'string' },
   scopes: { type: 'string', multiple: true },
   name: { type: 'string' },
@@ -38,14 +36,15 @@ const createFlags = {
 } as const
 
 const words: RefusalWords = {
-  help: 'bridge tokens --help lists the flags, docs/use/tokens.md what a token may do.',
+  help: 'bridge tokens --help lists the flags; docs/use/tokens.md explains scopes.',
+  flags: Object.keys(createFlags),
   missing: {
-    message: 'does not have it',
+    message: 'does not have this token',
     hint: 'bridge tokens list shows the ids; the bridge must have the role api in BRIDGE_ROLES.',
   },
 }
 
-/** What is read of a token; a text that is absent is empty. */
+/** The members of a token that are shown; empty where absent. */
 interface Shown {
   id: string
   token: string
@@ -58,7 +57,7 @@ interface Shown {
 
 const verbs = { create, list, delete: remove } as const
 
-/** Does what the verb says. */
+/** Runs the verb. */
 export async function tokensCommand(args: string[], context: CommandContext): Promise<void> {
   if (asksForHelp(args)) {
     context.stdout(HELP)
@@ -69,33 +68,37 @@ export async function tokensCommand(args: string[], context: CommandContext): Pr
 }
 
 async function create(args: string[], context: CommandContext): Promise<void> {
-  const flags = readFlags('tokens', args, createFlags)
+  const flags = readFlags('tokens create', args, createFlags)
   const { tenant, name, 'expires-at': expiresAt } = flags
   const scopes = flags.scopes?.flatMap((list) => list.split(','))
   const body = { tenant, scopes, name, expiresAt }
-  const answer = await askerOf(flags, words, context)({ method: 'POST', path: '/v1/tokens', body })
+  const answer = await requesterOf(flags, words, context)({ method: 'POST', path: '/v1/tokens', body })
   const made = shown(answer)
   context.stdout(flags.json === true ? JSON.stringify(answer) : made.token)
   const end = made.expiresAt === '' ? 'until it is deleted' : `until ${made.expiresAt}`
-  context.stderr(`made ${made.id} of the tenant ${made.tenant} for ${made.scopes}, ${end}`)
-  context.stderr('its text is shown this once: the bridge keeps only a hash')
+  context.stderr(`created ${made.id} of the tenant ${made.tenant} for ${made.scopes}, ${end}`)
+  context.stderr('its text is shown only once: the bridge keeps only a hash')
 }
 
 async function list(args: string[], context: CommandContext): Promise<void> {
-  const flags = readFlags('tokens', args, askerFlags)
+  const flags = readFlags('tokens list', args, requestFlags)
   let count = 0
-  for await (const token of entriesOf(askerOf(flags, words, context), '/v1/tokens', context)) {
+  for await (const token of entriesOf(requesterOf(flags, words, context), '/v1/tokens', context)) {
     context.stdout(flags.json === true ? JSON.stringify(token) : lineOf(shown(token)))
     count += 1
   }
-  if (count === 0) context.stderr('there is no token yet besides BRIDGE_ADMIN_TOKEN')
+  if (count === 0) context.stderr('no tokens yet besides BRIDGE_ADMIN_TOKEN')
 }
 
 async function remove(args: string[], context: CommandContext): Promise<void> {
-  const { values, words: given } = readFlagsAndWords('tokens', args, askerFlags, ['ID'])
+  const { values, words: given } = readFlagsAndWords('tokens delete', args, requestFlags, ['ID'])
   const [id = ''] = given
-  await askerOf(values, words, context)({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
-  context.stderr(`deleted ${harmless(id)}; within a second it is good on no node`)
+  await requesterOf(
+    values,
+    words,
+    context,
+  )({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
+  context.stderr(`deleted ${harmless(id)}. All nodes reject it within one second.`)
 }
 
 function lineOf({ id, tenant, scopes, name, expiresAt, lastUsed }: Shown): string {

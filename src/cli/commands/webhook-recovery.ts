@@ -1,22 +1,22 @@
 /**
- * `bridge webhooks test` and `replay`: trying an endpoint out, and sending events once more. Owns their flags, and what goes to
- * stdout (what came of it, the id or the count) and stderr (words). Refuses to judge what is asked for: the bridge does.
+ * Runs `bridge webhooks test` and `replay`: sends an endpoint a test event, or earlier events again.
  */
 import { BridgeError } from '../../errors.ts'
-import { askerFlags } from '../client/asker.ts'
 import {
-  askedEndpoint,
   endpointWords,
   type Fields,
   fieldsOf,
+  namedEndpoint,
   readOne,
   textOf,
-} from '../client/endpoint-asker.ts'
+} from '../client/endpoint-request.ts'
+import { requestFlags } from '../client/verbs.ts'
 import { readFlagsAndWords } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
+import { counted } from '../terminal/text.ts'
 
 const replayFlags = {
-  ...askerFlags,
+  ...requestFlags,
   after: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
@@ -25,41 +25,48 @@ const replayFlags = {
   'dry-run': { type: 'boolean' },
 } as const
 
-/** What to do about an outcome that is a failure. */
+/** Advice for each failed outcome. */
 const remedies: Readonly<Record<string, string>> = {
-  blocked: 'The bridge does not connect to such an address: docs/use/webhooks-addresses.md.',
-  dns: 'The name of the URL was not found: look at it with bridge webhooks show.',
-  connect: 'Nothing took the connection: is the receiver running, and does a firewall let the bridge in?',
-  tls: "The receiver's certificate is not taken: it must be valid for the name, and not expired.",
-  timeout: 'The receiver has 15 seconds: answer first, then work.',
-  gone: 'A delivery that is answered 410 disables the endpoint; this test did not.',
-  throttled: 'The receiver wants less: --rate-limit and --max-concurrency of bridge webhooks add.',
+  blocked:
+    'BRIDGE_WEBHOOK_ALLOW_NETS of the bridge does not allow this address: docs/use/webhooks-addresses.md.',
+  dns: 'The host name of the URL was not found: check it with bridge webhooks show.',
+  connect: 'Nothing accepted the connection: is the receiver running, and does a firewall let the bridge in?',
+  tls: "The receiver's certificate was rejected: it must be valid for the host name, trusted and not expired.",
+  timeout: 'The receiver has 15 seconds: respond first, then process.',
+  gone: 'A delivery answered with 410 disables the endpoint; this test did not.',
+  throttled:
+    'The receiver asks for fewer requests: see --rate-limit and --max-concurrency of bridge webhooks add.',
 }
 
-/** Sends a test, and fails unless it is taken. */
+/** Sends a test event; rejects unless the receiver accepts it. */
 export async function testEndpoint(args: string[], context: CommandContext): Promise<void> {
-  const { id, json, path, ask } = readOne(args, context)
-  const answer = await ask({ method: 'POST', path: `${path}/test` })
+  const { id, json, path, send } = readOne('test', args, context)
+  const answer = await send({ method: 'POST', path: `${path}/test` })
   const { outcome, durationMs, webhookId, response, ...fields } = fieldsOf(answer)
   if (json) context.stdout(JSON.stringify(answer))
-  const status = fields.status === null ? 'no answer' : `status ${textOf(fields.status)}`
+  const status = fields.status === null ? 'no response' : `status ${textOf(fields.status)}`
   const what = `${status} after ${textOf(durationMs)} ms`
   if (outcome === 'ok') {
-    if (!json) context.stdout(`taken: ${what}, webhook-id ${textOf(webhookId)}`)
+    if (!json) context.stdout(`accepted: ${what}, webhook-id ${textOf(webhookId)}`)
     return
   }
-  if (response !== null && !json) context.stderr(`it answered: ${textOf(response)}`)
+  if (response !== null && !json) context.stderr(`response: ${textOf(response)}`)
   const where = `${textOf(outcome)}, ${what} in the phase ${textOf(fields.phase)}`
-  throw new BridgeError('failed', `${id} did not take the test: ${where}`, {
-    hint: remedies[textOf(outcome)] ?? 'Look at the log of the receiver: it has to answer 2xx.',
+  throw new BridgeError('failed', `${id} did not accept the test: ${where}`, {
+    hint: remedies[textOf(outcome)] ?? 'See the log of the receiver: it must respond with 2xx.',
   })
 }
 
-/** Begins a replay, or counts what it would make. */
+/** Starts a replay, or counts its deliveries with `--dry-run`. */
 export async function replayEvents(args: string[], context: CommandContext): Promise<void> {
-  const { values, words } = readFlagsAndWords('webhooks', args, replayFlags, ['ID'])
+  const { values, words } = readFlagsAndWords('webhooks replay', args, replayFlags, ['ID'])
   const refusals = { ...endpointWords, cursorFlag: '--after' }
-  const { id, json, path, ask } = askedEndpoint(values, words, refusals, context)
+  const { id, json, path, send } = namedEndpoint(values, words, refusals, context)
+  if ([values.after, values.since, values.ids].every((given) => given === undefined)) {
+    throw new BridgeError('usage', 'bridge webhooks replay needs one of --after, --since, --ids', {
+      hint: 'bridge webhooks --help lists the flags and arguments.',
+    })
+  }
   const body = {
     after: values.after,
     since: values.since,
@@ -68,15 +75,15 @@ export async function replayEvents(args: string[], context: CommandContext): Pro
     dead: values.dead,
     dryRun: values['dry-run'],
   }
-  const answer = fieldsOf(await ask({ method: 'POST', path: `${path}/replay`, body }))
+  const answer = fieldsOf(await send({ method: 'POST', path: `${path}/replay`, body }))
   const dryRun = values['dry-run'] === true
   if (json) context.stdout(JSON.stringify(answer))
   else context.stdout(textOf(dryRun ? answer.count : (answer.id ?? '–')))
-  context.stderr(`${textOf(id)}: ${saidOf(answer, dryRun)}`)
+  context.stderr(`${textOf(id)}: ${summaryOf(answer, dryRun)}`)
 }
 
-function saidOf({ id, count, more }: Fields, dryRun: boolean): string {
-  const deliveries = `${more === true ? 'at least ' : ''}${textOf(count)} deliveries`
-  if (dryRun) return `a replay would make ${deliveries}`
-  return id === null ? 'nothing to replay' : `replay of ${deliveries}, behind what is new`
+function summaryOf({ id, count, more }: Fields, dryRun: boolean): string {
+  const deliveries = `${more === true ? 'at least ' : ''}${counted(Number(count), 'delivery', 'deliveries')}`
+  if (dryRun) return `a replay would send ${deliveries}`
+  return id === null ? 'nothing to replay' : `replay of ${deliveries}, after new events`
 }

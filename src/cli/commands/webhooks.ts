@@ -1,10 +1,8 @@
 /**
- * `bridge webhooks`: the endpoints of a running bridge. Owns its verbs and flags, and what goes to stdout and stderr: a new
- * secret is data, everything said about it is not. Refuses to judge what is asked for: the bridge does, and its words are
- * passed on.
+ * Runs `bridge webhooks`: creates, lists, tests, rotates, replays and deletes webhook endpoints of a running bridge.
  */
 import { BridgeError } from '../../errors.ts'
-import { askerFlags, askerOf, chosenVerb, entriesOf } from '../client/asker.ts'
+import { endpointBody, endpointFlags } from '../client/endpoint-flags.ts'
 import {
   ENDPOINTS_PATH,
   endpointWords,
@@ -12,52 +10,52 @@ import {
   fieldsOf,
   readOne,
   textOf,
-} from '../client/endpoint-asker.ts'
-import { endpointBody, endpointFlags } from '../client/endpoint-flags.ts'
+} from '../client/endpoint-request.ts'
 import { FILTER_HELP } from '../client/filter-flags.ts'
+import { chosenVerb, entriesOf, requesterOf, requestFlags } from '../client/verbs.ts'
 import { asksForHelp, readFlags, readFlagsAndWords } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
-import { harmless } from '../terminal/text.ts'
+import { counted, harmless } from '../terminal/text.ts'
 import { listAttempts, listDeliveries, WEBHOOK_LISTS_HELP } from './webhook-lists.ts'
 import { replayEvents, testEndpoint } from './webhook-recovery.ts'
 
 const HELP = `bridge webhooks: webhook endpoints of a running bridge (docs/use/webhooks.md)
 
-  bridge webhooks add URL      makes one: its secret on stdout, this once
-  bridge webhooks list         those of your tenant; with BRIDGE_ADMIN_TOKEN those of all
-  bridge webhooks show ID      one, member by member
-  bridge webhooks attempts ID  what was tried in the last week, the newest first
-  bridge webhooks deliveries ID  how each delivery of it stands
-  bridge webhooks rotate ID    gives it a new secret, on stdout; the old one signs beside it for a day
-  bridge webhooks enable ID    makes it active again, from where it stopped
-  bridge webhooks disable ID   nothing is sent to it until it is enabled
-  bridge webhooks delete ID    ends it, and what waits for it
-  bridge webhooks test ID      sends one test event, and says what came of it
-  bridge webhooks replay ID    sends events once more: its id on stdout
-  bridge webhooks rewrap       puts secrets under BRIDGE_SECRET_KEY that lie under the old key
+  bridge webhooks add URL      creates one; prints its secret, once
+  bridge webhooks list         those of your tenant; of all with BRIDGE_ADMIN_TOKEN
+  bridge webhooks show ID      shows one
+  bridge webhooks attempts ID  delivery attempts of the last week, newest first
+  bridge webhooks deliveries ID  state of each delivery
+  bridge webhooks rotate ID    prints a new secret; the old one also signs for a day
+  bridge webhooks enable ID    resumes deliveries from where they stopped
+  bridge webhooks disable ID   stops deliveries until it is enabled
+  bridge webhooks delete ID    deletes it with its pending deliveries
+  bridge webhooks test ID      sends one test event and prints the result
+  bridge webhooks replay ID    sends events again; prints the id of the replay
+  bridge webhooks rewrap       re-encrypts all secrets with BRIDGE_SECRET_KEY
 
-For add, what to send; fields and values of docs/use/filters.md, lists comma-separated or repeated:
+For add, which events; fields and values as in docs/use/filters.md, lists separated by commas or repeated:
 ${FILTER_HELP}
-and how:
+and:
   --description TEXT    what it is for
-  --header 'NAME: TEXT' sent besides with every delivery; may be repeated
-  --max-concurrency N   most deliveries at a time, 1 to 64
-  --rate-limit N        most deliveries a second
-  --order issuer        the events of one issuer one after the other
-  --since CURSOR|TIME   where to begin; default: now
+  --header 'NAME: TEXT' extra header of every delivery; may be repeated
+  --max-concurrency N   most deliveries at once, 1 to 64
+  --rate-limit N        most deliveries per second
+  --order issuer        delivers the events of one issuer in order
+  --since CURSOR|TIME   where to start; default: now
 
 For replay, one of the first three:
-  --after CURSOR        what follows it
-  --since TIME          from that time on
-  --ids ID,ID           these disclosures alone
-  --until CURSOR|TIME   up to there; default: now
+  --after CURSOR        events after that one
+  --since TIME          events from that time (UTC) on
+  --ids ID,ID           only these disclosures
+  --until CURSOR|TIME   the last one; default: now
   --dead                only deliveries that were given up
-  --dry-run             counts, and begins nothing
+  --dry-run             counts the deliveries and sends none
 
 ${WEBHOOK_LISTS_HELP}
 
 For all:
-  --json                the answer as JSON on stdout, one entry of a list a line
+  --json                the response as JSON on stdout, one line per entry of a list
   --url URL             address of the bridge; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
   --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
 
@@ -78,41 +76,62 @@ const verbs = {
   rewrap,
 } as const
 
-/** Does what the verb says. */
+const CHANGE =
+  'The command line cannot change an endpoint yet: send PATCH /v1/webhooks/ID (docs/use/webhooks.md).'
+/** Verbs that do not exist, with what to do instead. */
+const instead = {
+  pause: 'bridge webhooks disable ID stops its deliveries and keeps its place; enable ID resumes them.',
+  resume: 'bridge webhooks enable ID resumes its deliveries from where they stopped.',
+  update: CHANGE,
+  edit: CHANGE,
+} as const
+
+/** Runs the verb. */
 export async function webhooksCommand(args: string[], context: CommandContext): Promise<void> {
   if (asksForHelp(args)) {
     context.stdout(HELP)
     return
   }
   const [verb, ...rest] = args
-  await chosenVerb('webhooks', verb, verbs)(rest, context)
+  await chosenVerb('webhooks', verb, verbs, instead)(rest, context)
 }
 
 async function add(args: string[], context: CommandContext): Promise<void> {
-  const { values, words: given } = readFlagsAndWords('webhooks', args, { ...endpointFlags, ...askerFlags }, [
-    'URL',
-  ])
+  const { values, words: given } = readFlagsAndWords(
+    'webhooks add',
+    args,
+    { ...endpointFlags, ...requestFlags },
+    ['URL'],
+  )
   const body = { url: given[0], ...endpointBody(values) }
-  const answer = await askerOf(values, endpointWords, context)({ method: 'POST', path: ENDPOINTS_PATH, body })
+  const answer = await requesterOf(
+    values,
+    endpointWords,
+    context,
+  )({ method: 'POST', path: ENDPOINTS_PATH, body })
   const made = fieldsOf(answer)
   context.stdout(values.json === true ? JSON.stringify(answer) : textOf(made.secret))
-  context.stderr(`made ${textOf(made.id)} of the tenant ${textOf(made.tenant)} for ${textOf(made.url)}`)
-  context.stderr('its secret is shown this once; bridge webhooks rotate gives another')
+  context.stderr(`created ${textOf(made.id)} of the tenant ${textOf(made.tenant)} for ${textOf(made.url)}`)
+  context.stderr('its secret is shown only once; bridge webhooks rotate creates another')
 }
 
 async function list(args: string[], context: CommandContext): Promise<void> {
-  const flags = readFlags('webhooks', args, askerFlags)
+  const flags = readFlags('webhooks list', args, requestFlags)
   let count = 0
-  for await (const endpoint of entriesOf(askerOf(flags, endpointWords, context), ENDPOINTS_PATH, context)) {
+  for await (const endpoint of entriesOf(
+    requesterOf(flags, endpointWords, context),
+    ENDPOINTS_PATH,
+    context,
+  )) {
     context.stdout(flags.json === true ? JSON.stringify(endpoint) : lineOf(fieldsOf(endpoint)))
     count += 1
   }
-  if (count === 0) context.stderr('there is no endpoint yet')
+  if (count === 0) context.stderr('no endpoints yet')
 }
 
 async function show(args: string[], context: CommandContext): Promise<void> {
-  const { json, path, ask } = readOne(args, context)
-  const answer = await ask({ method: 'GET', path })
+  const { json, path, send } = readOne('show', args, context)
+  const answer = await send({ method: 'GET', path })
   if (json) {
     context.stdout(JSON.stringify(answer))
     return
@@ -123,48 +142,48 @@ async function show(args: string[], context: CommandContext): Promise<void> {
 }
 
 async function rotate(args: string[], context: CommandContext): Promise<void> {
-  const { json, path, ask } = readOne(args, context)
-  const answer = await ask({ method: 'POST', path: `${path}/rotate` })
+  const { json, path, send } = readOne('rotate', args, context)
+  const answer = await send({ method: 'POST', path: `${path}/rotate` })
   const { id, secret } = fieldsOf(answer)
   context.stdout(json ? JSON.stringify(answer) : textOf(secret))
-  context.stderr(`${textOf(id)} has a new secret, shown this once; the old one signs beside it for 24 hours`)
+  context.stderr(`${textOf(id)} has a new secret, shown only once; the old one also signs for 24 hours`)
 }
 
 async function set(action: 'enable' | 'disable', args: string[], context: CommandContext): Promise<void> {
-  const { json, path, ask } = readOne(args, context)
-  const answer = await ask({ method: 'POST', path: `${path}/${action}` })
+  const { json, path, send } = readOne(action, args, context)
+  const answer = await send({ method: 'POST', path: `${path}/${action}` })
   const { id, status } = fieldsOf(answer)
   if (json) context.stdout(JSON.stringify(answer))
   context.stderr(`${textOf(id)} is ${textOf(status)}`)
 }
 
 async function remove(args: string[], context: CommandContext): Promise<void> {
-  const { path, ask, id } = readOne(args, context)
-  await ask({ method: 'DELETE', path })
+  const { path, send, id } = readOne('delete', args, context)
+  await send({ method: 'DELETE', path })
   context.stderr(`deleted ${harmless(id)}`)
 }
 
-/** One request does a part; it is asked again until nothing is left. */
+/** One request re-encrypts a part; it is repeated until nothing is left. */
 async function rewrap(args: string[], context: CommandContext): Promise<void> {
-  const flags = readFlags('webhooks', args, askerFlags)
-  const ask = askerOf(flags, endpointWords, context)
+  const flags = readFlags('webhooks rewrap', args, requestFlags)
+  const send = requesterOf(flags, endpointWords, context)
   let count = 0
   let part: { rewrapped: number; left: number; unreadable: string[] }
   do {
-    part = partOf(await ask({ method: 'POST', path: `${ENDPOINTS_PATH}/rewrap` }))
+    part = partOf(await send({ method: 'POST', path: `${ENDPOINTS_PATH}/rewrap` }))
     count += part.rewrapped
   } while (part.left > 0 && part.rewrapped > 0 && !context.signal.aborted)
   const { left, unreadable } = part
   if (flags.json === true) context.stdout(JSON.stringify({ rewrapped: count, left, unreadable }))
-  context.stderr(`rewrapped ${count} endpoints`)
+  context.stderr(`re-encrypted the secrets of ${counted(count, 'endpoint')}`)
   if (left > 0) {
-    throw new BridgeError('failed', `${left} endpoints still lie under the old key`, {
-      hint: 'Run it again, and look into the log of the bridge.',
+    throw new BridgeError('failed', `${counted(left, 'endpoint')} still encrypted with the old key`, {
+      hint: 'Run it again; if that fails, see the log of the bridge.',
     })
   }
   if (unreadable.length === 0) return
-  throw new BridgeError('failed', `no key of this bridge opens the secrets of ${unreadable.join(', ')}`, {
-    hint: 'Give the bridge the key that they were made with as BRIDGE_SECRET_KEY_OLD, or rotate or delete them.',
+  throw new BridgeError('failed', `no key of this bridge decrypts the secrets of ${unreadable.join(', ')}`, {
+    hint: 'Set BRIDGE_SECRET_KEY_OLD to the key that they were encrypted with, or rotate or delete them.',
   })
 }
 

@@ -1,30 +1,28 @@
 /**
- * Whether a bridge with these settings runs, and how it is: its readiness and its status. Owns which of its figures are
- * worth a warning, and what they say of key and quota, so that no unit is spent to learn it. Refuses to start or stop.
+ * Checks whether a bridge with these settings runs, and reads readiness, lag, gaps, key and quota from its status.
  */
 import type { Status, UpstreamState } from '../../api/routes/status.ts'
-import { messageOf } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { classifyThrown } from '../../upstream/outcome.ts'
-import { networkWords } from '../client/network-words.ts'
+import { networkWords, networkWordsOf } from '../client/network-words.ts'
 import { addressOf } from '../client/target.ts'
+import { counted } from '../terminal/text.ts'
 import { type Finding, fine } from './finding.ts'
 
 const ANSWER_TIMEOUT_MS = 3000
-/** A copy further behind than this is more than a commit under way. */
+/** A replica with more lag than this is behind by more than the commit in flight. */
 const LAG_WARN_SECONDS = 5
 
-/** What answers where a bridge of these settings would listen. */
+/** What answers at the address of these settings. */
 export interface FoundBridge {
   findings: Finding[]
-  /** null where none runs, or it does not say. */
+  /** null where no bridge runs, or its status cannot be read. */
   status: Status | null
 }
 
 type Place = Pick<Settings, 'http' | 'ops' | 'adminToken'>
 
-/** Asks both listeners. `holder` = who holds the data directory, null = nobody. */
+/** Sends a request to both listeners. `holder`: the process that holds the data directory, null: none. */
 export async function checkBridge(
   settings: Place,
   holder: string | null,
@@ -34,12 +32,12 @@ export async function checkBridge(
   if (settings.http.port === 0) {
     return {
       status: null,
-      findings: [unseen('its port is picked at the start (BRIDGE_HTTP_PORT is 0)', holder)],
+      findings: [unseen('its port is chosen at the start (BRIDGE_HTTP_PORT is 0)', holder)],
     }
   }
   const url = addressOf(settings.http)
   const answer = await ask(`${url}/v1/status`, settings.adminToken, clock, signal)
-  if (answer.kind === 'away') {
+  if (answer.kind === 'none') {
     return { status: null, findings: [unseen(`${url} does not answer (${answer.what})`, holder)] }
   }
   const status = answer.status === 200 ? readStatus(answer.body) : null
@@ -57,7 +55,7 @@ function unseen(finding: string, holder: string | null): Finding {
   return warn(
     'bridge',
     `${holder} holds the data directory, but ${finding}`,
-    'if that is the bridge, compare its BRIDGE_HTTP_* settings and roles with these; else stop it',
+    'if that is the bridge, compare its BRIDGE_HTTP_* settings and roles with these; otherwise stop it',
   )
 }
 
@@ -66,13 +64,13 @@ function stranger(url: string, status: number): Finding {
     return warn(
       'bridge',
       `${url} refuses BRIDGE_ADMIN_TOKEN`,
-      'the bridge there was started with another token: correct the setting, or restart it',
+      'that bridge was started with another token: correct the setting, or restart it',
     )
   }
   return warn(
     'bridge',
-    `${url} answers with status ${status}, not as a bridge with the role api`,
-    'another program may have the port: stop it, or set BRIDGE_HTTP_PORT to another one',
+    `${url} answers with status ${status}, unlike a bridge with the role api`,
+    'another program may use the port: stop it, or set BRIDGE_HTTP_PORT to another port',
   )
 }
 
@@ -82,22 +80,22 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
     return warn(
       'bridge',
       `${url} runs; open gaps: ${gaps.length}, the first from ${oldest.from} to ${oldest.to}`,
-      'it fills them as the quota allows; docs/run/operating.md says when it cannot',
+      'it fills them as the quota allows; docs/run/operating.md explains when it cannot',
     )
   }
   if (copy.lagSeconds > LAG_WARN_SECONDS) {
     return warn(
       'bridge',
-      `${url} runs, its copy ${copy.lagEvents} events and ${copy.lagSeconds.toFixed(0)} s behind its log`,
-      'look at the load of the machine and of its disk',
+      `${url} runs, its replica is ${counted(copy.lagEvents, 'event')} and ${copy.lagSeconds.toFixed(0)} s behind the log`,
+      'check the load of the machine and of its disk',
     )
   }
-  return fine('bridge', `${url} runs: ${log.latest} events, no open gap, no lag`)
+  return fine('bridge', `${url} runs: ${counted(log.latest, 'event')}, no open gap, no lag`)
 }
 
 async function checkReady(url: string, clock: Clock, signal: AbortSignal): Promise<Finding[]> {
   const answer = await ask(`${url}/readyz`, null, clock, signal)
-  if (answer.kind === 'away') {
+  if (answer.kind === 'none') {
     return [
       warn('ready', `${url} does not answer: ${answer.what}`, 'compare BRIDGE_OPS_HOST and BRIDGE_OPS_PORT'),
     ]
@@ -107,7 +105,7 @@ async function checkReady(url: string, clock: Clock, signal: AbortSignal): Promi
     warn(
       'ready',
       `${url}/readyz is ${answer.status}: ${answer.body.slice(0, 200)}`,
-      'wait, or look at its log',
+      'wait, or check its log',
     ),
   ]
 }
@@ -115,19 +113,19 @@ async function checkReady(url: string, clock: Clock, signal: AbortSignal): Promi
 const KEY: Record<UpstreamState, Pick<Finding, 'level' | 'finding' | 'todo'>> = {
   ok: {
     level: 'ok',
-    finding: 'not tried: the running bridge polls with the one it was started with',
+    finding: 'not tested: the running bridge polls with its key',
     todo: null,
   },
   waiting: { level: 'ok', finding: 'the running bridge has not polled yet', todo: null },
   throttled: {
     level: 'warn',
     finding: 'the running bridge is throttled',
-    todo: 'see whether another program uses the key, or BRIDGE_UPSTREAM_PLAN is too large',
+    todo: 'check whether another program uses the key, or BRIDGE_UPSTREAM_PLAN is too large',
   },
   quota: {
     level: 'warn',
-    finding: 'the quota of the week is spent',
-    todo: 'wait for the reset, take a larger plan, or find who else uses the key',
+    finding: 'the weekly quota is used up',
+    todo: 'wait for the reset, get a larger plan, or find who else uses the key',
   },
   unauthorised: {
     level: 'fail',
@@ -141,7 +139,7 @@ const KEY: Record<UpstreamState, Pick<Finding, 'level' | 'finding' | 'todo'>> = 
   },
 }
 
-/** What the running bridge knows of key and quota; nothing where it does not poll. */
+/** Key and quota as the running bridge reports them; empty where it does not poll. */
 function keyOf({ upstream, quota, roles }: Status): Finding[] {
   if (!roles.includes('poller')) return []
   const since = upstream.lastGoodPoll === null ? '' : `, last good poll ${upstream.lastGoodPoll}`
@@ -150,7 +148,7 @@ function keyOf({ upstream, quota, roles }: Status): Finding[] {
   return quota.remaining === null ? [key] : [key, quotaFinding({ ...quota, remaining: quota.remaining })]
 }
 
-/** How much of the week's quota is left. `forecast` = planned use over what is left; null = not known. */
+/** How much of the weekly quota is left. `forecast`: planned use divided by what is left; null: unknown. */
 export function quotaFinding(quota: {
   limit: number | null
   used: number | null
@@ -159,22 +157,22 @@ export function quotaFinding(quota: {
   forecast: number | null
 }): Finding {
   const left = `${quota.remaining} of ${quota.limit} requests left, ${quota.used} used`
-  const reset = quota.reset === null ? '' : `; the next come back ${quota.reset}`
+  const reset = quota.reset === null ? '' : `; the next units return at ${quota.reset}`
   if (quota.remaining === 0) {
-    return { ...warn('quota', `${left}${reset}`, 'wait, or take a larger plan'), area: 'upstream' }
+    return { ...warn('quota', `${left}${reset}`, 'wait, or get a larger plan'), area: 'upstream' }
   }
   if ((quota.forecast ?? 0) <= 1) return fine('quota', `${left}${reset}`)
   return {
     ...warn(
       'quota',
       `${left}, fewer than planned${reset}`,
-      'find who else uses the key, or take a larger plan',
+      'find who else uses the key, or get a larger plan',
     ),
     area: 'upstream',
   }
 }
 
-type Answer = { kind: 'away'; what: string } | { kind: 'answer'; status: number; body: string }
+type Answer = { kind: 'none'; what: string } | { kind: 'answer'; status: number; body: string }
 
 async function ask(url: string, token: string | null, clock: Clock, signal: AbortSignal): Promise<Answer> {
   const timeUp = new AbortController()
@@ -188,19 +186,14 @@ async function ask(url: string, token: string | null, clock: Clock, signal: Abor
     return { kind: 'answer', status: response.status, body: await response.text() }
   } catch (error) {
     signal.throwIfAborted()
-    const { failure } = classifyThrown(error)
-    const code = timeUp.signal.aborted
-      ? 'ETIMEDOUT'
-      : failure.kind === 'network'
-        ? failure.message
-        : messageOf(error)
-    return { kind: 'away', what: networkWords(code).what }
+    const { what } = timeUp.signal.aborted ? networkWords('ETIMEDOUT') : networkWordsOf(error)
+    return { kind: 'none', what }
   } finally {
     cancel()
   }
 }
 
-/** The status in that body, null where it is none: another program may have the port. */
+/** The status in that body; null where it is none: another program may use the port. */
 function readStatus(body: string): Status | null {
   try {
     const status = JSON.parse(body) as Partial<Status> | null

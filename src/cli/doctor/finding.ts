@@ -1,16 +1,16 @@
 /**
- * What a check found, and how the findings are shown. Owns levels, lines and which exit code follows. Refuses to check.
+ * Defines a finding of `bridge doctor`, prints findings as lines or JSON, and derives the exit code.
  */
 import { BridgeError, type ErrorCode } from '../../errors.ts'
 import { harmless, type Paint, type Tone } from '../terminal/text.ts'
 
-/** `fail`: the bridge cannot work so. `warn`: it can, and somebody should know. */
+/** `fail`: the bridge cannot work. `warn`: it works, with a risk. */
 export type Level = 'ok' | 'warn' | 'fail'
 
 /** One line of the doctor. */
 export interface Finding {
   level: Level
-  /** What was looked at, one word. */
+  /** What was checked, one word. */
   name: string
   finding: string
   /** What to do next; null where nothing is. */
@@ -22,12 +22,12 @@ export interface Finding {
 const TONES: Record<Level, Tone> = { ok: 'soft', warn: 'strong', fail: 'alarm' }
 const AREAS: readonly Finding['area'][] = ['settings', 'upstream', 'kafka', 'failed']
 
-/** A finding with nothing to do about it. */
+/** A finding of level `ok`. */
 export function fine(name: string, finding: string): Finding {
   return { level: 'ok', name, finding, todo: null, area: 'failed' }
 }
 
-/** The findings as lines for a person, aligned. `clean` takes out what must not be seen. */
+/** The findings as lines for a person, aligned. `clean` removes secrets. */
 export function findingLines(
   findings: readonly Finding[],
   paint: Paint,
@@ -52,18 +52,18 @@ export function findingsJson(findings: readonly Finding[], clean: (text: string)
   return JSON.stringify({ ok: findings.every(({ level }) => level !== 'fail'), checks })
 }
 
-/** @throws BridgeError for the gravest area of a failed check: settings, then upstream, then Kafka, then the rest */
+/** @throws BridgeError where a check failed; its code by priority: settings, upstream, Kafka, the rest */
 export function throwIfFailed(findings: readonly Finding[]): void {
   const failed = findings.filter(({ level }) => level === 'fail')
   const area = AREAS.find((candidate) => failed.some((finding) => finding.area === candidate))
   if (area === undefined) return
   const names = [...new Set(failed.map(({ name }) => name))].join(', ')
   throw new BridgeError(area, `${failed.length} of ${findings.length} checks failed: ${names}`, {
-    hint: 'Each says after its arrow what to do.',
+    hint: 'Each failed check says what to do: after the arrow, or as `todo` with --json.',
   })
 }
 
-/** Takes the secrets out of a text, whatever put them there. */
+/** Replaces secrets in a text. */
 export function withoutSecrets(secrets: readonly string[]): (text: string) => string {
   return (text) => secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '[redacted]'), text)
 }

@@ -1,20 +1,19 @@
 /**
- * What the address guard of webhooks lets through with these settings, by asking it. Owns what an operator should be told
- * of. Refuses to send anything anywhere.
+ * Checks which private addresses webhooks may reach with these settings, and warns about dangerous ones. Sends nothing.
  */
 import type { Settings } from '../../settings/settings.ts'
 import { judgeAddress } from '../../webhooks/address/judge-address.ts'
 import { addressRules } from '../../webhooks/address/rules.ts'
 import { type Finding, fine } from './finding.ts'
 
-/** Some address of each sort that a tenant's webhook has no business at, unless the operator says so. */
+/** Sample addresses of networks that a tenant's webhook should not reach unless the operator allows it. */
 const SPECIAL = [
   { sort: 'this machine', addresses: ['127.0.0.1', '::1'] },
-  { sort: 'private nets', addresses: ['10.0.0.1', '172.16.0.1', '192.168.0.1', 'fd00::1'] },
-  { sort: 'metadata of clouds', addresses: ['169.254.169.254', '100.100.100.200', 'fd00:ec2::254'] },
+  { sort: 'private networks', addresses: ['10.0.0.1', '172.16.0.1', '192.168.0.1', 'fd00::1'] },
+  { sort: 'cloud metadata', addresses: ['169.254.169.254', '100.100.100.200', 'fd00:ec2::254'] },
 ] as const
 
-/** Nothing without the role `webhooks`; else what is open, and a warning for what is dangerous outside of tests. */
+/** Empty without the role `webhooks`; else what can be reached, with warnings for what is dangerous outside tests. */
 export function checkGuard({ roles, webhooks }: Pick<Settings, 'roles' | 'webhooks'>): Finding[] {
   if (!roles.includes('webhooks')) return []
   const rules = addressRules(webhooks)
@@ -31,19 +30,19 @@ export function checkGuard({ roles, webhooks }: Pick<Settings, 'roles' | 'webhoo
     todo,
     area: 'settings',
   })
-  const wide = open.includes('metadata of clouds')
+  const wide = open.includes('cloud metadata')
   return [
     wide
       ? warn(
-          `${reach}: ${open.join(', ')} lie in these nets`,
-          'name smaller nets in BRIDGE_WEBHOOK_ALLOW_NETS: every tenant reaches every host in them',
+          `${reach}: these networks include ${open.join(', ')}`,
+          'name smaller networks in BRIDGE_WEBHOOK_ALLOW_NETS: every tenant can reach every host in them',
         )
       : fine('guard', open.length === 0 ? reach : `${reach} (${open.join(', ')})`),
     ...(webhooks.allowHttp
       ? [
           warn(
-            'webhooks may go over plain http: anybody on the way reads them',
-            'unset BRIDGE_WEBHOOK_ALLOW_HTTP where receivers have https',
+            'webhooks may use plain http: anybody on the network path can read them',
+            'unset BRIDGE_WEBHOOK_ALLOW_HTTP if all receivers have https',
           ),
         ]
       : []),

@@ -1,5 +1,5 @@
 /**
- * What the doctor says of Kafka. Owns the advice. Refuses to make or change a topic.
+ * Checks the Kafka cluster of the settings: brokers, topics, replication and access rights. Creates and changes nothing.
  */
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
 import { BridgeError } from '../../errors.ts'
@@ -10,12 +10,12 @@ import type { KafkaSettings } from '../../settings/kafka.ts'
 import { type Finding, fine } from './finding.ts'
 
 const POLLER_TRIED =
-  'to read events, stand for leader, write with the transactional id to every topic, and make topics; nothing was written'
-const READER_TRIED = 'to read events; writing its tables was not tried'
+  'to read events, join the leader election, write to every topic with the transactional id, and create topics; nothing was written'
+const READER_TRIED = 'to read events; writing was not tested'
 /** Names shown of a longer list. */
 const MOST_NAMES = 3
 
-/** Looks at the cluster that the settings choose. What it does is a finding; nothing is thrown but an abort. */
+/** Checks the cluster of the settings. Failures are findings; only an abort is thrown. */
 export async function checkKafka(
   { kafka, polls }: { kafka: KafkaSettings | null; polls: boolean },
   clock: Clock,
@@ -33,11 +33,18 @@ export async function checkKafka(
     return kafkaFindings(await inspectKafka(options, signal), polls)
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
-    return [finding('fail', 'kafka', error.message, error.hint ?? 'see that the brokers run')]
+    return [
+      finding(
+        'fail',
+        'kafka',
+        error.message,
+        error.hint?.replace('; this process tries again', '') ?? 'check that the brokers run',
+      ),
+    ]
   }
 }
 
-/** What a report means to a process that polls, or does not. */
+/** The findings of a report; `polls`: the process has the role `poller`. */
 export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   const { brokers, replication, present, missing, others, refused, unread, creation } = report
   const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
@@ -51,35 +58,33 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     found.push(finding('fail', 'topics', `more than one partition: ${names(several)}`, todo))
   }
   if (missing.length > 0 && replication > brokers) {
-    const what = `replication ${replication} needs as many brokers, ${brokers} answer`
+    const what = `replication ${replication} needs ${replication} brokers, and ${brokers} answer`
     found.push(finding('fail', 'topics', what, 'start the others, or set BRIDGE_TOPIC_REPLICATION lower'))
   } else if (present.length === 0) {
     found.push(
-      fine('topics', `none yet; the first start makes ${missing.length}, replication ${replication}`),
+      fine('topics', `none yet; the first start creates ${missing.length}, with replication ${replication}`),
     )
   } else if (missing.length > 0) {
-    const todo = 'start a bridge: it makes them. If they were there, restore them from a backup first'
+    const todo = 'start a bridge: it creates them. If they existed before, restore them from a backup first'
     found.push(finding('warn', 'topics', `missing: ${names(missing)}`, todo))
   }
   if (low !== null) {
-    const todo = 'use three brokers or more; to change topics that are there: kafka-reassign-partitions'
-    found.push(
-      finding('warn', 'topics', `replication ${low}: no promise against the death of a broker`, todo),
-    )
+    const todo = 'use three brokers or more; kafka-reassign-partitions changes existing topics'
+    found.push(finding('warn', 'topics', `replication ${low}: events can be lost when a broker fails`, todo))
   }
   if (behind.length > 0) {
-    found.push(finding('warn', 'topics', `replicas behind: ${names(behind)}`, 'look at the brokers'))
+    found.push(finding('warn', 'topics', `replicas behind: ${names(behind)}`, 'check the brokers'))
   }
   found.push(...settingFindings(others))
   for (const why of refused) {
     found.push(finding('fail', 'rights', why, 'give this user the rights of docs/run/kafka-security.md'))
   }
   if (creation !== null) {
-    const todo = 'give it Create on topics of the prefix; without it a new category shares _other'
+    const todo = 'allow Create on topics of the prefix; without it a new category is published to _other'
     found.push(finding(missing.length > 0 ? 'fail' : 'warn', 'rights', creation, todo))
   }
   if (unread !== null) {
-    const todo = 'compare them with docs/run/operating.md yourself, or give this user DescribeConfigs'
+    const todo = 'compare them with docs/run/operating.md, or give this user DescribeConfigs'
     found.push(finding('warn', 'topics', unread, todo))
   }
   if (refused.length === 0 && creation === null)
@@ -90,7 +95,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   return found
 }
 
-/** One finding for each setting and value, however many topics have it. */
+/** One finding per setting and value, for all topics that have it. */
 function settingFindings(others: readonly OtherSetting[]): Finding[] {
   const groups = Map.groupBy(others, ({ name, found, expected }) => `${name} is ${found}, not ${expected}`)
   return [...groups].map(([what, group]) =>
@@ -98,7 +103,7 @@ function settingFindings(others: readonly OtherSetting[]): Finding[] {
       'warn',
       'topics',
       `${what}: ${names(group.map(({ topic }) => topic))}`,
-      'change it with kafka-configs --alter, or the setting; a bridge changes no topic that is there',
+      'change it with kafka-configs --alter, or change the setting; a bridge does not change existing topics',
     ),
   )
 }

@@ -1,6 +1,5 @@
 /**
- * Whether the upstream takes the key and the plan's page size: one request, one unit, counted in the log's ledger before
- * it leaves, exactly as the poller does. Owns that one request. Refuses to publish what it brings.
+ * Checks the upstream key and the plan's page size with one request, whose quota unit is recorded in the log's ledger first.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { BridgeError } from '../../errors.ts'
@@ -29,7 +28,7 @@ export interface KeyCheck {
   signal: AbortSignal
 }
 
-/** Asks once. What the upstream and the log do are findings; nothing is thrown but an abort. */
+/** Sends one request with the key. Failures of upstream and log are findings; only an abort is thrown. */
 export async function checkKey({
   upstream,
   nativeKind,
@@ -54,7 +53,7 @@ export async function checkKey({
       {
         level: 'fail',
         name: 'key',
-        finding: `no unit can be counted: ${message}`,
+        finding: `not tested, because the unit that it costs cannot be recorded: ${message}`,
         todo: hint,
         area: 'failed',
       },
@@ -72,7 +71,7 @@ async function askOnce(
   const before = quotaAt(writer.state.ledger, plan.weeklyQuota, plan.quotaReset, clock.now())
   if (before.remaining === 0) return [quotaNow(writer, upstream, clock.now())]
   const bucket = createTokenBucket(plan)
-  // What was sent just before is not known here either.
+  // Requests sent before this process started are unknown: begin with an empty bucket.
   bucket.drain(clock.now())
   let spentMs = 0
   const permit: SendPermit = {
@@ -125,7 +124,7 @@ function judge(
       return {
         level: 'fail',
         finding: `refused with status ${outcome.status}`,
-        todo: 'correct BRIDGE_UPSTREAM_KEY, or the file that gives it',
+        todo: 'correct BRIDGE_UPSTREAM_KEY, or the file that holds it',
       }
     case 'refused':
       return {
@@ -136,15 +135,19 @@ function judge(
     case 'too_many':
       return {
         level: 'warn',
-        finding: 'not told: the upstream answers 429, throttled or out of quota',
-        todo: 'see whether another program uses the key, or wait; then ask again',
+        finding: 'not tested: the upstream answers 429 (throttled, or quota used up)',
+        todo: 'check whether another program uses the key, or wait; then run bridge doctor again',
       }
     case 'server_error':
-      return { level: 'warn', finding: `not told: status ${outcome.status}`, todo: 'ask again later' }
+      return {
+        level: 'warn',
+        finding: `not tested: status ${outcome.status}`,
+        todo: 'run bridge doctor again later',
+      }
     case 'invalid':
       return {
         level: 'fail',
-        finding: `the answer is no page of announcements: ${outcome.reason}`,
+        finding: `the response is not a page of announcements: ${outcome.reason}`,
         todo: 'check BRIDGE_UPSTREAM_URL: is it the base address that ends in /v2?',
       }
     default: {

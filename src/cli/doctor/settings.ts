@@ -1,20 +1,19 @@
 /**
- * What is wrong with the settings and the file they name, each fault a finding of its own. Owns the advice. Refuses to
- * judge them: the settings do.
+ * Reports each missing or wrong setting and each warning about settings as a finding.
  */
 import { BridgeError } from '../../errors.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
-import type { Examined } from '../../settings/settings.ts'
+import { type Examined, isMissing } from '../../settings/settings.ts'
 import { type Finding, fine } from './finding.ts'
 
-/** One finding a wrong setting or warning; one `ok` where there is none; and which log they choose. */
+/** One finding per wrong or missing setting and per warning; one `ok` where there is none. */
 export function checkSettings({ errors, settings }: Examined): Finding[] {
   const wrong = errors.map(
     ({ field, message }): Finding => ({
       level: 'fail',
       name: 'settings',
       finding: `${field} ${message}`,
-      todo: 'correct it; its meaning: docs/configuration.md',
+      todo: `${isMissing({ field, message }) ? 'set' : 'correct'} it; its meaning: docs/configuration.md`,
       area: 'settings',
     }),
   )

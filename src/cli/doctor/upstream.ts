@@ -1,6 +1,5 @@
 /**
- * Whether the upstream can be reached, and what its clock says of ours: one request without a key, which costs no unit.
- * Owns that request and both judgements. Refuses to spend.
+ * Checks whether the upstream can be reached and how far its clock differs, with one request that needs no key and no quota.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Failure, Timing } from '../../upstream/outcome.ts'
@@ -8,22 +7,22 @@ import { createTransport } from '../../upstream/transport.ts'
 import { networkWords } from '../client/network-words.ts'
 import { type Finding, fine } from './finding.ts'
 
-/** Open to everybody; any other answer of a server tells as much. */
+/** A path that needs no key. */
 const OPEN_PATH = '/references/exchanges?pageSize=1'
 /** From the first byte sent to the last byte read. */
 export const REQUEST_TIMEOUT_MS = 10_000
 const SKEW_WARN_MS = 2000
 const SKEW_FAIL_MS = 30_000
-/** `Date` has whole seconds, cut off: the moment meant is half a second later on average. */
+/** `Date` is truncated to whole seconds, so the real time is half a second later on average. */
 const HALF_SECOND_MS = 500
 
-/** What was found of the upstream, and whether it is worth asking on. */
+/** The findings, and whether the upstream answers at all. */
 export interface Reached {
   findings: Finding[]
   reached: boolean
 }
 
-/** Asks the upstream at `url`, a base address that ends in `/v2`. */
+/** Checks the upstream at `url`, a base address that ends in `/v2`. */
 export async function checkUpstream(url: string, clock: Clock, signal: AbortSignal): Promise<Reached> {
   const transport = createTransport({ url, key: '', timeoutMs: REQUEST_TIMEOUT_MS, clock })
   try {
@@ -50,7 +49,7 @@ function judge(outcome: { kind: 'ok' } | Failure, url: string): Judgement {
       return {
         level: 'warn',
         finding: `${url} answers with status ${outcome.status}`,
-        todo: 'it is in trouble; the bridge keeps trying, look again later',
+        todo: 'the upstream has an error; a bridge keeps retrying, check again later',
       }
     case 'invalid':
       return {
@@ -63,21 +62,21 @@ function judge(outcome: { kind: 'ok' } | Failure, url: string): Judgement {
   }
 }
 
-/** Why the upstream gave no answer at all, and what to do. */
+/** Why the upstream did not answer, and what to do. */
 export function awayWords(failure: Extract<Failure, { kind: 'timeout' | 'network' }>) {
   const code = failure.kind === 'timeout' ? 'ETIMEDOUT' : failure.message
   const { what, todo } = networkWords(code)
   return { what, todo: `${todo} (BRIDGE_UPSTREAM_URL)` }
 }
 
-/** How far our clock is from upstream's, by the middle of the request. */
+/** Difference between this clock, at the middle of the request, and the upstream's. */
 export function judgeClock({ startedMs, endedMs, serverMs }: Timing, url: string): Finding {
   if (serverMs === null) {
     return {
       level: 'warn',
       name: 'clock',
-      finding: 'upstream sends no Date to compare with',
-      todo: 'make sure that a time service runs',
+      finding: 'the upstream sends no Date header to compare with',
+      todo: 'make sure that a time service (NTP) runs',
       area: 'failed',
     }
   }
@@ -87,14 +86,14 @@ export function judgeClock({ startedMs, endedMs, serverMs }: Timing, url: string
   if (isThisMachine(url)) {
     return fine(
       'clock',
-      `${amount}, which says nothing: it is on this machine, and a sandbox keeps market time`,
+      `${amount}; ignored, because it runs on this machine and a sandbox keeps its own time`,
     )
   }
   return {
     level: Math.abs(aheadMs) > SKEW_FAIL_MS ? 'fail' : 'warn',
     name: 'clock',
     finding: `this machine is ${amount}`,
-    todo: 'run a time service (chrony, systemd-timesyncd): recordedtime and latencies come from this clock',
+    todo: 'run a time service (chrony, systemd-timesyncd): recordedtime and latencies use this clock',
     area: 'failed',
   }
 }

@@ -1,6 +1,5 @@
 /**
- * Reading of command-line arguments that every command shares: flags with near matches, numbers, a plea for help.
- * Refuses to know any command.
+ * Reads command-line arguments for every command: flags with near matches, positional arguments, `--help`.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../../core/near.ts'
@@ -8,13 +7,13 @@ import { BridgeError, messageOf } from '../../errors.ts'
 
 type Flags = NonNullable<ParseArgsConfig['options']>
 
-/** True where the arguments ask what the command does instead of asking it to do it. */
+/** Whether `--help` or `-h` is among the arguments. */
 export function asksForHelp(args: readonly string[]): boolean {
   return args.includes('--help') || args.includes('-h')
 }
 
 /**
- * Refuses every argument of a command that takes none.
+ * Throws where a command without arguments got one.
  * @throws BridgeError `usage`
  */
 export function takeNoArguments(command: string, args: string[]): void {
@@ -26,7 +25,7 @@ export function takeNoArguments(command: string, args: string[]): void {
 }
 
 /**
- * The values of a command's flags.
+ * The values of a command's flags. `command` is what follows `bridge`, e.g. `webhooks list`.
  * @throws BridgeError `usage` for an unknown flag, with the near match, a missing value or a stray argument
  */
 export function readFlags<const F extends Flags>(command: string, args: string[], flags: F) {
@@ -34,8 +33,8 @@ export function readFlags<const F extends Flags>(command: string, args: string[]
 }
 
 /**
- * The values of a command's flags, and its words: exactly those that are named.
- * @throws BridgeError `usage` as `readFlags`, and for a word that is missing
+ * The values of a command's flags and its arguments, exactly those named in `names`.
+ * @throws BridgeError `usage` as `readFlags`, and for a missing argument
  */
 export function readFlagsAndWords<const F extends Flags>(
   command: string,
@@ -43,23 +42,36 @@ export function readFlagsAndWords<const F extends Flags>(
   flags: F,
   names: readonly string[],
 ) {
-  try {
-    const { values, positionals } = parseArgs({
-      args,
-      options: flags,
-      allowPositionals: names.length > 0,
-      strict: true,
+  const refuse = (message: string): BridgeError =>
+    new BridgeError('usage', message, {
+      hint: `bridge ${command.split(' ')[0]} --help lists the flags and arguments.`,
     })
-    if (positionals.length !== names.length) {
-      throw new Error(`it takes ${names.join(' ')}, got ${positionals.length} words`)
-    }
-    return { values, words: positionals }
+  const unknown = args.find((arg) => arg.startsWith('--') && !Object.hasOwn(flags, nameOf(arg)))
+  let parsed: ReturnType<
+    typeof parseArgs<{ args: string[]; options: F; allowPositionals: true; strict: true }>
+  >
+  try {
+    parsed = parseArgs({ args, options: flags, allowPositionals: true, strict: true })
   } catch (error) {
-    const unknown = args.find((arg) => arg.startsWith('--') && !Object.hasOwn(flags, nameOf(arg)))
-    const near = unknown === undefined ? '' : didYouMean(nameOf(unknown), Object.keys(flags))
-    const message = unknown === undefined ? messageOf(error) : `there is no flag --${nameOf(unknown)}${near}`
-    throw new BridgeError('usage', message, { hint: `bridge ${command} --help lists the flags.` })
+    if (unknown === undefined) throw refuse(parserWords(error))
+    const near = didYouMean(nameOf(unknown), Object.keys(flags))
+    throw refuse(`bridge ${command} has no flag --${nameOf(unknown)}${near}`)
   }
+  const { values, positionals: words } = parsed
+  const missing = names.slice(words.length)
+  if (missing.length > 0)
+    throw refuse(`missing argument${missing.length > 1 ? 's' : ''}: ${missing.join(' ')}`)
+  if (words.length > names.length) throw refuse(`unexpected argument "${words[names.length]}"`)
+  return { values, words }
+}
+
+/** Node's message in one sentence. */
+function parserWords(error: unknown): string {
+  const [line = ''] = messageOf(error).split('\n')
+  const flag = /'(--[\w-]+)' argument is ambiguous/.exec(line)?.[1]
+  return flag === undefined
+    ? line
+    : `${flag} needs a value; one that begins with a dash is written ${flag}=VALUE`
 }
 
 function nameOf(arg: string): string {

@@ -1,6 +1,7 @@
-/** What every command gets from the process it runs in. Owns only this shape. */
+/** Defines what every command gets from its process: environment, output, clock, signals. */
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 
+/** Passed to every command. */
 export interface CommandContext {
   env: Record<string, string | undefined>
   /** Writes one line of data. */
@@ -13,6 +14,6 @@ export interface CommandContext {
   colour: boolean
   /** Aborts when the process is asked to stop. */
   signal: AbortSignal
-  /** Aborts when nobody reads the output any more, as behind `| head`. */
+  /** Aborts when the reader of the output has closed it, as `| head` does. */
   outputGone: AbortSignal
 }

@@ -1,13 +1,12 @@
 /**
- * One event of the stream as one line for a person. Owns columns, words and London time. Refuses to trust the text of
- * an item: what could steer a terminal is taken out.
+ * Formats an event as one line of aligned columns in London time; control characters are replaced.
  */
 import { readDisclosure } from '../../core/disclosure.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, type Gap, isGap } from '../../core/event.ts'
 import { importances } from '../../core/filter/filter.ts'
 import { harmless, type Paint, type Tone } from './text.ts'
 
-/** The members of an event that a line is made from. */
+/** The members of an event that a line shows. */
 interface ShownEvent {
   type: string
   time: string
@@ -16,7 +15,7 @@ interface ShownEvent {
   data: unknown
 }
 
-/** Swedish writes dates in the order of ISO 8601. */
+/** The Swedish locale writes dates as ISO 8601 does. */
 const londonTime = new Intl.DateTimeFormat('sv-SE', {
   timeZone: 'Europe/London',
   dateStyle: 'short',
@@ -25,14 +24,14 @@ const londonTime = new Intl.DateTimeFormat('sv-SE', {
 const NONE = '–'
 const TONES: Readonly<Record<string, Tone>> = { ultra: 'alarm', high: 'strong', low: 'soft' }
 const CAUSES: Readonly<Record<string, string>> = {
-  overflow: 'a poll left items out',
+  overflow: 'a poll did not reach all items',
   cursor_refused: 'the upstream refused the cursor',
-  outage: 'nobody polled',
-  epoch: 'the log was started afresh',
-  retention: 'what came before is no longer kept',
+  outage: 'no bridge was polling',
+  epoch: 'the log was created anew',
+  retention: 'earlier events are no longer kept',
 }
 
-/** The line of an event's JSON; what cannot be read is shown as it came. */
+/** The line of an event's JSON; text that is not an event is shown as it is. */
 export function eventLine(json: string, paint: Paint): string {
   let event: ShownEvent
   try {
@@ -68,14 +67,14 @@ function disclosureLine(event: ShownEvent, paint: Paint): string {
 
 function gapLine(event: ShownEvent, paint: Paint): string {
   const { from, to, cause, found } = event.data as Gap
-  const stretch = `${at(from)} to ${at(to)}`
+  const range = `${at(from)} to ${at(to)}`
   const why = CAUSES[cause] ?? harmless(String(cause))
   const words =
     event.type === GAP_OPENED
-      ? `GAP  items may be missing from ${stretch}: ${why}`
+      ? `GAP  items may be missing from ${range}: ${why}`
       : event.type === GAP_FILLED
-        ? `GAP  filled from ${stretch}, ${found} items found`
-        : `GAP  given up from ${stretch}, ${found} items found: ${why}`
+        ? `GAP  filled from ${range}, ${found} items found`
+        : `GAP  given up from ${range}, ${found} items found: ${why}`
   return `${at(event.time)}  ${paint(event.type === GAP_FILLED ? 'strong' : 'alarm', words)}`
 }
 
@@ -84,7 +83,7 @@ function column(text: string, width: number): string {
   return (text === '' ? NONE : harmless(text)).padEnd(width)
 }
 
-/** London time, e.g. `2026-02-03 07:00:01`; text that is no time as it came. */
+/** London time, e.g. `2026-02-03 07:00:01`; text that is not a time is returned as it is. */
 function at(time: string): string {
   const ms = Date.parse(time)
   return Number.isNaN(ms) ? harmless(String(time)) : londonTime.format(ms)

@@ -1,9 +1,8 @@
 /**
- * What a terminal may be given: text without anything that steers it, and colours where they are wanted. Owns both
- * rules. Refuses to know what is said.
+ * Makes text safe and readable in a terminal: replaces control characters, adds colours, counts things in words.
  */
 
-/** Control and format characters, line separators, halves of characters: what could move a cursor or turn text round. */
+/** Control and format characters, line separators, lone surrogates: they could move the cursor or reverse text. */
 const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 
 /** Text from outside as one line that is safe to print. */
@@ -11,15 +10,20 @@ export function harmless(text: string): string {
   return text.replace(STEERING, '\ufffd')
 }
 
-/** A way to say something louder or softer. */
+/** `1 day`, `2 days`: a count with its noun; `more` where the plural is not the noun with an s. */
+export function counted(count: number, one: string, more = `${one}s`): string {
+  return `${count} ${count === 1 ? one : more}`
+}
+
+/** How prominent a text is. */
 export type Tone = 'alarm' | 'strong' | 'soft' | 'plain'
 
 const CODES: Record<Tone, string | null> = { alarm: '1;31', strong: '33', soft: '2', plain: null }
 
-/** Paints text in a tone. */
+/** Colours text by its tone. */
 export type Paint = (tone: Tone, text: string) => string
 
-/** Colours where they are wanted, else the text as it is. */
+/** Adds colours, or returns the text unchanged where `colour` is false. */
 export function painter(colour: boolean): Paint {
   return (tone, text) => {
     const code = CODES[tone]
@@ -27,7 +31,7 @@ export function painter(colour: boolean): Paint {
   }
 }
 
-/** True where colours are wanted: on a terminal, unless NO_COLOR says otherwise. */
+/** Whether to use colours: on a terminal, unless NO_COLOR is set. */
 export function wantsColour(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
   return isTerminal && (env.NO_COLOR ?? '') === ''
 }

@@ -24,16 +24,20 @@ test('a person sees a row an hour, and beside it as many polls placed otherwise'
   expect(lines.filter((line) => /^ {2}\d\d:00 /.test(line))).toHaveLength(24)
   const share = (name: string): number => {
     const line = lines.find((candidate) => candidate.includes(name)) ?? ''
-    return Number(/[ (]([\d.]+) of it is planned/.exec(line)?.[1])
+    if (line.includes('the plan is equally fast')) return 1
+    const [, percent, than] = /the plan is (\d+) % (faster|slower)/.exec(line) ?? []
+    return 1 + (Number(percent) / 100) * (than === 'faster' ? -1 : 1)
   }
-  expect(share('polls placed evenly')).toBeLessThan(0.5)
-  expect(share('by the best timetable')).toBeGreaterThanOrEqual(0.99)
-  expect(share('by the best timetable')).toBeLessThan(1.1)
+  expect(share('evenly spaced polls')).toBeLessThan(0.5)
+  expect(share('by the best possible timetable')).toBeGreaterThanOrEqual(0.99)
+  expect(share('by the best possible timetable')).toBeLessThan(1.1)
 })
 
 test('a quota that cannot pay for the fills of its bursts is told so', async () => {
   const small = { BRIDGE_UPSTREAM_PLAN: 'free', BRIDGE_UPSTREAM_WEEKLY_QUOTA: '50' }
-  expect((await run([], small)).join('\n')).toMatch(/fills would take \d+ units and may take 25: .* gaps/)
+  expect((await run([], small)).join('\n')).toMatch(
+    /filling overflows would cost \d+ units, and at most 25 may be spent: .* gaps/,
+  )
   expect((await run([], { BRIDGE_UPSTREAM_PLAN: 'free' })).join('\n')).not.toContain('gaps')
 })
 
@@ -49,7 +53,7 @@ test('a wrong figure of the plan is refused with its name, other settings do not
 
 test('the plan is held against even polling, and nobody waits less long at worst than in the mean', async () => {
   const plain = await run([], { BRIDGE_UPSTREAM_PLAN: 'free' })
-  expect(plain[2]).toMatch(/^mean delay .*; of as many polls placed evenly .* \(0\.\d\d of it is planned\)$/)
+  expect(plain[2]).toMatch(/^mean delay .*; evenly spaced polls: .* \(the plan is \d\d % faster\)$/)
   const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
   const { meanDelayS, evenMeanDelayS, hours } = JSON.parse(line)
   expect(meanDelayS / evenMeanDelayS).toBeLessThan(0.5)
@@ -58,6 +62,6 @@ test('the plan is held against even polling, and nobody waits less long at worst
 
 test('a quota for a poll every few seconds is told to need no plan', async () => {
   const quota = { BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' }
-  expect((await run([], quota)).join()).toContain('nothing needs planning')
+  expect((await run([], quota)).join()).toContain('no planning is needed')
   expect(JSON.parse((await run(['--json'], quota)).join())).toMatchObject({ weeklyQuota: 1_000_000 })
 })

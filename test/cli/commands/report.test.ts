@@ -54,9 +54,9 @@ describe('bridge report', () => {
     expect(stderr).toEqual([])
     expect(stdout).toEqual([
       'date         polled   filled    swept rejected  gaps  EOD   units',
-      '2026-01-05     1500      380        4        0     0  yes     640  whole, since 2026-01-05 06:30',
-      '2026-01-06     1600        0        0        2     1  –       300  1 gap open, not walked: plan',
-      '2026-01-07        3        0        0        0     0  –         9  goes on',
+      '2026-01-05     1500      380        4        0     0  yes     640  complete, since 2026-01-05 06:30',
+      '2026-01-06     1600        0        0        2     1  –       300  1 gap open, not reconciled: over budget',
+      '2026-01-07        3        0        0        0     0  –         9  not over yet',
       '3 days         3103      380        4        2               949',
     ])
   })
@@ -68,7 +68,7 @@ describe('bridge report', () => {
 
   test('says so where no day is counted yet', async () => {
     const { stdout, stderr } = await run([reportRoute({ last: () => [] })])
-    expect([stdout, stderr]).toEqual([[], [expect.stringContaining('no day is counted yet')]])
+    expect([stdout, stderr]).toEqual([[], [expect.stringContaining('no day yet')]])
   })
 
   test('says what to do where nothing runs, it is no such bridge, it is not ready, or the token is wrong', async () => {

@@ -191,9 +191,9 @@ describe('a broken connection', () => {
 
 describe('what trying again does not help ends it, with what to do next', () => {
   test.each([
-    [['--preset', 'no-rutine'], 'usage', 'preset', 'did you mean "no-routine"?'],
-    [['--tail', '0'], 'usage', 'tail', 'from 1 to 1000'],
-    [['--tail', '5', '--since', '2026'], 'usage', 'tail', 'does not go together with since'],
+    [['--preset', 'no-rutine'], 'usage', '--preset', 'did you mean "no-routine"?'],
+    [['--tail', '0'], 'usage', '--tail', 'from 1 to 1000'],
+    [['--tail', '5', '--since', '2026'], 'usage', '--tail', 'cannot be combined with since'],
     [['--after', 'rubbish'], 'usage', 'after', 'not a cursor'],
     [['--filter', '{'], 'usage', 'filter', 'is not JSON'],
   ])('a wrong flag: %j', async (args, code, field, words) => {
@@ -206,7 +206,7 @@ describe('what trying again does not help ends it, with what to do next', () => 
 
   test.each([
     [['--fca-category', 'FR'], 'did you mean "fca-categories"?'],
-    [['--exclude', 'x'], 'there is no flag --exclude'],
+    [['--exclude', 'x'], 'bridge tail has no flag --exclude'],
     [['extra'], 'extra'],
     [['--url'], 'url'],
   ])('an unknown flag: %j', async (args, words) => {

@@ -57,7 +57,7 @@ describe('bridge webhooks attempts', () => {
       expect(stdout.map((line) => JSON.parse(line))).toEqual([all[1]])
     }
     const none = await run(api, ['attempts', id, '--outcome', 'tls'])
-    expect([none.stdout, none.stderr]).toEqual([[], ['there is no such attempt in the last week']])
+    expect([none.stdout, none.stderr]).toEqual([[], ['no such attempts in the last week']])
   })
 })
 
@@ -66,16 +66,16 @@ test('bridge webhooks deliveries says how each stands, page by page', async () =
   const id = await endpointOf(api)
   const { stdout } = await run(api, ['deliveries', id])
   expect(stdout).toHaveLength(5)
-  expect(stdout[1]).toBe('         4  pending    1 tries  503  e4  next 2026-06-01T07:00:00.000Z')
+  expect(stdout[1]).toBe('         4  pending    1 try    503  e4  next 2026-06-01T07:00:00.000Z')
   expect((await run(api, ['deliveries', id, '--state', 'pending,dead'])).stdout).toEqual([stdout[1]])
 })
 
 test.each<[string[], RegExp]>([
-  [['attempts'], /it takes ID/],
-  [['attempts', 'ep_x', '--limit', '0'], /--limit takes/],
+  [['attempts'], /missing argument: ID/],
+  [['attempts', 'ep_x', '--limit', '0'], /--limit must be/],
   [['attempts', 'ep_x', '--failed', '--outcome', 'ok'], /do not go together/],
   [['attempts', 'ep_x', '--fail'], /mean "failed"/],
-  [['deliveries', 'ID', '--state', 'died'], /mean "dead"/],
+  [['deliveries', 'ID', '--state', 'deaf'], /mean "dead"/],
 ])('refuses %j', async (args, message) => {
   await using api = await startApi()
   const id = await endpointOf(api)

@@ -44,7 +44,7 @@ describe('bridge webhooks add', () => {
     expect(failure).toBeNull()
     expect(stdout).toEqual([expect.stringMatching(SECRET)])
     expect(stderr.join('\n')).not.toContain(stdout[0])
-    expect(stderr[0]).toMatch(/^made ep_\S+ of the tenant default for https:\/\/hooks.example\/in$/)
+    expect(stderr[0]).toMatch(/^created ep_\S+ of the tenant default for https:\/\/hooks.example\/in$/)
   })
 
   test('sends what its flags say: the filter as fields or whole, headers, limits, start', async () => {
@@ -86,21 +86,21 @@ describe('bridge webhooks add', () => {
   })
 
   test.each<[string[], RegExp]>([
-    [['add'], /it takes URL/],
+    [['add'], /missing argument: URL/],
     [['add', 'http://hooks.example/'], /url must begin with https/],
     [['add', URL, '--symbol', 'VOD'], /mean "symbols"/],
     [['add', URL, '--types', 'gaps'], /mean "gap"/],
     [['add', URL, '--filter', '{'], /filter is not JSON/],
     [['add', URL, '--filter', '{}', '--q', 'offer'], /move it inside/],
-    [['add', URL, '--rate-limit', 'none'], /rateLimit must be a number/],
-    [['add', URL, '--max-concurrency', '-1'], /maxConcurrency|argument/],
+    [['add', URL, '--rate-limit', 'none'], /--rate-limit must be a number/],
+    [['add', URL, '--max-concurrency', '-1'], /--max-concurrency needs a value/],
     [['add', URL, '--header', 'x'], /NAME: VALUE/],
     [['add', URL, '--header', 'a: 1', '--header', 'a: 2'], /each name may occur once/],
     [['add', URL, '--header', 'host: x'], /headers.host is not yours/],
     [['ad'], /mean "add"/],
     [
       [],
-      /which one: add, list, show, attempts, deliveries, rotate, enable, disable, delete, test, replay, rewrap/,
+      /bridge webhooks needs a verb: add, list, show, attempts, deliveries, rotate, enable, disable, delete, test, replay, rewrap/,
     ],
   ])('refuses %j', async (args, message) => {
     await using api = await startApi()
@@ -121,7 +121,7 @@ describe('bridge webhooks add', () => {
 
 test('bridge webhooks list shows every endpoint, one a line, and show one, both without a secret', async () => {
   await using api = await startApi()
-  expect((await run(api, ['list'])).stderr).toEqual(['there is no endpoint yet'])
+  expect((await run(api, ['list'])).stderr).toEqual(['no endpoints yet'])
   const desk = await tokenOf(api, 'desk')
   const { id, secret } = await added(api, ['--description', 'first'], desk)
   api.clock.advance(1)
@@ -172,7 +172,7 @@ test('bridge webhooks rewrap goes on until nothing is left, and names what no ke
     return id
   }
   for (let count = 0; count < 450; count += 1) await under(OLD_SECRET_KEY)
-  expect((await run(api, ['rewrap'])).stderr).toEqual(['rewrapped 450 endpoints'])
+  expect((await run(api, ['rewrap'])).stderr).toEqual(['re-encrypted the secrets of 450 endpoints'])
   const lost = await under('a key that nobody here has any more')
   const { stdout, failure } = await run(api, ['rewrap', '--json'])
   expect(JSON.parse(stdout.join())).toEqual({ rewrapped: 0, left: 0, unreadable: [lost] })

@@ -69,7 +69,7 @@ test.each([
   ],
   [{ upstream: { ...whole.upstream, state: 'unauthorised' } }, 'key', 'fail', 'refuses the key'],
   [{ upstream: { ...whole.upstream, state: 'throttled' } }, 'key', 'warn', 'throttled'],
-  [{ upstream: { ...whole.upstream, state: 'quota' } }, 'key', 'warn', 'is spent'],
+  [{ upstream: { ...whole.upstream, state: 'quota' } }, 'key', 'warn', 'is used up'],
   [{ upstream: { ...whole.upstream, state: 'failing' } }, 'key', 'warn', 'fail'],
   [
     { upstream: { ...whole.upstream, state: 'waiting', lastGoodPoll: null } },
@@ -95,9 +95,9 @@ test('a node that does not poll says nothing of key and quota; one that is not r
 test.each([
   [401, '', 'refuses BRIDGE_ADMIN_TOKEN'],
   [404, 'nothing', 'status 404'],
-  [200, '<html>', 'not as a bridge'],
-  [200, '{"gaps":[]}', 'not as a bridge'],
-  [200, 'null', 'not as a bridge'],
+  [200, '<html>', 'unlike a bridge'],
+  [200, '{"gaps":[]}', 'unlike a bridge'],
+  [200, 'null', 'unlike a bridge'],
 ])('whoever answers %d "%s" is no bridge of these settings', async (code, body, words) => {
   const { findings, status } = await found([code, body])
   expect([status, findings]).toEqual([

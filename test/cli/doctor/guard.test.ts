@@ -17,10 +17,10 @@ test('the guard as it is by default is in order, and is nothing to a node withou
 
 test.each([
   ['127.0.0.0/8', 'ok', 'this machine'],
-  ['10.20.0.0/16,192.168.0.0/24', 'ok', 'private nets'],
-  ['0.0.0.0/0', 'warn', 'this machine, private nets, metadata of clouds'],
-  ['169.254.0.0/16', 'warn', 'metadata of clouds'],
-  ['::/0', 'warn', 'this machine, private nets, metadata of clouds'],
+  ['10.20.0.0/16,192.168.0.0/24', 'ok', 'private networks'],
+  ['0.0.0.0/0', 'warn', 'this machine, private networks, cloud metadata'],
+  ['169.254.0.0/16', 'warn', 'cloud metadata'],
+  ['::/0', 'warn', 'this machine, private networks, cloud metadata'],
 ])('the nets %s are told, as %s', (nets, level, open) => {
   const [finding] = guard({ BRIDGE_WEBHOOK_ALLOW_NETS: nets })
   expect(finding).toMatchObject({ level, finding: expect.stringContaining(open) })

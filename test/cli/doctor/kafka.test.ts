@@ -49,7 +49,7 @@ describe('the doctor of Kafka', () => {
     expect(lines({})).toEqual(['ok kafka: 3 brokers answer', 'ok topics: 2 as the settings say'])
     expect(lines({ present: [], missing: ['p.all', 'p.gaps'] })).toEqual([
       'ok kafka: 3 brokers answer',
-      'ok topics: none yet; the first start makes 2, replication 3',
+      'ok topics: none yet; the first start creates 2, with replication 3',
     ])
   })
 
@@ -59,7 +59,7 @@ describe('the doctor of Kafka', () => {
     expect(lines({ present: [odd] })).toEqual([
       'ok kafka: 3 brokers answer',
       'fail topics: more than one partition: p.all',
-      'warn topics: replication 1: no promise against the death of a broker',
+      'warn topics: replication 1: events can be lost when a broker fails',
     ])
     const behind = { topic: 'p.all', partitions: 1, replicas: 3, inSync: 2, shards: false }
     expect(lines({ present: [behind] })[1]).toBe('warn topics: replicas behind: p.all')
@@ -69,7 +69,7 @@ describe('the doctor of Kafka', () => {
 
   test('says before the first start that the replication cannot be had', () => {
     expect(lines({ brokers: 1, replication: 3, present: [], missing: ['p.all'] })[1]).toBe(
-      'fail topics: replication 3 needs as many brokers, 1 answer',
+      'fail topics: replication 3 needs 3 brokers, and 1 answer',
     )
     const alone = { brokers: 1, replication: 1, present: [], missing: ['p.all'] }
     expect(lines(alone)[2]).toContain('warn topics: replication 1')
@@ -92,7 +92,7 @@ describe('the doctor of Kafka', () => {
     const rights = (polls: boolean) =>
       kafkaFindings(whole, polls).find(({ name }) => name === 'rights')?.finding
     expect(rights(true)).toContain('nothing was written')
-    expect(rights(false)).toContain('was not tried')
+    expect(rights(false)).toContain('was not tested')
   })
 
   test('warns where categories to come get no topics, and fails where the first ones cannot be made', () => {

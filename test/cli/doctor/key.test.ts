@@ -61,14 +61,18 @@ test('nothing is sent where no unit can be counted: the directory is held', asyn
   const held = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock: systemClock })
   const found = await check(directory.path)
   await held.log.close()
-  expect(found).toEqual([expect.stringMatching(/^fail key: no unit can be counted: .* is in use by process/)])
+  expect(found).toEqual([
+    expect.stringMatching(
+      /^fail key: not tested, because the unit that it costs cannot be recorded: .* is in use by process/,
+    ),
+  ])
   expect(sandbox.usage().requests).toBe(before)
 })
 
 test.each([
-  [{ kind: 'throttle-429' } as const, /^warn key: not told: the upstream answers 429/],
-  [{ kind: 'status', status: 503 } as const, /^warn key: not told: status 503/],
-  [{ kind: 'html-200' } as const, /^fail key: the answer is no page/],
+  [{ kind: 'throttle-429' } as const, /^warn key: not tested: the upstream answers 429/],
+  [{ kind: 'status', status: 503 } as const, /^warn key: not tested: status 503/],
+  [{ kind: 'html-200' } as const, /^fail key: the response is not a page/],
 ])('an upstream that does %j is told as it is, and its unit stays counted', async (fault, words) => {
   using directory = temporaryDirectory()
   sandbox.faults.add(fault)

@@ -26,7 +26,7 @@ test('a data directory that is not there yet is judged by its nearest parent, an
   const place = join(directory.path, 'a', 'b')
   const asked: string[] = []
   const found = checkDataDir(place, (path) => asked.push(path) * 50 * GB)
-  expect(found).toMatchObject({ level: 'ok', finding: expect.stringContaining('will be made') })
+  expect(found).toMatchObject({ level: 'ok', finding: expect.stringContaining('will be created') })
   expect(asked).toEqual([directory.path])
 })
 

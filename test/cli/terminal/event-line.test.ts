@@ -32,12 +32,12 @@ test('amended, late and replacing ones say so; what is missing is a dash', () =>
 test.each([
   [
     'opened',
-    'GAP  items may be missing from 2026-01-06 07:00:00 to 2026-01-06 07:00:09: a poll left items out',
+    'GAP  items may be missing from 2026-01-06 07:00:00 to 2026-01-06 07:00:09: a poll did not reach all items',
   ],
   ['filled', 'GAP  filled from 2026-01-06 07:00:00 to 2026-01-06 07:00:09, 7 items found'],
   [
     'given_up',
-    'GAP  given up from 2026-01-06 07:00:00 to 2026-01-06 07:00:09, 7 items found: a poll left items out',
+    'GAP  given up from 2026-01-06 07:00:00 to 2026-01-06 07:00:09, 7 items found: a poll did not reach all items',
   ],
 ])('a gap that is %s is told in words', (state, words) => {
   const data = { from: '2026-01-06T07:00:00Z', to: '2026-01-06T07:00:09Z', cause: 'overflow', found: 7 }

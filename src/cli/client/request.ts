@@ -1,36 +1,35 @@
 /**
- * One request to a running bridge that is answered at once, for the commands that are clients of its HTTP API. Owns the
- * time limit and the reading of the answer. Refuses to try again.
+ * Sends one request to a running bridge's HTTP API and parses the JSON response. It is not retried.
  */
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { noAnswer, noBridge, type RefusalWords, refusalOf } from './refusal.ts'
 import type { Target } from './target.ts'
 
-const ANSWER_MS = 30_000
+const TIMEOUT_MS = 30_000
 
-/** What is asked. */
-export interface Question {
+/** One request. */
+export interface ApiRequest {
   target: Target
   method: 'GET' | 'POST' | 'DELETE'
   /** Path and query, e.g. `/v1/tokens?limit=10`. */
   path: string
   /** Sent as JSON; undefined = none. */
   body?: unknown
-  /** What the command says of refusals that are its own. */
+  /** The command's own texts for refusals. */
   words: RefusalWords
 }
 
 /**
- * The JSON of the answer, null where it has none.
- * @throws BridgeError for a refusal, and where nothing, or no bridge, answers
+ * The JSON of the response, null where it has no body.
+ * @throws BridgeError for a refusal, and where nothing answers or something else than a bridge
  */
-export async function askBridge(
-  { target, method, path, body, words }: Question,
+export async function requestBridge(
+  { target, method, path, body, words }: ApiRequest,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<unknown> {
   const late = new AbortController()
-  const cancel = clock.after(ANSWER_MS, () =>
+  const cancel = clock.after(TIMEOUT_MS, () =>
     late.abort(new Error('no answer in time', { cause: { code: 'ETIMEDOUT' } })),
   )
   try {

@@ -1,67 +1,72 @@
 /**
- * What the noun-verb commands share as clients of a running bridge's HTTP API: choosing the verb, asking with the token of
- * the flags or settings, reading a list to its end. Refuses to know any noun.
+ * Shared by `bridge tokens` and `bridge webhooks`: chooses the verb, sends API requests, reads paged lists.
  */
 import { readFileSync } from 'node:fs'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
 import type { CommandContext } from '../terminal/context.ts'
-import { askBridge, type Question } from './ask.ts'
 import type { RefusalWords } from './refusal.ts'
+import { type ApiRequest, requestBridge } from './request.ts'
 import { targetOf } from './target.ts'
 
 /** The flags of every verb. */
-export const askerFlags = {
+export const requestFlags = {
   json: { type: 'boolean' },
   url: { type: 'string' },
   token: { type: 'string' },
 } as const
 
-/** Asks the bridge that the flags name. Rejects as `askBridge`. */
-export type Ask = (question: Pick<Question, 'method' | 'path' | 'body'>) => Promise<unknown>
+/** Sends a request to the bridge that the flags name. Rejects as `requestBridge`. */
+export type SendRequest = (request: Pick<ApiRequest, 'method' | 'path' | 'body'>) => Promise<unknown>
 
-/** What a verb does. */
+/** The implementation of a verb. */
 export type Verb = (args: string[], context: CommandContext) => Promise<void>
 
 /** Most entries of one page. */
 const PAGE = 1000
 
 /**
- * The verb of that name.
+ * The verb of that name. `instead`: what to do for verbs that somebody may expect and that do not exist.
  * @throws BridgeError `usage` with the near match
  */
 export function chosenVerb(
   noun: string,
   name: string | undefined,
   verbs: Readonly<Record<string, Verb>>,
+  instead: Readonly<Record<string, string>> = {},
 ): Verb {
   const verb = name !== undefined && Object.hasOwn(verbs, name) ? verbs[name] : undefined
   if (verb !== undefined) return verb
   const names = Object.keys(verbs)
+  const advice = name !== undefined && Object.hasOwn(instead, name) ? instead[name] : undefined
   const what =
-    name === undefined ? 'which one' : `there is no bridge ${noun} ${name}${didYouMean(name, names)}`
-  throw new BridgeError('usage', `${what}: ${names.join(', ')}`, {
-    hint: `bridge ${noun} --help says what each does.`,
+    name === undefined
+      ? `bridge ${noun} needs a verb: ${names.join(', ')}`
+      : advice === undefined
+        ? `bridge ${noun} has no verb "${name}"${didYouMean(name, names)}; it has ${names.join(', ')}`
+        : `bridge ${noun} has no verb "${name}"`
+  throw new BridgeError('usage', what, {
+    hint: advice ?? `bridge ${noun} --help explains each verb.`,
   })
 }
 
-/** Asks with these flags. @throws BridgeError as `targetOf` */
-export function askerOf(
+/** Sends requests with these flags. @throws BridgeError as `targetOf` */
+export function requesterOf(
   flags: { url?: string; token?: string },
   words: RefusalWords,
   context: CommandContext,
-): Ask {
+): SendRequest {
   const readFile = (path: string): string => readFileSync(path, 'utf8')
   const target = targetOf({ url: flags.url, token: flags.token }, context.env, readFile)
-  return (question) => askBridge({ ...question, target, words }, context)
+  return (request) => requestBridge({ ...request, target, words }, context)
 }
 
 /**
- * Every entry of a list, page by page; ends early where nobody waits for more. `path` may have a query. `most`: how many are
- * wanted at most.
+ * Yields every entry of a list, page by page; stops when the command is stopped or its output is closed. `path` may have a
+ * query. `most`: upper limit of entries.
  */
 export async function* entriesOf(
-  ask: Ask,
+  send: SendRequest,
   path: string,
   context: CommandContext,
   most = PAGE,
@@ -70,7 +75,7 @@ export async function* entriesOf(
   let next: unknown = null
   do {
     const after: string = typeof next === 'string' ? `&after=${encodeURIComponent(next)}` : ''
-    const page = (await ask({ method: 'GET', path: `${start}${after}` })) as {
+    const page = (await send({ method: 'GET', path: `${start}${after}` })) as {
       data?: unknown
       next?: unknown
     } | null
