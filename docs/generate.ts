@@ -21,6 +21,7 @@ import { MAX_BODY_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
 import { opsPaths } from '../src/http/ops.ts'
 import { problemCodes } from '../src/http/problem.ts'
 import { type AnyRoute, meaningOf, type RouteBody } from '../src/http/route.ts'
+import { jsonSchema } from '../src/http/schemas/json-schema.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { createMemoryLog } from '../src/log-memory/log.ts'
 import { createLogger } from '../src/obs/logger.ts'
@@ -201,8 +202,12 @@ function accessOf({ scope }: AnyRoute): string {
   return scope === null ? 'Any valid token' : `Scope \`${scope}\``
 }
 
-function bodyTable({ members, maxBytes }: RouteBody): string[] {
-  const rows = Object.entries(members).map(([name, described]) => [`\`${name}\``, meaningOf(described)])
+function bodyTable({ schema, maxBytes }: RouteBody): string[] {
+  const { properties = {}, required = [] } = jsonSchema(schema)
+  const rows = Object.entries(properties).map(([name, { description = '' }]) => [
+    `\`${name}\``,
+    required.includes(name) ? `${description} Required.` : description,
+  ])
   return [`Body, at most ${maxBytes / 1024} KB:`, '', ...table(['Member', 'Meaning'], rows), '']
 }
 

@@ -52,8 +52,8 @@ export function createStatus(parts: StatusParts): () => Status {
         filled: replicator.replica.filling?.share ?? 1,
       },
       completeness: ingest?.completeness ?? 'polls+fills',
-      gaps: ingest?.openGaps() ?? [],
-      roles: parts.roles,
+      gaps: [...(ingest?.openGaps() ?? [])],
+      roles: [...parts.roles],
     }
   }
 }

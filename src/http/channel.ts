@@ -2,7 +2,7 @@
  * What a part of the product says of the messages that it sends or takes: channels as data, as routes are (`route.ts`).
  * Owns the shape, so that `/asyncapi.json` can be made from what each part says of itself. Refuses to know any protocol.
  */
-import type { JsonSchema } from './schemas/json-schema.ts'
+import type { z } from 'zod'
 
 /** Where channels are: brokers, this bridge's listener over either protocol, or a receiver of webhooks. */
 export type ChannelServer = 'kafka' | 'websocket' | 'http' | 'receiver'
@@ -18,8 +18,8 @@ export interface ChannelMessage {
   summary: string
   contentType: string
   /** What stands beside the payload: an object by name. */
-  headers?: JsonSchema
-  payload: JsonSchema
+  headers?: z.ZodType
+  payload: z.ZodType
   bindings?: Bindings
 }
 

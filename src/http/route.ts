@@ -3,9 +3,9 @@
  * come from one list. Refuses to dispatch: `app/app.ts` does.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { z } from 'zod'
 import type { Caller, Scope } from './auth.ts'
 import type { ProblemCode } from './problem.ts'
-import type { JsonSchema } from './schemas/json-schema.ts'
 
 /** One request that anybody may make. */
 export interface OpenCall {
@@ -26,21 +26,21 @@ export interface Call extends OpenCall {
   caller: Caller
 }
 
-/** What a parameter, header or member means; with its form where it is not just any text (of a member: any JSON). */
-export type Described = string | { meaning: string; schema: JsonSchema; required?: true }
+/** What an optional parameter or header means; a schema with its description where it is not just any text. */
+export type Described = string | z.ZodType
 
 /** A JSON body that a route takes. */
 export interface RouteBody {
   maxBytes: number
-  /** Its members with their meanings, for the docs. */
-  members: Readonly<Record<string, Described>>
+  /** What the route reads it by, each member with a description. */
+  schema: z.ZodObject
 }
 
 /** What a route answers with one status, errors aside. */
 export interface RouteAnswer {
   meaning: string
   /** Of the body; absent: there is none. */
-  schema?: JsonSchema
+  schema?: z.ZodType
   /** `application/json` where it is absent. */
   mediaType?: string
   /** Headers that a client looks at, with their meanings. */
@@ -86,10 +86,9 @@ export interface OpenRoute extends RouteFacts {
 /** Either of them. */
 export type AnyRoute = Route | OpenRoute
 
-/** The meaning of a parameter, header or member as a sentence of the docs. */
+/** The meaning of a parameter or header as a sentence of the docs. */
 export function meaningOf(described: Described): string {
-  if (typeof described === 'string') return described
-  return described.required === true ? `${described.meaning} Required.` : described.meaning
+  return typeof described === 'string' ? described : (described.description ?? '')
 }
 
 /** Writes a JSON answer of bytes that are ready to be sent. `headers`: more than every answer has, e.g. `ETag`. */

@@ -1,52 +1,50 @@
 /**
- * Every schema that routes share by name. Owns the table, and the two error bodies. Refuses what one route alone uses:
- * that stands at the route.
+ * Lists the schemas that routes and channels share by name, the two error bodies among them.
  */
-import { problemCodes } from './problem.ts'
-import {
-  categorySchema,
-  companySchema,
-  disclosureSchema,
-  eventSchema,
-  gapSchema,
-} from './schemas/event-schema.ts'
-import { filterSchema, plainFilterSchema } from './schemas/filter-schema.ts'
-import { type JsonSchema, list, object, type SharedName, text, whole } from './schemas/json-schema.ts'
+import { z } from 'zod'
+import { type ProblemCode, problemCodes } from './problem.ts'
+import { eventSchema } from './schemas/event-schema.ts'
+import { filterSchema } from './schemas/filter-schema.ts'
+import { type JsonSchema, sharedSchemas } from './schemas/json-schema.ts'
 
-const problemSchema: JsonSchema = {
-  ...object(
-    {
-      type: text('`urn:disclosure-bridge:problem:<code>`.'),
-      title: text('The code in words.'),
-      status: whole('The status of the answer.'),
-      detail: text('What is wrong with this request.'),
-      code: text('One of a closed list.', { enum: Object.keys(problemCodes) }),
-      errors: list(object({ field: text('Where.'), message: text('What, with the near match.') }), {
-        description: 'Each wrong field; empty where none is to blame.',
-      }),
-      oldest: text('Of `cursor_too_old`: the earliest cursor that reading can start over from.'),
-    },
-    ['oldest'],
-  ),
-  description: 'An error (RFC 9457).',
-}
+/** The body of an error answer. */
+export const problemSchema = z
+  .object({
+    type: z.string().describe('`urn:disclosure-bridge:problem:<code>`.'),
+    title: z.string().describe('The code in words.'),
+    status: z.int().describe('The status of the answer.'),
+    detail: z.string().describe('What is wrong with this request.'),
+    code: z.enum(Object.keys(problemCodes) as ProblemCode[]).describe('One of a closed list.'),
+    errors: z
+      .array(
+        z.object({
+          field: z.string().describe('Where.'),
+          message: z.string().describe('What, with the near match.'),
+        }),
+      )
+      .describe('Each wrong field; empty where none is to blame.'),
+    oldest: z
+      .string()
+      .optional()
+      .describe('Of `cursor_too_old`: the earliest cursor that reading can start over from.'),
+  })
+  .meta({ id: 'Problem', description: 'An error (RFC 9457).' })
 
-const upstreamErrorSchema: JsonSchema = {
-  ...object({
-    error: object({ message: text('What is wrong.'), hint: text('What to do about it.') }, ['hint']),
-  }),
-  description: 'An error in the form of the upstream API.',
-}
+/** The body of an error answer below `/v2`. */
+export const upstreamErrorSchema = z
+  .object({
+    error: z.object({
+      message: z.string().describe('What is wrong.'),
+      hint: z.string().optional().describe('What to do about it.'),
+    }),
+  })
+  .meta({ id: 'UpstreamError', description: 'An error in the form of the upstream API.' })
 
-/** Name to schema. */
-export const sharedSchemas: Readonly<Record<SharedName, JsonSchema>> = {
-  Event: eventSchema,
-  Disclosure: disclosureSchema,
-  Company: companySchema,
-  Category: categorySchema,
-  Gap: gapSchema,
-  Filter: filterSchema,
-  PlainFilter: plainFilterSchema,
-  Problem: problemSchema,
-  UpstreamError: upstreamErrorSchema,
+/** What events, items and filters refer to, by name. */
+export const eventSchemas: Readonly<Record<string, JsonSchema>> = sharedSchemas(eventSchema, filterSchema)
+
+/** The same with the error bodies. */
+export const httpSchemas: Readonly<Record<string, JsonSchema>> = {
+  ...eventSchemas,
+  ...sharedSchemas(problemSchema, upstreamErrorSchema),
 }

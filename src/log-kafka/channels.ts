@@ -1,8 +1,9 @@
 /** Describes the public topics (contract §4) for the AsyncAPI document: names, keys, headers, values and retention. */
+import { z } from 'zod'
 import { disclosureTypes, gapTypes } from '../core/event.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
-import { eventSchema } from '../http/schemas/event-schema.ts'
-import { type JsonSchema, object, oneWord, ref, text, time } from '../http/schemas/json-schema.ts'
+import { disclosureSchema, eventSchema, gapSchema } from '../http/schemas/event-schema.ts'
+import { isoTime, jsonSchema } from '../http/schemas/json-schema.ts'
 import { type TopicSettings, topicConfig } from './topics/topic-setup.ts'
 import {
   ALL,
@@ -101,21 +102,21 @@ const disclosureRecord: ChannelMessage = {
   ...eventRecordOf(disclosureTypes),
   name: 'disclosure',
   summary: 'One announcement: an item as upstream gave it, or later content of the same item.',
-  payload: ref('Disclosure'),
+  payload: disclosureSchema,
 }
 
 const gapRecord: ChannelMessage = {
   ...eventRecordOf(gapTypes),
   name: 'gap',
   summary: 'A gap was opened, filled or given up.',
-  payload: ref('Gap'),
+  payload: gapSchema,
 }
 
 /** A CloudEvent in binary mode: its attributes are headers, its data is the value. */
 function eventRecordOf(
   types: readonly string[],
 ): Pick<ChannelMessage, 'contentType' | 'headers' | 'bindings'> {
-  const key = text('The `ce_subject`.')
+  const key = jsonSchema(z.string().describe('The `ce_subject`.'))
   return {
     contentType: 'application/json',
     headers: eventHeaders(types),
@@ -123,36 +124,29 @@ function eventRecordOf(
   }
 }
 
-function eventHeaders(types: readonly string[]): JsonSchema {
-  const { data: _value, datacontenttype = {}, ...attributes } = eventSchema.properties ?? {}
-  const named = Object.entries(attributes).map(([name, schema]) => [`ce_${name}`, schema])
-  const optional = Object.keys(attributes).filter((name) => eventSchema.required?.includes(name) === false)
-  return object(
-    {
-      'content-type': datacontenttype,
-      ...Object.fromEntries(named),
-      ce_type: oneWord(types, 'The type of the event; more may come.'),
-      ce_topicsequence: text('Place in this topic, without a hole inside an epoch: 1, 2, 3 …', {
-        pattern: '^[1-9][0-9]*$',
-      }),
-    },
-    optional.map((name) => `ce_${name}`),
-  )
+function eventHeaders(types: readonly string[]) {
+  const { data: _value, datacontenttype, ...attributes } = eventSchema.shape
+  return z.object({
+    'content-type': datacontenttype,
+    ...Object.fromEntries(Object.entries(attributes).map(([name, schema]) => [`ce_${name}`, schema])),
+    ce_type: z.enum(types).describe('The type of the event; more may come.'),
+    ce_topicsequence: z.string().meta({
+      description: 'Place in this topic, without a hole inside an epoch: 1, 2, 3 …',
+      pattern: '^[1-9][0-9]*$',
+    }),
+  })
 }
 
 const rejectedItem: ChannelMessage = {
   name: 'rejected',
   summary: 'One item that could not be read.',
   contentType: 'application/octet-stream',
-  headers: object(
-    {
-      reason: text('Why it could not be read.'),
-      guid: text('Its guid, where it has one.'),
-      recordedtime: time('When the bridge first held it.'),
-    },
-    ['guid'],
-  ),
-  payload: text('The bytes of the item.'),
+  headers: z.object({
+    reason: z.string().describe('Why it could not be read.'),
+    guid: z.string().optional().describe('Its guid, where it has one.'),
+    recordedtime: isoTime('When the bridge first held it.'),
+  }),
+  payload: z.string().describe('The bytes of the item.'),
   bindings: {
     kafka: {
       key: { type: ['string', 'null'], description: 'Its guid, where it has one.' },

@@ -2,13 +2,14 @@
  * The streams as channels (contract §8): a WebSocket in each of its subprotocols, and server-sent events. Owns how the
  * schemas of commands, control messages and events make up the messages of each. Refuses to frame them.
  */
+import { z } from 'zod'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureEventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
 import { filterParameterSchemas } from '../http/schemas/filter-schema.ts'
-import { type JsonSchema, object, text, time } from '../http/schemas/json-schema.ts'
+import { isoTime, jsonSchema } from '../http/schemas/json-schema.ts'
 import { MAX_TAIL } from './fanout/start.ts'
 import { closeMeanings } from './transport/close-codes.ts'
-import { type Action, actions, commandSchema } from './transport/command-schema.ts'
+import { type Action, actions, commandSchemas } from './transport/commands.ts'
 import {
   type ControlMessage,
   controlMessages,
@@ -62,10 +63,15 @@ function webSocketChannel(subprotocol: Subprotocol): Channel {
     bindings: {
       ws: {
         method: 'GET',
-        headers: handshakeHeaders(subprotocol),
-        query: object({ ticket: text('A ticket of `POST /v1/tickets`, in the place of the header.') }, [
-          'ticket',
-        ]),
+        headers: jsonSchema(handshakeHeaders(subprotocol)),
+        query: jsonSchema(
+          z.object({
+            ticket: z
+              .string()
+              .optional()
+              .describe('A ticket of `POST /v1/tickets`, in the place of the header.'),
+          }),
+        ),
         bindingVersion: '0.1.0',
       },
     },
@@ -81,7 +87,7 @@ function webSocketChannel(subprotocol: Subprotocol): Channel {
       name: action,
       summary: commandSummaries[action],
       contentType: JSON_TYPE,
-      payload: commandSchema(action),
+      payload: commandSchemas[action],
       answers: answers[action],
     })),
   }
@@ -93,20 +99,21 @@ const commandSummaries: Readonly<Record<Action, string>> = {
   subscribe: 'Begins the one subscription of the connection, or replaces it.',
 }
 
-function handshakeHeaders(subprotocol: Subprotocol): JsonSchema {
-  return object(
-    {
-      Authorization: text('`Bearer <token>`; without it and a ticket the first frame is `auth`.'),
-      'Sec-WebSocket-Protocol': { type: 'string', const: subprotocol },
-    },
-    subprotocol === subprotocols[0] ? ['Authorization', 'Sec-WebSocket-Protocol'] : ['Authorization'],
-  )
+function handshakeHeaders(subprotocol: Subprotocol) {
+  const offered = z.literal(subprotocol)
+  return z.object({
+    Authorization: z
+      .string()
+      .optional()
+      .describe('`Bearer <token>`; without it and a ticket the first frame is `auth`.'),
+    'Sec-WebSocket-Protocol': subprotocol === subprotocols[0] ? offered.optional() : offered,
+  })
 }
 
 function wrappedEvent(name: EventName): ChannelMessage {
   const { summary, schema } = events[name]
-  const members = { sent: time('When the frame was built.'), event: schema }
-  return plainControl(name, { summary, members: object(members) })
+  const members = { sent: isoTime('When the frame was built.'), event: schema }
+  return plainControl(name, { summary, members: z.object(members) })
 }
 
 function bareEvent(name: EventName, contentType: string): ChannelMessage {
@@ -116,32 +123,29 @@ function bareEvent(name: EventName, contentType: string): ChannelMessage {
 
 /** The members with the name as `type`. */
 function plainControl(name: string, { summary, members }: ControlMessage): ChannelMessage {
-  const { properties = {}, required = [] } = members
-  const payload = {
-    ...members,
-    properties: { type: { type: 'string', const: name }, ...properties },
-    required: ['type', ...required],
-  } as const
+  const payload = z.object({ type: z.literal(name), ...members.shape }).meta(members.meta() ?? {})
   return { name, summary, contentType: JSON_TYPE, payload }
 }
 
 /** The members as the data of a CloudEvent. */
 function controlEvent(name: ControlName, { summary, members }: ControlMessage): ChannelMessage {
-  const payload = object({
-    specversion: { type: 'string', const: '1.0' },
-    id: text('Its own.'),
-    source: { type: 'string', const: '/bridge' },
-    type: { type: 'string', const: `bridge.${name}.v1` },
-    time: time('When it was made.'),
-    datacontenttype: { type: 'string', const: JSON_TYPE },
+  const payload = z.object({
+    specversion: z.literal('1.0'),
+    id: z.string().describe('Its own.'),
+    source: z.literal('/bridge'),
+    type: z.literal(`bridge.${name}.v1`),
+    time: isoTime('When it was made.'),
+    datacontenttype: z.literal(JSON_TYPE),
     data: members,
   })
   return { name, summary, contentType: EVENT_TYPE, payload }
 }
 
 function sseChannel(): Channel {
-  const id = text('The cursor of the place behind it: send it as `Last-Event-ID` to go on from there.')
-  const field = (name: string): JsonSchema => ({ type: 'string', const: name })
+  const id = z
+    .string()
+    .describe('The cursor of the place behind it: send it as `Last-Event-ID` to go on from there.')
+  const field = (name: string) => z.literal(name)
   return {
     key: 'sse',
     server: 'http',
@@ -156,20 +160,20 @@ function sseChannel(): Channel {
       messages: [
         ...eventNames.map((name) => ({
           ...bareEvent(name, JSON_TYPE),
-          headers: object({ event: field(name), id }),
+          headers: z.object({ event: field(name), id }),
         })),
         {
           name: 'live',
           summary: 'Once: it has caught up, and what follows is new.',
           contentType: JSON_TYPE,
-          headers: object({ event: field('live'), id }),
+          headers: z.object({ event: field('live'), id }),
           payload: liveMembers,
         },
         {
           name: 'going_away',
           summary: 'This node stops; the end of the stream follows.',
           contentType: JSON_TYPE,
-          headers: object({ event: field('going_away') }),
+          headers: z.object({ event: field('going_away') }),
           payload: goingAwayMembers,
         },
       ],
@@ -179,13 +183,15 @@ function sseChannel(): Channel {
   }
 }
 
-function sseQuery(): JsonSchema {
+function sseQuery() {
   const parameters = {
-    after: text('Cursor to resume after; the header `Last-Event-ID` wins over it.'),
-    since: text('Time, RFC 3339 or a partial one (UTC): start with the first event of that time or later.'),
-    tail: { type: 'integer', minimum: 1, maximum: MAX_TAIL, description: 'Start with so many last ones.' },
+    after: z.string().describe('Cursor to resume after; the header `Last-Event-ID` wins over it.'),
+    since: z
+      .string()
+      .describe('Time, RFC 3339 or a partial one (UTC): start with the first event of that time or later.'),
+    tail: z.int().min(1).max(MAX_TAIL).describe('Start with so many last ones.'),
     ...filterParameterSchemas,
-    filter: text('A whole filter as JSON text; excludes the other filter fields.'),
-  } as const
-  return object(parameters, Object.keys(parameters))
+    filter: z.string().describe('A whole filter as JSON text; excludes the other filter fields.'),
+  }
+  return jsonSchema(z.object(parameters).partial())
 }

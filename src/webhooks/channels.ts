@@ -2,27 +2,34 @@
  * Deliveries of webhooks as a channel (contract §7): headers, bodies, what an answer does. Owns their description. Refuses
  * to send them.
  */
+
+import { z } from 'zod'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureEventSchema, eventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
-import { type JsonSchema, object, oneWord, orNull, text, time } from '../http/schemas/json-schema.ts'
+import { isoTime } from '../http/schemas/json-schema.ts'
 import { CONTENT_TYPE } from './send/delivery-headers.ts'
 import { DISABLED_TYPE, TEST_TYPE } from './send/system-event.ts'
 
 const HTTP_BINDING = '0.3.0'
 
 /** Names of the headers of every delivery are in lower case here; HTTP does not care. */
-const headers = object({
-  'content-type': { type: 'string', const: CONTENT_TYPE },
-  'user-agent': text("`disclosure-bridge/<version>`, or the endpoint's own."),
-  'webhook-id': text('The same on every try and replay: what it names was received before.', {
+const headers = z.object({
+  'content-type': z.literal(CONTENT_TYPE),
+  'user-agent': z.string().describe("`disclosure-bridge/<version>`, or the endpoint's own."),
+  'webhook-id': z.string().meta({
+    description: 'The same on every try and replay: what it names was received before.',
     pattern: '^msg_[0-9a-f]{32}$',
   }),
-  'webhook-timestamp': text('When this try was sent, seconds since 1970.', { pattern: '^[0-9]+$' }),
-  'webhook-signature': text(
-    'Standard Webhooks: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64, one for each secret that signs.',
-    { pattern: '^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$' },
-  ),
-  traceparent: text('W3C Trace Context: one trace over all tries, a span for each.', {
+  'webhook-timestamp': z
+    .string()
+    .meta({ description: 'When this try was sent, seconds since 1970.', pattern: '^[0-9]+$' }),
+  'webhook-signature': z.string().meta({
+    description:
+      'Standard Webhooks: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64, one for each secret that signs.',
+    pattern: '^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$',
+  }),
+  traceparent: z.string().meta({
+    description: 'W3C Trace Context: one trace over all tries, a span for each.',
     pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-01$',
   }),
 })
@@ -35,11 +42,11 @@ const messages: readonly ChannelMessage[] = [
     'Another endpoint of the tenant was disabled; where `types` names `webhook.disabled`.',
     ownEvent(
       DISABLED_TYPE,
-      object({
-        endpointId: text('The endpoint that was disabled.'),
-        description: orNull(text('What it was for.')),
-        reason: oneWord(['gone', 'failing'], 'It answered 410, or it failed for five days.'),
-        disabledAt: time('When.'),
+      z.object({
+        endpointId: z.string().describe('The endpoint that was disabled.'),
+        description: z.string().describe('What it was for.').nullable(),
+        reason: z.enum(['gone', 'failing']).describe('It answered 410, or it failed for five days.'),
+        disabledAt: isoTime('When.'),
       }),
     ),
   ),
@@ -48,7 +55,10 @@ const messages: readonly ChannelMessage[] = [
     'A test that somebody asked for.',
     ownEvent(
       TEST_TYPE,
-      object({ message: text('That it is a test.'), endpointId: text('The endpoint that is tested.') }),
+      z.object({
+        message: z.string().describe('That it is a test.'),
+        endpointId: z.string().describe('The endpoint that is tested.'),
+      }),
     ),
   ),
 ]
@@ -71,7 +81,7 @@ export const webhookChannels: readonly Channel[] = [
   },
 ]
 
-function delivery(name: string, summary: string, payload: JsonSchema): ChannelMessage {
+function delivery(name: string, summary: string, payload: z.ZodType): ChannelMessage {
   return {
     name,
     summary,
@@ -81,21 +91,16 @@ function delivery(name: string, summary: string, payload: JsonSchema): ChannelMe
   }
 }
 
-/** An event of no log: the envelope without a place. */
-function ownEvent(type: string, data: JsonSchema): JsonSchema {
-  const {
-    specversion = {},
-    time: at = {},
-    recordedtime = {},
-    datacontenttype = {},
-  } = eventSchema.properties ?? {}
-  return object({
+/** An event that is in no log: the envelope without a place. */
+function ownEvent(type: string, data: z.ZodType) {
+  const { specversion, time, recordedtime, datacontenttype } = eventSchema.shape
+  return z.object({
     specversion,
-    id: text('Its own.'),
-    source: { type: 'string', const: '/bridge' },
-    type: { type: 'string', const: type },
-    time: at,
-    subject: text('The endpoint.'),
+    id: z.string().describe('Its own.'),
+    source: z.literal('/bridge'),
+    type: z.literal(type),
+    time,
+    subject: z.string().describe('The endpoint.'),
     recordedtime,
     datacontenttype,
     data,

@@ -1,5 +1,6 @@
 /** The document over routes of the test's own; that it is the running product's is shown in test/integration/openapi.test.ts. */
 import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { documentedRoutes } from '../../docs/generate.ts'
 import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
 import type { FundSource } from '../../src/api/mirror/fund-source.ts'
@@ -12,7 +13,8 @@ import { openApiRoute } from '../../src/api/routes/openapi-route.ts'
 import { createApp } from '../../src/http/app.ts'
 import { listen } from '../../src/http/listener.ts'
 import type { Route } from '../../src/http/route.ts'
-import { ref } from '../../src/http/schemas/json-schema.ts'
+import { eventSchema } from '../../src/http/schemas/event-schema.ts'
+import { anyObject } from '../../src/http/schemas/json-schema.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { openApiRules, operationsOf } from '../support/house/openapi-rules.ts'
@@ -31,7 +33,7 @@ function route(parts: Partial<Route>): Route {
     scope: 'events:read',
     summary: 'Things.',
     parameters: {},
-    answers: { 200: { meaning: 'They.', schema: {} } },
+    answers: { 200: { meaning: 'They.', schema: anyObject } },
     handle: async () => {},
     ...parts,
   }
@@ -58,16 +60,16 @@ test('a route shows up as it describes itself', () => {
       scope: 'admin',
       summary: 'Makes a part: 201 with it. See [tokens.md](tokens.md#on-kafka).',
       parameters: { dry: 'Nothing is done.' },
-      headers: { 'If-Match': { meaning: 'The version.', schema: { type: 'string' }, required: true } },
+      headers: { 'If-Match': 'The version.' },
       body: {
         maxBytes: 10,
-        members: {
-          name: { meaning: 'Its name.', schema: { type: 'string' }, required: true },
-          any: 'Anything.',
-        },
+        schema: z.strictObject({
+          name: z.string().describe('Its name, see [tokens.md](tokens.md).'),
+          any: z.unknown().optional().describe('Anything.'),
+        }),
       },
       answers: {
-        201: { meaning: 'The part.', schema: { type: 'object' }, headers: { ETag: 'Its version.' } },
+        201: { meaning: 'The part.', schema: anyObject, headers: { ETag: 'Its version.' } },
       },
       problems: ['limit_reached'],
     }),
@@ -82,14 +84,14 @@ test('a route shows up as it describes itself', () => {
     parameters: [
       { name: 'id', in: 'path', required: true, description: 'As `/v1/things` gives it.' },
       { name: 'dry', in: 'query', schema: { type: 'string' } },
-      { name: 'If-Match', in: 'header', required: true },
+      { name: 'If-Match', in: 'header', schema: { type: 'string' } },
     ],
     requestBody: {
       content: {
         'application/json': {
           schema: {
             properties: {
-              name: { type: 'string', description: 'Its name.' },
+              name: { type: 'string', description: 'Its name, see docs/use/tokens.md.' },
               any: { description: 'Anything.' },
             },
             required: ['name'],
@@ -159,7 +161,7 @@ test('a filter is there field by field, lists with commas, and as JSON', () => {
 })
 
 test('each rule and the shape see a wrong document', () => {
-  const answers = { 200: { meaning: 'Events.', schema: ref('Event') } }
+  const answers = { 200: { meaning: 'Events.', schema: eventSchema } }
   const good = documentOf(route({ takesFilter: true, answers }))
   const get = good.paths['/v1/things']?.get
   if (get === undefined) throw new Error('there is no such path')

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withSnippets } from '../../docs/snippets.ts'
 import { decodeCursor } from '../../src/core/cursor.ts'
-import { eventSchema } from '../../src/http/schemas/event-schema.ts'
-import { sharedSchemas } from '../../src/http/shared-schemas.ts'
+import { eventSchemas } from '../../src/http/shared-schemas.ts'
 import { misfits } from '../support/house/openapi-answers.ts'
 import type { OpenApi } from '../support/house/openapi-shape.ts'
 import { root, textFiles } from '../support/house/repository.ts'
@@ -33,8 +32,8 @@ test.each([
 test('the event on the page is one of the contract', () => {
   const [, json = ''] = /^```json\n([\s\S]*?)^```$/m.exec(page) ?? []
   const event = JSON.parse(json)
-  const document = { components: { schemas: sharedSchemas } } as unknown as OpenApi
-  expect(misfits(document, eventSchema, event)).toEqual([])
+  const document = { components: { schemas: eventSchemas } } as unknown as OpenApi
+  expect(misfits(document, eventSchemas.Event, event)).toEqual([])
   expect(decodeCursor(event.cursor)).toEqual({
     epoch: event.epoch,
     sequence: Number(event.sequence),

@@ -1,11 +1,14 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { createApp } from '../../src/http/app.ts'
 import { adminAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
-import { openMembers } from '../../src/http/members.ts'
 import { type HttpProblem, problemCodes } from '../../src/http/problem.ts'
+import { plainText, readBody } from '../../src/http/read-body.ts'
 import { type Route, sendJson } from '../../src/http/route.ts'
+import { unreadFilter } from '../../src/http/schemas/filter-schema.ts'
+import { ranged } from '../../src/http/schemas/json-schema.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { raw } from './raw.ts'
@@ -21,7 +24,7 @@ const echo: Route = {
   summary: '',
   parameters: {},
   answers: {},
-  body: { maxBytes: MAX_BYTES, members: {} },
+  body: { maxBytes: MAX_BYTES, schema: z.strictObject({}) },
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify({ body }))),
 }
 const patch: Route = {
@@ -196,12 +199,13 @@ describe('methods', () => {
 })
 
 describe('members', () => {
+  const schema = z.strictObject({
+    filter: unreadFilter,
+    last: ranged({ low: 1, high: 10, otherwise: 3 }, 'Last'),
+  })
   const read = (body: unknown): HttpProblem | null => {
     try {
-      const members = openMembers(body, ['filter', 'last'])
-      members.required('filter')
-      members.integer('last', { low: 1, high: 10, otherwise: 3 })
-      members.check()
+      readBody(schema, body)
       return null
     } catch (error) {
       return error as HttpProblem
@@ -232,11 +236,10 @@ describe('members', () => {
   test.each([[''], ['x'.repeat(11)], [7], [null], ['a\u001b[2J'], ['\u202eabc'], ['\ud800'], ['a\nb']])(
     'that should be text: %j is none',
     (name) => {
-      const members = openMembers({ name }, ['name'])
-      expect(members.text('name', 10)).toBeNull()
-      expect(() => members.check()).toThrow(/name/)
-      expect(openMembers({ name: 'Büro 7 𝄞' }, ['name']).text('name', 10)).toBe('Büro 7 𝄞')
-      expect(openMembers({}, ['name']).text('name', 10)).toBeNull()
+      const named = z.strictObject({ name: plainText(10).optional() })
+      expect(() => readBody(named, { name })).toThrow(/name/)
+      expect(readBody(named, { name: 'Büro 7 𝄞' })).toEqual({ name: 'Büro 7 𝄞' })
+      expect(readBody(named, {})).toEqual({})
     },
   )
 

@@ -6,24 +6,13 @@
 
 import { VERSION } from '../../core/version.ts'
 import type { Channel, ChannelMessage } from '../../http/channel.ts'
-import type { SharedName } from '../../http/schemas/json-schema.ts'
-import { sharedSchemas } from '../../http/shared-schemas.ts'
+import { jsonSchema } from '../../http/schemas/json-schema.ts'
+import { eventSchemas } from '../../http/shared-schemas.ts'
 import { operationsOf } from './operations.ts'
 import { securitySchemes, servers } from './servers.ts'
 
 /** Part of the document. */
 export type Part = Readonly<Record<string, unknown>>
-
-/** Shared schemas that messages point to; the others are of HTTP answers. */
-const SCHEMAS: readonly SharedName[] = [
-  'Event',
-  'Disclosure',
-  'Company',
-  'Category',
-  'Gap',
-  'Filter',
-  'PlainFilter',
-]
 
 const DESCRIPTION = [
   'UK regulatory announcements as one ordered stream that can be trusted: what the bridge sends by itself, and what stream clients send to it.',
@@ -48,7 +37,7 @@ export function asyncApiDocument(channels: readonly Channel[]): Part {
     operations: Object.assign({}, ...channels.map(operationsOf)),
     components: {
       securitySchemes,
-      schemas: Object.fromEntries(SCHEMAS.map((name) => [name, sharedSchemas[name]])),
+      schemas: eventSchemas,
       messages: Object.fromEntries(
         channels.flatMap((channel) =>
           messagesOf(channel).map((message) => [messageKey(channel, message), messagePart(message)]),
@@ -91,8 +80,8 @@ function messagePart({ name, summary, contentType, headers, payload, bindings }:
     name,
     summary,
     contentType,
-    ...(headers === undefined ? {} : { headers }),
-    payload,
+    ...(headers === undefined ? {} : { headers: jsonSchema(headers) }),
+    payload: jsonSchema(payload),
     ...(bindings === undefined ? {} : { bindings }),
   }
 }

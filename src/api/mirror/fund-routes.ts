@@ -2,7 +2,9 @@
  * The nine fund and investor-relations paths of the upstream API (specification §4.4). Owns who may ask and how a request
  * becomes a query. Refuses to know any fund: a `FundSource` answers.
  */
+
 import { type PlanName, planIncludes } from '../../core/plans.ts'
+import { anyObject } from '../../http/schemas/json-schema.ts'
 import { refusedAnswer } from './answer.ts'
 import {
   type FundHistory,
@@ -47,7 +49,7 @@ export function fundRoutes(source: FundSource): MirrorRoute[] {
     path,
     summary,
     parameters,
-    schema: { type: 'object' },
+    schema: anyObject,
     refusals: source.refusals ?? {},
     key: 'required',
     answer(request, { plan }) {

@@ -2,7 +2,7 @@
  * The disclosure items of the upstream API: the list and the single item (specification §4.1, §4.2). Owns how a request
  * becomes a query of the item store. Refuses HTTP.
  */
-import { ref } from '../../http/schemas/json-schema.ts'
+import { disclosureSchema } from '../../http/schemas/event-schema.ts'
 import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
 import type { ItemStore } from './item-store.ts'
 import { type ListContext, type ListQuery, readListQuery } from './list-query.ts'
@@ -38,7 +38,7 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
       path: ITEMS,
       summary: 'The list of announcements, newest first.',
       parameters: listParameters(nativeWord),
-      schema: pageSchema(ref('Disclosure')),
+      schema: pageSchema(disclosureSchema),
       key: 'required',
       answer({ params, gone }, { plan }) {
         check()
@@ -53,7 +53,7 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
       path: `${ITEMS}/:identifier`,
       summary: 'One announcement, by guid or by `yyyy-mm-dd.<rnsId>`.',
       parameters: {},
-      schema: singleSchema(ref('Disclosure')),
+      schema: singleSchema(disclosureSchema),
       key: 'required',
       answer(request) {
         check()

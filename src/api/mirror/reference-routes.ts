@@ -2,6 +2,7 @@
  * Exchange references of the upstream API: the list in two paging modes and the single exchange (specification §4.3).
  * Open to everybody. Owns how a request becomes a page of the store. Refuses HTTP.
  */
+import { anyObject } from '../../http/schemas/json-schema.ts'
 import { type Answer, listPage, refusedAnswer } from './answer.ts'
 import { openPageCursor, sealPageCursor } from './page-cursor.ts'
 import { classicPaging, readBrowsing, readPageSize } from './paging.ts'
@@ -25,7 +26,7 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
       path: EXCHANGES,
       summary: 'The list of exchanges.',
       parameters: browsingParameters,
-      schema: pageSchema({ type: 'object' }),
+      schema: pageSchema(anyObject),
       key: 'none',
       answer({ params }) {
         const exchanges = store.exchanges()
@@ -37,7 +38,7 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
       path: `${EXCHANGES}/:mic`,
       summary: 'One exchange with its segments, by operating MIC.',
       parameters: {},
-      schema: singleSchema({ type: 'object' }),
+      schema: singleSchema(anyObject),
       key: 'none',
       answer(request) {
         if (store.exchanges() === null) return refusedAnswer(notReadYet)

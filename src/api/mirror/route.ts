@@ -2,9 +2,9 @@
  * What the mirror serves: routes of the upstream API as data. Owns the shape, so that keys, methods and error bodies are
  * the same for every resource. Refuses to dispatch: `router.ts` does.
  */
+import type { z } from 'zod'
 import type { PlanName } from '../../core/plans.ts'
 import type { Described } from '../../http/route.ts'
-import type { JsonSchema } from '../../http/schemas/json-schema.ts'
 import type { Answer } from './answer.ts'
 
 /** Who asks, as far as the API cares. */
@@ -33,7 +33,7 @@ export type MirrorRoute = {
   /** Query parameters with their meanings. */
   parameters: Readonly<Record<string, Described>>
   /** Of the body of a 200. */
-  schema: JsonSchema
+  schema: z.ZodType
   /** Statuses of refusals with their meanings, where there are others than on every path. */
   refusals?: Readonly<Record<number, string>>
 } & (

@@ -5,7 +5,7 @@
 
 import { VERSION } from '../../core/version.ts'
 import type { AnyRoute } from '../../http/route.ts'
-import { sharedSchemas } from '../../http/shared-schemas.ts'
+import { httpSchemas } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { mirroredOperation, mirroredPath } from './mirrored.ts'
 import { type Operation, operationOf, type Part, sharedResponses } from './operation.ts'
@@ -63,7 +63,7 @@ export function openApiDocument({ routes, mirror }: Described): Part {
           description: 'The same token, where the upstream API has its key.',
         },
       },
-      schemas: sharedSchemas,
+      schemas: httpSchemas,
       responses: sharedResponses(routes),
     },
   }

@@ -2,7 +2,8 @@
  * A path of the upstream API, as the bridge serves it, as an operation of an OpenAPI document. Owns its key, its errors in
  * upstream's form. Refuses to know any particular path.
  */
-import { ref } from '../../http/schemas/json-schema.ts'
+import { jsonSchema } from '../../http/schemas/json-schema.ts'
+import { upstreamErrorSchema } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { described, type Operation } from './operation.ts'
 import { operationId, pathParameters, tagOf, titleOf } from './words.ts'
@@ -25,12 +26,12 @@ export function mirroredOperation(route: MirrorRoute, prefix: string): Operation
     responses: {
       200: {
         description: 'As upstream answers.',
-        content: { 'application/json': { schema: route.schema } },
+        content: { 'application/json': { schema: jsonSchema(route.schema) } },
       },
       ...Object.fromEntries(
         Object.entries(errorsOf(route)).map(([status, description]) => [
           status,
-          { description, content: { 'application/json': { schema: ref('UpstreamError') } } },
+          { description, content: { 'application/json': { schema: jsonSchema(upstreamErrorSchema) } } },
         ]),
       ),
     },

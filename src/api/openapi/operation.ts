@@ -3,9 +3,16 @@
  * errors. Refuses to know any particular route.
  */
 import { type ProblemCode, problemCodes } from '../../http/problem.ts'
-import type { AnyRoute, Described, RouteAnswer, RouteBody } from '../../http/route.ts'
-import { filterParameterSchemas } from '../../http/schemas/filter-schema.ts'
-import { type JsonSchema, ref } from '../../http/schemas/json-schema.ts'
+import {
+  type AnyRoute,
+  type Described,
+  meaningOf,
+  type RouteAnswer,
+  type RouteBody,
+} from '../../http/route.ts'
+import { filterParameterSchemas, filterSchema } from '../../http/schemas/filter-schema.ts'
+import { type JsonSchema, jsonSchema } from '../../http/schemas/json-schema.ts'
+import { problemSchema } from '../../http/shared-schemas.ts'
 import { operationId, pagesByName, pathParameters, tagOf, titleOf } from './words.ts'
 
 /** Part of the document. */
@@ -60,15 +67,12 @@ export function described(
   where: 'query' | 'header',
 ): Part[] {
   return Object.entries(parameters).map(([name, parameter]) => {
-    const { meaning, schema, required } =
-      typeof parameter === 'string'
-        ? { meaning: parameter, schema: { type: 'string' }, required: undefined }
-        : parameter
+    const { description: _said, ...schema } =
+      typeof parameter === 'string' ? { type: 'string' as const } : jsonSchema(parameter)
     return {
       name,
       in: where,
-      description: pagesByName(meaning),
-      ...(required === undefined ? {} : { required }),
+      description: pagesByName(meaningOf(parameter)),
       // A list of upstream's is its name repeated.
       ...(where === 'query' && schema.type === 'array' ? { style: 'form', explode: true } : {}),
       schema,
@@ -78,46 +82,35 @@ export function described(
 
 /** The fields of a filter in their query-string form, and the whole filter as JSON in its place. */
 function filterParameters(): Part[] {
-  const fields = Object.entries(filterParameterSchemas).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    description,
+  const fields = described(filterParameterSchemas, 'query').map((field) =>
     // Lists come with commas or repeated; the first is the shorter.
-    ...(schema.type === 'array' ? { style: 'form', explode: false } : {}),
-    schema,
-  }))
+    'explode' in field ? { ...field, explode: false } : field,
+  )
   const whole = {
     name: 'filter',
     in: 'query',
     description: 'The whole filter as JSON; excludes the other filter fields.',
-    content: { 'application/json': { schema: ref('Filter') } },
+    content: { 'application/json': { schema: jsonSchema(filterSchema) } },
   }
   return [...fields, whole]
 }
 
-function requestBody({ members, maxBytes }: RouteBody): Part {
-  const entries = Object.entries(members)
-  const properties = entries.map(([name, member]): [string, JsonSchema] => [name, memberSchema(member)])
-  const required = entries.flatMap(([name, member]) =>
-    typeof member !== 'string' && member.required === true ? [name] : [],
-  )
-  const schema: JsonSchema = {
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    ...(required.length === 0 ? {} : { required }),
-    additionalProperties: false,
-  }
+function requestBody({ schema: body, maxBytes }: RouteBody): Part {
+  const { properties, ...schema } = jsonSchema(body)
   return {
     description: `At most ${maxBytes} bytes.`,
     required: true,
-    content: { 'application/json': { schema } },
+    content: { 'application/json': { schema: { ...schema, properties: withPages(properties) } } },
   }
 }
 
-function memberSchema(member: Described): JsonSchema {
-  return typeof member === 'string'
-    ? { description: pagesByName(member) }
-    : { ...member.schema, description: pagesByName(member.meaning) }
+function withPages(members: Readonly<Record<string, JsonSchema>> = {}): Part {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, { description = '', ...schema }]) => [
+      name,
+      { ...schema, description: pagesByName(description) },
+    ]),
+  )
 }
 
 function answersOf(answers: Readonly<Record<number, RouteAnswer>>): Part {
@@ -132,7 +125,7 @@ function answerOf({ meaning, schema, mediaType = 'application/json', headers = {
   return {
     description: pagesByName(meaning),
     ...(named.length === 0 ? {} : { headers: Object.fromEntries(named) }),
-    ...(schema === undefined ? {} : { content: { [mediaType]: { schema } } }),
+    ...(schema === undefined ? {} : { content: { [mediaType]: { schema: jsonSchema(schema) } } }),
   }
 }
 
@@ -183,7 +176,7 @@ function problemResponse(codes: readonly ProblemCode[]): Part {
       : {}),
     content: {
       'application/problem+json': {
-        schema: { allOf: [ref('Problem'), { properties: { code: { enum: codes } } }] },
+        schema: { allOf: [jsonSchema(problemSchema), { properties: { code: { enum: codes } } }] },
       },
     },
   }

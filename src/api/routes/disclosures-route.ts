@@ -2,6 +2,7 @@
  * `GET /v1/disclosures`: pull and long-poll (contract §6). Owns the parameters and the shape of a page. Refuses to
  * encode events again: their JSON goes out as it is stored.
  */
+import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
@@ -11,7 +12,8 @@ import { tooOld } from '../../http/cursor-too-old.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
-import { flag, list, object, ranged, ref, text } from '../../http/schemas/json-schema.ts'
+import { eventSchema } from '../../http/schemas/event-schema.ts'
+import { ranged } from '../../http/schemas/json-schema.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import { eventList } from './event-list.ts'
 
@@ -46,12 +48,10 @@ interface Wanted {
   signal: AbortSignal
 }
 
-const pageSchema = object({
-  data: list(ref('Event'), {
-    description: 'In the order of the log; gaps are among them whatever the filter.',
-  }),
-  cursor: text('Where reading stopped, also when nothing matched: the next `after`.'),
-  more: flag('Whether the log goes on past it.'),
+const pageSchema = z.object({
+  data: z.array(eventSchema).describe('In the order of the log; gaps are among them whatever the filter.'),
+  cursor: z.string().describe('Where reading stopped, also when nothing matched: the next `after`.'),
+  more: z.boolean().describe('Whether the log goes on past it.'),
 })
 
 /** The route. */
@@ -64,14 +64,8 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
     takesFilter: true,
     parameters: {
       after: 'Cursor of an event or answer; without it from the earliest.',
-      limit: {
-        meaning: `Most events, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
-        schema: ranged(LIMIT),
-      },
-      wait: {
-        meaning: `Seconds to wait for a matching event where there is none yet, ${WAIT_SECONDS.low}–${WAIT_SECONDS.high}, default ${WAIT_SECONDS.otherwise}.`,
-        schema: ranged(WAIT_SECONDS),
-      },
+      limit: ranged(LIMIT, 'Most events'),
+      wait: ranged(WAIT_SECONDS, 'Seconds to wait for a matching event where there is none yet'),
     },
     answers: { 200: { meaning: 'A page of the log.', schema: pageSchema } },
     problems: ['cursor_invalid', 'cursor_too_old'],

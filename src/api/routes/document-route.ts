@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { openQuery } from '../../http/parameters.ts'
 import type { OpenRoute } from '../../http/route.ts'
+import { anyObject } from '../../http/schemas/json-schema.ts'
 
 /** What is served where. */
 export interface ServedDocument {
@@ -28,7 +29,7 @@ export function documentRoute({ path, summary, write }: ServedDocument): OpenRou
     answers: {
       200: {
         meaning: 'The document.',
-        schema: { type: 'object' },
+        schema: anyObject,
         headers: { ETag: 'Changes with the document.' },
       },
       304: { meaning: 'It is the one that is known.', headers: { ETag: 'Changes with the document.' } },

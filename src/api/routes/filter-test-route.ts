@@ -2,16 +2,19 @@
  * `POST /v1/filters/test`: which of the last events a filter would have matched (contract §6). Owns the body, the
  * counting and the shape of the answer. Refuses a reading of its own: `Reader` gives what any stream would get.
  */
+import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import { isGap } from '../../core/event.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilter } from '../../core/filter/filter-parse.ts'
-import { openMembers } from '../../http/members.ts'
 import { openQuery } from '../../http/parameters.ts'
+import { readBody } from '../../http/read-body.ts'
 import { type Route, sendJson } from '../../http/route.ts'
-import { list, object, ranged, ref, text, whole } from '../../http/schemas/json-schema.ts'
+import { eventSchema } from '../../http/schemas/event-schema.ts'
+import { filterSchema, unreadFilter } from '../../http/schemas/filter-schema.ts'
+import { ranged } from '../../http/schemas/json-schema.ts'
 import { eventList } from './event-list.ts'
 
 const LAST = { low: 1, high: 100_000, otherwise: 1000 }
@@ -23,14 +26,22 @@ const WINDOW = 1000
 /** Most JSON of events in one answer; of larger ones fewer are shown. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
-const trialSchema = object({
-  tested: whole('Disclosures looked at.'),
-  matched: whole('Of these, those that the filter matched.'),
-  gaps: whole('Gap events among the last events; they reach every stream reader, so they are no match.'),
-  filter: ref('Filter'),
-  from: text('Cursor before the first event looked at.'),
-  to: text('Cursor of the last one.'),
-  data: list(ref('Event'), { description: 'The newest that match, oldest first.' }),
+const requestSchema = z.strictObject({
+  filter: unreadFilter.describe('The filter in its JSON form, see [filters.md](filters.md).'),
+  last: ranged(LAST, 'How many of the last events to look at'),
+  limit: ranged(LIMIT, 'Most events in `data`, the newest that match'),
+})
+
+const trialSchema = z.object({
+  tested: z.int().describe('Disclosures looked at.'),
+  matched: z.int().describe('Of these, those that the filter matched.'),
+  gaps: z
+    .int()
+    .describe('Gap events among the last events; they reach every stream reader, so they are no match.'),
+  filter: filterSchema,
+  from: z.string().describe('Cursor before the first event looked at.'),
+  to: z.string().describe('Cursor of the last one.'),
+  data: z.array(eventSchema).describe('The newest that match, oldest first.'),
 })
 
 /** The route. */
@@ -44,32 +55,14 @@ export function filterTestRoute(reader: Reader): Route {
     parameters: {},
     body: {
       maxBytes: MAX_BODY_BYTES,
-      members: {
-        filter: {
-          meaning: 'The filter in its JSON form, see [filters.md](filters.md).',
-          schema: ref('Filter'),
-          required: true,
-        },
-        last: {
-          meaning: `How many of the last events to look at, ${LAST.low}–${LAST.high}, default ${LAST.otherwise}.`,
-          schema: ranged(LAST),
-        },
-        limit: {
-          meaning: `Most events in \`data\`, the newest that match, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
-          schema: ranged(LIMIT),
-        },
-      },
+      schema: requestSchema,
     },
     answers: { 200: { meaning: 'What the filter did to the last events.', schema: trialSchema } },
     problems: ['filter_invalid'],
     async handle({ url, body, response, gone }) {
       openQuery(url, []).check()
-      const members = openMembers(body, ['filter', 'last', 'limit'])
-      const wanted = members.required('filter')
-      const last = members.integer('last', LAST)
-      const limit = members.integer('limit', LIMIT)
-      members.check()
-      const filter = parseFilter(wanted, 'filter')
+      const { filter: unread, last, limit } = readBody(requestSchema, body)
+      const filter = parseFilter(unread, 'filter')
       requireCompleteReplica(reader.replica)
       const trial = await tryFilter(reader, filter, { last, limit, signal: gone })
       if (!gone.aborted) sendJson(response, 200, encodeTrial(trial))

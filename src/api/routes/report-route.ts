@@ -1,13 +1,13 @@
 /**
- * `GET /v1/report`: what each of the last days brought, and whether anything of it is missing. Owns the route. Refuses to
- * judge: the leader has.
+ * Serves `GET /v1/report`: what each of the last days brought, as the leader reported it.
  */
+import { z } from 'zod'
 import type { DayReplica } from '../../archive/days.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { daySchema } from '../../http/schemas/day-schema.ts'
-import { list, object, ranged } from '../../http/schemas/json-schema.ts'
+import { ranged } from '../../http/schemas/json-schema.ts'
 
 /** The most are as many as are kept. */
 const DAYS = { low: 1, high: 400, otherwise: 14 }
@@ -21,12 +21,9 @@ export function reportRoute(days: Pick<DayReplica, 'last'>): Route {
     summary:
       'The last London days, oldest first, as the leader last wrote them (today at most a minute ago): `{data: [{date, polled, filled, swept, backfilled, amended, rejected, gapsLeft, eodSeen, walk, walkedAt, since, units}]}`. What each figure counts: [operating.md](../run/operating.md#was-anything-missing-yesterday).',
     parameters: {
-      days: {
-        meaning: `How many, ${DAYS.low}–${DAYS.high}, default ${DAYS.otherwise}.`,
-        schema: ranged(DAYS),
-      },
+      days: ranged(DAYS, 'How many'),
     },
-    answers: { 200: { meaning: 'The days.', schema: object({ data: list(daySchema) }) } },
+    answers: { 200: { meaning: 'The days.', schema: z.object({ data: z.array(daySchema) }) } },
     async handle({ url, response }) {
       const query = openQuery(url, ['days'])
       const count = query.integer('days', DAYS)

@@ -1,10 +1,9 @@
 /**
- * `GET /v1/status`. Owns the route. Refuses to know where the state comes from.
+ * Serves `GET /v1/status`.
  */
 import { openQuery } from '../../http/parameters.ts'
 import { type Route, sendJson } from '../../http/route.ts'
-import type { Status } from './status.ts'
-import { statusSchema } from './status-schema.ts'
+import { type Status, statusSchema } from './status.ts'
 
 /** The route; `status` is asked at each call. */
 export function statusRoute(status: () => Status): Route {

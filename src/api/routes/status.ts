@@ -1,35 +1,58 @@
 /**
- * The shape of `GET /v1/status` (contract §6). Owns nothing else: whoever composes the product fills it.
+ * Describes the answer of `GET /v1/status` (contract §6).
  */
-import type { Phase } from '../../core/calendar/calendar.ts'
-import type { Gap } from '../../core/event.ts'
-import type { Completeness } from '../../governor/schedule/completeness.ts'
+import { z } from 'zod'
+import { phases } from '../../core/calendar/calendar.ts'
+import { gapSchema } from '../../http/schemas/event-schema.ts'
+import { isoTime } from '../../http/schemas/json-schema.ts'
 
-/** What the upstream last did: `waiting` before the first request, and on a node that does not poll. */
-export type UpstreamState = 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'failing' | 'waiting'
+/** The state of a node, as far as an outsider may see it. What the node does not know is null. */
+export const statusSchema = z.object({
+  leader: z.object({
+    id: z.string().describe('Who polls; null while nobody does.').nullable(),
+    since: isoTime('Since when.').nullable(),
+    self: z.boolean().describe('Whether it is this node.'),
+  }),
+  upstream: z.object({
+    state: z
+      .enum(['ok', 'throttled', 'quota', 'unauthorised', 'failing', 'waiting'])
+      .describe(
+        'What upstream last did; `waiting` before the first request, and on a node that does not poll.',
+      ),
+    lastGoodPoll: isoTime('The last good poll.').nullable(),
+    nextPoll: isoTime('When the next poll is due; null on a node that does not poll.').nullable(),
+    phase: z.enum(phases).describe('Where in the London day upstream is.'),
+  }),
+  quota: z.object({
+    limit: z.int().describe('Units a week.').nullable(),
+    used: z.int().describe('Units used of them.').nullable(),
+    remaining: z.int().describe('Units left.').nullable(),
+    reset: isoTime('When units come back.').nullable(),
+    forecast: z.number().describe('Planned use over what is left.').nullable(),
+    drift: z.number().describe('What upstream reports as used minus our count, over `limit`.').nullable(),
+  }),
+  log: z.object({
+    kind: z.enum(['kafka', 'embedded', 'memory']).describe('Where the log lies.'),
+    epoch: z.string().describe('The epoch of the log.').nullable(),
+    oldest: z.int().describe('The earliest sequence that is kept.'),
+    latest: z.int().describe('The last sequence.'),
+  }),
+  copy: z.object({
+    sequence: z.int().describe('How far the copy of this node is.'),
+    lagEvents: z.int().describe('How many events that is behind the log.'),
+    lagSeconds: z.number().describe('How long it has been behind, seconds.'),
+    filled: z
+      .number()
+      .describe('How much of the log is here, from 0 to 1; below 1 only while a copy is filled.'),
+  }),
+  completeness: z
+    .enum(['polls+fills', '+sweeps', '+day'])
+    .describe('What the plan pays for: polls with their fills, sweeps too, a walk over each whole day too.'),
+  gaps: z.array(gapSchema).describe('Gaps that are open.'),
+  roles: z.array(z.string()).describe('What this node does.'),
+})
 
-/** The whole state of this node, as far as an outsider may see it. Times are ISO 8601. */
-export interface Status {
-  /** Who polls; `id` and `since` are null while nobody does. */
-  leader: { id: string | null; since: string | null; self: boolean }
-  /** `nextPoll` = when the next poll is due; null where this node does not poll. */
-  upstream: { state: UpstreamState; lastGoodPoll: string | null; nextPoll: string | null; phase: Phase }
-  /** In units. `reset` = when units come back; `forecast` = planned use over what is left. */
-  quota: {
-    limit: number | null
-    used: number | null
-    remaining: number | null
-    reset: string | null
-    forecast: number | null
-    /** What upstream reports as used minus our count, over `limit`; null where it reports nothing. */
-    drift: number | null
-  }
-  log: { kind: 'kafka' | 'embedded' | 'memory'; epoch: string | null; oldest: number; latest: number }
-  /** `filled`: how much of the log is here, from 0 to 1; below 1 only while a new node or a rebuilt copy is filled. */
-  copy: { sequence: number; lagEvents: number; lagSeconds: number; filled: number }
-  /** What the plan pays for: polls with their fills, sweeps too, the whole day too. */
-  completeness: Completeness
-  /** Gaps that are open. */
-  gaps: readonly Gap[]
-  roles: readonly string[]
-}
+/** The answer. */
+export type Status = z.infer<typeof statusSchema>
+/** What upstream last did: `waiting` before the first request, and on a node that does not poll. */
+export type UpstreamState = Status['upstream']['state']

@@ -1,11 +1,11 @@
 /**
- * `POST /v1/tickets`: a ticket that opens one WebSocket in the place of a bearer header (contract §6). Owns the answer.
- * Refuses to check tickets: the feed does, on any node.
+ * Serves `POST /v1/tickets`: a ticket opens one WebSocket in place of a bearer header (contract §6).
  */
+import { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { type Route, sendJson } from '../../http/route.ts'
-import { object, text, time } from '../../http/schemas/json-schema.ts'
+import { isoTime } from '../../http/schemas/json-schema.ts'
 import type { Tickets } from '../../registry/tickets.ts'
 
 /** The route. */
@@ -20,9 +20,12 @@ export function ticketRoute(tickets: Pick<Tickets, 'give'>): Route {
     answers: {
       201: {
         meaning: 'The ticket. It is never to be cached.',
-        schema: object({
-          ticket: text('Goes into the address of a WebSocket as it is.', { pattern: '^[A-Za-z0-9._-]+$' }),
-          expiresAt: time('From when on it opens nothing.'),
+        schema: z.object({
+          ticket: z.string().meta({
+            description: 'Goes into the address of a WebSocket as it is.',
+            pattern: '^[A-Za-z0-9._-]+$',
+          }),
+          expiresAt: isoTime('From when on it opens nothing.'),
         }),
       },
     },

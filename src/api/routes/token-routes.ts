@@ -3,21 +3,21 @@
  * see their own tenant, and what is of another answers as what does not exist; only the token of the settings sees all.
  * Refuses to keep tokens: the registry does.
  */
+import type { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'
 import { type Caller, tokensLoading } from '../../http/auth.ts'
+import { pageOf, pageParameters, readPage } from '../../http/page.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem } from '../../http/problem.ts'
+import { readBody } from '../../http/read-body.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
-import { ranged } from '../../http/schemas/json-schema.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { isId } from '../../registry/ids.ts'
 import { MAX_TOKENS_PER_TENANT, type NewToken, type Token, type Tokens } from '../../registry/tokens.ts'
-import { MAX_TOKEN_BODY_BYTES, readTokenRequest, tokenMembers } from './token-request.ts'
-import { madeTokenSchema, tokenPageSchema } from './token-schema.ts'
+import { listedToken, MAX_TOKEN_BODY_BYTES, madeToken, tokenRequest } from './token-schema.ts'
 
 const PATH = '/v1/tokens'
-const LIMIT = { low: 1, high: 1000, otherwise: 100 }
 
 /** What the routes work with. */
 export interface TokenRoutesOptions {
@@ -37,8 +37,8 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
         'Makes a token: 201 with `{id, token, tenant, scopes, name, expiresAt, createdAt}`; `token` is shown here only. ' +
         `At most ${MAX_TOKENS_PER_TENANT} a tenant. See [tokens.md](tokens.md).`,
       parameters: {},
-      body: { maxBytes: MAX_TOKEN_BODY_BYTES, members: tokenMembers },
-      answers: { 201: { meaning: 'The token, with its text.', schema: madeTokenSchema } },
+      body: { maxBytes: MAX_TOKEN_BODY_BYTES, schema: tokenRequest(0) },
+      answers: { 201: { meaning: 'The token, with its text.', schema: madeToken } },
       problems: ['limit_reached'],
       handle: (call) => create(call, options),
     },
@@ -48,14 +48,8 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
       scope: 'admin',
       summary:
         'The tokens of the tenant, in the order of their creation: `{data: [{id, tenant, scopes, name, expiresAt, createdAt, lastUsed}], next}`.',
-      parameters: {
-        after: 'The `next` of the page before.',
-        limit: {
-          meaning: `Most tokens, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
-          schema: ranged(LIMIT),
-        },
-      },
-      answers: { 200: { meaning: 'A page of tokens.', schema: tokenPageSchema } },
+      parameters: pageParameters('tokens'),
+      answers: { 200: { meaning: 'A page of tokens.', schema: pageOf(listedToken) } },
       handle: (call) => list(call, options.tokens),
     },
     {
@@ -73,7 +67,8 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
 async function create({ url, body, caller, response }: Call, options: TokenRoutesOptions): Promise<void> {
   const { tokens, clock, logger } = options
   openQuery(url, []).check()
-  const wanted = readTokenRequest(body, clock.now())
+  const { expiresAt: expiresAtMs, ...named } = readBody(tokenRequest(clock.now()), body)
+  const wanted = { ...named, expiresAtMs }
   checkGrant(wanted, caller)
   if (!tokens.isLoaded) throw tokensLoading()
   const made = await tokens.create(wanted)
@@ -107,9 +102,7 @@ function checkGrant({ tenant, scopes, expiresAtMs }: NewToken, caller: Caller): 
 
 async function list({ url, caller, response }: Call, tokens: Tokens): Promise<void> {
   const query = openQuery(url, ['after', 'limit'])
-  const after = query.text('after')
-  const limit = query.integer('limit', LIMIT)
-  if (after !== null && !isId('tok', after)) query.refuse('after', 'is no `next` of this list')
+  const { after, limit } = readPage(query, (text) => (isId('tok', text) ? text : null))
   query.check()
   if (!tokens.isLoaded) throw tokensLoading()
   const tenant = caller.seesAllTenants ? null : caller.tenant
@@ -133,12 +126,18 @@ async function remove(call: Call, { tokens, logger }: TokenRoutesOptions): Promi
   response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
 }
 
-function listed(token: Token) {
+function listed(token: Token): z.infer<typeof listedToken> {
   return { id: token.id, ...factsOf(token), lastUsed: isoOrNull(token.lastUsedMs) }
 }
 
 function factsOf({ tenant, scopes, name, expiresAtMs, createdAtMs }: Token) {
-  return { tenant, scopes, name, expiresAt: isoOrNull(expiresAtMs), createdAt: isoMillis(createdAtMs) }
+  return {
+    tenant,
+    scopes: [...scopes],
+    name,
+    expiresAt: isoOrNull(expiresAtMs),
+    createdAt: isoMillis(createdAtMs),
+  }
 }
 
 function isoOrNull(ms: number | null): string | null {

@@ -1,7 +1,8 @@
 /**
- * The event (contract §3), the announcement and the gap in it, as JSON Schema. Owns their description. Refuses to be
- * strict about what is upstream's: its members and values come as they are.
+ * Describes the event (contract §3), the announcement and the gap in it. Values of upstream's own are not restricted:
+ * its members come as they are.
  */
+import { z } from 'zod'
 import {
   AMENDED,
   disclosureTypes,
@@ -11,117 +12,144 @@ import {
   gapTypes,
   PUBLISHED,
 } from '../../core/event.ts'
-import { type JsonSchema, list, object, oneWord, orNull, ref, text, time, whole } from './json-schema.ts'
-
-/** One event of the log, a CloudEvent 1.0. */
-export const eventSchema: JsonSchema = {
-  ...object(
-    {
-      specversion: { type: 'string', const: '1.0' },
-      id: text(
-        'The guid of the item, `<guid>#<revision>` from its second content on, or `gap:<id>:<state>`.',
-      ),
-      source: oneWord(
-        ['/disclosures/sources/rns', '/bridge'],
-        'Who tells: the source, or the bridge itself.',
-      ),
-      type: text(
-        `\`${PUBLISHED}\`, \`${AMENDED}\`, \`${GAP_OPENED}\`, \`${GAP_FILLED}\` or \`${GAP_GIVEN_UP}\`; more may come.`,
-      ),
-      time: time('When it was published upstream; of a gap, when its state changed.'),
-      subject: text(
-        'The issuer: LEI, else ISIN, else listing symbol, else the name in lower case; or `gap:<id>`.',
-      ),
-      sequence: text('Place in the stream, without a hole inside an epoch, with leading zeros.', {
-        pattern: '^[0-9]{20}$',
-      }),
-      epoch: text('Changes only when the log is started afresh.', { pattern: '^[A-Za-z0-9]{8}$' }),
-      cursor: text('Opaque: reading goes on after this event.'),
-      recordedtime: time('When the bridge first held it.'),
-      late: text('There where an event with a later `time` was published before this one.', {
-        const: 'true',
-      }),
-      replacesid: text('guid of the announcement that this one replaces, where upstream says so.'),
-      datacontenttype: { type: 'string', const: 'application/json' },
-      data: { anyOf: [ref('Disclosure'), ref('Gap')] },
-    },
-    ['late', 'replacesid'],
-  ),
-  description: 'A CloudEvent 1.0 in its structured JSON form. Webhooks have it as their body.',
-}
-
-/** An event that tells of an announcement. */
-export const disclosureEventSchema: JsonSchema = {
-  allOf: [ref('Event'), { properties: { type: { enum: disclosureTypes }, data: ref('Disclosure') } }],
-}
-
-/** An event that tells of a gap. */
-export const gapEventSchema: JsonSchema = {
-  allOf: [ref('Event'), { properties: { type: { enum: gapTypes }, data: ref('Gap') } }],
-}
-
-/** One announcement as upstream gave it: the members that are known, none of them promised but guid and timestamp. */
-export const disclosureSchema: JsonSchema = {
-  type: 'object',
-  description:
-    'The upstream item as it came. Other members and unknown values occur; only `guid` and `timestamp` are sure.',
-  properties: {
-    rnsId: text('Number of the announcement in its source; it comes again after some months.'),
-    timestamp: text('When it was published, as upstream wrote it.'),
-    source: text('`RNS`.'),
-    guid: text('Its identity.'),
-    version: { type: ['integer', 'null'], description: 'Version inside the guid.' },
-    issuer: ref('Company'),
-    related: list(ref('Company'), { description: 'Other companies it is about.' }),
-    headline: text('Upstream cuts it at 50 characters.'),
-    category: list(ref('Category')),
-    publication: list(object({ mime: text('Media type.'), url: text('Address of the document.') })),
-    derivatives: { type: 'object', description: 'What upstream derives from the document.' },
-    replaces: object({ guid: text('Of the announcement replaced.'), version: whole('Its version.') }, [
-      'version',
-    ]),
-  },
-  required: ['guid', 'timestamp'],
-}
+import { isoTime } from './json-schema.ts'
 
 /** A company in an announcement. */
-export const companySchema: JsonSchema = object(
-  {
-    name: text('Name of the company.'),
-    lei: text('Legal Entity Identifier.'),
-    instrument: object(
-      {
-        isin: text('ISIN.'),
-        symbol: object({ mnemonic: text('Listing symbol.') }),
-      },
-      ['isin', 'symbol'],
-    ),
-  },
-  ['name', 'lei', 'instrument'],
-)
+const companySchema = z
+  .object({
+    name: z.string().describe('Name of the company.'),
+    lei: z.string().describe('Legal Entity Identifier.'),
+    instrument: z
+      .object({
+        isin: z.string().describe('ISIN.'),
+        symbol: z.object({ mnemonic: z.string().describe('Listing symbol.') }),
+      })
+      .partial(),
+  })
+  .partial()
+  .meta({ id: 'Company' })
 
 /** A category tag. */
-export const categorySchema: JsonSchema = object(
-  {
-    kind: text('`FCA` or `Native`; others occur.'),
-    code: text('Code in that scheme.'),
-    name: text('Name of the code.'),
-    description: text('Of FCA categories.'),
-    importance: text('Of FCA categories: `low`, `medium`, `high`, `ultra`; others occur.'),
-  },
-  ['name', 'description', 'importance'],
-)
+const categorySchema = z
+  .object({
+    kind: z.string().describe('`FCA` or `Native`; others occur.'),
+    code: z.string().describe('Code in that scheme.'),
+    name: z.string().optional().describe('Name of the code.'),
+    description: z.string().optional().describe('Of FCA categories.'),
+    importance: z
+      .string()
+      .optional()
+      .describe('Of FCA categories: `low`, `medium`, `high`, `ultra`; others occur.'),
+  })
+  .meta({ id: 'Category' })
+
+/** One announcement as upstream gave it: the members that are known, none of them promised but guid and timestamp. */
+export const disclosureSchema = z
+  .object({
+    rnsId: z.string().describe('Number of the announcement in its source; it comes again after some months.'),
+    timestamp: z.string().describe('When it was published, as upstream wrote it.'),
+    source: z.string().describe('`RNS`.'),
+    guid: z.string().describe('Its identity.'),
+    version: z.int().describe('Version inside the guid.').nullable(),
+    issuer: companySchema,
+    related: z.array(companySchema).describe('Other companies it is about.'),
+    headline: z.string().describe('Upstream cuts it at 50 characters.'),
+    category: z.array(categorySchema),
+    publication: z.array(
+      z.object({
+        mime: z.string().describe('Media type.'),
+        url: z.string().describe('Address of the document.'),
+      }),
+    ),
+    derivatives: z
+      .unknown()
+      .meta({ type: 'object', description: 'What upstream derives from the document.' }),
+    replaces: z.object({
+      guid: z.string().describe('Of the announcement replaced.'),
+      version: z.int().optional().describe('Its version.'),
+    }),
+  })
+  .partial()
+  .required({ guid: true, timestamp: true })
+  .meta({
+    id: 'Disclosure',
+    description:
+      'The upstream item as it came. Other members and unknown values occur; only `guid` and `timestamp` are sure.',
+  })
 
 /** A stretch of upstream time in which items may be missing. */
-export const gapSchema: JsonSchema = object({
-  id: text('Id of the gap.'),
-  from: time('Its first moment.'),
-  to: time('Its last moment.'),
-  cause: oneWord(
-    ['overflow', 'cursor_refused', 'outage', 'epoch', 'retention'],
-    'A poll left items out, upstream refused the cursor, nobody polled, the log was started afresh, or what a reader missed is no longer kept.',
-  ),
-  openedAt: time('When it was noticed.'),
-  found: whole('Items that filling it has brought so far.'),
-  closedAt: orNull(time('When it was filled or given up; null while it is open.')),
-})
+export const gapSchema = z
+  .object({
+    id: z.string().describe('Id of the gap.'),
+    from: isoTime('Its first moment.'),
+    to: isoTime('Its last moment.'),
+    cause: z
+      .enum(['overflow', 'cursor_refused', 'outage', 'epoch', 'retention'])
+      .describe(
+        'A poll left items out, upstream refused the cursor, nobody polled, the log was started afresh, or what a reader missed is no longer kept.',
+      ),
+    openedAt: isoTime('When it was noticed.'),
+    found: z.int().describe('Items that filling it has brought so far.'),
+    closedAt: isoTime('When it was filled or given up; null while it is open.').nullable(),
+  })
+  .meta({ id: 'Gap' })
+
+/** One event of the log, a CloudEvent 1.0. */
+export const eventSchema = z
+  .object({
+    specversion: z.literal('1.0'),
+    id: z
+      .string()
+      .describe(
+        'The guid of the item, `<guid>#<revision>` from its second content on, or `gap:<id>:<state>`.',
+      ),
+    source: z
+      .enum(['/disclosures/sources/rns', '/bridge'])
+      .describe('Who tells: the source, or the bridge itself.'),
+    type: z
+      .string()
+      .describe(
+        `\`${PUBLISHED}\`, \`${AMENDED}\`, \`${GAP_OPENED}\`, \`${GAP_FILLED}\` or \`${GAP_GIVEN_UP}\`; more may come.`,
+      ),
+    time: isoTime('When it was published upstream; of a gap, when its state changed.'),
+    subject: z
+      .string()
+      .describe(
+        'The issuer: LEI, else ISIN, else listing symbol, else the name in lower case; or `gap:<id>`.',
+      ),
+    sequence: z.string().meta({
+      description: 'Place in the stream, without a hole inside an epoch, with leading zeros.',
+      pattern: '^[0-9]{20}$',
+    }),
+    epoch: z
+      .string()
+      .meta({ description: 'Changes only when the log is started afresh.', pattern: '^[A-Za-z0-9]{8}$' }),
+    cursor: z.string().describe('Opaque: reading goes on after this event.'),
+    recordedtime: isoTime('When the bridge first held it.'),
+    late: z
+      .literal('true')
+      .optional()
+      .describe('There where an event with a later `time` was published before this one.'),
+    replacesid: z
+      .string()
+      .optional()
+      .describe('guid of the announcement that this one replaces, where upstream says so.'),
+    datacontenttype: z.literal('application/json'),
+    data: z.union([disclosureSchema, gapSchema]),
+  })
+  .meta({
+    id: 'Event',
+    description: 'A CloudEvent 1.0 in its structured JSON form. Webhooks have it as their body.',
+  })
+
+/** An event that tells of an announcement. */
+export const disclosureEventSchema = z.intersection(
+  eventSchema,
+  z.looseObject({ type: z.enum(disclosureTypes), data: disclosureSchema }).partial(),
+)
+
+/** An event that tells of a gap. */
+export const gapEventSchema = z.intersection(
+  eventSchema,
+  z.looseObject({ type: z.enum(gapTypes), data: gapSchema }).partial(),
+)

@@ -1,114 +1,76 @@
 /**
- * JSON Schema (2020-12) as far as this API describes itself with it: the keywords, short ways to write them, and the
- * names under which schemas are shared. Owns nothing else. Refuses to check values: the readers of each route do.
+ * Turns zod schemas into the JSON Schema (2020-12) of the OpenAPI and AsyncAPI documents. Members of an object that are
+ * not named may occur as well, except where the object is strict.
  */
+import { z } from 'zod'
 
-/** A schema. Members of an object that are not named may occur as well, except where `additionalProperties` says no. */
+/** What is wrong with a member that is not there. */
+export const MISSING = 'is missing; it is required'
+
+/** A schema as the documents show it. */
 export interface JsonSchema {
-  $ref?: string
   description?: string
-  type?: JsonType | readonly JsonType[]
-  format?: 'date-time' | 'date' | 'uri'
-  enum?: readonly (string | number | null)[]
-  const?: string | number | boolean
-  default?: string | number | boolean
-  pattern?: string
-  minLength?: number
-  maxLength?: number
-  minimum?: number
-  maximum?: number
-  items?: JsonSchema
-  minItems?: number
-  maxItems?: number
   properties?: Readonly<Record<string, JsonSchema>>
   required?: readonly string[]
-  additionalProperties?: boolean | JsonSchema
-  oneOf?: readonly JsonSchema[]
-  anyOf?: readonly JsonSchema[]
-  allOf?: readonly JsonSchema[]
-}
-
-type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'null'
-
-/** Schemas that several routes share; `shared-schemas.ts` has each of them. */
-export const sharedNames = [
-  'Event',
-  'Disclosure',
-  'Company',
-  'Category',
-  'Gap',
-  'Filter',
-  'PlainFilter',
-  'Problem',
-  'UpstreamError',
-] as const
-export type SharedName = (typeof sharedNames)[number]
-
-/** The shared schema of that name. */
-export function ref(name: SharedName): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` }
-}
-
-/** Text. */
-export function text(description: string, more: JsonSchema = {}): JsonSchema {
-  return { type: 'string', description, ...more }
+  [keyword: string]: unknown
 }
 
 /** A moment as ISO 8601. */
-export function time(description: string): JsonSchema {
-  return text(description, { format: 'date-time' })
+export function isoTime(description: string) {
+  return z.string().meta({ description, format: 'date-time' })
 }
 
-/** One of these words. */
-export function oneWord(words: readonly string[], description: string): JsonSchema {
-  return text(description, { enum: words })
-}
+/** An object that is described elsewhere. */
+export const anyObject = z.unknown().meta({ type: 'object' })
 
-/** A whole number. */
-export function whole(description: string, more: JsonSchema = {}): JsonSchema {
-  return { type: 'integer', description, ...more }
-}
-
-/** A whole number in a range, both ends included, that has a default. */
-export function ranged({
-  low,
-  high,
-  otherwise,
-}: {
+/** Bounds of a whole number, both included, with the value where none is given. */
+export interface Range {
   low: number
   high: number
   otherwise: number
-}): JsonSchema {
-  return { type: 'integer', minimum: low, maximum: high, default: otherwise }
 }
 
-/** A number. */
-export function figure(description: string): JsonSchema {
-  return { type: 'number', description }
+/** A whole number in a range. `what` it is, and `more` of it, for the docs. */
+export function ranged({ low, high, otherwise }: Range, what: string, more = '.') {
+  const rule = mustBe(`must be a whole number from ${low} to ${high}`)
+  const description = `${what}, ${low}–${high}, default ${otherwise}${more}`
+  return z.int(rule).min(low, rule).max(high, rule).default(otherwise).describe(description)
 }
 
-/** True or false. */
-export function flag(description: string): JsonSchema {
-  return { type: 'boolean', description }
+/** The error of a zod schema: this sentence, or that the value is missing. */
+export function mustBe(message: string) {
+  return { error: ({ input }: { input?: unknown }) => (input === undefined ? MISSING : message) }
 }
 
-/** A list. */
-export function list(items: JsonSchema, more: JsonSchema = {}): JsonSchema {
-  return { type: 'array', items, ...more }
+/** The JSON Schema of a value before defaults are filled in. A schema with an `id` is a reference to the shared one. */
+export function jsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _dialect, $defs, ...own } = written(schema)
+  return own
 }
 
-/** An object whose members are all there, except the `optional` ones. */
-export function object(
-  properties: Readonly<Record<string, JsonSchema>>,
-  optional: readonly string[] = [],
-): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name))
-  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
+/** These schemas and all that they refer to, by `id`. */
+export function sharedSchemas(...schemas: readonly z.ZodType[]): Record<string, JsonSchema> {
+  return Object.assign({}, ...schemas.map((schema) => written(schema).$defs))
 }
 
-/** The same, or null. Takes a schema of one type. */
-export function orNull(schema: JsonSchema): JsonSchema {
-  const { type, enum: words, ...rest } = schema
-  if (typeof type !== 'string') throw new TypeError('only a schema of one type can be null too')
-  return { ...rest, type: [type, 'null'], ...(words === undefined ? {} : { enum: [...words, null] }) }
+function written(schema: z.ZodType): JsonSchema & { $defs?: Record<string, JsonSchema> } {
+  const made = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => simplify(jsonSchema),
+  })
+  return JSON.parse(JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/'))
+}
+
+/** Writes `type: [x, "null"]` for a choice of one plain type and null, and drops bounds that every integer has. */
+function simplify(schema: z.core.JSONSchema.BaseSchema): void {
+  const [plain, nothing, ...more] = schema.anyOf ?? []
+  if (nothing?.type === 'null' && more.length === 0 && typeof plain?.type === 'string') {
+    const { type, enum: words, ...rest } = plain
+    delete schema.anyOf
+    Object.assign(schema, rest, { type: [type, 'null'], ...(words && { enum: [...words, null] }) })
+  }
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  delete schema.propertyNames
 }

@@ -1,8 +1,8 @@
 /**
- * What a WebSocket client may say (contract §8), read strictly: unknown names are refused with the near match. Owns the
- * grammar of commands. What is wrong inside `filter` or `from` is error 410, everything else 400; a text that is no cursor
- * ends the connection, because coming back with it leads nowhere. Refuses to act.
+ * Reads what a WebSocket client sends (contract §8) by zod objects, which `/asyncapi.json` shows as well. A fault inside
+ * `filter` or `from` is error 410, any other 400; a text that is not a cursor ends the connection with 4010.
  */
+import { z } from 'zod'
 import { decodeCursor } from '../../core/cursor.ts'
 import { isoMillis, parseTimeBound } from '../../core/dates.ts'
 import type { Filter } from '../../core/filter/filter.ts'
@@ -10,21 +10,99 @@ import { parseFilter } from '../../core/filter/filter-parse.ts'
 import { readJson } from '../../core/json-structure.ts'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
+import { unreadFilter } from '../../http/schemas/filter-schema.ts'
 import { type From, MAX_TAIL, type OnGap } from '../fanout/start.ts'
-import { type Action, actions, commandMembers, LONGEST_ID } from './command-schema.ts'
 import { type CloseCode, type ErrorNumber, StreamRefusal } from './refusal.ts'
 
-/** One command. `id` is the client's own, told back. */
+/** Most characters of a client's own id. */
+const LONGEST_ID = 64
+/** Characters of a wrong word that an answer repeats. */
+const LONGEST_ECHO = 40
+
+const id = z
+  .string(`must be text of at most ${LONGEST_ID} characters`)
+  .max(LONGEST_ID, `must be text of at most ${LONGEST_ID} characters`)
+  .optional()
+  .transform((text) => text ?? null)
+  .describe("The client's own id; the answers repeat it.")
+const tailRule = `must be a whole number from 1 to ${MAX_TAIL}`
+
+/** The places to start from that are objects of one member. */
+const places = {
+  after: z
+    .strictObject({ after: z.string('must be text').describe('Behind the place of that cursor.') })
+    .transform(({ after }): From => ({ kind: 'after', cursor: after })),
+  since: z
+    .strictObject({
+      since: z
+        .string('must be text')
+        .describe('With the first event of that time or later: RFC 3339, or a partial one (UTC).'),
+    })
+    .transform(
+      ({ since }): From => ({ kind: 'since', timeMs: orRefuse(() => parseTimeBound(since).fromMs) }),
+    ),
+  tail: z
+    .strictObject({
+      tail: z.int(tailRule).min(1, tailRule).max(MAX_TAIL, tailRule).describe('With so many last ones.'),
+    })
+    .transform(({ tail }): From => ({ kind: 'tail', count: tail })),
+}
+const placeNames = Object.keys(places) as (keyof typeof places)[]
+const words = ['live', 'earliest'] as const
+
+/** Where a subscription may start. */
+export const fromSchema = z
+  .xor(
+    [
+      z
+        .enum(words)
+        .transform((kind): From => ({ kind }))
+        .describe('With what comes next, or with the oldest event kept.'),
+      places.after,
+      places.since,
+      places.tail,
+    ],
+    { error: ({ input }) => wrongFrom(input) },
+  )
+  .describe('Where to start.')
+
+/** The messages that a client may send, by their `action`. */
+export const commandSchemas = {
+  auth: z.strictObject({
+    action: z.literal('auth'),
+    id,
+    token: z
+      .string('must be the token as text')
+      .min(1, 'must be the token as text')
+      .describe('The token of this bridge.'),
+  }),
+  ping: z.strictObject({ action: z.literal('ping'), id }),
+  subscribe: z.strictObject({
+    action: z.literal('subscribe'),
+    id,
+    filter: unreadFilter.optional(),
+    from: fromSchema.optional().transform((from): From => from ?? { kind: 'live' }),
+    onGap: z
+      .enum(['earliest'], 'can be "earliest", or left out')
+      .optional()
+      .transform((onGap): OnGap => onGap ?? 'refuse')
+      .describe('Where to start if the cursor is older than what is kept; without it 4010.'),
+  }),
+}
+
+/** The name of a command. */
+export type Action = keyof typeof commandSchemas
+
+/** Every command. */
+export const actions = Object.keys(commandSchemas) as Action[]
+
+/** One command. `id` is the client's own; the answers repeat it. */
 export type Command =
-  | { action: 'auth'; token: string }
-  | { action: 'ping'; id: string | null }
-  | { action: 'subscribe'; id: string | null; filter: Filter | null; from: From; onGap: OnGap }
+  | z.output<(typeof commandSchemas)['auth' | 'ping']>
+  | (Omit<z.output<(typeof commandSchemas)['subscribe']>, 'filter'> & { filter: Filter | null })
 
 /** A JSON object that came from outside. */
 export type Message = Readonly<Record<string, unknown>>
-
-/** Characters of a wrong word that an answer repeats. */
-const LONGEST_ECHO = 40
 
 /** @throws StreamRefusal 400 when the text is no JSON object, or one that names a member twice or is nested too deep */
 export function parseMessage(text: string): Message {
@@ -35,29 +113,25 @@ export function parseMessage(text: string): Message {
 }
 
 /** The client's id of a message where it has a usable one. */
-export function idOf({ id }: Message): string | null {
-  return typeof id === 'string' && id.length <= LONGEST_ID ? id : null
+export function idOf(message: Message): string | null {
+  return id.safeParse(message.id).data ?? null
 }
 
 /** @throws StreamRefusal 400 or 410 */
 export function readCommand(message: Message): Command {
   const action = readAction(message)
-  refuseUnknown(message, ['action', ...Object.keys(commandMembers[action])], `a member of ${action}`, 400)
-  const id = readId(message)
-  switch (action) {
-    case 'auth':
-      return { action, token: readToken(message) }
-    case 'ping':
-      return { action, id }
-    case 'subscribe': {
-      const filter = readFilter(message)
-      return { action, id, filter, from: readFrom(message.from), onGap: readOnGap(message) }
-    }
-  }
+  const schema = commandSchemas[action]
+  refuseUnknown(message, Object.keys(schema.shape), `a member of ${action}`, 400)
+  const { data, error } = schema.safeParse(message)
+  if (data === undefined) throw refusalOf(error.issues)
+  if (data.action !== 'subscribe') return data
+  const { filter, from } = data
+  if (from.kind === 'after') orRefuse(() => decodeCursor(from.cursor), 4010)
+  return { ...data, filter: filter === undefined ? null : orRefuse(() => parseFilter(filter, 'filter')) }
 }
 
 /** The start as it was asked for, in one way of saying it. */
-export function fromToJson(from: From): unknown {
+export function fromToJson(from: From): z.input<typeof fromSchema> {
   switch (from.kind) {
     case 'after':
       return { after: from.cursor }
@@ -84,10 +158,8 @@ function readAction({ action }: Message): Action {
   if (typeof action !== 'string') {
     throw new StreamRefusal(400, `a message needs an "action": ${actions.join(', ')}`)
   }
-  throw new StreamRefusal(
-    400,
-    `${echo(action)} is no action${didYouMean(action, actions)}; there are ${actions.join(', ')}`,
-  )
+  const near = didYouMean(action, actions)
+  throw new StreamRefusal(400, `${echo(action)} is not an action${near}; there are ${actions.join(', ')}`)
 }
 
 function refuseUnknown(value: Message, known: readonly string[], what: string, number: ErrorNumber): void {
@@ -96,61 +168,23 @@ function refuseUnknown(value: Message, known: readonly string[], what: string, n
   throw new StreamRefusal(number, `${echo(unknown)} is not ${what}${didYouMean(unknown, known)}`)
 }
 
-function readId({ id }: Message): string | null {
-  if (id === undefined) return null
-  if (typeof id === 'string' && id.length <= LONGEST_ID) return id
-  throw new StreamRefusal(400, `"id" must be text of at most ${LONGEST_ID} characters`)
+/** The refusal of the first member that is wrong. */
+function refusalOf([first]: readonly z.core.$ZodIssue[]): StreamRefusal {
+  const [name] = first?.path ?? []
+  const where = first?.code === 'invalid_union' ? '' : `"${String(name)}" `
+  return new StreamRefusal(name === 'from' ? 410 : 400, `${where}${first?.message}`)
 }
 
-function readToken({ token }: Message): string {
-  if (typeof token === 'string' && token !== '') return token
-  throw new StreamRefusal(400, '"token" must be the token as text')
-}
-
-function readFilter({ filter }: Message): Filter | null {
-  return filter === undefined ? null : orRefuse(() => parseFilter(filter, 'filter'))
-}
-
-function readOnGap({ onGap }: Message): OnGap {
-  if (onGap === undefined) return 'refuse'
-  if (onGap === 'earliest') return onGap
-  throw new StreamRefusal(400, '"onGap" can be "earliest", or left out')
-}
-
-const fromNames = ['after', 'since', 'tail'] as const
-
-function readFrom(value: unknown): From {
-  if (value === undefined || value === 'live') return { kind: 'live' }
-  if (value === 'earliest') return { kind: 'earliest' }
-  if (!isObject(value)) {
-    const near = typeof value === 'string' ? didYouMean(value, ['live', 'earliest']) : ''
-    throw new StreamRefusal(
-      410,
-      `"from" must be "live", "earliest", {"after":cursor}, {"since":time} or {"tail":n}${near}`,
-    )
+/** What is wrong with a `from` that is none of its forms. */
+function wrongFrom(from: unknown): string {
+  if (!isObject(from)) {
+    const near = typeof from === 'string' ? didYouMean(from, words) : ''
+    return `"from" must be "live", "earliest", {"after":cursor}, {"since":time} or {"tail":n}${near}`
   }
-  refuseUnknown(value, fromNames, 'a member of from', 410)
-  const [name, ...more] = fromNames.filter((candidate) => Object.hasOwn(value, candidate))
-  if (name === undefined || more.length > 0) {
-    throw new StreamRefusal(410, `"from" takes exactly one of ${fromNames.join(', ')}`)
-  }
-  return name === 'tail' ? readTail(value.tail) : readPlace(name, value[name])
-}
-
-function readTail(tail: unknown): From {
-  if (typeof tail === 'number' && Number.isInteger(tail) && tail >= 1 && tail <= MAX_TAIL) {
-    return { kind: 'tail', count: tail }
-  }
-  throw new StreamRefusal(410, `"from.tail" must be a whole number from 1 to ${MAX_TAIL}`)
-}
-
-function readPlace(name: 'after' | 'since', value: unknown): From {
-  if (typeof value !== 'string') throw new StreamRefusal(410, `"from.${name}" must be text`)
-  if (name === 'since') {
-    return orRefuse(() => ({ kind: 'since', timeMs: parseTimeBound(value).fromMs }))
-  }
-  orRefuse(() => decodeCursor(value), 4010)
-  return { kind: 'after', cursor: value }
+  refuseUnknown(from, placeNames, 'a member of from', 410)
+  const [name, ...more] = placeNames.filter((candidate) => Object.hasOwn(from, candidate))
+  if (name === undefined || more.length > 0) return `"from" takes exactly one of ${placeNames.join(', ')}`
+  return `"from.${name}" ${places[name].safeParse(from).error?.issues[0]?.message}`
 }
 
 /** Turns our own refusal of a filter, a cursor or a time into an error 410 with all it says. */

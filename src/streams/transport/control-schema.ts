@@ -1,61 +1,51 @@
 /**
- * The members of each WebSocket message that is no event, as JSON Schema (contract §8). Owns their description, one for
- * each name, so that a new message cannot be left out. Refuses to send: `connection.ts` and `session.ts` do.
+ * Describes the WebSocket messages that are not events (contract §8), one for each name.
  */
+import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'
-import {
-  type JsonSchema,
-  object,
-  oneWord,
-  orNull,
-  ref,
-  text,
-  time,
-  whole,
-} from '../../http/schemas/json-schema.ts'
+import { filterSchema } from '../../http/schemas/filter-schema.ts'
+import { isoTime } from '../../http/schemas/json-schema.ts'
 import { HEARTBEAT_MS } from '../fanout/session.ts'
-import { fromSchema } from './command-schema.ts'
+import { fromSchema } from './commands.ts'
 import { type ErrorNumber, errorNames } from './refusal.ts'
 import type { ControlName, Subprotocol } from './ws-frames.ts'
 
 /** A message with the members that it has beside its name. */
 export interface ControlMessage {
   summary: string
-  members: JsonSchema
+  members: z.ZodObject
 }
 
-const cursor = text('The place that reading goes on from.')
-const id = text('The id of the command, where it had one.')
+const cursor = z.string().describe('The place that reading goes on from.')
+const id = z.string().optional().describe('The id of the command, where it had one.')
 
 /** `live` of either transport. */
-export const liveMembers = object({ cursor })
+export const liveMembers = z.object({ cursor })
 
 /** `going_away` of either transport. */
-export const goingAwayMembers = object({ reconnectInMs: whole('When to come back, ms.') })
+export const goingAwayMembers = z.object({ reconnectInMs: z.int().describe('When to come back, ms.') })
 
 /** Every message in this subprotocol. */
 export function controlMessages(subprotocol: Subprotocol): Readonly<Record<ControlName, ControlMessage>> {
   return {
-    authenticated: { summary: 'The token is good.', members: object({}) },
+    authenticated: { summary: 'The token is good.', members: z.object({}) },
     hello: {
       summary: 'The log as this node has it. Nothing more comes until there is a subscription.',
-      members: object({
-        protocol: { type: 'string', const: subprotocol, description: 'What is spoken.' },
-        epoch: orNull(text('The epoch of the log; null before it has one.')),
-        oldest: whole('The earliest sequence that is kept.'),
-        latest: whole('The last sequence.'),
-        heartbeatMs: {
-          type: 'integer',
-          const: HEARTBEAT_MS,
-          description: 'Silence before a heartbeat, ms.',
-        },
+      members: z.object({
+        protocol: z.literal(subprotocol).describe('What is spoken.'),
+        epoch: z.string().describe('The epoch of the log; null before it has one.').nullable(),
+        oldest: z.int().describe('The earliest sequence that is kept.'),
+        latest: z.int().describe('The last sequence.'),
+        heartbeatMs: z
+          .literal(HEARTBEAT_MS)
+          .meta({ type: 'integer', description: 'Silence before a heartbeat, ms.' }),
       }),
     },
     subscribed: {
       summary: 'The subscription stands; no event of the one before it comes after this.',
-      members: object({
-        id: orNull(text("The command's id.")),
-        filter: ref('Filter'),
+      members: z.object({
+        id: z.string().describe("The command's id.").nullable(),
+        filter: filterSchema,
         from: fromSchema,
       }),
     },
@@ -65,14 +55,14 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
     },
     heartbeat: {
       summary: 'After 15 s of silence; its cursor moves past what did not match.',
-      members: object({
+      members: z.object({
         cursor,
-        lastGoodPoll: orNull(time('When upstream last answered well.')),
-        nextPoll: orNull(time('When the next poll is due; null from a node that does not poll.')),
-        phase: oneWord(phases, 'Where in the London day the market is.'),
+        lastGoodPoll: isoTime('When upstream last answered well.').nullable(),
+        nextPoll: isoTime('When the next poll is due; null from a node that does not poll.').nullable(),
+        phase: z.enum(phases).describe('Where in the London day the market is.'),
       }),
     },
-    pong: { summary: 'The answer to `ping`.', members: object({ id }, ['id']) },
+    pong: { summary: 'The answer to `ping`.', members: z.object({ id }) },
     going_away: { summary: 'This node stops; close code 4200 follows.', members: goingAwayMembers },
     error: { summary: 'Something is wrong; docs/streams.md says what each means.', members: errorMembers },
   }
@@ -80,17 +70,15 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
 
 const errorNumbers = Object.keys(errorNames).map(Number) as ErrorNumber[]
 
-const errorMembers: JsonSchema = {
-  ...object(
-    {
-      code: { type: 'integer', enum: errorNumbers, description: 'What is wrong, as a number.' },
-      name: oneWord(Object.values(errorNames), 'The same in a word.'),
-      detail: text('What is wrong with this message.'),
-      id,
-    },
-    ['id'],
-  ),
-  oneOf: errorNumbers.map((code) => ({
-    properties: { code: { const: code }, name: { const: errorNames[code] } },
-  })),
-}
+const errorMembers = z
+  .object({
+    code: z.literal(errorNumbers).meta({ type: 'integer', description: 'What is wrong, as a number.' }),
+    name: z.enum(Object.values(errorNames)).describe('The same in a word.'),
+    detail: z.string().describe('What is wrong with this message.'),
+    id,
+  })
+  .meta({
+    oneOf: errorNumbers.map((code) => ({
+      properties: { code: { const: code }, name: { const: errorNames[code] } },
+    })),
+  })

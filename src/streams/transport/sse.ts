@@ -2,6 +2,7 @@
  * Defines `GET /v1/events`, server-sent events (contract §8): reads the parameters, takes the connection slots and starts the
  * stream.
  */
+import { z } from 'zod'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { FILTER_PARAMETERS, parseFilterQuery } from '../../core/filter/filter-query.ts'
@@ -27,10 +28,7 @@ export function sseRoute(context: StreamContext): Route {
       after: 'Cursor to resume after; the header `Last-Event-ID` wins over it.',
       since:
         'Time, RFC 3339 or a partial one (UTC): start at the lowest sequence whose event is at or after it; all later ones follow.',
-      tail: {
-        meaning: `Start with the last matching events, 1–${MAX_TAIL}.`,
-        schema: { type: 'integer', minimum: 1, maximum: MAX_TAIL },
-      },
+      tail: z.int().min(1).max(MAX_TAIL).describe(`Start with the last matching events, 1–${MAX_TAIL}.`),
     },
     headers: { 'Last-Event-ID': 'Cursor to resume after, as browsers send it on reconnect.' },
     answers: {
@@ -38,7 +36,7 @@ export function sseRoute(context: StreamContext): Route {
         meaning:
           'A stream without end. `data` of `disclosure` and `gap` is an Event as JSON, and `id` its cursor; docs/streams.md has the rest.',
         mediaType: 'text/event-stream',
-        schema: { type: 'string' },
+        schema: z.string(),
       },
     },
     problems: ['cursor_invalid', 'cursor_too_old', 'too_many', 'over_capacity'],

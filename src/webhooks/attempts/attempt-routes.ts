@@ -1,21 +1,25 @@
 /**
- * `GET /v1/webhooks/{id}/attempts` and `/deliveries`: what was tried, and how each delivery stands. Owns their parameters and
- * pages. Refuses to know more than the index of this node, which follows the journal and may be some moments behind.
+ * Serves `GET /v1/webhooks/{id}/attempts` and `/deliveries` from this node's index, which follows the journal and may be
+ * some moments behind.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { didYouMean } from '../../core/near.ts'
+import { pageOf, pageParameters, readPage } from '../../http/page.ts'
 import { openQuery, type Query } from '../../http/parameters.ts'
-import { type Call, type Described, type Route, sendJson } from '../../http/route.ts'
-import { ranged } from '../../http/schemas/json-schema.ts'
+import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { attemptOutcomes } from '../../obs/metrics.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
 import type { AttemptIndex } from './attempt-index.ts'
-import { attemptPageSchema, deliveryPageSchema } from './attempt-schema.ts'
 import { deliveryStates } from './attempt-store.ts'
-import { attemptPlace, attemptPlaceText, attemptView, deliveryView } from './attempt-view.ts'
-
-const LIMIT = { low: 1, high: 1000, otherwise: 100 }
+import {
+  attemptPlace,
+  attemptPlaceText,
+  attemptSchema,
+  attemptView,
+  deliverySchema,
+  deliveryView,
+} from './attempt-view.ts'
 
 /** What the routes work with. */
 export interface AttemptRoutesOptions {
@@ -24,14 +28,6 @@ export interface AttemptRoutesOptions {
   /** Says which epoch's deliveries are shown. */
   reader: Pick<Reader, 'epoch'>
 }
-
-const pageParameters = (what: string): Record<string, Described> => ({
-  after: 'The `next` of the page before.',
-  limit: {
-    meaning: `Most ${what}, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}.`,
-    schema: ranged(LIMIT),
-  },
-})
 
 /** The routes. */
 export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
@@ -46,7 +42,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
         ...pageParameters('attempts'),
         outcome: `Only these, comma-separated: ${attemptOutcomes.map((word) => `\`${word}\``).join(', ')}.`,
       },
-      answers: { 200: { meaning: 'A page of attempts.', schema: attemptPageSchema } },
+      answers: { 200: { meaning: 'A page of attempts.', schema: pageOf(attemptSchema) } },
       problems: ['unavailable'],
       handle: async (call) => listAttempts(call, options),
     },
@@ -60,7 +56,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
         ...pageParameters('deliveries'),
         state: `Only these, comma-separated: ${deliveryStates.map((word) => `\`${word}\``).join(', ')}.`,
       },
-      answers: { 200: { meaning: 'A page of deliveries.', schema: deliveryPageSchema } },
+      answers: { 200: { meaning: 'A page of deliveries.', schema: pageOf(deliverySchema) } },
       problems: ['unavailable'],
       handle: async (call) => listDeliveries(call, options),
     },
@@ -70,10 +66,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
 function listAttempts(call: Call, { endpoints, index }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
   const query = openQuery(call.url, ['after', 'limit', 'outcome'])
-  const after = query.text('after')
-  const before = after === null ? null : attemptPlace(after)
-  if (after !== null && before === null) query.refuse('after', 'is no `next` of this list')
-  const limit = query.integer('limit', LIMIT)
+  const { after: before, limit } = readPage(query, attemptPlace)
   const outcomes = readWords(query, 'outcome', attemptOutcomes)
   query.check()
   const found = index.attempts(id, { outcomes, before, limit: limit + 1 })
@@ -83,10 +76,7 @@ function listAttempts(call: Call, { endpoints, index }: AttemptRoutesOptions): v
 function listDeliveries(call: Call, { endpoints, index, reader }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
   const query = openQuery(call.url, ['after', 'limit', 'state'])
-  const after = query.text('after')
-  const before = after === null ? null : Number(after)
-  if (after !== null && !/^\d{1,15}$/.test(after)) query.refuse('after', 'is no `next` of this list')
-  const limit = query.integer('limit', LIMIT)
+  const { after: before, limit } = readPage(query, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : null))
   const states = readWords(query, 'state', deliveryStates)
   query.check()
   const { epoch } = reader

@@ -1,19 +1,59 @@
 /**
- * Attempts and deliveries as their owner sees them, and the places in their lists. Owns the shapes of contract §6 and the text
- * of `next`. Refuses to find them.
+ * Describes and makes the answers of `/v1/webhooks/{id}/attempts` and `/deliveries`, and the text of `next` (contract §6).
  */
 import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'
 import { webhookId } from '../../core/signature.ts'
+import { isoTime } from '../../http/schemas/json-schema.ts'
+import { attemptOutcomes } from '../../obs/metrics.ts'
 import { timedId } from '../../registry/ids.ts'
-import type { AttemptPlace, KeptAttempt, KeptDelivery } from './attempt-store.ts'
+import { attemptPhases } from '../send/attempt-timer.ts'
+import { type AttemptPlace, deliveryStates, type KeptAttempt, type KeptDelivery } from './attempt-store.ts'
+
+const eventId = z.string().describe("The event's `id`.")
+
+/** An attempt. */
+export const attemptSchema = z.object({
+  id: z.string().meta({ description: 'Names the attempt.', pattern: '^att_' }),
+  eventId,
+  webhookId: z
+    .string()
+    .meta({ description: 'The `webhook-id` that was sent; the same on every attempt.', pattern: '^msg_' }),
+  attempt: z.int().describe('Which of the delivery it was, from 1; a replay begins anew.'),
+  at: isoTime('When it began.'),
+  status: z.int().describe('Of the answer; null where there was none.').nullable(),
+  outcome: z.enum(attemptOutcomes).describe('How it ended.'),
+  durationMs: z.int().describe('How long it took, ms.'),
+  phase: z
+    .enum(attemptPhases)
+    .describe(
+      'Where it was when it ended: asking for the name, connecting, waiting for the answer, reading it.',
+    ),
+  response: z
+    .string()
+    .describe("The first 1 KB of a failure's body; null of a success, and where there was none.")
+    .nullable(),
+})
+
+/** A delivery. */
+export const deliverySchema = z.object({
+  eventId,
+  sequence: z.int().describe("The event's place in the log."),
+  state: z.enum(deliveryStates).describe('It waits for its next try, it was taken, or it was given up.'),
+  attempts: z.int().describe('Attempts made; a replay counts anew.'),
+  nextAttempt: isoTime(
+    'When the next one is due; null where none is: it is over, or the endpoint answered 410 and waits to be enabled.',
+  ).nullable(),
+  lastStatus: z.int().describe('Of the last answer; null where the last attempt had none.').nullable(),
+})
 
 /** `<ms since 1970>-<sequence>-<attempt>`, each in base 36. */
 const PLACE = /^([0-9a-z]{1,10})-([0-9a-z]{1,11})-([0-9a-z]{1,11})$/
 const DIGITS_OF_ID = 12
 
 /** An attempt of that endpoint as JSON. Its id is the same on every node, however often it was journalled. */
-export function attemptView(endpointId: string, kept: KeptAttempt) {
+export function attemptView(endpointId: string, kept: KeptAttempt): z.infer<typeof attemptSchema> {
   const { eventId, epoch, sequence, attempt, atMs, status, outcome, durationMs, phase, response } = kept
   const place = [endpointId, epoch, sequence, attempt, atMs].join('\n')
   const digits = createHash('sha256').update(place).digest('hex').slice(0, DIGITS_OF_ID)
@@ -32,7 +72,14 @@ export function attemptView(endpointId: string, kept: KeptAttempt) {
 }
 
 /** A delivery as JSON. */
-export function deliveryView({ eventId, sequence, state, attempts, nextMs, lastStatus }: KeptDelivery) {
+export function deliveryView({
+  eventId,
+  sequence,
+  state,
+  attempts,
+  nextMs,
+  lastStatus,
+}: KeptDelivery): z.infer<typeof deliverySchema> {
   const nextAttempt = nextMs === null ? null : isoMillis(nextMs)
   return { eventId, sequence, state, attempts, nextAttempt, lastStatus }
 }

@@ -1,8 +1,8 @@
 /**
- * The headers that a tenant adds to its webhooks. Owns which ones may be added: none that steers the connection, says what
- * the body is, or carries what the bridge itself says. Refuses to send.
+ * Reads the headers that a tenant adds to its webhooks. Names that steer the connection, describe the body or belong to the
+ * bridge are refused.
  */
-import type { FieldError } from '../../errors.ts'
+import { z } from 'zod'
 
 const MOST_HEADERS = 20
 /** Longest name, and most of all names and values together. */
@@ -41,40 +41,43 @@ const REFUSED_FAMILIES = ['content-', 'proxy-', 'sec-', 'webhook-', 'x-forwarded
 /** The rule in words, for the docs. */
 export const CUSTOM_HEADERS_RULE = `at most ${MOST_HEADERS} and ${MOST_BYTES / 1024} KB, names of letters, digits and \`-\`, values of printable ASCII; none of ${REFUSED.map((name) => `\`${name}\``).join(', ')}, nothing that begins with ${REFUSED_FAMILIES.map((name) => `\`${name}\``).join(', ')}`
 
-/** The headers in a JSON value, their names as they were written; or everything that is wrong with them. */
-export function readCustomHeaders(value: unknown): { headers: Record<string, string>; errors: FieldError[] } {
-  const errors: FieldError[] = []
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return {
-      headers: {},
-      errors: [{ field: 'headers', message: 'must be an object of names and texts, e.g. {"x-key": "…"}' }],
+/** The headers in a JSON value, their names as they were written. */
+export const customHeaders = z
+  .unknown()
+  .transform((value, context): Record<string, string> => {
+    const refuse = (message: string, ...path: string[]): void => {
+      context.addIssue({ code: 'custom', message, path })
     }
-  }
-  const entries = Object.entries(value)
-  if (entries.length > MOST_HEADERS) {
-    return { headers: {}, errors: [{ field: 'headers', message: `are more than ${MOST_HEADERS}` }] }
-  }
-  const seen = new Set<string>()
-  let bytes = 0
-  for (const [name, text] of entries) {
-    const message = wrongName(name, seen) ?? wrongValue(text)
-    if (message !== null) errors.push({ field: `headers.${name.slice(0, LONGEST_ECHO)}`, message })
-    seen.add(name.toLowerCase())
-    bytes += name.length + String(text).length
-  }
-  if (bytes > MOST_BYTES) errors.push({ field: 'headers', message: `have more than ${MOST_BYTES} bytes` })
-  return { headers: Object.fromEntries(entries), errors }
-}
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+      refuse('must be an object of names and texts, e.g. {"x-key": "…"}')
+      return {}
+    }
+    const entries = Object.entries(value)
+    if (entries.length > MOST_HEADERS) {
+      refuse(`are more than ${MOST_HEADERS}`)
+      return {}
+    }
+    const seen = new Set<string>()
+    for (const [name, text] of entries) {
+      const message = wrongName(name, seen) ?? wrongValue(text)
+      if (message !== null) refuse(message, name.slice(0, LONGEST_ECHO))
+      seen.add(name.toLowerCase())
+    }
+    const bytes = entries.reduce((sum, [name, text]) => sum + name.length + String(text).length, 0)
+    if (bytes > MOST_BYTES) refuse(`have more than ${MOST_BYTES} bytes`)
+    return Object.fromEntries(entries)
+  })
+  .meta({ type: 'object', additionalProperties: { type: 'string' } })
 
 function wrongName(name: string, seen: ReadonlySet<string>): string | null {
   const lower = name.toLowerCase()
   if (!NAME.test(name) || name.length > LONGEST_NAME) {
-    return `is no name of a header: 1 to ${LONGEST_NAME} letters, digits or dashes`
+    return `is not a header name: 1 to ${LONGEST_NAME} letters, digits or dashes`
   }
   if (REFUSED.includes(lower) || REFUSED_FAMILIES.some((family) => lower.startsWith(family))) {
-    return 'is not yours to set: it belongs to the connection, the body or the bridge'
+    return 'cannot be set: it belongs to the connection, the body or the bridge'
   }
-  return seen.has(lower) ? 'is there twice: case does not tell headers apart' : null
+  return seen.has(lower) ? 'is there twice: header names are compared without case' : null
 }
 
 function wrongValue(value: unknown): string | null {

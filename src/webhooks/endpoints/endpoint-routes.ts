@@ -5,10 +5,10 @@
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
+import { pageOf, pageParameters, readPage } from '../../http/page.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
-import { ranged } from '../../http/schemas/json-schema.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import {
@@ -21,16 +21,22 @@ import { isId, newId } from '../../registry/ids.ts'
 import type { AddressRules } from '../address/rules.ts'
 import { checkLoaded, ENDPOINTS_PATH, endpointOf, ONE_ENDPOINT_PATH, unknownEndpoint } from './endpoint-of.ts'
 import {
-  changeMembers,
-  creationMembers,
+  changeBody,
+  creationBody,
   MAX_ENDPOINT_BODY_BYTES,
   readChange,
   readCreation,
 } from './endpoint-request.ts'
-import { endpointPageSchema, endpointSchema, endpointWithSecretSchema } from './endpoint-schema.ts'
 import { newSecret, rotated } from './endpoint-secrets.ts'
 import { startOf } from './endpoint-start.ts'
-import { checkIfMatch, ENDPOINT_SHAPE, endpointView, entityTag } from './endpoint-view.ts'
+import {
+  checkIfMatch,
+  ENDPOINT_SHAPE,
+  endpointSchema,
+  endpointView,
+  endpointWithSecretSchema,
+  entityTag,
+} from './endpoint-view.ts'
 import type { SecretBox } from './secrets.ts'
 
 const PATH = ENDPOINTS_PATH
@@ -43,7 +49,6 @@ const ONE_ANSWER: RouteAnswer = {
   schema: endpointSchema,
   headers: { ETag: 'Names this state of it, for `If-Match`.' },
 }
-const LIMIT = { low: 1, high: 1000, otherwise: 100 }
 /** A page of a list ends early where its JSON is longer than this; it has one endpoint at least. */
 const PAGE_BYTES = 4 * 1024 * 1024
 
@@ -67,7 +72,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       scope: 'webhooks:write',
       summary: `Makes an endpoint: 201 with ${ENDPOINT_SHAPE.slice(0, -2)}, secret}\`; \`secret\` is shown here only. At most ${MAX_ENDPOINTS_PER_TENANT} a tenant. See [webhooks.md](webhooks.md).`,
       parameters: {},
-      body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, members: creationMembers },
+      body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, schema: creationBody(options.rules, 0) },
       answers: {
         201: {
           meaning: 'The endpoint, with its secret.',
@@ -83,14 +88,8 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       path: PATH,
       scope: 'webhooks:read',
       summary: 'The endpoints of the tenant, in the order of their creation: `{data: [endpoint], next}`.',
-      parameters: {
-        after: 'The `next` of the page before.',
-        limit: {
-          meaning: `Most endpoints, ${LIMIT.low}–${LIMIT.high}, default ${LIMIT.otherwise}; where they are large, fewer come.`,
-          schema: ranged(LIMIT),
-        },
-      },
-      answers: { 200: { meaning: 'A page of endpoints.', schema: endpointPageSchema } },
+      parameters: pageParameters('endpoints', '; where they are large, fewer come.'),
+      answers: { 200: { meaning: 'A page of endpoints.', schema: pageOf(endpointSchema) } },
       handle: (call) => list(call, options.endpoints),
     },
     {
@@ -112,7 +111,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       summary:
         'Changes the members that are there, each as a whole: 200 with the endpoint. With `If-Match` only where its `ETag` is still that one, else 412.',
       parameters: {},
-      body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, members: changeMembers },
+      body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, schema: changeBody(options.rules) },
       headers: IF_MATCH,
       answers: { 200: ONE_ANSWER },
       problems: ['filter_invalid', 'limit_reached', 'precondition_failed'],
@@ -195,9 +194,7 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
 
 async function list({ url, caller, response }: Call, endpoints: Endpoints): Promise<void> {
   const query = openQuery(url, ['after', 'limit'])
-  const after = query.text('after')
-  const limit = query.integer('limit', LIMIT)
-  if (after !== null && !isId('ep', after)) query.refuse('after', 'is no `next` of this list')
+  const { after, limit } = readPage(query, (text) => (isId('ep', text) ? text : null))
   query.check()
   checkLoaded(endpoints)
   const tenant = caller.seesAllTenants ? null : caller.tenant

@@ -1,35 +1,57 @@
 /**
- * An endpoint as its owner sees it, and the tag of its state. Owns the shape of contract §6, and what `If-Match` means.
- * Refuses to show a secret: it is shown once, by the route that makes it.
+ * Describes and makes the endpoint that the API shows (contract §6), and judges `If-Match` against its state.
  */
 import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'
+import { endpointStatuses } from '../../core/endpoint-status.ts'
 import { HttpProblem } from '../../http/problem.ts'
+import { filterSchema } from '../../http/schemas/filter-schema.ts'
+import { isoTime } from '../../http/schemas/json-schema.ts'
+import { endpointOrders } from '../../registry/endpoint-rows.ts'
 import type { Endpoint } from '../../registry/endpoints.ts'
 
-/** The members in their order, for the docs. */
-export const ENDPOINT_SHAPE =
-  '`{id, tenant, url, description, status, disabledReason, filter, headers, maxConcurrency, rateLimit, order, start, createdAt}`'
+/** An endpoint. */
+export const endpointSchema = z.object({
+  id: z.string().meta({ description: 'Names the endpoint.', pattern: '^ep_' }),
+  tenant: z.string().describe('Whose it is.'),
+  url: z.string().describe('Where webhooks are posted to.'),
+  description: z.string().describe('What it is for.').nullable(),
+  status: z.enum(endpointStatuses).describe('Only to an `active` one anything is sent.'),
+  disabledReason: z
+    .string()
+    .describe(
+      'Of a `disabled` one: `requested`, `gone` (it answered 410), `failing` (for five days); more may come.',
+    )
+    .nullable(),
+  filter: filterSchema,
+  headers: z.record(z.string(), z.string()).describe('Sent besides with every delivery.'),
+  maxConcurrency: z.int().describe('Most deliveries at a time.'),
+  rateLimit: z.number().describe('Most deliveries a second; null: as many as it takes.').nullable(),
+  order: z
+    .enum(endpointOrders)
+    .describe('What is delivered one after the other: nothing, or the events of one issuer.'),
+  start: z.string().describe('The cursor after which its deliveries began.'),
+  createdAt: isoTime('When it was made.'),
+})
 
-/** The JSON form. */
-export function endpointView(endpoint: Endpoint) {
-  const { id, tenant, url, description, status, disabledReason, filter, headers } = endpoint
-  const { maxConcurrency, rateLimit, order, start, createdAtMs } = endpoint
-  return {
-    id,
-    tenant,
-    url,
-    description,
-    status,
-    disabledReason,
-    filter,
-    headers,
-    maxConcurrency,
-    rateLimit,
-    order,
-    start,
-    createdAt: isoMillis(createdAtMs),
-  }
+/** An endpoint with a secret that was just made. */
+export const endpointWithSecretSchema = endpointSchema.extend({
+  secret: z.string().meta({
+    description: 'Signs the webhooks of this endpoint. It is in this answer only.',
+    pattern: '^whsec_',
+  }),
+})
+
+const members = endpointSchema.keyof().options
+
+/** The members in their order, for the docs. */
+export const ENDPOINT_SHAPE = `\`{${members.join(', ')}}\``
+
+/** The endpoint as JSON: the members of the schema alone, so that a secret cannot leave with them. */
+export function endpointView(endpoint: Endpoint): Record<string, unknown> {
+  const known = { ...endpoint, createdAt: isoMillis(endpoint.createdAtMs) }
+  return Object.fromEntries(members.map((name) => [name, known[name]]))
 }
 
 /** The `ETag` of the endpoint as it is. */

@@ -2,6 +2,7 @@
  * `POST /v1/webhooks/rewrap`: the secrets that still lie under the old key are put under the present one. Owns the part
  * that one request does, and what the caller is told of the rest. Refuses to know keys: `secrets.ts` does.
  */
+import { z } from 'zod'
 import { isBridgeError } from '../../errors.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
@@ -9,7 +10,6 @@ import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { checkLoaded } from './endpoint-of.ts'
-import { rewrapSchema } from './endpoint-schema.ts'
 import { rewrapped } from './endpoint-secrets.ts'
 import type { SecretBox } from './secrets.ts'
 
@@ -27,6 +27,14 @@ export interface RewrapOptions {
   clock: Clock
   logger: Logger
 }
+
+const rewrapSchema = z.object({
+  rewrapped: z.int().describe('Endpoints that this request put under the present key.'),
+  left: z.int().describe('Endpoints that still lie under the old one; ask again.'),
+  unreadable: z
+    .array(z.string().describe('Id of an endpoint.'))
+    .describe('Endpoints whose secrets no key of this bridge opens, at most a hundred of them.'),
+})
 
 /** The route. */
 export function rewrapRoute(options: RewrapOptions): Route {

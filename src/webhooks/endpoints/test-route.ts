@@ -6,10 +6,10 @@
  * The node that is asked sends it: there is nothing to remember, so it takes no shard, and the answer comes at once, also while
  * nobody owns one. It goes by the rules, the proxy and the signature of every delivery.
  */
+import { z } from 'zod'
 import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
-import { object, oneWord, orNull, text, whole } from '../../http/schemas/json-schema.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { attemptOutcomes, type Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
@@ -35,13 +35,13 @@ export interface TestRouteOptions extends PostMeans {
   logger: Logger
 }
 
-const testSchema = object({
-  webhookId: text('Of the test.', { pattern: '^msg_' }),
-  status: orNull(whole('Of the answer; null where there was none.')),
-  outcome: oneWord(attemptOutcomes, 'What it amounts to; `ok` for 2xx.'),
-  durationMs: whole('How long it took.'),
-  phase: oneWord(attemptPhases, 'Where it was when it ended.'),
-  response: orNull(text("The first 1 KB of a failure's body.")),
+const testSchema = z.object({
+  webhookId: z.string().meta({ description: 'Of the test.', pattern: '^msg_' }),
+  status: z.int().describe('Of the answer; null where there was none.').nullable(),
+  outcome: z.enum(attemptOutcomes).describe('What it amounts to; `ok` for 2xx.'),
+  durationMs: z.int().describe('How long it took.'),
+  phase: z.enum(attemptPhases).describe('Where it was when it ended.'),
+  response: z.string().describe("The first 1 KB of a failure's body.").nullable(),
 })
 
 /** The route. */

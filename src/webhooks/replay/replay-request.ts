@@ -1,57 +1,72 @@
 /**
- * The body of `POST /v1/webhooks/{id}/replay`, read strictly. Owns its grammar: what is replayed and how that is said.
- * Refuses to know the log: what a cursor, a time or an id means there, `replay-window.ts` says.
+ * Reads the body of `POST /v1/webhooks/{id}/replay` by a zod object, which `/openapi.json` shows as well.
  */
-import { parseTimeBound } from '../../core/dates.ts'
-import { isBridgeError } from '../../errors.ts'
-import { type Members, openMembers } from '../../http/members.ts'
-import type { Described } from '../../http/route.ts'
+import { z } from 'zod'
+import { type Place, placeText, readBody, timeText } from '../../http/read-body.ts'
+import { mustBe } from '../../http/schemas/json-schema.ts'
+import { CLOCK_MARGIN_MS } from '../endpoints/endpoint-start.ts'
 
 /** Largest body, bytes: a thousand ids are 60 KB. */
 export const MAX_REPLAY_BODY_BYTES = 128 * 1024
 /** Most ids of one replay. */
-export const MOST_IDS = 1000
-/** The longest id of an event is that of a gap or a revision; more is none. */
+const MOST_IDS = 1000
+/** Ids of events are shorter, even those of gaps and revisions. */
 const LONGEST_ID = 512
-/** A time this far ahead may be a clock that differs; what is further ahead is a mistake. */
-const CLOCK_MARGIN_MS = 60_000
 
-/** Its members with their meanings, for the docs. */
-export const replayMembers = {
-  after: { meaning: 'Cursor after which the window begins.', schema: { type: 'string' } },
-  since: {
-    meaning: 'Or the time from which on it begins; before everything that is kept: all that is kept.',
-    schema: { type: 'string' },
-  },
-  ids: {
-    meaning: `Or ids of 1–${MOST_IDS} disclosures: these alone, also where the filter leaves them out.`,
-    schema: {
-      type: 'array',
-      items: { type: 'string', maxLength: LONGEST_ID },
-      minItems: 1,
-      maxItems: MOST_IDS,
-    },
-  },
-  until: {
-    meaning:
-      'Cursor at which the window ends, or the last time of it (`2027-01-31`: with that whole day); default: now.',
-    schema: { type: 'string' },
-  },
-  dead: {
-    meaning: 'true: only those deliveries of the window that are dead.',
-    schema: { type: 'boolean', default: false },
-  },
-  dryRun: { meaning: 'true: counts, and begins nothing.', schema: { type: 'boolean', default: false } },
-} as const satisfies Record<string, Described>
+const cursorRule = mustBe('must be a cursor as an event has it')
+const idRule = mustBe('must be the id of an event')
+const idsRule = mustBe(`must be a list of 1 to ${MOST_IDS} ids of events`)
+const flag = z.boolean('must be true or false').default(false)
+const starts = ['after', 'since', 'ids'] as const
 
-/** A place in the log as a body names it. */
-export type Place = { kind: 'cursor'; text: string } | { kind: 'time'; ms: number }
+/** The body at that moment, ms since 1970. */
+export function replayBody(nowMs: number) {
+  return z
+    .strictObject({
+      after: z
+        .string(cursorRule)
+        .min(1, cursorRule)
+        .optional()
+        .describe('Cursor after which the window begins.'),
+      since: timeText()
+        .refine(({ fromMs }) => fromMs <= nowMs + CLOCK_MARGIN_MS, 'is in the future')
+        .optional()
+        .describe('Or the time from which on it begins; before everything that is kept: all that is kept.'),
+      ids: z
+        .array(z.string(idRule).min(1, idRule).max(LONGEST_ID, idRule), idsRule)
+        .min(1, idsRule)
+        .max(MOST_IDS, idsRule)
+        .optional()
+        .describe(`Or ids of 1–${MOST_IDS} disclosures: these alone, also where the filter leaves them out.`),
+      until: placeText('must be a cursor, or a time such as 2027-01-31T12:00:00Z')
+        .optional()
+        .describe(
+          'Cursor at which the window ends, or the last time of it (`2027-01-31`: with that whole day); default: now.',
+        ),
+      dead: flag.describe('true: only those deliveries of the window that are dead.'),
+      dryRun: flag.describe('true: counts, and begins nothing.'),
+    })
+    .superRefine((body, context) => {
+      const refuse = (name: string, message: string): void => {
+        context.addIssue({ code: 'custom', path: [name], message })
+      }
+      const [first, ...more] = starts.filter((name) => body[name] !== undefined)
+      const choice = `give one of ${starts.join(', ')}`
+      if (first === undefined) refuse('after', `is missing: ${choice}`)
+      for (const name of more) refuse(name, `does not go with \`${first}\`: ${choice}`)
+      if (first === 'ids' && body.until !== undefined) refuse('until', 'does not go with `ids`')
+      if (first === 'ids' && body.dead) refuse('dead', 'does not go with `ids`')
+      if (body.until?.kind === 'time' && body.until.toMs < (body.since?.fromMs ?? 0)) {
+        refuse('until', 'is before `since`')
+      }
+    })
+}
 
 /** What a body asks for. */
 export interface ReplayRequest {
   /** Where the window begins, or the events themselves. */
   from: Place | { kind: 'ids'; ids: readonly string[] }
-  /** null: now. A time: the last millisecond that belongs to it. */
+  /** null: now. */
   until: Place | null
   onlyDead: boolean
   dryRun: boolean
@@ -62,76 +77,8 @@ export interface ReplayRequest {
  * @throws HttpProblem `body_invalid` naming everything that is wrong
  */
 export function readReplay(body: unknown, nowMs: number): ReplayRequest {
-  const members = openMembers(body, Object.keys(replayMembers))
-  const from = readFrom(members, nowMs)
-  const until = readUntil(members)
-  const onlyDead = readFlag(members, 'dead')
-  const dryRun = readFlag(members, 'dryRun')
-  if (from.kind === 'ids') {
-    if (until !== null) members.refuse('until', 'does not go with `ids`')
-    if (onlyDead) members.refuse('dead', 'does not go with `ids`')
-  }
-  if (from.kind === 'time' && until?.kind === 'time' && until.ms < from.ms) {
-    members.refuse('until', 'is before `since`')
-  }
-  members.check()
-  return { from, until, onlyDead, dryRun }
-}
-
-const starts = ['after', 'since', 'ids'] as const
-
-function readFrom(members: Members, nowMs: number): ReplayRequest['from'] {
-  const [first, ...more] = starts.filter((name) => members.optional(name) !== undefined)
-  for (const name of more)
-    members.refuse(name, `does not go with \`${first}\`: give one of ${starts.join(', ')}`)
-  if (first === 'ids') return { kind: 'ids', ids: readIds(members) }
-  if (first === 'since') {
-    const ms = readTime(members, 'since', members.optional('since'))?.fromMs ?? 0
-    if (ms > nowMs + CLOCK_MARGIN_MS) members.refuse('since', 'is in the future')
-    return { kind: 'time', ms }
-  }
-  const text = members.optional('after')
-  if (first === undefined) members.refuse('after', `is missing: give one of ${starts.join(', ')}`)
-  else if (typeof text !== 'string' || text === '')
-    members.refuse('after', 'must be a cursor as an event has it')
-  return { kind: 'cursor', text: String(text) }
-}
-
-function readIds(members: Members): string[] {
-  const given = members.optional('ids')
-  if (!Array.isArray(given) || given.length === 0 || given.length > MOST_IDS) {
-    members.refuse('ids', `must be a list of 1 to ${MOST_IDS} ids of events`)
-    return []
-  }
-  for (const [at, id] of given.entries()) {
-    if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) {
-      members.refuse(`ids[${at}]`, 'must be the id of an event')
-    }
-  }
-  return given.map(String)
-}
-
-function readUntil(members: Members): Place | null {
-  const text = members.optional('until')
-  if (text === undefined) return null
-  // No cursor begins with a digit: its first byte is the number of its form.
-  if (typeof text === 'string' && /^[^\d]/.test(text)) return { kind: 'cursor', text }
-  return { kind: 'time', ms: readTime(members, 'until', text)?.toMs ?? Number.MAX_SAFE_INTEGER }
-}
-
-function readTime(members: Members, name: string, text: unknown): { fromMs: number; toMs: number } | null {
-  try {
-    if (typeof text === 'string') return parseTimeBound(text)
-    members.refuse(name, 'must be a time such as 2027-01-31T12:00:00Z')
-  } catch (error) {
-    if (!isBridgeError(error, 'date_invalid')) throw error
-    members.refuse(name, `is no time. ${error.hint ?? ''}`)
-  }
-  return null
-}
-
-function readFlag(members: Members, name: string): boolean {
-  const value = members.optional(name)
-  if (value !== undefined && typeof value !== 'boolean') members.refuse(name, 'must be true or false')
-  return value === true
+  const { after = '', since, ids, until = null, dead: onlyDead, dryRun } = readBody(replayBody(nowMs), body)
+  const rest = { until, onlyDead, dryRun }
+  if (ids !== undefined) return { from: { kind: 'ids', ids }, ...rest }
+  return { from: since === undefined ? { kind: 'cursor', text: after } : { kind: 'time', ...since }, ...rest }
 }

@@ -2,12 +2,12 @@
  * `POST /v1/webhooks/{id}/replay`: events once more to one endpoint. Owns the request and its answer: the window, the count,
  * how many replays may wait. Refuses to replay: the command it leaves is carried out where the endpoint is worked on.
  */
+import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
-import { flag, object, orNull, text, whole } from '../../http/schemas/json-schema.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
@@ -16,7 +16,7 @@ import type { ReplayCommand } from '../commands/command-rows.ts'
 import { type Commands, MOST_WAITING_REPLAYS } from '../commands/commands.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
 import { COUNT_MS, countReplay, type ReplayCount } from './replay-count.ts'
-import { MAX_REPLAY_BODY_BYTES, readReplay, replayMembers } from './replay-request.ts'
+import { MAX_REPLAY_BODY_BYTES, readReplay, replayBody } from './replay-request.ts'
 import { type FindEvents, type ReplayWindow, windowOf } from './replay-window.ts'
 
 /** Most windows that a node counts at a time: each reads as fast as it may. */
@@ -35,10 +35,13 @@ export interface ReplayRouteOptions {
   logger: Logger
 }
 
-const replaySchema = object({
-  id: orNull(text('Names the replay; null where none was begun.', { pattern: '^rp_' })),
-  count: whole('Deliveries that it makes.'),
-  more: flag(`True: counting ended after ${COUNT_MS / 1000} s, and there are more.`),
+const replaySchema = z.object({
+  id: z
+    .string()
+    .meta({ description: 'Names the replay; null where none was begun.', pattern: '^rp_' })
+    .nullable(),
+  count: z.int().describe('Deliveries that it makes.'),
+  more: z.boolean().describe(`True: counting ended after ${COUNT_MS / 1000} s, and there are more.`),
 })
 
 /** The route. */
@@ -50,7 +53,7 @@ export function replayRoute(options: ReplayRouteOptions): Route {
     scope: 'webhooks:replay',
     summary: `Sends events once more, each with the \`webhook-id\` that it had: 202 with \`{id, count, more}\`; 200 with \`id\` null where nothing is begun, because of \`dryRun\` or for want of events. Give one of \`after\`, \`since\`, \`ids\`. At most ${MOST_WAITING_REPLAYS} of an endpoint wait to be begun, else 429. See [webhooks.md](webhooks.md#replay).`,
     parameters: {},
-    body: { maxBytes: MAX_REPLAY_BODY_BYTES, members: replayMembers },
+    body: { maxBytes: MAX_REPLAY_BODY_BYTES, schema: replayBody(0) },
     answers: {
       200: { meaning: 'What a replay would make; none was begun.', schema: replaySchema },
       202: { meaning: 'It is kept, and begun as soon as those before it are over.', schema: replaySchema },

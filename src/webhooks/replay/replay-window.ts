@@ -8,7 +8,8 @@ import { decodeCursor } from '../../core/cursor.ts'
 import type { FieldError } from '../../errors.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
 import { HttpProblem } from '../../http/problem.ts'
-import type { Place, ReplayRequest } from './replay-request.ts'
+import type { Place } from '../../http/read-body.ts'
+import type { ReplayRequest } from './replay-request.ts'
 
 /** Most ids that an answer names. */
 const MOST_ERRORS = 20
@@ -53,14 +54,14 @@ function windowAround(ids: readonly string[], find: FindEvents): ReplayWindow {
 }
 
 function beginning(place: Place, reader: Reader, nowMs: number): number {
-  if (place.kind === 'time') return reader.sequenceSince(place.ms)
+  if (place.kind === 'time') return reader.sequenceSince(place.fromMs)
   const resume = resumeAt(reader, place.text, nowMs)
   if (resume.kind === 'too_old') throw tooOld(resume.oldest)
   return resume.after
 }
 
 function ending(place: Place, reader: Reader): number {
-  if (place.kind === 'time') return reader.sequenceSince(place.ms + 1)
+  if (place.kind === 'time') return reader.sequenceSince(place.toMs + 1)
   const { epoch, sequence } = decodeCursor(place.text)
   if (epoch === reader.epoch) return sequence
   throw wrong([{ field: 'until', message: 'is a cursor of another epoch of the log; give a time' }])

@@ -4,10 +4,10 @@ import type { MirrorRoute } from '../../../src/api/mirror/route.ts'
 import { bridgeMirror } from '../../../src/api/routes/mirror-router.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import { createApp } from '../../../src/http/app.ts'
-
 import type { Authenticate } from '../../../src/http/auth.ts'
 import { MAX_URL_BYTES } from '../../../src/http/limits.ts'
 import { listen } from '../../../src/http/listener.ts'
+import { anyObject } from '../../../src/http/schemas/json-schema.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { raw } from '../../http/raw.ts'
 import { knows } from '../../support/http/callers.ts'
@@ -16,7 +16,7 @@ import { openMount } from '../mirror/mirror-mount.ts'
 
 const answered = (body: string) => ({ status: 200, body, violation: null })
 /** What these routes say of themselves. */
-const told = { summary: '', parameters: {}, schema: {} }
+const told = { summary: '', parameters: {}, schema: anyObject }
 const routes: MirrorRoute[] = [
   {
     ...told,

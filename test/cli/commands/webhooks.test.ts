@@ -96,7 +96,7 @@ describe('bridge webhooks add', () => {
     [['add', URL, '--max-concurrency', '-1'], /--max-concurrency needs a value/],
     [['add', URL, '--header', 'x'], /NAME: VALUE/],
     [['add', URL, '--header', 'a: 1', '--header', 'a: 2'], /each name may occur once/],
-    [['add', URL, '--header', 'host: x'], /headers.host is not yours/],
+    [['add', URL, '--header', 'host: x'], /headers.host cannot be set/],
     [['ad'], /mean "add"/],
     [
       [],

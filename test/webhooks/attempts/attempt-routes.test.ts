@@ -126,12 +126,12 @@ describe('GET /v1/webhooks/{id}/deliveries', () => {
 test.each([
   ['/attempts?outcome=tls,timout', 'outcome', /did you mean "timeout"/],
   ['/attempts?outcome=', 'outcome', /empty/],
-  ['/attempts?after=x', 'after', /no `next`/],
-  ['/attempts?after=zzzzzzzzzz-zzzzzzzzzzz-1', 'after', /no `next`/],
+  ['/attempts?after=x', 'after', /not a `next`/],
+  ['/attempts?after=zzzzzzzzzz-zzzzzzzzzzz-1', 'after', /not a `next`/],
   ['/attempts?limit=1001', 'limit', /from 1 to 1000/],
   ['/attempts?state=dead', 'state', /not a parameter/],
-  ['/deliveries?state=died', 'state', /did you mean "dead"/],
-  ['/deliveries?after=-1', 'after', /no `next`/],
+  ['/deliveries?state=deed', 'state', /did you mean "dead"/],
+  ['/deliveries?after=-1', 'after', /not a `next`/],
   ['/deliveries?outcome=ok', 'outcome', /not a parameter/],
 ])('%s is refused', async (query, field, message) => {
   await using api = await startApi()

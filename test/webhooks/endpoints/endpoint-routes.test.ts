@@ -161,8 +161,8 @@ describe('deliveries begin', () => {
   })
 
   test('nowhere while this node fills its copy: 503 with Retry-After', async () => {
-    const filling = { filling: { sequence: 1, goal: 2, share: 0.5 }, whole: async () => undefined }
-    await using api = await startApi({ count: 2, reader: ({ reader }) => ({ ...reader, copy: filling }) })
+    const filling = { filling: { sequence: 1, goal: 2, share: 0.5 }, untilComplete: async () => undefined }
+    await using api = await startApi({ count: 2, reader: ({ reader }) => ({ ...reader, replica: filling }) })
     const answer = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: URL })
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
     expect(api.endpoints.all()).toEqual([])

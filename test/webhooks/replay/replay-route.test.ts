@@ -191,10 +191,10 @@ describe('POST /v1/webhooks/{id}/replay', () => {
       null,
       /not a cursor/,
     ],
-    ['30 February', { since: '2026-02-30' }, 'body_invalid', 'since', /no time/],
+    ['30 February', { since: '2026-02-30' }, 'body_invalid', 'since', /not a time/],
     ['the future', { since: '2126' }, 'body_invalid', 'since', /future/],
     ['1e400', '{"since":1e400}', 'body_invalid', 'since', /a time such as/],
-    ['half a character', { since: '\ud800' }, 'body_invalid', 'since', /no time/],
+    ['half a character', { since: '\ud800' }, 'body_invalid', 'since', /not a time/],
     [
       'an end before',
       { since: '2026-01-07', until: '2026-01-06' },

@@ -1,0 +1,32 @@
+/**
+ * Describes and reads the pages of a list: `limit` and `after` in the query, `data` and `next` in the answer.
+ */
+import { z } from 'zod'
+import type { Query } from './parameters.ts'
+import { ranged } from './schemas/json-schema.ts'
+
+const LIMIT = { low: 1, high: 1000, otherwise: 100 }
+
+/** The parameters of a list of `what`; `more` is said of the limit. */
+export function pageParameters(what: string, more?: string) {
+  return { after: 'The `next` of the page before.', limit: ranged(LIMIT, `Most ${what}`, more) }
+}
+
+/** A page of such items. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    data: z.array(item),
+    next: z.string().describe('The next `after`; null at the end.').nullable(),
+  })
+}
+
+/** Where a page begins, null at the start, and how long it may be. `place` reads `after`; null: it is no such place. */
+export function readPage<Place>(
+  query: Query,
+  place: (text: string) => Place | null,
+): { after: Place | null; limit: number } {
+  const text = query.text('after')
+  const after = text === null ? null : place(text)
+  if (text !== null && after === null) query.refuse('after', 'is not a `next` of this list')
+  return { after, limit: query.integer('limit', LIMIT) }
+}
