@@ -11,6 +11,7 @@ import { feedLines } from './feed.ts'
 import { type Figure, formatFigure } from './figures.ts'
 import { idleFigures } from './idle.ts'
 import { ingestTable } from './ingest.ts'
+import { itemFigures } from './items.ts'
 import { kafkaLogLines } from './kafka-log.ts'
 import { benchMirror } from './mirror.ts'
 import { pollingTable } from './polling.ts'
@@ -48,6 +49,7 @@ const parts: Record<string, (runs?: number) => Promise<string[]>> = {
   classifier: classifierTable,
   polling: () => pollingTable(flags.trace, weeks),
   rebuild: async () => lines(await rebuildFigures()),
+  items: async (runs) => lines(await itemFigures(runs)),
   idle: async (runs) => lines(await idleFigures(runs)),
   tail: async (runs) => lines(await tailFigures(runs)),
   webhooks: webhookLines,

@@ -44,7 +44,27 @@ export type ReadDisclosure =
   | { ok: true; disclosure: Disclosure }
   | { ok: false; reason: string; guid: string | null }
 
+/** What is derived from an item once, when it is parsed; it travels with the item's text to the archive. */
+export interface ParsedItem {
+  disclosure: Disclosure
+  /** `contentHash` of the item. */
+  hash: string
+  /** `yyyy-mm-dd.<rnsId>`, by which the single-item operation names an item too; null where the item has no rnsId. */
+  rnsDateId: string | null
+}
+
+/** What became of parsing one item. */
+export type ParseResult = { ok: true; item: ParsedItem } | { ok: false; reason: string; guid: string | null }
+
 type Fields = Record<string, unknown>
+
+/** Reads one item, given as the value of its JSON, with its hash and second name. */
+export function parseItem(value: unknown): ParseResult {
+  const read = readDisclosure(value)
+  if (!read.ok) return read
+  const { disclosure } = read
+  return { ok: true, item: { disclosure, hash: contentHash(value), rnsDateId: rnsDateIdOf(value) } }
+}
 
 /**
  * Reads one parsed item.

@@ -5,8 +5,7 @@
 
 import { encodeCursor } from './cursor.ts'
 import { isoMillis } from './dates.ts'
-import type { Disclosure } from './disclosure.ts'
-import { issuerKey } from './disclosure.ts'
+import { type Disclosure, issuerKey, type ParsedItem, type ParseResult, parseItem } from './disclosure.ts'
 
 /** The event types of contract §3. */
 export const PUBLISHED = 'disclosure.published.v1'
@@ -40,6 +39,8 @@ export interface NewEvent {
   replacesid: string | null
   /** JSON text of the upstream item as it came, on one line; or of the gap. */
   data: string
+  /** `data` as parsed when the item was fetched. Absent in a gap and in an event that was read from a log. */
+  item?: ParsedItem
 }
 
 /** An event in its place: what the log keeps and hands to readers. */
@@ -78,7 +79,7 @@ export function revisionOf(id: string, guid: string): number {
 /** The event of one item revision. `revision` 1 is the first content held of this guid. */
 export function disclosureEvent(
   disclosure: Disclosure,
-  held: { data: string; revision: number; recordedMs: number; late: boolean },
+  held: { data: string; revision: number; recordedMs: number; late: boolean; item?: ParsedItem },
 ): NewEvent {
   return {
     id: held.revision === 1 ? disclosure.guid : `${disclosure.guid}#${held.revision}`,
@@ -91,7 +92,13 @@ export function disclosureEvent(
     late: held.late,
     replacesid: disclosure.replacesGuid,
     data: held.data,
+    ...(held.item && { item: held.item }),
   }
+}
+
+/** The parsed item of a disclosure event; parses its data only where the event was read from a log. */
+export function itemOf({ item, data }: Pick<NewEvent, 'item' | 'data'>): ParseResult {
+  return item === undefined ? parseItem(JSON.parse(data)) : { ok: true, item }
 }
 
 /** The event that a gap changed its state: at `timeMs` by upstream’s clock, at `recordedMs` by ours. */

@@ -3,9 +3,8 @@
  * Refuses to know what is already there: `archive.ts` keeps the order.
  */
 import { parseTimestamp } from '../../core/dates.ts'
-import { contentHash, readDisclosure, rnsDateIdOf } from '../../core/disclosure.ts'
 import type { Committed, EventType } from '../../core/event.ts'
-import { encodeAttributes, isGap, PUBLISHED, revisionOf } from '../../core/event.ts'
+import { encodeAttributes, isGap, itemOf, PUBLISHED, revisionOf } from '../../core/event.ts'
 import type { Company, Facts } from '../../core/filter/facts.ts'
 import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../../core/filter/facts.ts'
 import type { InstrumentField } from '../../core/filter/selection.ts'
@@ -21,23 +20,18 @@ interface Derived {
 
 function derive(event: Committed, nativeKind: string): Derived {
   if (isGap(event.type)) return { facts: GAP_FACTS, item: null }
-  const item: unknown = JSON.parse(event.data)
-  const read = readDisclosure(item)
+  const read = itemOf(event)
   if (!read.ok) {
     throw new BridgeError('log_damaged', `event ${event.sequence} holds no disclosure: ${read.reason}`, {
       hint: 'Report this as a fault of the program, with the event.',
     })
   }
-  const { guid } = read.disclosure
+  const { disclosure, hash, rnsDateId } = read.item
+  const { guid } = disclosure
   const kind = event.type === PUBLISHED ? 'published' : 'amended'
   return {
-    facts: disclosureFacts(read.disclosure, kind, nativeKind),
-    item: {
-      guid,
-      revision: revisionOf(event.id, guid),
-      hash: contentHash(item),
-      rnsDateId: rnsDateIdOf(item),
-    },
+    facts: disclosureFacts(disclosure, kind, nativeKind),
+    item: { guid, revision: revisionOf(event.id, guid), hash, rnsDateId },
   }
 }
 

@@ -56,7 +56,10 @@ export function publish(context: StepContext, publication: Publication): void {
     const late = timeMs < latestTimeMs
     latestTimeMs = Math.max(latestTimeMs, timeMs)
     const { text: data, revision, fetchedMs: recordedMs } = item
-    entries.push({ event: disclosureEvent(item.disclosure, { data, revision, recordedMs, late }), item })
+    entries.push({
+      event: disclosureEvent(item.disclosure, { item, data, revision, recordedMs, late }),
+      item,
+    })
   }
   if (closing !== undefined) {
     const type = closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP

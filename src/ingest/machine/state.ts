@@ -1,6 +1,6 @@
 /** Defines the state, the inputs and the actions of the poller's state machine. */
 import type { Calendar } from '../../core/calendar/calendar.ts'
-import type { Disclosure } from '../../core/disclosure.ts'
+import type { ParsedItem } from '../../core/disclosure.ts'
 import type { GapCause } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { firstProfile, type Profile } from '../../governor/arrivals/profile.ts'
@@ -43,11 +43,9 @@ export type StateName = (typeof stateNames)[number]
 export type UpstreamHealth = 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'failing' | 'waiting'
 
 /** An item revision that is fetched and not yet published. */
-export interface FetchedItem {
-  disclosure: Disclosure
+export interface FetchedItem extends ParsedItem {
   /** The item's JSON text as upstream sent it, on one line. */
   text: string
-  hash: string
   /** 1 for the first content of this guid. */
   revision: number
   /** When it was fetched, ms since 1970, our clock. */

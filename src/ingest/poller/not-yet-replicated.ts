@@ -2,8 +2,7 @@
  * Revisions that are committed and that this node's copy does not hold yet: without them the next page would publish
  * them again. Owns what is remembered and until when. Refuses to ask the log.
  */
-import { contentHash, readDisclosure } from '../../core/disclosure.ts'
-import { type Committed, isGap, revisionOf } from '../../core/event.ts'
+import { type Committed, isGap, itemOf, revisionOf } from '../../core/event.ts'
 import type { Standing } from './read-page.ts'
 
 /** What it asks of the copy. */
@@ -32,13 +31,13 @@ export function createAhead(copy: KnownCopy): Ahead {
       for (const [guid, { sequence }] of ahead) if (sequence <= copy.latest) ahead.delete(guid)
       for (const event of events) {
         if (event.sequence <= copy.latest || isGap(event.type)) continue
-        const item: unknown = JSON.parse(event.data)
-        const read = readDisclosure(item)
+        const read = itemOf(event)
         if (!read.ok) continue
-        const { guid } = read.disclosure
+        const { disclosure, hash } = read.item
+        const { guid } = disclosure
         ahead.set(guid, {
           revision: revisionOf(event.id, guid),
-          hash: contentHash(item),
+          hash,
           sequence: event.sequence,
         })
       }

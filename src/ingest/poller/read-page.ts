@@ -4,7 +4,7 @@
  */
 
 import { isoMillis } from '../../core/dates.ts'
-import { contentHash, readDisclosure } from '../../core/disclosure.ts'
+import { parseItem } from '../../core/disclosure.ts'
 import type { RejectedItem } from '../../log/events.ts'
 import type { Page, RawItem } from '../../upstream/page.ts'
 import type { FetchedItem, ReadPage } from '../machine/state.ts'
@@ -61,9 +61,9 @@ export function readItems(
 
 function holdItem({ text, value }: RawItem, nowMs: number): FetchedItem | RejectedItem {
   const recordedtime = isoMillis(nowMs)
-  const read = readDisclosure(value)
+  const read = parseItem(value)
   if (!read.ok) return { raw: text, reason: read.reason, guid: read.guid, recordedtime }
-  const { disclosure } = read
+  const { disclosure } = read.item
   if (LIKE_A_REVISION.test(disclosure.guid)) {
     return { raw: text, reason: 'the guid ends like a revision', guid: disclosure.guid, recordedtime }
   }
@@ -75,5 +75,5 @@ function holdItem({ text, value }: RawItem, nowMs: number): FetchedItem | Reject
       recordedtime,
     }
   }
-  return { disclosure, text, hash: contentHash(value), revision: 1, fetchedMs: nowMs }
+  return { ...read.item, text, revision: 1, fetchedMs: nowMs }
 }

@@ -1,8 +1,7 @@
 /** Names the topics, and chooses those that an event goes to by its categories (contract §4). */
 
-import { readDisclosure } from '../../core/disclosure.ts'
 import { HOUR_MS } from '../../core/durations.ts'
-import { type Committed, isGap } from '../../core/event.ts'
+import { isGap, itemOf, type NewEvent } from '../../core/event.ts'
 
 /** Topics that exist from the start, by the part of their names after the prefix. */
 export const ALL = 'all'
@@ -107,11 +106,11 @@ export function startTopics(known: ReadonlySet<string>): string[] {
 }
 
 /** Every topic that an event's categories name, each once. Gap events name none. */
-export function namedTopics(event: Pick<Committed, 'type' | 'data'>, nativeKind: string): string[] {
+export function namedTopics(event: Pick<NewEvent, 'type' | 'data' | 'item'>, nativeKind: string): string[] {
   if (isGap(event.type)) return []
-  const read = readDisclosure(JSON.parse(event.data))
+  const read = itemOf(event)
   if (!read.ok) return []
-  const named = read.disclosure.categories.flatMap(({ kind, code }) => {
+  const named = read.item.disclosure.categories.flatMap(({ kind, code }) => {
     if (kind === 'FCA') return [codeTopic('fca', code)]
     return kind === nativeKind ? [codeTopic('native', code)] : []
   })
