@@ -46,7 +46,7 @@ import {
 } from './topics/topics.ts'
 import { claimLog } from './writer/claim.ts'
 import { readEnd } from './writer/log-end.ts'
-import { createStateTail } from './writer/state-tail.ts'
+import { StateTail } from './writer/state-tail.ts'
 
 /** What a log on Kafka is opened with. */
 export interface KafkaLogOptions {
@@ -92,7 +92,7 @@ class KafkaEventLog implements KafkaLog {
   readonly #reader: ReaderParts & { closed: AbortSignal; open(): void }
   readonly #startup: TopicStartup
   readonly #elections: Elections
-  readonly #stateTail: ReturnType<typeof createStateTail>
+  readonly #stateTail: StateTail
   readonly #tables: KafkaTables
   readonly #requestSender: RequestSender
   readonly #status: PlainWriter
@@ -113,7 +113,7 @@ class KafkaEventLog implements KafkaLog {
     this.#reader = reader
     const named = connection.brokers.length
     this.#startup = new TopicStartup({ ...reader, settings: topics, named }, startTopics(this.#known))
-    this.#stateTail = createStateTail(reader, this.#topic(STATE))
+    this.#stateTail = new StateTail(reader, this.#topic(STATE))
     this.#tables = new KafkaTables(reader, this.#topic(TABLES))
     this.#requestSender = new RequestSender(reader, this.#requestTopics())
     this.#status = new PlainWriter(reader, this.#topic(STATUS))

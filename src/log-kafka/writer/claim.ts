@@ -1,6 +1,6 @@
 /**
- * From a term to a writer: fence, then read. Owns the order of those steps, which makes what is read the truth: once the
- * transactional id is taken no earlier writer can commit, and what it did commit lies before the nonce. Refuses to guess.
+ * Claims the log for one writer: fences earlier writers, then reads their state. In that order, no earlier writer can commit
+ * any more, and everything that it has committed lies before the claim's fencing token.
  */
 import { randomUUID } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'
@@ -17,17 +17,17 @@ import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import { withTimeout } from '../client/with-timeout.ts'
 import { latestSequence } from '../reading/offset-lookup.ts'
 import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/topics.ts'
-import { decideState, decideTopics } from './hanging-transactions.ts'
+import { resolveState, resolveTopics } from './hanging-transactions.ts'
 import type { StateTail } from './state-tail.ts'
-import { openTransactions, type Transactions } from './transactions.ts'
-import { createKafkaWriter, type WriterParts } from './writer.ts'
+import { Transactions } from './transactions.ts'
+import { KafkaWriter, type WriterParts } from './writer.ts'
 import { FENCING_TOKEN_KEY, type KafkaWriterState, readStateRows, stateRows } from './writer-state.ts'
 
-/** How long a claim waits for its own nonce, ms; usually some ms. */
-const NONCE_DEADLINE_MS = 10_000
+/** How long a claim waits until its own token is read back, ms; usually some ms. */
+const TOKEN_DEADLINE_MS = 10_000
 
 /** What a claim needs. */
-export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'nonce'> {
+export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'token'> {
   openSession: OpenSession
   clock: Clock
   logger: Logger
@@ -35,12 +35,12 @@ export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'nonce'> 
   tail: StateTail
 }
 
-/** Decisions of one claim about what earlier transactions left undecided: one is usual after a broker's death. */
-const MOST_DECISIONS = 3
+/** Tries of one claim; each but the last resolves hanging transactions, which a crashed broker may leave. */
+const MOST_TRIES = 4
 
 /**
  * Claims the log.
- * @throws the signal's reason; BridgeError `log_fenced` when somebody claims at the same time, `log_unavailable`,
+ * @throws the signal's reason; BridgeError `log_fenced` when another process claims at the same time, `log_unavailable`,
  * `log_damaged` when state and events contradict each other
  */
 export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<Writer> {
@@ -48,15 +48,14 @@ export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<
   const stopped = AbortSignal.any([signal, parts.closed])
   const startMs = clock.now()
   try {
-    for (let decisions = 0; ; decisions++) {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
       const writer = await tryClaim(parts, stopped)
-      if (writer !== null) {
-        const { epoch, sequence } = writer
-        logger.info('log.claimed', { epoch, sequence, durationMs: clock.now() - startMs })
-        return writer
-      }
-      if (decisions === MOST_DECISIONS) throw new Error('some topics stay undecided')
+      if (writer === null) continue
+      const { epoch, sequence } = writer
+      logger.info('log.claimed', { epoch, sequence, durationMs: clock.now() - startMs })
+      return writer
     }
+    throw new Error('some topics still have hanging transactions')
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (parts.closed.aborted || isFencing(error)) throw fencedError()
@@ -64,60 +63,60 @@ export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<
   }
 }
 
-/** One try: null when something had to be decided first, which fences this try's own producer. */
+/** One try: null when it has resolved a hanging transaction, which fences its own producer. */
 async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer | null> {
   const { prefix, clock, openSession, seam, logger } = parts
   const transactionalId = `${prefix}.writer`
-  const transactions = openTransactions({ openSession, transactionalId, clock, seam })
+  const transactions = new Transactions({ openSession, transactionalId, clock, seam })
   const read = <T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T> =>
     boundedRead(parts, doing, stopped, work)
-  const deciding = { prefix, transactionalId, logger, read }
+  const resolving = { prefix, transactionalId, logger, read }
   let writer: Writer | null = null
   try {
     await transactions.fence(stopped)
     await seam.afterFence?.()
-    if (await decideState(deciding)) return null
-    const nonce = randomUUID()
-    const reached = parts.tail.reached(nonce)
-    const writeNonce = (): Promise<void> =>
-      writeState(transactions, prefix, new Map([[FENCING_TOKEN_KEY, nonce]]))
-    await writeNonce()
+    if (await resolveState(resolving)) return null
+    const token = randomUUID()
+    const rowsAtToken = parts.tail.rowsAt(token)
+    const writeToken = (): Promise<void> =>
+      writeState(transactions, prefix, new Map([[FENCING_TOKEN_KEY, token]]))
+    await writeToken()
     await seam.afterNonce?.()
-    const claimed = readStateRows(await withTimeout(clock, NONCE_DEADLINE_MS, stopped, reached))
+    const claimed = readStateRows(await withTimeout(clock, TOKEN_DEADLINE_MS, stopped, rowsAtToken))
     const state = claimed?.state ?? null
-    if (state !== null && (await decideTopics(deciding, topicsOf(parts.known, state), state))) return null
+    if (state !== null && (await resolveTopics(resolving, topicsOf(parts.known, state), state))) return null
     const all = topicName(prefix, ALL)
     const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))
     if (!agree(state, last)) {
-      // Whoever has claimed since may have committed between the two reads: then this is fenced.
-      await writeNonce()
+      // Another process may have claimed and committed between the two reads: then this write is fenced.
+      await writeToken()
       throw contradiction(state, last)
     }
     const begun = state ?? (await begin(transactions, prefix))
     stopped.throwIfAborted()
-    writer = createKafkaWriter({ ...parts, transactions, nonce }, begun, claimed?.rows ?? new Map())
+    writer = new KafkaWriter({ ...parts, transactions, token }, begun, claimed?.rows ?? new Map())
     return writer
   } finally {
     if (writer === null) transactions.end()
   }
 }
 
-/** Every topic that a commit may have written to, but for the state. */
+/** Every topic that a commit may have written to, except the state. */
 function topicsOf(known: ReadonlySet<string>, { choices }: KafkaWriterState): string[] {
   const made = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
   return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known, ...made]
 }
 
-/** Whether the state agrees with the last event that is kept (null: all were dropped). An unused log has neither. */
+/** Whether the state agrees with the last event in the topic (null: all were dropped by age). An unused log has neither. */
 function agree(state: KafkaWriterState | null, last: number | null): boolean {
   if (state === null) return last === 0
   return last === null || state.place.sequence === last
 }
 
 function contradiction(state: KafkaWriterState | null, last: number | null): BridgeError {
-  const known = state === null ? 'nothing' : `event ${state.place.sequence}`
+  const known = state === null ? 'no event' : `event ${state.place.sequence}`
   const kept = last === null ? 'was written before' : `ends with ${last}`
-  return new BridgeError('log_damaged', `the state knows ${known}, the topic of all events ${kept}`, {
+  return new BridgeError('log_damaged', `the state records ${known}, but the topic of all events ${kept}`, {
     hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
   })
 }

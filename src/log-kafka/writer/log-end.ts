@@ -1,7 +1,4 @@
-/**
- * Where the log ends, read from what its last writer left, for its events may all have been dropped by age. Owns trying
- * until Kafka answers. Refuses to compare state and events: a claim does.
- */
+/** Reads where the log ends from the last writer's state, because all events may have been dropped by age. */
 import { isBridgeError } from '../../errors.ts'
 import type { LogEnd } from '../../log/events.ts'
 import { boundedRead } from '../client/bounded-read.ts'
@@ -17,8 +14,8 @@ export interface EndTopics {
 }
 
 /**
- * The end of the log by its state topic, which is small: it is read whole.
- * @throws the signal's reason; BridgeError `log_damaged` when the state is not whole
+ * The end of the log by its state topic, which is small and read completely. Retries until Kafka answers.
+ * @throws the signal's reason; BridgeError `log_damaged` when the state is incomplete
  */
 export async function readEnd(
   parts: ReaderParts,
@@ -48,7 +45,7 @@ export async function readEnd(
     } catch (error) {
       signal.throwIfAborted()
       if (isBridgeError(error, 'log_damaged')) throw error
-      parts.logger.warn('log.reader_away', { topic: state, error })
+      parts.logger.warn('log.reader_unavailable', { topic: state, error })
     }
   }
 }

@@ -1,40 +1,41 @@
-/**
- * The live copy of the state topic. Owns the rows as they stand, and the moment at which a claim's nonce was read:
- * whatever earlier writers have committed lies before it. Refuses to understand the rows: `writer-state.ts` does.
- */
-
+/** Tails the state topic and keeps its rows, so that a claim waits only for its own fencing token. */
 import type { ReaderParts } from '../client/connection.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 import { FENCING_TOKEN_KEY } from './writer-state.ts'
 
-export interface StateTail {
-  /** The rows as they stood when this nonce was read. To be called before the nonce is written. Never rejects. */
-  reached(nonce: string): Promise<ReadonlyMap<string, string>>
-  /** Reads until the signal aborts, then resolves. */
-  run(signal: AbortSignal): Promise<void>
-}
+/** The rows of the state topic. */
+export class StateTail {
+  readonly #parts: ReaderParts
+  readonly #topic: string
+  readonly #rows = new Map<string, string>()
+  readonly #waiting = new Map<string, (rows: ReadonlyMap<string, string>) => void>()
 
-/** A tail of that topic that has read nothing yet. */
-export function createStateTail(parts: ReaderParts, topic: string): StateTail {
-  const rows = new Map<string, string>()
-  const waiting = new Map<string, (rows: ReadonlyMap<string, string>) => void>()
-  return {
-    reached(nonce) {
-      return new Promise((resolve) => waiting.set(nonce, resolve))
-    },
-    async run(signal) {
-      for await (const { records, rewound } of readPartition(parts, topic, 'compacted', signal)) {
-        if (rewound !== null) rows.clear()
-        for (const { key, value } of records) {
-          const name = String(key)
-          if (value === null) rows.delete(name)
-          else rows.set(name, value.toString('utf8'))
-          if (name !== FENCING_TOKEN_KEY) continue
-          const nonce = String(value)
-          waiting.get(nonce)?.(new Map(rows))
-          waiting.delete(nonce)
-        }
+  constructor(parts: ReaderParts, topic: string) {
+    this.#parts = parts
+    this.#topic = topic
+  }
+
+  /**
+   * The rows at the moment when this token was read: everything that earlier writers have committed. To be called before
+   * the token is written. Never rejects.
+   */
+  rowsAt(token: string): Promise<ReadonlyMap<string, string>> {
+    return new Promise((resolve) => this.#waiting.set(token, resolve))
+  }
+
+  /** Reads the topic until the signal aborts, then resolves. */
+  async run(signal: AbortSignal): Promise<void> {
+    for await (const { records, rewound } of readPartition(this.#parts, this.#topic, 'compacted', signal)) {
+      if (rewound !== null) this.#rows.clear()
+      for (const { key, value } of records) {
+        const name = String(key)
+        if (value === null) this.#rows.delete(name)
+        else this.#rows.set(name, value.toString('utf8'))
+        if (name !== FENCING_TOKEN_KEY) continue
+        const token = String(value)
+        this.#waiting.get(token)?.(new Map(this.#rows))
+        this.#waiting.delete(token)
       }
-    },
+    }
   }
 }

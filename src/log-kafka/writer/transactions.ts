@@ -1,13 +1,12 @@
 /**
- * The transactions of one producer, from its fencing of every earlier one to its first fault. Owns what makes a
- * transaction whole: order, sizes, answers, deadline. Refuses to be used again after an error: kafkajs's producer is
- * dead then, and an unanswered commit may still arrive, so whoever goes on fences anew.
+ * Runs the transactions of one producer, from its fencing of earlier producers to its first error: kafkajs's producer
+ * cannot be used after one, and an unanswered commit may still arrive, so the caller must fence anew.
  */
-import type { Transaction } from 'kafkajs'
+import type { Producer, Transaction } from 'kafkajs'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Seam } from '../../log/fault-hook.ts'
 import { splitIntoSends, type TopicRecords } from '../client/batch-splitting.ts'
-import type { OpenSession } from '../client/client.ts'
+import type { KafkaSession, OpenSession } from '../client/client.ts'
 import type { NewRecord } from '../client/records.ts'
 import { withTimeout } from '../client/with-timeout.ts'
 import { StableOffsetWatch } from '../reading/stable-offset.ts'
@@ -18,80 +17,91 @@ const TRANSACTION_TIMEOUT_MS = 10_000
 const DEADLINE_MS = 8_000
 const FENCE_DEADLINE_MS = 10_000
 
-export interface Transactions {
-  /** Makes every earlier producer of the transactional id unable to commit, and aborts what it left open. */
-  fence(signal: AbortSignal): Promise<void>
-  /** Writes the records of each topic (by name in the cluster), all or nothing. One at a time. */
-  run(records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void>
-  /** Ends the producer as a crash would: what is on its way may arrive or not. Callable twice. */
-  end(): void
-}
-
-/** A producer of that transactional id. It fences nobody before `fence`. */
-export function openTransactions(parts: {
+/** What transactions need. */
+export interface TransactionParts {
   openSession: OpenSession
   transactionalId: string
   clock: Clock
   seam: Seam
-}): Transactions {
-  const { transactionalId, clock, seam } = parts
-  const session = parts.openSession()
-  const ended = new AbortController()
-  // `idempotent: true` would only add a second, useless producer id.
-  const producer = session.kafka.producer({
-    transactionalId,
-    transactionTimeout: TRANSACTION_TIMEOUT_MS,
-    idempotent: false,
-    maxInFlightRequests: 1,
-    allowAutoTopicCreation: false,
-    // Whatever fails ends the transaction: kafkajs would begin again while something is still on its way (`kafkajs-patches.ts`).
-    retry: { retries: 0 },
-    createPartitioner: () => () => 0,
-  })
-  const watch = new StableOffsetWatch(parts.openSession, clock)
-  /**
-   * A broker that died in a commit may have left records of it undecided (`hanging-transactions.ts`), and the end of the next
-   * transaction on their topic decides for them, be it an abort. So none begins there: a claim decides first.
-   */
-  const write = async (records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> => {
-    const topics = [...records.keys()]
-    await watch.waitForStable(topics)
-    const rounds: TopicRecords[][] = splitIntoSends(records)
-    ended.signal.throwIfAborted()
-    const transaction = await producer.transaction()
-    for (const round of rounds) {
-      await send(transaction, round)
-      await seam.afterSend?.(topics)
+}
+
+/** The producer of a transactional id. It fences nobody before `fence`. */
+export class Transactions {
+  readonly #clock: Clock
+  readonly #seam: Seam
+  readonly #session: KafkaSession
+  readonly #producer: Producer
+  readonly #watch: StableOffsetWatch
+  readonly #ended = new AbortController()
+
+  constructor({ openSession, transactionalId, clock, seam }: TransactionParts) {
+    this.#clock = clock
+    this.#seam = seam
+    this.#session = openSession()
+    // `idempotent: true` would only add a second, useless producer id.
+    this.#producer = this.#session.kafka.producer({
+      transactionalId,
+      transactionTimeout: TRANSACTION_TIMEOUT_MS,
+      idempotent: false,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      // Any failure ends the transaction: kafkajs would retry while requests are still in flight (`kafkajs-patches.ts`).
+      retry: { retries: 0 },
+      createPartitioner: () => () => 0,
+    })
+    this.#watch = new StableOffsetWatch(openSession, clock)
+  }
+
+  /** Makes every earlier producer of the transactional id unable to commit, and aborts its open transaction. */
+  async fence(signal: AbortSignal): Promise<void> {
+    const fence = async (): Promise<void> => {
+      await this.#producer.connect()
+      const empty = await this.#producer.transaction()
+      await empty.abort()
     }
-    seam.beforeCommit?.(topics)
-    ended.signal.throwIfAborted()
+    const stopped = AbortSignal.any([signal, this.#ended.signal])
+    await withTimeout(this.#clock, FENCE_DEADLINE_MS, stopped, fence())
+  }
+
+  /** Writes the records of each topic (by name in the cluster), all or nothing. One call at a time. */
+  run(records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> {
+    return withTimeout(this.#clock, DEADLINE_MS, this.#ended.signal, this.#write(records))
+  }
+
+  /** Ends the producer as a crash would: requests in flight may arrive or not. Callable twice. */
+  end(): void {
+    this.#ended.abort(new Error('the producer was discarded'))
+    this.#session.end()
+    this.#watch.end()
+  }
+
+  async #write(records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> {
+    const topics = [...records.keys()]
+    // The end of a transaction also decides hanging records of its topics, which a claim must resolve first.
+    await this.#watch.waitForStable(topics)
+    const sends = splitIntoSends(records)
+    this.#ended.signal.throwIfAborted()
+    const transaction = await this.#producer.transaction()
+    for (const topicRecords of sends) {
+      await send(transaction, topicRecords)
+      await this.#seam.afterSend?.(topics)
+    }
+    this.#seam.beforeCommit?.(topics)
+    this.#ended.signal.throwIfAborted()
     await transaction.commit()
-    seam.afterCommit?.(topics)
-  }
-  const end = (): void => {
-    ended.abort(new Error('the producer was discarded'))
-    session.end()
-    watch.end()
-  }
-  return {
-    async fence(signal) {
-      const work = async (): Promise<void> => {
-        await producer.connect()
-        const empty = await producer.transaction()
-        await empty.abort()
-      }
-      await withTimeout(clock, FENCE_DEADLINE_MS, AbortSignal.any([signal, ended.signal]), work())
-    },
-    run: (records) => withTimeout(clock, DEADLINE_MS, ended.signal, write(records)),
-    end,
+    this.#seam.afterCommit?.(topics)
   }
 }
 
-/** kafkajs gives the answers of the brokers that it has asked: each topic's own is looked for. */
-async function send(transaction: Transaction, round: TopicRecords[]): Promise<void> {
-  const answers = await transaction.sendBatch({ topicMessages: round, acks: -1, timeout: DEADLINE_MS })
-  for (const { topic } of round) {
-    const answer = answers.find(({ topicName }) => topicName === topic)
-    if (answer?.errorCode !== 0) throw new Error(`nothing says that ${topic} has taken its records`)
+/** Requires an acknowledgement for each topic: kafkajs returns only the responses that it has received. */
+async function send(transaction: Transaction, topicRecords: TopicRecords[]): Promise<void> {
+  const responses = await transaction.sendBatch({
+    topicMessages: topicRecords,
+    acks: -1,
+    timeout: DEADLINE_MS,
+  })
+  for (const { topic } of topicRecords) {
+    const response = responses.find(({ topicName }) => topicName === topic)
+    if (response?.errorCode !== 0) throw new Error(`no acknowledgement that ${topic} has taken its records`)
   }
 }

@@ -1,6 +1,4 @@
-/**
- * Turns a commit into the rows of the state topic and the records of the event topics: places, counts and topic choices.
- */
+/** Turns a commit into the rows of the state topic and the records of the event topics: places, counts and topic choices. */
 import type { Committed } from '../../core/event.ts'
 import { isGap } from '../../core/event.ts'
 import type { RowChanges } from '../../log/events.ts'

@@ -1,17 +1,8 @@
-/**
- * The one writer on Kafka: each operation is one transaction. Owns the order of operations, what each of them writes
- * where, and the writer's end: what it threw once it throws for ever. Refuses to retry: after any error only a new claim
- * can tell what is stored.
- */
-import { BridgeError, isBridgeError } from '../../errors.ts'
+/** Writes to the log, one transaction for each operation, until its first error: only a new claim can read what is stored then. */
+import type { Committed } from '../../core/event.ts'
+import { type BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import {
-  COMMIT_LIMIT,
-  type Commit,
-  type RejectedItem,
-  type RowChanges,
-  type Writer,
-} from '../../log/events.ts'
+import { COMMIT_LIMIT, type Commit, type RowChanges, type Writer } from '../../log/events.ts'
 import { fencedError } from '../../log-shared/local-writer.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { isFencing, isRefusedTopic, unknownOutcome } from '../client/faults.ts'
@@ -27,10 +18,7 @@ import {
   stateRows,
 } from './writer-state.ts'
 
-/**
- * A broker forgets a producer after a day without records and a transactional id after seven: something is written at
- * least this often.
- */
+/** Longest time without a record, ms: brokers drop idle producers after a day and transactional ids after seven. */
 const LONGEST_SILENCE_MS = 55 * 60_000
 
 /** What a writer is made of. */
@@ -40,112 +28,120 @@ export interface WriterParts {
   nativeKind: string
   clock: Clock
   logger: Logger
-  transactions: Transactions
-  /** Topics of codes that exist since the start. */
+  transactions: Pick<Transactions, 'run' | 'end'>
+  /** Topics of codes that exist from the start. */
   known: ReadonlySet<string>
-  /** Makes topics that are missing, by the part of their names after the prefix. Throws `kafka` where one is unusable. */
+  /** Creates missing topics, by the part of their names after the prefix. Throws `kafka` where one is unusable. */
   createTopics(topics: readonly string[]): Promise<void>
-  /** This claim's own mark; written again where an operation changes nothing else. */
-  nonce: string
+  /** The fencing token of this claim; written again by an operation that changes nothing else. */
+  token: string
   /** Aborts when the log is closed. */
   closed: AbortSignal
 }
 
-/** The writer of a claim that has read this state, and `rows` of its caller. */
-export function createKafkaWriter(
-  parts: WriterParts,
-  claimed: KafkaWriterState,
-  rows: ReadonlyMap<string, string>,
-): Writer {
-  const { transactions, clock, closed } = parts
-  let state = claimed
-  let ended: BridgeError | null = null
-  let turn: Promise<unknown> = Promise.resolve()
-  let cancelTouch = (): void => undefined
+/** The writer of one claim. After an error every further operation throws the same. */
+export class KafkaWriter implements Writer {
+  readonly #parts: WriterParts
+  readonly rows: ReadonlyMap<string, string>
+  #state: KafkaWriterState
+  #error: BridgeError | null = null
+  /** The last operation; the next one waits for it. */
+  #last: Promise<unknown> = Promise.resolve()
+  #cancelKeepAlive = (): void => undefined
 
-  const end = (error: BridgeError): BridgeError => {
-    ended ??= error
-    cancelTouch()
-    closed.removeEventListener('abort', close)
-    transactions.end()
-    return ended
+  /** `state` and `rows` are those that the claim has read; `rows` belong to the writer's caller. */
+  constructor(parts: WriterParts, state: KafkaWriterState, rows: ReadonlyMap<string, string>) {
+    this.#parts = parts
+    this.#state = state
+    this.rows = rows
+    parts.closed.addEventListener('abort', this.#onClosed, { once: true })
+    this.#scheduleKeepAlive()
   }
-  const close = (): void => void end(fencedError())
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(async () => {
-      if (closed.aborted) end(fencedError())
-      if (ended !== null) throw ended
+
+  get epoch(): string {
+    return this.#state.place.epoch
+  }
+
+  get sequence(): number {
+    return this.#state.place.sequence
+  }
+
+  async commit(given: Commit): Promise<Committed[]> {
+    if (given.events.length > COMMIT_LIMIT) {
+      throw new RangeError(`a commit of ${given.events.length} events: at most ${COMMIT_LIMIT}`)
+    }
+    const { events: copies, rejected, callers } = copyOf(given)
+    const { known, nativeKind, clock } = this.#parts
+    return this.#inOrder(async () => {
+      const { epoch, sequence } = this.#state.place
+      const events = copies.map((event, index) => ({ ...event, sequence: sequence + 1 + index, epoch }))
+      const named = nameTopics(events, nativeKind)
+      const added = newChoices({ known, choices: this.#state.choices }, named, clock.now())
+      const choices = new Map([...this.#state.choices, ...(await withTopics(this.#parts, added))])
+      const { records, counts } = placeEvents(named, this.#state.counts, { known, choices })
+      if (rejected.length > 0) records.set(REJECTED, rejected.map(rejectedRecord))
+      const place = { epoch, sequence: sequence + events.length }
+      await this.#store({ place, counts, choices }, records, callers)
+      return events
+    })
+  }
+
+  async release(): Promise<void> {
+    await this.#last
+    this.#end(fencedError())
+  }
+
+  /** Runs the operation after all earlier ones; its error ends the writer. */
+  #inOrder<T>(operation: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(async () => {
+      if (this.#parts.closed.aborted) this.#end(fencedError())
+      if (this.#error !== null) throw this.#error
       try {
-        return await work()
+        return await operation()
       } catch (error) {
-        throw end(isFencing(error) ? fencedError() : endingOf(error))
+        throw this.#end(writerError(error))
       }
     })
-    turn = result.catch(() => undefined)
+    this.#last = result.catch(() => undefined)
     return result
   }
-  const store = async (
+
+  async #store(
     after: KafkaWriterState,
     records: Map<string, NewRecord[]>,
     callers?: RowChanges,
-  ): Promise<void> => {
-    const changed = stateRows(state, after, callers)
-    if (changed.size === 0) changed.set(FENCING_TOKEN_KEY, parts.nonce)
-    records.set(
-      STATE,
-      [...changed].map(([key, value]) => ({ partition: 0, key, value })),
+  ): Promise<void> {
+    const changed = stateRows(this.#state, after, callers)
+    if (changed.size === 0) changed.set(FENCING_TOKEN_KEY, this.#parts.token)
+    const rows = [...changed].map(([key, value]) => ({ partition: 0, key, value }))
+    const all = [...records, [STATE, rows] as const]
+    await this.#parts.transactions.run(
+      new Map(all.map(([topic, list]) => [topicName(this.#parts.prefix, topic), list])),
     )
-    await transactions.run(
-      new Map([...records].map(([topic, list]) => [topicName(parts.prefix, topic), list])),
-    )
-    state = after
-    touchLater()
+    this.#state = after
+    this.#scheduleKeepAlive()
   }
-  const touchLater = (): void => {
-    cancelTouch()
-    // A fault of it ends the writer, which says so at its next operation.
-    cancelTouch = clock.after(
-      LONGEST_SILENCE_MS,
-      () => void inTurn(() => store(state, new Map())).catch(() => null),
-    )
-  }
-  closed.addEventListener('abort', close, { once: true })
-  touchLater()
 
-  return {
-    get epoch() {
-      return state.place.epoch
-    },
-    get sequence() {
-      return state.place.sequence
-    },
-    rows,
-    async commit(given) {
-      if (given.events.length > COMMIT_LIMIT) {
-        throw new RangeError(`a commit of ${given.events.length} events: at most ${COMMIT_LIMIT}`)
-      }
-      const { events: copies, rejected, callers } = copyOf(given)
-      return inTurn(async () => {
-        const { epoch, sequence } = state.place
-        const events = copies.map((event, index) => ({ ...event, sequence: sequence + 1 + index, epoch }))
-        const named = nameTopics(events, parts.nativeKind)
-        const made = newChoices({ known: parts.known, choices: state.choices }, named, clock.now())
-        const choices = new Map([...state.choices, ...(await withTopics(parts, made))])
-        const { records, counts } = placeEvents(named, state.counts, { known: parts.known, choices })
-        addRejected(records, rejected)
-        const place = { epoch, sequence: sequence + events.length }
-        await store({ place, counts, choices }, records, callers)
-        return events
-      })
-    },
-    async release() {
-      await turn
-      end(fencedError())
-    },
+  #scheduleKeepAlive(): void {
+    this.#cancelKeepAlive()
+    // An error ends the writer; the next operation throws it.
+    const keepAlive = (): void =>
+      void this.#inOrder(() => this.#store(this.#state, new Map())).catch(() => null)
+    this.#cancelKeepAlive = this.#parts.clock.after(LONGEST_SILENCE_MS, keepAlive)
+  }
+
+  readonly #onClosed = (): void => void this.#end(fencedError())
+
+  #end(error: BridgeError): BridgeError {
+    this.#error ??= error
+    this.#cancelKeepAlive()
+    this.#parts.closed.removeEventListener('abort', this.#onClosed)
+    this.#parts.transactions.end()
+    return this.#error
   }
 }
 
-/** The commit as it is now: its caller may change it while it waits for the operations before it. */
+/** A copy of the commit, because its caller may change it while earlier operations run. */
 function copyOf({ events, rejected = [], rows }: Commit) {
   return {
     events: events.map((event) => ({ ...event })),
@@ -154,7 +150,7 @@ function copyOf({ events, rejected = [], rows }: Commit) {
   }
 }
 
-/** The choices with their topics made; where one cannot be had, its code shares a topic: no event waits for one. */
+/** The choices with their topics created; the code of a refused topic uses the shared one, so no event waits for it. */
 async function withTopics(
   parts: WriterParts,
   choices: Map<string, TopicChoice>,
@@ -166,7 +162,7 @@ async function withTopics(
   )
 }
 
-/** Makes the topics; those that brokers refuse, or that are there with several partitions, which is so tomorrow too. */
+/** Creates the topics; those that brokers refuse, or that exist with several partitions. */
 async function refusedOf(parts: WriterParts, topics: readonly string[]): Promise<string[]> {
   const { createTopics, logger, prefix } = parts
   try {
@@ -176,20 +172,17 @@ async function refusedOf(parts: WriterParts, topics: readonly string[]): Promise
     if (!isRefusedTopic(error) && !isBridgeError(error, 'kafka')) throw error
     const [topic = ''] = topics
     if (topics.length === 1) {
-      logger.warn('topic.refused', { topic: topicName(prefix, topic), error })
+      logger.warn('topic.create_refused', { topic: topicName(prefix, topic), error })
       return [topic]
     }
-    // The fault of one is not to keep the others from theirs.
+    // One refused topic must not prevent the others.
     const refused: string[] = []
     for (const one of topics) refused.push(...(await refusedOf(parts, [one])))
     return refused
   }
 }
 
-function addRejected(records: Map<string, NewRecord[]>, rejected: readonly RejectedItem[]): void {
-  if (rejected.length > 0) records.set(REJECTED, rejected.map(rejectedRecord))
-}
-
-function endingOf(error: unknown): BridgeError {
-  return error instanceof BridgeError && error.code === 'log_damaged' ? error : unknownOutcome(error)
+function writerError(error: unknown): BridgeError {
+  if (isFencing(error)) return fencedError()
+  return isBridgeError(error, 'log_damaged') ? error : unknownOutcome(error)
 }

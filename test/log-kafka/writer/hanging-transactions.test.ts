@@ -4,9 +4,9 @@ import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-inte
 import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
 import { eventRecord, type NewRecord } from '../../../src/log-kafka/client/records.ts'
 import {
-  type DecidingParts,
-  decideState,
-  decideTopics,
+  type ResolvingParts,
+  resolveState,
+  resolveTopics,
 } from '../../../src/log-kafka/writer/hanging-transactions.ts'
 import type { KafkaWriterState } from '../../../src/log-kafka/writer/writer-state.ts'
 import { sampleEvent } from '../../log/samples.ts'
@@ -19,7 +19,7 @@ interface Lying {
 }
 
 /** Parts over topics of the prefix `p`, and the decisions made. */
-function over(topics: Record<string, Lying>): { parts: DecidingParts; decisions: string[][] } {
+function over(topics: Record<string, Lying>): { parts: ResolvingParts; decisions: string[][] } {
   const decisions: string[][] = []
   const lying = (topic: string): Lying => topics[topic.slice(2)] ?? { decided: [], waiting: [] }
   const records = (list: NewRecord[]): KafkaRecord[] =>
@@ -54,7 +54,7 @@ function over(topics: Record<string, Lying>): { parts: DecidingParts; decisions:
       decisions.push([topic, end])
     },
   }
-  const read: DecidingParts['read'] = (_, work) => work(client as PartitionClient)
+  const read: ResolvingParts['read'] = (_, work) => work(client as PartitionClient)
   return {
     parts: { prefix: 'p', transactionalId: 'p.writer', logger: keepingLogger().logger, read },
     decisions,
@@ -70,40 +70,40 @@ function sequenceRow(sequence: number): NewRecord {
   return { partition: 0, key: 'head/sequence', value: String(sequence) }
 }
 
-describe('an undecided state', () => {
+describe('a hanging transaction of the state', () => {
   const stateOf = async (all: Lying, waiting: NewRecord[]): Promise<string[][]> => {
     const { parts, decisions } = over({ all, 'internal.state': { decided: [], waiting } })
-    expect(await decideState(parts)).toBe(waiting.length > 0)
+    expect(await resolveState(parts)).toBe(waiting.length > 0)
     return decisions
   }
 
-  it('whose events are seen was committed', async () => {
+  it('is committed if its events are visible', async () => {
     const all = { decided: [event(1), event(2)], waiting: [] }
     expect(await stateOf(all, [sequenceRow(2)])).toEqual([['p.internal.state', 'commit']])
   })
 
-  it('whose events wait like it is taken as committed', async () => {
+  it('is committed if its events hang like it', async () => {
     const all = { decided: [event(1)], waiting: [event(2), event(3)] }
     expect(await stateOf(all, [sequenceRow(3)])).toEqual([['p.internal.state', 'commit']])
   })
 
-  it('whose events are gone was aborted', async () => {
+  it('is aborted if its events are missing', async () => {
     const all = { decided: [event(1)], waiting: [] }
     expect(await stateOf(all, [sequenceRow(3)])).toEqual([['p.internal.state', 'abort']])
   })
 
-  it('that speaks of no events is taken as committed: no unit is forgotten', async () => {
+  it('is committed if it has no events, so that no unit is forgotten', async () => {
     const spent: NewRecord = { partition: 0, key: 'ledger/0', value: '{"poll":1}' }
     expect(await stateOf({ decided: [], waiting: [] }, [spent])).toEqual([['p.internal.state', 'commit']])
   })
 
-  it('is none where everything is decided', async () => {
+  it('is not found where every transaction has ended', async () => {
     expect(await stateOf({ decided: [event(1)], waiting: [] }, [])).toEqual([])
   })
 })
 
-describe('undecided topics', () => {
-  it('were committed as far as the writer state counts them, and aborted beyond', async () => {
+describe('hanging transactions of topics', () => {
+  it('are committed as far as the writer state counts their events, and aborted beyond', async () => {
     const state: KafkaWriterState = {
       place: { epoch: 'AAAAAAAA', sequence: 5 },
       counts: new Map([
@@ -120,7 +120,7 @@ describe('undecided topics', () => {
       'native.ME': { decided: [event(1)], waiting: [] },
     })
     const topics = ['all', 'fca.REN', 'gaps', 'rejected', 'native.ME']
-    expect(await decideTopics(parts, topics, state)).toBe(true)
+    expect(await resolveTopics(parts, topics, state)).toBe(true)
     expect(decisions).toEqual([
       ['p.all', 'commit'],
       ['p.fca.REN', 'commit'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Writer } from '../../../src/log/events.ts'
-import { createKafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
+import { KafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
 import type { KafkaWriterState } from '../../../src/log-kafka/writer/writer-state.ts'
 import { sampleEvent } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
@@ -14,26 +14,26 @@ const UNUSED: KafkaWriterState = {
   choices: new Map(),
 }
 
-/** A writer whose transactions are only noted, and which fails when told to. */
+/** A writer whose transactions are recorded, and fail with `outcome.fault`. */
 function writerOver(createTopics: (topics: readonly string[]) => Promise<void> = async () => undefined) {
   const clock = createManualClock()
   const { logger, lines } = keepingLogger()
   const closing = new AbortController()
   const written: Map<string, readonly { key: string | null }[]>[] = []
-  const said = { fault: null as Error | null, ends: 0 }
+  const outcome = { fault: null as Error | null, ends: 0 }
   const transactions = {
     fence: async () => undefined,
     async run(records: ReadonlyMap<string, readonly { key: string | null }[]>) {
-      if (said.fault !== null) throw said.fault
+      if (outcome.fault !== null) throw outcome.fault
       written.push(new Map(records))
     },
     end() {
-      said.ends += 1
+      outcome.ends += 1
     },
   }
   const parts = { prefix: 'p', nativeKind: 'Native', clock, logger, transactions, known: new Set<string>() }
-  const writer: Writer = createKafkaWriter(
-    { ...parts, createTopics, nonce: 'n', closed: closing.signal },
+  const writer: Writer = new KafkaWriter(
+    { ...parts, createTopics, token: 'n', closed: closing.signal },
     UNUSED,
     new Map(),
   )
@@ -42,7 +42,7 @@ function writerOver(createTopics: (topics: readonly string[]) => Promise<void> =
     clock,
     lines,
     written,
-    said,
+    outcome,
   }
 }
 
@@ -69,20 +69,20 @@ describe('a writer on Kafka', () => {
   })
 
   it('discards its producer at the first error, and at its end', async () => {
-    const { writer, said } = writerOver()
-    said.fault = new Error('no answer')
+    const { writer, outcome } = writerOver()
+    outcome.fault = new Error('no answer')
     await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_unknown' })
-    expect(said.ends).toBeGreaterThan(0)
+    expect(outcome.ends).toBeGreaterThan(0)
     const other = writerOver()
     await other.writer.release()
-    expect(other.said.ends).toBeGreaterThan(0)
+    expect(other.outcome.ends).toBeGreaterThan(0)
   })
 
-  it('is fenced by each of Kafka’s ways to say so, however deep', async () => {
+  it('is fenced by each of Kafka’s fencing errors, however deeply nested', async () => {
     const codes = [{ code: 47 }, { code: 49 }, { message: 'Unknown error code 90' }]
     for (const code of codes) {
-      const { writer, said } = writerOver()
-      said.fault = new Error('tried often', { cause: Object.assign(new Error('refused'), code) })
+      const { writer, outcome } = writerOver()
+      outcome.fault = new Error('tried often', { cause: Object.assign(new Error('refused'), code) })
       await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_fenced' })
     }
   })
@@ -109,8 +109,12 @@ describe('a writer on Kafka', () => {
     await writer.commit({ events: [fca('NEW', 'ADM')] })
     const topics = [...(written[0]?.keys() ?? [])]
     expect(topics).toEqual(['p.all', 'p.fca.NEW', 'p.fca._other', 'p.internal.state'])
-    const said = { level: 'warn', event: 'topic.refused', fields: { topic: 'p.fca.ADM', error: cause } }
-    expect(lines).toEqual([said])
+    const line = {
+      level: 'warn',
+      event: 'topic.create_refused',
+      fields: { topic: 'p.fca.ADM', error: cause },
+    }
+    expect(lines).toEqual([line])
     await writer.commit({ events: [fca('ADM')] })
     expect([...(written[1]?.keys() ?? [])]).toContain('p.fca._other')
     expect(lines).toHaveLength(1)
