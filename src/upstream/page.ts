@@ -1,6 +1,6 @@
 /**
- * A list answer of upstream, read tolerantly. Owns the shape of the answer and of its paging. Refuses to judge single
- * items: one unreadable item never costs the page.
+ * Parses a list answer of upstream tolerantly: items, cursors, `hasMore` and warnings. An unreadable item does not make the
+ * page unreadable.
  */
 import { splitItems } from './split-items.ts'
 
@@ -13,19 +13,20 @@ export interface RawItem {
   value: unknown
 }
 
+/** A list answer. */
 export interface Page {
   /** In the order upstream sent them. */
   items: RawItem[]
-  /** Cursor of the next page of a walk; null at its end; undefined where the answer does not say. */
+  /** Cursor of the next page of a scan; null at its end; undefined where the answer has none. */
   nextCursor: string | null | undefined
-  /** Where polling goes on; null where the answer does not say. */
+  /** Cursor of the next poll; null where the answer has none. */
   latestCursor: string | null
-  /** True when new items were left out for good; undefined where the answer does not say. */
+  /** True when new items were left out; undefined where the answer does not contain it. */
   hasMore: boolean | undefined
   warnings: string[]
 }
 
-/** The page in the body of a 200, or why it is none. */
+/** The page in the body of a 200, or why it cannot be read. */
 export function readPage(body: string): { ok: true; page: Page } | { ok: false; reason: string } {
   let answer: unknown
   try {
@@ -49,12 +50,12 @@ export function readPage(body: string): { ok: true; page: Page } | { ok: false; 
   return { ok: true, page }
 }
 
-/** A warning as text, whatever it is; one too deep to be written is only said to be there. */
+/** A warning as text, whatever its shape. */
 function warningText(warning: unknown): string {
   try {
     return (typeof warning === 'string' ? warning : JSON.stringify(warning)).slice(0, LONGEST_WARNING)
   } catch {
-    return 'a warning that cannot be written'
+    return 'a warning that is nested too deeply to show'
   }
 }
 

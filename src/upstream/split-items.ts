@@ -1,6 +1,6 @@
 /**
- * Cuts the texts of the items, or of any top-level member, out of an answer, so that each travels on as it came: numbers
- * keep their digits, escapes their spelling. Owns one walk over JSON that is already known to be valid. Refuses to judge items.
+ * Cuts the JSON texts of items, or of any top-level member, out of an answer without changing them: numbers keep their
+ * digits, escapes their spelling. The answer must be valid JSON.
  */
 
 /**

@@ -74,7 +74,7 @@ async function saidIn(each: readonly IngestState[]): Promise<StatusMessage[]> {
   return said
 }
 
-test('every word fits the document, and every word of the document is said', async () => {
+test('every status message fits the document, and every documented message is published', async () => {
   const document = productDocument()
   const misfits = messageJudge(document)
   const said = await saidIn(states())

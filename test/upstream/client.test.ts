@@ -49,7 +49,7 @@ test('the unit is durable before the throttle is waited for, and both before the
   expect(spends).toEqual([['fill', clock.now()]])
 })
 
-test('a unit that could not be written down sends nothing', async () => {
+test('a request whose unit could not be written is not sent', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
   const fenced = new Error('fenced')
   const shut: SendPermit = { ...openPermit, spend: () => Promise.reject(fenced) }
@@ -82,7 +82,7 @@ test('the query travels with its cursors as they came and its bounds widened to 
   expect(server.requests[0]?.url).toMatch(/^\/v2\/disclosures\/sources\/rns\/items\?/)
 })
 
-test('a page comes back read; what is none is invalid and keeps its times', async () => {
+test('a page is returned parsed; anything else is invalid and keeps its times', async () => {
   const good = await clientAgainst(answers(200, '{"data":[{"guid":"a"}]}'))
   const page = await good.client.list({ pageSize: 1 }, 'poll', openPermit, never)
   expect(page).toMatchObject({ kind: 'ok', sent: true, value: { items: [{ text: '{"guid":"a"}' }] } })

@@ -134,7 +134,7 @@ test('the limits of the plan hold on fund paths', async () => {
   expect(sandbox.usage()).toMatchObject({ units: 6, throttled: 2, quotaRefused: 2 })
 })
 
-test('the unit is durable before the throttle is waited for, and a permit that refuses sends nothing', async () => {
+test('the unit is durable before the throttle is waited for, and a rejecting permit sends nothing', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":{}}'))
   const call = openCall()
   await client.get('/events/XLON:ABC', call)

@@ -26,7 +26,7 @@ test('a reply is given while it is valid, with what is left of its times, and th
   expect(kept.get('/nav')).toBe(null)
 })
 
-test('a clock that is set back makes no old reply young', () => {
+test('a clock that is set back does not make an old reply valid again', () => {
   const clock = createManualClock()
   const kept = createKeptReplies(clock)
   kept.keep('/nav', good('a'), clock.now())
@@ -34,7 +34,7 @@ test('a clock that is set back makes no old reply young', () => {
   expect(kept.get('/nav')).toBe(null)
 })
 
-test('the oldest go where there are too many or too large ones', () => {
+test('the oldest replies are evicted when there are too many or too large ones', () => {
   const clock = createManualClock()
   const kept = createKeptReplies(clock, { mostReplies: 3, mostCharacters: 10 })
   for (const name of ['a', 'b', 'c', 'd']) kept.keep(name, good(name), clock.now())
@@ -46,7 +46,7 @@ test('the oldest go where there are too many or too large ones', () => {
   expect(kept.get('e')).not.toBe(null)
 })
 
-test('a reply travels as a text, and a text that is none is not taken for one', () => {
+test('a reply survives encoding, and an invalid text is not decoded as one', () => {
   const odd = good('{"data":\n"“"}')
   expect(decodeReply(encodeReply(odd))).toEqual(odd)
   const refused = { ...good(''), status: 429, refusal: { message: 'no', hint: 'later' }, retryAfterMs: 5 }

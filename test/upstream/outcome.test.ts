@@ -48,7 +48,7 @@ test('a log has both in one line, without a dash where there is only one', () =>
   expect(oneLine({ message: '', hint: null })).toBe('')
 })
 
-test('a connection that was never made gives its unit back, under every code that says so', () => {
+test('a connection that was never made refunds its unit, under every such error code', () => {
   const never = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'CERT_HAS_EXPIRED']
   for (const code of [...never, 'UND_ERR_CONNECT_TIMEOUT', 'SELF_SIGNED_CERT_IN_CHAIN']) {
     expect(classifyThrown(wrapped(error(code)))).toEqual({

@@ -31,7 +31,7 @@ test('a good page gives its items in their order, its cursors and its warnings',
   })
 })
 
-test('what the answer does not say is told apart from the end of a walk', () => {
+test('a missing cursor is distinguished from the end of a page scan', () => {
   expect(page('{"data":[]}')).toMatchObject({ nextCursor: undefined, latestCursor: null, hasMore: undefined })
   expect(page('{"data":[],"meta":{"paging":{"nextCursor":null}}}').nextCursor).toBeNull()
   expect(
@@ -44,16 +44,16 @@ test('what the answer does not say is told apart from the end of a walk', () => 
   expect(page('{"data":[],"meta":[]}').latestCursor).toBeNull()
 })
 
-test('an item travels as it came: its digits, its escapes, its order of members', () => {
+test('the text of an item stays as it came: digits, escapes, order of members', () => {
   const text = '{"b":1.0,"a":12345678901234567890,"c":"\\u00e9"}'
   expect(page(`{"data":[ ${text} ]}`).items).toEqual([{ text, value: JSON.parse(text) }])
 })
 
-test('an item that is no object never costs the page', () => {
+test('an item that is not an object does not make the page unreadable', () => {
   expect(page('{"data":[null,1,"x",[],{}]}').items.map((item) => item.value)).toEqual([null, 1, 'x', [], {}])
 })
 
-test('an answer without a list is refused with the reason', () => {
+test('an answer without a list is rejected with the reason', () => {
   for (const body of ['', 'null', '[]', '3', '"data"', '{}', '{"data":null}', '{"data":{}}']) {
     expect(reason(body)).not.toBe('ok')
   }
@@ -70,7 +70,7 @@ test('warnings of any shape are read, none longer than 500 characters', () => {
   expect(page('{"data":[],"warnings":"all"}').warnings).toEqual([])
 })
 
-test('no JSON, however odd, makes the reading throw', () => {
+test('no JSON, however odd, makes the reader throw', () => {
   const odd = fc.record(
     {
       data: fc.oneof(fc.array(fc.jsonValue()), fc.jsonValue()),

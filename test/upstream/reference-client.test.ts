@@ -20,7 +20,7 @@ async function clientAgainst(script: Script) {
   return { server, client: clientOf(server.url) }
 }
 
-test('the key stays at home, with the list as with the single exchange', async () => {
+test('the API key is never sent for references', async () => {
   const { server, client } = await clientAgainst(answers(200, '{"data":[]}'))
   await client.exchanges({ pageSize: 50 }, permit, never)
   await client.exchanges({ pageSize: 7, pageCursor: 'a+/=&b' }, permit, never)
@@ -44,7 +44,7 @@ test('the throttle is waited for before a request leaves; one that rejects sends
   expect(server.requests).toHaveLength(0)
 })
 
-test('a walk of the sandbox brings every exchange, each with its detail, for no unit', async () => {
+test('a scan of the sandbox returns every exchange with its detail, for no unit', async () => {
   const { sandbox } = await openSandbox()
   const client = clientOf(sandbox.url)
   const mics: string[] = []
@@ -64,7 +64,7 @@ test('a walk of the sandbox brings every exchange, each with its detail, for no 
   expect(sandbox.usage()).toMatchObject({ units: 0, violations: 0 })
 })
 
-test('what is no exchange is invalid and keeps its times', async () => {
+test('an answer without an exchange is invalid and keeps its times', async () => {
   const { client } = await clientAgainst(answers(200, '{"data":{"mic":"XNYS"}}'))
   const outcome = await client.exchange('XLON', permit, never)
   expect(outcome).toMatchObject({ kind: 'invalid', reason: 'the answer is about XNYS', sent: true })

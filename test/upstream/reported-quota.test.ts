@@ -3,7 +3,7 @@ import { reportedQuotas } from '../../src/upstream/reported-quota.ts'
 
 const read = (headers: Record<string, string>) => reportedQuotas((name) => headers[name] ?? null)
 
-test('both figures are read under each customary name, and several quotas stand side by side', () => {
+test('limit and remaining are read under each common header name, and several quotas may be reported', () => {
   for (const name of ['x-quota', 'x-ratelimit', 'ratelimit']) {
     const headers = { [`${name}-limit`]: '3500', [`${name}-remaining`]: ' 120 ' }
     expect(read(headers)).toEqual([{ limit: 3500, remaining: 120 }])

@@ -139,7 +139,7 @@ test('of several members `data` the last counts, as for JSON.parse', () => {
   expect(splitItems('{"data":[1],"data":null}')).toEqual([])
 })
 
-test('a nesting that would exhaust the stack is walked', () => {
+test('a nesting that would exhaust the stack is read', () => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
   expect(splitItems(`{"data":[${deep}]}`)).toEqual([deep])
 })

@@ -81,7 +81,7 @@ test('a good answer comes back as text, with its times, the key in its header an
   expect(request?.headers['x-api-key']).toBe(KEY)
 })
 
-test('a date that makes no sense is no date', async () => {
+test('an invalid date counts as absent', async () => {
   expect(await outcomeOf(answers(200, GOOD, { date: 'yesterday' }))).toMatchObject({
     kind: 'ok',
     serverMs: null,
@@ -126,7 +126,7 @@ test('a 429 carries Retry-After as it came, in every form and absent', async () 
   expect(await outcomeOf(answers(429, '{}'))).toMatchObject({ kind: 'too_many', retryAfter: null })
 })
 
-test('a redirect is not followed: the key does not travel', async () => {
+test('a redirect is not followed, so the key is not sent elsewhere', async () => {
   const elsewhere = await against(answers(200, GOOD))
   for (const status of [301, 302, 303, 307, 308]) {
     const outcome = await outcomeOf(answers(status, '', { location: `${elsewhere.server.url}/x` }))
@@ -216,14 +216,14 @@ test('a body that is not in the encoding it claims is invalid', async () => {
   expect(await outcomeOf(claims(deflateRawSync(GOOD)))).toMatchObject({ kind: 'invalid', sent: true })
 })
 
-test('a body above the cap is refused, however small it came over the wire', async () => {
+test('a body above the limit is rejected, however small it was on the wire', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024 + 1), { level: 1 })
   expect(bomb.byteLength).toBeLessThan(1024 * 1024)
   const outcome = await outcomeOf(answers(200, bomb, { 'content-encoding': 'gzip' }))
   expect(outcome).toMatchObject({ kind: 'invalid', reason: expect.stringContaining('larger than') })
 })
 
-test('a connection that could not be made gives its unit back', async () => {
+test('a connection that could not be made refunds its unit', async () => {
   const server = await startScriptedUpstream(answers(200, GOOD))
   await server[Symbol.asyncDispose]()
   const refused = await transportTo(server.url).get('/x', never)
@@ -243,7 +243,7 @@ test('a request that is aborted in flight keeps its unit; one that was aborted b
   expect(server.requests).toHaveLength(1)
 })
 
-test('after every evil answer the next request of the same transport is served', async () => {
+test('after every broken answer the next request of the same transport succeeds', async () => {
   const scripts = [
     raw('', 'reset'),
     raw('nonsense'),

@@ -1,5 +1,5 @@
 /** Schedules the overlap re-scan after a burst: it finds items that arrived behind the poll cursor. */
-import type { PendingSweep } from '../writer-state/head.ts'
+import type { OverlapRescan } from '../writer-state/head.ts'
 import type { StepContext } from './state.ts'
 
 /**
@@ -24,7 +24,7 @@ export function rescanAfterPoll(
   items: number,
   overflowed: boolean,
   lastCleanMs: number,
-): PendingSweep | null {
+): OverlapRescan | null {
   const isBurst = recentArrivals(context, items) >= BURST_ITEMS && items > 0
   if (context.config.rounds === null || (!isBurst && !overflowed)) return null
   const pending = context.state.head.sweep

@@ -10,7 +10,7 @@ import { learnFromFill } from './arrival-learning.ts'
 import { isTooLong } from './daily-reconciliation.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { addFetched, latestOf } from './fetched-items.ts'
-import { GAP_RETRY_MS, isAstray, LONGEST_GAP_RETRY_MS, UNPAID_GAP_RETRY_MS } from './postpone.ts'
+import { GAP_RETRY_MS, isAstray, LONGEST_GAP_RETRY_MS, OVER_BUDGET_GAP_RETRY_MS } from './postpone.ts'
 import { OVER_BUDGET, publishComplete, publishPart, publishPostponed, publishUnfinished } from './scan-end.ts'
 import type { Answer, PageScan, ReadPage, ScanKind, StateName, StepContext } from './state.ts'
 import { HOLD_MS } from './state.ts'
@@ -70,7 +70,7 @@ export function startScan(
   requestPage(context, context.state.scan)
 }
 
-/** Handles the timer during a scan: publishes items held too long, or sends a page request that had to wait. */
+/** Handles the timer during a scan: publishes items that wait too long, or sends a page request that had to wait. */
 export function wakeScan(context: StepContext, scan: PageScan): void {
   if (scan.firstHead !== null && context.nowMs >= scan.startedMs + HOLD_MS) {
     publishUnfinished(context, scan, context.nowMs)
@@ -214,7 +214,7 @@ function requestPage(context: StepContext, scan: PageScan): void {
   }[scan.kind]
   if (!mayRequest(context.state.ledger, context.nowMs)) {
     const isGap = scan.kind === 'fill' || scan.kind === 'gap_retry'
-    return postpone(context, scan, OVER_BUDGET, isGap ? UNPAID_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS)
+    return postpone(context, scan, OVER_BUDGET, isGap ? OVER_BUDGET_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS)
   }
   if (isTooLong(context, scan)) return postpone(context, scan, 'the day has more pages than the plan allows')
   const query: ListQuery = {

@@ -5,7 +5,7 @@
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Gap } from '../../core/event.ts'
-import type { OpenGap, Round } from '../writer-state/head.ts'
+import type { OpenGap, ScheduledRescan } from '../writer-state/head.ts'
 import { dayAfterFailure } from './daily-reconciliation.ts'
 import { restartsAtFirstPage } from './failure.ts'
 import { gapOf, type HeadPatch, newGap, publish } from './publish.ts'
@@ -19,7 +19,7 @@ export const LONGEST_GAP_RETRY_MS = HOUR_MS
  * Wait of a fill or gap for which no unit is left, ms: units come back every few minutes in the morning, and each reads a
  * page that is not read again.
  */
-export const UNPAID_GAP_RETRY_MS = 15 * MINUTE_MS
+export const OVER_BUDGET_GAP_RETRY_MS = 15 * MINUTE_MS
 /** A gap that was not filled in two weeks is given up: two full quotas were not enough for it. */
 const GIVE_UP_MS = 14 * DAY_MS
 const RESCAN_RETRY_MS = MINUTE_MS
@@ -82,7 +82,7 @@ export function postponeDay(context: StepContext, scan: PageScan): void {
  * The state of scheduled re-scans after one of them. Another one is due where items arrived within its reach: later items
  * may still arrive behind them.
  */
-export function roundAfter({ state, config, nowMs }: StepContext, scan: PageScan): Round {
+export function roundAfter({ state, config, nowMs }: StepContext, scan: PageScan): ScheduledRescan {
   const { reachMs = 0, everyMs = 0 } = config.rounds ?? {}
   const newsMs = state.head.round?.newsMs ?? scan.fromMs
   const isAgain = newsMs > scan.coveredToMs - reachMs

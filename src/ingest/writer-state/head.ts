@@ -8,7 +8,7 @@ export interface OpenGap extends Gap {
   attempts: number
   /** Earliest moment of the next try, ms since 1970, our clock. */
   retryAtMs: number
-  /** A long gap is filled a day at a time: everything before this moment is held; ms since 1970, upstream's clock. */
+  /** A long gap is filled a day at a time: everything before this time is fetched; ms since 1970, upstream's clock. */
   doneToMs?: number
   /**
    * The page with which the next try continues an interrupted query; absent: it starts with the first page. `toMs`: the
@@ -19,23 +19,23 @@ export interface OpenGap extends Gap {
 
 /** How far the first start has read back. Both in ms since 1970, upstream's clock. */
 export interface Backfill {
-  /** Everything before this is held. */
+  /** Everything before this is fetched. */
   doneToMs: number
   untilMs: number
 }
 
-/** A pending overlap re-scan after a burst: it finds what came in behind the cursor. */
-export interface PendingSweep {
+/** A pending overlap re-scan after a burst: it finds items that arrived behind the cursor. */
+export interface OverlapRescan {
   /** Start of the range, ms since 1970, upstream's clock. */
   fromMs: number
-  /** Earliest moment of the re-read, ms since 1970, our clock. */
+  /** Earliest time of the re-scan, ms since 1970, our clock. */
   dueAtMs: number
   attempts: number
 }
 
-/** The scheduled re-scan of what came in. Its range begins where the last one ended. */
-export interface Round {
-  /** Where the last re-scan ended: the next one reads again what came in since. Ms since 1970, upstream's clock. */
+/** The scheduled re-scan of recent items. Its range begins where the last one ended. */
+export interface ScheduledRescan {
+  /** Where the last re-scan ended: the next one reads everything since again. Ms since 1970, upstream's clock. */
   fromMs: number
   /** Earliest moment of the next re-scan, ms since 1970, our clock; null while none is pending. */
   dueAtMs: number | null
@@ -59,9 +59,9 @@ export interface Head {
   lastSpendMs: number | null
   openGaps: OpenGap[]
   backfill: Backfill | null
-  sweep: PendingSweep | null
-  /** Null before the first item, and where the plan pays for no re-scans. */
-  round: Round | null
+  sweep: OverlapRescan | null
+  /** Null before the first item, and where the plan allows no re-scans. */
+  round: ScheduledRescan | null
   /** When items arrive, as far as it was learnt; null before anything was. */
   profile: Profile | null
   /** What the last days of London brought, rising by date; a day without anything may be missing. */

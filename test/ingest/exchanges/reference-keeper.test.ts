@@ -68,7 +68,7 @@ function keeperOf(
   return { poller, pollWaitsMs, copy, live, liveFor, walks, log }
 }
 
-test('a sandbox is read whole and kept as it sends it, without a unit, one line a walk', async () => {
+test('a sandbox is read completely and stored as sent, for no unit, with one log line a scan', async () => {
   const { sandbox, get, clock } = await openSandbox({ weeklyQuota: 1, ratePerSecond: 1, burst: 1 })
   const transport = createTransport({ url: sandbox.url, key: sandbox.key, timeoutMs: 3_600_000, clock })
   onTestFinished(() => transport.close())
@@ -84,7 +84,7 @@ test('a sandbox is read whole and kept as it sends it, without a unit, one line 
   expect(sandbox.usage()).toMatchObject({ units: 0, throttled: 0, violations: 0, unauthorised: 0 })
 })
 
-test('requests are a quarter of a second apart or more, and no poll ever waits for the throttle because of one', async () => {
+test('requests are at least a quarter of a second apart, and never make a poll wait for the throttle', async () => {
   for (const plan of [{ ratePerSecond: 1, burst: 2 }, { ratePerSecond: 5, burst: 10 }, UNLIMITED]) {
     const clock = createManualClock()
     const upstream = createReferenceUpstream(
@@ -103,7 +103,7 @@ test('requests are a quarter of a second apart or more, and no poll ever waits f
   }
 })
 
-test('nothing is asked before the first good poll, while the poller fills, or while upstream fails', async () => {
+test('nothing is requested before the first good poll, during a fill, or while upstream fails', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XLON', 'XNYS'])
   const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
@@ -123,7 +123,7 @@ test('nothing is asked before the first good poll, while the poller fills, or wh
   expect(upstream.requests).toHaveLength(3)
 })
 
-test('a spent quota or a refused key does not keep open references from being read', async () => {
+test('a used-up quota or a rejected key does not stop the scan, because references are public', async () => {
   for (const health of ['quota', 'unauthorised'] as const) {
     const clock = createManualClock()
     const upstream = createReferenceUpstream(clock, ['XLON'])
@@ -135,7 +135,7 @@ test('a spent quota or a refused key does not keep open references from being re
   }
 })
 
-test('who was frozen in a walk hears what it has lost before another request leaves', async () => {
+test('a process that was frozen in a scan notices a lost leadership before another request leaves', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])
   const { poller, live, liveFor } = keeperOf(clock, upstream, { ratePerSecond: 1, burst: 2 }, DAY_MS)
@@ -148,7 +148,7 @@ test('who was frozen in a walk hears what it has lost before another request lea
   expect(upstream.requests).toHaveLength(2)
 })
 
-test('only the leader walks: it stops when it no longer leads, and the next leader begins anew', async () => {
+test('only the leader scans: it stops when it no longer leads, and the next leader starts a new scan', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])
   const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
@@ -167,7 +167,7 @@ test('only the leader walks: it stops when it no longer leads, and the next lead
   expect(walks()[1]?.fields.result).toBe('complete')
 })
 
-test('one walk a day, also where another leader made the last one', async () => {
+test('one scan a day, even where another leader made the last one', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XLON'])
   const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
@@ -182,7 +182,7 @@ test('one walk a day, also where another leader made the last one', async () => 
   expect(clock.now() - doneMs).toBeLessThan(DAY_MS + 60_000)
 })
 
-test('after a walk that failed the next comes after a minute, two, four, up to an hour, and is a warning', async () => {
+test('a failed scan is logged as a warning and retried after one, two, four minutes, up to an hour', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XLON'])
   upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null })

@@ -37,7 +37,7 @@ function world(...mics: string[]) {
   return { clock, upstream, walk, kept, table }
 }
 
-test('a walk keeps the texts of every entry and detail, and a second one writes nothing', async () => {
+test('a scan stores the texts of every entry and detail, and a second one writes nothing', async () => {
   const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
   const first = await walk()
   expect(first).toMatchObject({ result: 'complete', requests: 8, count: 5, changed: 10, removed: 0 })
@@ -53,7 +53,7 @@ test('a walk keeps the texts of every entry and detail, and a second one writes 
   expect(await walk()).toMatchObject({ result: 'complete', changed: 0, removed: 0 })
 })
 
-test('what changes is written again; what a whole list lacks is taken out', async () => {
+test('changed texts are written again; exchanges missing from a complete list are deleted', async () => {
   const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS')
   await walk()
   upstream.held.delete('XAMS')
@@ -70,7 +70,7 @@ test('what changes is written again; what a whole list lacks is taken out', asyn
   })
 })
 
-test('a list that cannot be read whole takes nothing out, whatever is wrong with it', async () => {
+test('an incomplete list deletes nothing, whatever is wrong with it', async () => {
   const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS')
   await walk()
   const before = await kept()
@@ -95,7 +95,7 @@ test('a list that cannot be read whole takes nothing out, whatever is wrong with
   }
 })
 
-test('a list without an end, and one too long to be held, are given up', async () => {
+test('an endless list and one that is too long are given up', async () => {
   const endless = world('XLON')
   let page = 0
   const { exchanges } = endless.upstream
@@ -115,7 +115,7 @@ test('a list without an end, and one too long to be held, are given up', async (
   expect(await long.walk()).toMatchObject({ result: 'failed', count: 0, changed: 0 })
 })
 
-test('a request is tried five times with growing waits, and as late as Retry-After asks within ten minutes', async () => {
+test('a request is tried five times with growing waits, and respects a Retry-After of up to ten minutes', async () => {
   const { upstream, walk } = world('XLON')
   upstream.failing.set('list', { kind: 'server_error', status: 503 })
   await walk()
@@ -128,7 +128,7 @@ test('a request is tried five times with growing waits, and as late as Retry-Aft
   expect(await walk()).toMatchObject({ requests: 1 })
 })
 
-test('a detail that cannot be read stays as it was and makes the walk partial; three in a row end it', async () => {
+test('an unreadable detail stays as it was and makes the scan partial; three in a row end it', async () => {
   const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
   upstream.failing.set('XLON', { kind: 'invalid', reason: 'the body is not JSON' })
   expect(await walk()).toMatchObject({ result: 'partial', reason: 'XLON: the body is not JSON', unread: 1 })
@@ -145,7 +145,7 @@ test('a detail that cannot be read stays as it was and makes the walk partial; t
   expect(await kept()).toMatchObject({ XLON: ['listed XLON', 'detail XLON'] })
 })
 
-test('a walk that is stopped says so and keeps what it has', async () => {
+test('an aborted scan reports it and keeps what it has stored', async () => {
   const { upstream, walk, kept } = world('XAMS', 'XLON')
   const stop = new AbortController()
   const { exchange } = upstream
@@ -157,7 +157,7 @@ test('a walk that is stopped says so and keeps what it has', async () => {
   expect(await kept()).toMatchObject({ XAMS: ['listed XAMS', 'detail XAMS'], [WALK_KEY]: false })
 })
 
-test('a list is kept a row a turn of the event loop, ends with a stop, and counts as whole when all of it is', async () => {
+test('a list is stored one row per tick of the event loop, and counts as complete only at its end', async () => {
   const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR')
   const stop = new AbortController()
   const { exchanges } = upstream

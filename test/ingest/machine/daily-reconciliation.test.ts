@@ -34,7 +34,7 @@ function dayOf(world: World, date: string) {
   return world.store.head.days.find((day) => day.date === date)
 }
 
-describe('the walk over a day', () => {
+describe('the daily reconciliation', () => {
   it.each(['lite', 'advanced', 'ultimate'] as const)(
     'on %s finds once what came in, and what changed, too long after its time for every round',
     (plan) => {
@@ -60,14 +60,14 @@ describe('the walk over a day', () => {
     },
   )
 
-  it('is not made where the plan does not pay for it', () => {
+  it('does not run where the plan does not allow it', () => {
     const world = new World({ ...asSold('free'), seed: 2, items: calmDay(9 * HOUR) })
     world.run(TUESDAY + DAY)
     expect(world.missing().map(({ guid }) => guid)).toEqual(['calm-00001'])
     expect(dayOf(world, '2026-01-06')?.walk).toBeNull()
   })
 
-  it('of a day too long for the plan is not begun, and the record says so', () => {
+  it('of a day too long for the plan does not start, and the record shows it', () => {
     const items = burst('long', TUESDAY + 7 * HOUR, 11 * HOUR, 2300)
     const world = new World({ ...asSold('lite'), seed: 3, items })
     world.run(TUESDAY + DAY)
@@ -75,7 +75,7 @@ describe('the walk over a day', () => {
     expect(dayOf(world, '2026-01-06')?.walk?.state).toBe('unpaid')
   })
 
-  it('that turns out longer than the plan pays for ends there, and what it found is kept', () => {
+  it('that turns out longer than the plan allows ends, and publishes what it found', () => {
     const items = burst('hidden', TUESDAY + 9 * HOUR, HOUR, 2400)
     for (const item of items) item.visibleMs = TUESDAY + 18.9 * HOUR
     const world = new World({ ...asSold('lite'), seed: 15, items: [...calmDay(0), ...items] })
@@ -86,7 +86,7 @@ describe('the walk over a day', () => {
     expect(world.twice()).toEqual([])
   })
 
-  it('for which no units are left waits until some are, or until the next one is due', () => {
+  it('without units waits until some come back, or until the next one is due', () => {
     const world = new World({ ...asSold('advanced'), seed: 4, items: calmDay(9 * HOUR) })
     world.store.ledger.set(TUESDAY - DAY, { sweep: 700 })
     world.run(TUESDAY + 20 * HOUR)
@@ -103,7 +103,7 @@ describe('the walk over a day', () => {
     ])
   })
 
-  it('that upstream does not answer goes on where it stopped, and gives up in the end', () => {
+  it('that upstream does not answer continues where it stopped, and finally fails', () => {
     const refusal = { untilMs: TUESDAY + 19.4 * HOUR }
     const items = burst('busy', TUESDAY + 8 * HOUR, 10 * HOUR, 450)
     const world = new World({
@@ -131,7 +131,7 @@ describe('the walk over a day', () => {
     expect(world.openGaps).toEqual([])
   })
 
-  it('is made once over deaths in the middle of it', () => {
+  it('runs once although the process crashes in the middle of it', () => {
     const items = calmDay(9 * HOUR)
     const world = new World({
       ...{
@@ -152,7 +152,7 @@ describe('the walk over a day', () => {
     expect(dayOf(world, '2026-01-06')).toMatchObject({ swept: swept + 1, walk: { state: 'whole' } })
   })
 
-  it('of a day over which nobody led is made when somebody leads again, once', () => {
+  it('of a day without a leader runs once when there is a leader again', () => {
     const items = [...calmDay(9 * HOUR), ...calmDay(20 * HOUR, TUESDAY + DAY, 'next')]
     const world = new World({ ...asSold('advanced'), seed: 7, items })
     world.run(TUESDAY + 18 * HOUR)
@@ -206,7 +206,7 @@ describe('the walk over a day', () => {
     },
   )
 
-  it('does not read what came before the stream began', () => {
+  it('does not read items older than the stream', () => {
     const items = calmDay(0)
     const world = new World({ ...asSold('advanced'), startMs: TUESDAY + 12 * HOUR, seed: 10, items })
     world.run(TUESDAY + 20 * HOUR)
@@ -215,7 +215,7 @@ describe('the walk over a day', () => {
     expect(first?.query.fromMs).toBeGreaterThan(TUESDAY + 12 * HOUR - SECOND)
   })
 
-  it('is not made again and again where upstream’s clock jumps to and fro by weeks', () => {
+  it('does not run repeatedly when upstream’s clock jumps back and forth by weeks', () => {
     const world = new World({ ...asSold('advanced'), seed: 16, items: calmDay(0) })
     world.run(TUESDAY + 20 * HOUR)
     world.store.head = { ...world.store.head, countedFromMs: TUESDAY - 60 * DAY }
@@ -230,7 +230,7 @@ describe('the walk over a day', () => {
 })
 
 describe('the record of a day', () => {
-  it('tells what an overflowing poll showed from what its fill found', () => {
+  it('separates the items of an overflowing poll from those of its fill', () => {
     const items = burst('a', TUESDAY + 7 * HOUR, 8 * SECOND, 500)
     const world = new World({ ...asSold('advanced'), seed: 17, items })
     world.run(TUESDAY + 7.5 * HOUR)
@@ -240,7 +240,7 @@ describe('the record of a day', () => {
     expect(filled).toBeGreaterThanOrEqual(100)
   })
 
-  it('says how each item was found, and sums to the items held', () => {
+  it('counts items by what found them, and sums to all items', () => {
     const items = [...burst('a', TUESDAY + 7 * HOUR, 8 * SECOND, 500), ...calmDay(9 * HOUR)]
     const bad = items[3]
     if (bad !== undefined) bad.malformed = true
@@ -264,13 +264,13 @@ describe('the record of a day', () => {
     expect(swept).toBeGreaterThanOrEqual(1)
   })
 
-  it('has no mark of the end where upstream sent none', () => {
+  it('has no end-of-day marker where upstream sent none', () => {
     const world = new World({ ...asSold('advanced'), seed: 12, items: calmDay(0) })
     world.run(TUESDAY + DAY)
     expect(dayOf(world, '2026-01-06')?.eodSeen).toBe(false)
   })
 
-  it('counts what the backfill brought for the days it is of', () => {
+  it('counts items of the backfill on their own days', () => {
     const items = [...calmDay(0, TUESDAY - DAY, 'monday'), ...calmDay(0)]
     const world = new World({
       ...asSold('advanced'),
@@ -285,7 +285,7 @@ describe('the record of a day', () => {
     expect(tuesday && itemsOf(tuesday)).toBe(120)
   })
 
-  it('holds nothing of items whose times are nonsense', () => {
+  it('does not count items with impossible times', () => {
     const items = calmDay(0)
     const [far, old] = [items[4], items[5]]
     if (far !== undefined) far.timeMs += 4000 * DAY

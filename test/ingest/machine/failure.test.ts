@@ -53,7 +53,7 @@ const broken: Failure = { kind: 'server_error', status: 500 }
 const away: Failure = { kind: 'network', message: 'ECONNREFUSED' }
 const tooMany: Failure = { kind: 'too_many', retryAfter: null }
 
-test('a refused key is tried again after 10 s, 20 s, 40 s, up to a quarter of an hour', () => {
+test('a rejected key is retried after 10 s, 20 s, 40 s, up to a quarter of an hour', () => {
   const { fails } = poller()
   const waits = Array.from({ length: 9 }, () => fails(refused) / 1000)
   expect(waits).toEqual([10, 20, 40, 80, 160, 320, 640, 900, 900])
@@ -67,7 +67,7 @@ test('a 403 amid failures of another kind waits as a first one does, and so does
   expect(fails(refused)).toBe(10_000)
 })
 
-test('errors are tried again after 1, 2, 4 s up to the poll interval, and long ones after a tenth of their length', () => {
+test('errors are retried after 1, 2, 4 s up to the poll interval, and long outages after a tenth of their length', () => {
   const { fails, wait, intervalMs, state } = poller(3500)
   const waits = Array.from({ length: 10 }, () => fails(broken) / 1000)
   expect(waits.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 64, 128])
@@ -85,7 +85,7 @@ test('a week of errors costs less than a third of the polls of the plan, a week 
   expect(poller(3500).failsFor(refused, WEEK_MS)).toBeLessThan(polls / 12)
 })
 
-test('what never leaves the machine costs nothing, so it is tried again every 15 s at least', () => {
+test('a request that never leaves the machine costs nothing and is retried at least every 15 s', () => {
   const { fails, failsFor, state } = poller(350)
   failsFor(away, 24 * HOUR_MS, false)
   expect(fails(away, false)).toBe(15_000)
@@ -115,7 +115,7 @@ test.each([
   },
 )
 
-test('each 429 is counted with its verdict, also while that is open, and told in the log', () => {
+test('each 429 is counted with its verdict, even an unknown one, and logged', () => {
   const { fails, wait, state, actions } = poller()
   for (let times = 0; times < 3; times++) wait(fails(tooMany))
   expect(state.upstream).toBe('quota')

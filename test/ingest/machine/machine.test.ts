@@ -69,7 +69,7 @@ describe('the poller', () => {
     })
   }
 
-  it('finds the item that came in behind the cursor by the sweep after the burst', () => {
+  it('finds an item that arrived behind the cursor with the overlap re-scan after the burst', () => {
     const world = new World({
       ...plan,
       pageSize: 200,
@@ -83,7 +83,7 @@ describe('the poller', () => {
     expect(world.store.events.some((event) => event.late && event.data.includes('"a-00100"'))).toBe(true)
   })
 
-  it('announces a fill that takes longer than two seconds as a gap, and its end', () => {
+  it('publishes a gap event for a fill that takes longer than two seconds, and for its end', () => {
     const items = burst('flood', SEVEN + SECOND, 20 * SECOND, 1500)
     const world = new World({ ...plan, pageSize: 10, seed: 3, startMs: SEVEN - 10 * SECOND, items })
     world.run(SEVEN + 30 * MINUTE)
@@ -109,7 +109,7 @@ describe('the poller', () => {
     expect(Date.parse(String(gap?.recordedtime)) - Number(beganMs)).toBe(2 * SECOND)
   })
 
-  it('publishes a fill of more than 1,000 items as a chain behind an announced gap', () => {
+  it('publishes a fill of more than 1,000 items as a chain of commits between gap events', () => {
     const items = burst('flood', SEVEN + SECOND, 60 * SECOND, 2500)
     const world = new World({
       ...plan,
@@ -124,7 +124,7 @@ describe('the poller', () => {
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
   })
 
-  it('times what happens to a gap by upstream’s clock, as the items around it, and records it by its own', () => {
+  it('gives gap events upstream’s time, like the items around them, and our recorded time', () => {
     const items = burst('flood', SEVEN + SECOND, 60 * SECOND, 2500)
     const clockOffMs = 300 * 24 * HOUR
     const paid = { ...plan, pageSize: 200, weeklyQuota: 400 }
@@ -155,7 +155,7 @@ describe('the poller', () => {
     expect(world.twice()).toEqual([])
   })
 
-  it('fills what the quota did not pay for when last week’s units of that morning are back, a quarter of an hour later', () => {
+  it('fills a gap that was over budget a quarter of an hour after last week’s units of that morning are back', () => {
     const items = burst('a', SEVEN + SECOND, 9 * SECOND, 400)
     const free = { ...plan, pageSize: 50, ratePerSecond: 1, burst: 2, weeklyQuota: 350 }
     const world = new World({ ...free, seed: 5, startMs: SEVEN - 20 * SECOND, items })
@@ -167,7 +167,7 @@ describe('the poller', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('reads each page of an unpaid gap once, as units come back few at a time', () => {
+  it('reads each page of a gap over budget once, while units come back few at a time', () => {
     const items = burst('a', SEVEN + SECOND, 9 * SECOND, 400)
     const free = { ...plan, pageSize: 50, ratePerSecond: 1, burst: 2, weeklyQuota: 350 }
     const world = new World({ ...free, seed: 5, startMs: SEVEN - 20 * SECOND, items })
@@ -184,7 +184,7 @@ describe('the poller', () => {
     expect(new Set(pages).size).toBe(8)
   })
 
-  it('begins a gap anew whose next page upstream never answers', () => {
+  it('restarts a gap whose next page upstream never answers', () => {
     const begun: number[] = []
     const world = new World({
       ...plan,
@@ -206,7 +206,7 @@ describe('the poller', () => {
     expect(world.twice()).toEqual([])
   })
 
-  it('reads back day by day, oldest first, before it polls on', () => {
+  it('reads the backfill day by day, oldest first, before it continues to poll', () => {
     const items = burst('old', SEVEN - 30 * HOUR, 29 * HOUR, 2300)
     const world = new World({ ...plan, backfillMs: 24 * HOUR, seed: 6, startMs: SEVEN, items })
     world.run(SEVEN + 10 * MINUTE)
@@ -216,7 +216,7 @@ describe('the poller', () => {
     expect(world.store.head.backfill).toBeNull()
   })
 
-  it('refuses a backfill that would cost more than half of the quota, with the arithmetic', () => {
+  it('stops on a backfill that would cost more than half of the quota, with the arithmetic', () => {
     const world = new World({
       ...plan,
       pageSize: 50,
@@ -232,7 +232,7 @@ describe('the poller', () => {
     )
   })
 
-  it('opens a gap when its cursor is refused after a stop, and fills it', () => {
+  it('opens a gap when upstream rejects its cursor after a stop, and fills it', () => {
     const items = [...burst('a', SEVEN, HOUR, 300), ...burst('b', SEVEN + 2 * HOUR, HOUR, 300)]
     const world = new World({
       ...plan,
@@ -301,7 +301,7 @@ describe('the poller', () => {
     ])
   })
 
-  it('keeps an unreadable item once, in rejected, and goes on', () => {
+  it('stores an unreadable item once, as rejected, and continues', () => {
     const items = morning()
     const bad = items[50]
     if (bad !== undefined) bad.malformed = true

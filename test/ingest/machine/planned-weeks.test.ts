@@ -65,7 +65,7 @@ describe('the poller that plans its weeks', () => {
     expect(sunday).toBeLessThan(40)
   })
 
-  it('keeps what it has learnt, the quota and every item through faults and crashes', () => {
+  it('keeps the learnt profile, the quota and every item through faults and crashes', () => {
     const faults = { failures: 0.05, unknowns: 0.02, crashes: 0.005 }
     const world = worldOf({ ...faults, faultsUntilMs: MONDAY + 6 * DAY, items: weeks(2), seed: 2 })
     world.run(MONDAY + 8 * DAY)

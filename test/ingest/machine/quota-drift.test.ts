@@ -28,7 +28,7 @@ function poller() {
 }
 const left = (remaining: number): ReportedQuota => ({ limit: LIMIT, remaining })
 
-test('a count that is more than five per cent off is said once, and once when it is over', () => {
+test('a quota count that differs by more than five per cent is logged once, and once when it agrees again', () => {
   const { hears, state } = poller()
   expect(hears(left(650))).toEqual([])
   expect(state.quotaDrift).toBeCloseTo(0.05)

@@ -26,8 +26,8 @@ function sweeps(world: World): number {
   return world.requests.filter(({ purpose, query }) => purpose === 'sweep' && query.toMs === undefined).length
 }
 
-describe('rounds', () => {
-  it('find what came in half an hour late', () => {
+describe('scheduled re-scans', () => {
+  it('find items that arrived half an hour late', () => {
     const world = new World({ ...asSold, seed: 1, items: halfHour(30 * MINUTE) })
     world.run(TEN + 45 * MINUTE)
     expect(world.missing().map((item) => item.guid)).toEqual(['calm-00010'])
@@ -36,7 +36,7 @@ describe('rounds', () => {
     expect(world.twice()).toEqual([])
   })
 
-  it('find what came in after a round and behind the last news of the day', () => {
+  it('find items that arrived after a re-scan and behind the last item of the day', () => {
     const world = new World({ ...asSold, seed: 1, items: halfHour(40 * MINUTE, 28) })
     world.run(TEN + 65 * MINUTE)
     expect(sweeps(world)).toBe(1)
@@ -44,7 +44,7 @@ describe('rounds', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('end when nothing has come in for a while', () => {
+  it('end when nothing has arrived for a while', () => {
     const world = new World({ ...asSold, seed: 2, items: halfHour(0) })
     world.run(TEN + 4 * HOUR)
     const sent = sweeps(world)
@@ -53,14 +53,14 @@ describe('rounds', () => {
     expect(sweeps(world)).toBe(sent)
   })
 
-  it('are not made where the plan does not pay for them', () => {
+  it('do not run where the plan does not allow them', () => {
     const world = new World({ ...asSold, ...plans.free, seed: 3, items: halfHour(30 * MINUTE) })
     world.run(TEN + 24 * HOUR)
     expect(sweeps(world)).toBe(0)
     expect(world.missing().map((item) => item.guid)).toEqual(['calm-00010'])
   })
 
-  it('that upstream does not answer leave an open gap over their stretch, and go on behind it', () => {
+  it('that upstream does not answer leave an open gap over their range, and continue behind it', () => {
     const world = new World({
       ...asSold,
       seed: 4,
@@ -79,7 +79,7 @@ describe('rounds', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('come in time though the clock of the machine is set back by a day', () => {
+  it('run in time although the clock of the machine is set back by a day', () => {
     const world = new World({ ...asSold, seed: 5, items: halfHour(30 * MINUTE) })
     world.run(TEN + 20 * MINUTE)
     world.options.clockOffMs = -24 * HOUR
@@ -87,7 +87,7 @@ describe('rounds', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('are owed over a restart', () => {
+  it('stay pending over a restart', () => {
     const world = new World({
       ...asSold,
       seed: 6,

@@ -17,8 +17,8 @@ function whole(world: World): void {
   expect(world.twice()).toEqual([])
 }
 
-describe('the poller in a world whose clocks and answers are not to be trusted', () => {
-  it('holds everything when the very first answer is slow in the middle of a burst', () => {
+describe('the poller with unreliable clocks and answers', () => {
+  it('misses nothing when the very first answer is slow during a burst', () => {
     for (const seconds of [3, 6]) {
       const latencyMs = [seconds * SECOND, seconds * SECOND] as const
       const world = new World({
@@ -34,7 +34,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     }
   })
 
-  it('covers what came in while the request for a new cursor was under way', () => {
+  it('covers items that arrived while the request for a new cursor was in flight', () => {
     const world = new World({
       ...plan,
       latencyMs: [4 * SECOND, 6 * SECOND],
@@ -95,7 +95,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     }
   })
 
-  it('goes on polling when our clock is set back by an hour', () => {
+  it('continues to poll when our clock is set back by an hour', () => {
     const world = new World({ ...plan, seed: 4, startMs: SEVEN - 5 * MINUTE, items: opening() })
     world.run(SEVEN - 2 * MINUTE)
     const before = world.requests.length
@@ -123,7 +123,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     expect(new Set(raws).size).toBe(raws.length)
   })
 
-  it('does not follow a walk of empty pages, and leaves the backfill as an open gap', () => {
+  it('does not follow endless empty pages, and leaves the backfill as an open gap', () => {
     const strange: WorldOptions['strange'] = (page, query, requests) =>
       query.sinceCursor !== undefined || query.fromMs === undefined
         ? page
@@ -143,7 +143,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     expect(world.missing()).toEqual([])
   })
 
-  it('does not walk through history when the date filter is ignored', () => {
+  it('does not scan all history when upstream ignores the date filter', () => {
     const history = burst('h', SEVEN - 5 * DAY, 4 * DAY, 10_000)
     const world = new World({
       ...plan,
@@ -179,7 +179,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     whole(world)
   })
 
-  it('polls on between the days of a long gap', () => {
+  it('polls between the days of a long gap', () => {
     const items = burst('a', SEVEN - 14 * DAY, 14 * DAY, 8000)
     const world = new World({
       ...plan,
@@ -207,7 +207,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     whole(world)
   })
 
-  it('takes a cursor again whose commit was lost', () => {
+  it('uses a cursor again whose commit was lost', () => {
     const items = opening().slice(0, 3)
     for (const item of items) item.malformed = true
     let refused = 0
@@ -238,7 +238,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     whole(world)
   })
 
-  it('holds everything when a walk comes oldest first: the specification shows no order', () => {
+  it('misses nothing when pages come oldest first: the specification does not define an order', () => {
     const world: World = new World({
       ...plan,
       pageSize: 50,
@@ -260,7 +260,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     expect(world.store.events.length).toBeGreaterThan(380)
   })
 
-  it('an empty poll ends nothing: the cursor that comes back is polled with again', () => {
+  it('an empty poll changes nothing: the returned cursor is used again', () => {
     const world = new World({
       ...plan,
       stableCursors: true,
@@ -277,7 +277,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     expect(cursors).toHaveLength(2)
   })
 
-  it('goes on when the service does, after polls that repeated items under the cursor that was sent', () => {
+  it('recovers with the service, after polls that repeated items and the cursor that was sent', () => {
     const stuckUntilMs = SEVEN + 40 * SECOND
     const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
       sinceCursor !== undefined && world.nowMs > SEVEN + 4 * SECOND && world.nowMs < stuckUntilMs
@@ -298,7 +298,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     whole(world)
   })
 
-  it('walks once, not for ever, when more is announced behind known items with every answer', () => {
+  it('starts one fill, not endless ones, when every answer reports more items behind known ones', () => {
     const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
       sinceCursor === undefined || world.nowMs < SEVEN + 2 * MINUTE
         ? page
@@ -319,7 +319,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     whole(world)
   })
 
-  it('gives no unit back for a 429, whatever it is taken for: a throttled request counts', () => {
+  it('refunds no 429, however it is classified: upstream counts throttled requests', () => {
     const fails: WorldOptions['fails'] = (_query, requests) =>
       requests > 5 && requests < 12 ? { kind: 'too_many', retryAfter: '604800' } : undefined
     const world = new World({ ...plan, fails, seed: 17, startMs: SEVEN - 5 * SECOND, items: opening() })
@@ -329,7 +329,7 @@ describe('the poller in a world whose clocks and answers are not to be trusted',
     whole(world)
   })
 
-  it('sweeps after a burst that polling every second sees in small portions', () => {
+  it('runs an overlap re-scan after a burst that polls every second see in small portions', () => {
     const items = [
       ...burst('early', SEVEN + 4 * SECOND, 3 * SECOND, 38),
       ...burst('seen', SEVEN + 7 * SECOND, 16 * SECOND, 61),

@@ -54,7 +54,7 @@ function whole(world: World): void {
 }
 
 describe('the poller', () => {
-  it('sends nothing on a spent quota, says so once, and polls in the first moment that gives units back', () => {
+  it('sends nothing while the quota is used up, logs it once, and polls as soon as units come back', () => {
     const spentMs = SEVEN - 2 * DAY
     const world = new World({ pageSize: 100, weeklyQuota: 3500, seed: 2, startMs: SEVEN, items: [] })
     world.store.ledger.set(spentMs, { poll: 3500 })
@@ -68,7 +68,7 @@ describe('the poller', () => {
     expect(world.health).toBe('ok')
   })
 
-  it('asks a quota that others have spent eighteen times in two days, and polls when the week begins anew', () => {
+  it('probes a quota that others used up eighteen times in two days, and polls when the new week begins', () => {
     const quotaReset = { minutesAfterMonday: 3 * 24 * 60 }
     const resetMs = Date.parse('2026-01-08T00:00:00Z')
     for (const retryAfter of [null, '604800', new Date(resetMs).toUTCString()]) {
@@ -85,7 +85,7 @@ describe('the poller', () => {
     }
   })
 
-  it('asks with a refused key fifty times in a day, and sees within an hour that it works again', () => {
+  it('tries a rejected key fifty times in a day, and notices within an hour that it works again', () => {
     const { world, overMs, spent, lateMs, failed } = worldIn({ kind: 'unauthorised', status: 401 }, DAY)
     world.run(overMs - 1)
     expect(world.health).toBe('unauthorised')

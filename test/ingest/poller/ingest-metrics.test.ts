@@ -3,7 +3,7 @@ import type { IngestConfig } from '../../../src/ingest/machine/state.ts'
 import { createObserver } from '../../../src/ingest/poller/ingest-metrics.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 
-test('a 429 is counted under its verdict, and every other end of a request is none', async () => {
+test('a 429 is counted under its verdict, and no other outcome is counted as one', async () => {
   const metrics = createMetrics({ version: 'test' })
   const observer = createObserver(metrics, {} as IngestConfig)
   observer.requestDone('poll', 'throttled', 'unknown')

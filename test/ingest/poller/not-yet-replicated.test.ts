@@ -6,7 +6,7 @@ import { claimed, gapOpened, sampleEvents, sampleGap } from '../../log/samples.t
 
 const guid = (n: number): string => `urn:newsml:example:${n}`
 
-describe('what is committed and not copied yet', () => {
+describe('what is committed and not yet replicated', () => {
   it('counts as known until the copy holds it, and is forgotten then', async () => {
     const writer = await claimed(createMemoryLog())
     const archive = memoryArchive()

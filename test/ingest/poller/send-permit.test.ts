@@ -27,7 +27,7 @@ async function permitOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = 
   return { clock, log, writer, bucket, spends, permit, signal }
 }
 
-test('a request that leaves as planned asks its writer once, however long the plan makes it wait', async () => {
+test('a request that leaves as planned writes once, however long it waits for the throttle', async () => {
   const { clock, bucket, spends, permit, signal } = await permitOf({ ratePerSecond: 0.1, burst: 2 })
   bucket.take(clock.now())
   await permit.spend('poll', clock.now())
@@ -39,7 +39,7 @@ test('a request that leaves as planned asks its writer once, however long the pl
   expect(spends).toEqual([[1, 'poll']])
 })
 
-test('one whose process was frozen in the wait leaves after a new proof, without another unit', async () => {
+test('a request whose process was frozen while it waited proves leadership again, without another unit', async () => {
   const { clock, writer, bucket, spends, permit, signal } = await permitOf()
   bucket.take(clock.now())
   const spentMs = clock.now()
@@ -56,7 +56,7 @@ test('one whose process was frozen in the wait leaves after a new proof, without
   expect([...writer.state.ledger]).toEqual([[spentMs - (spentMs % HOUR_MS), { fill: 1 }]])
 })
 
-test('one whose process was frozen and fenced meanwhile does not leave', async () => {
+test('a request whose process was frozen and fenced meanwhile does not leave', async () => {
   const { clock, log, bucket, permit, signal } = await permitOf()
   bucket.take(clock.now())
   await permit.spend('poll', clock.now())
@@ -67,7 +67,7 @@ test('one whose process was frozen and fenced meanwhile does not leave', async (
   await expect(passed).rejects.toMatchObject({ code: 'log_fenced' })
 })
 
-test('a proof that took long itself is no proof, nor is the writing down of the unit', async () => {
+test('a proof or a unit whose write took too long does not count as a proof', async () => {
   const { clock, spends, permit, signal } = await permitOf({ ratePerSecond: 1, burst: 2 }, [7_000, 8_000, 10])
   await permit.spend('poll', clock.now())
   const passed = permit.throttle(signal)
@@ -76,7 +76,7 @@ test('a proof that took long itself is no proof, nor is the writing down of the 
   expect(spends.map(([units]) => units)).toEqual([1, 0, 0])
 })
 
-test('a request that is given up in the wait asks for no proof', async () => {
+test('a request aborted while it waits needs no proof', async () => {
   const { clock, log, bucket, writer } = await permitOf()
   bucket.take(clock.now())
   const given = new AbortController()

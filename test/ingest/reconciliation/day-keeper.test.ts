@@ -69,8 +69,8 @@ function told(said: readonly StatusMessage[]) {
   return said.map(({ type, date, polled }) => [type, date, polled])
 }
 
-describe('the keeper of the days', () => {
-  it('writes what goes on at most once a minute, and nothing while it does not lead', async () => {
+describe('the day report keeper', () => {
+  it('writes an unfinished day at most once a minute, and nothing while it does not lead', async () => {
     const { log } = keptLog()
     const { poller, be, pass, end } = keeping(log)
     await pass(60_000)
@@ -89,7 +89,7 @@ describe('the keeper of the days', () => {
     await end()
   })
 
-  it('tells each day that is over once, over changes of leader, and what changes later is kept only', async () => {
+  it('publishes each finished day once over changes of leader; later changes are only stored', async () => {
     const { log, said } = keptLog()
     const first = keeping(log)
     first.be(5)
@@ -113,7 +113,7 @@ describe('the keeper of the days', () => {
     expect((await rowsOf(log)).get('2026-01-08')).toMatchObject({ isTold: true, report: { polled: 7 } })
   })
 
-  it('tells a day later that could not be told', async () => {
+  it('publishes a day later that could not be published', async () => {
     const { log, said, broker } = keptLog()
     const { lines, be, pass, end } = keeping(log)
     broker.away = true
@@ -127,7 +127,7 @@ describe('the keeper of the days', () => {
     await end()
   })
 
-  it('keeps the days where nobody can be told, and forgets them after 400', async () => {
+  it('stores the days where there is no status topic, and deletes them after 400 days', async () => {
     const log = createMemoryLog()
     const old = { report: { date: '2024-12-01' }, isTold: true } as DayRow
     await log.table<DayRow>(DAYS_TABLE).put('2024-12-01', old)
@@ -141,7 +141,7 @@ describe('the keeper of the days', () => {
     await end()
   })
 
-  it('leaves to every node a copy of the last days, oldest first', async () => {
+  it('gives every node a replica of the last days, oldest first', async () => {
     const log = createMemoryLog()
     const copy = createDayReplica(log.table(DAYS_TABLE))
     expect(copy.last(1)).toBeNull()

@@ -27,7 +27,7 @@ function reports(
 
 const walked = { attempts: 0, pageCursor: null, atMs: FRIDAY - 17 * HOUR_MS }
 
-describe('the report of the days', () => {
+describe('the day reports', () => {
   it('has a row for every day since counting began, those without anything too', () => {
     const rows = reports({ days: [{ ...emptyDay('2026-01-08'), polled: 7, filled: 2, eodSeen: true }] })
     expect(rows.map(({ date, polled, since }) => [date, polled, since])).toEqual([
@@ -43,7 +43,7 @@ describe('the report of the days', () => {
     expect(reports({ countedFromMs: FRIDAY - 400 * DAY_MS })).toHaveLength(15)
   })
 
-  it('says what became of each walk', () => {
+  it('show the state of each daily reconciliation', () => {
     const days = [
       { ...emptyDay('2026-01-06'), walk: { ...walked, state: 'whole' as const } },
       { ...emptyDay('2026-01-07'), walk: { ...walked, state: 'failed' as const } },
