@@ -25,12 +25,12 @@ export async function superviseRoles(
     await role.run(stop.signal)
     if (!stop.signal.aborted) throw new BridgeError('failed', `the role ${role.name} ended unexpectedly`)
   })
-  const asked = Promise.withResolvers<void>()
-  const onAbort = (): void => asked.resolve()
+  const stopRequested = Promise.withResolvers<void>()
+  const onAbort = (): void => stopRequested.resolve()
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
   try {
-    await Promise.race([asked.promise, ...running])
+    await Promise.race([stopRequested.promise, ...running])
   } finally {
     signal.removeEventListener('abort', onAbort)
     stop.abort()

@@ -1,6 +1,5 @@
 /**
- * The streams as channels (contract §8): a WebSocket in each of its subprotocols, and server-sent events. Owns how the
- * schemas of commands, control messages and events make up the messages of each. Refuses to frame them.
+ * Describes the WebSocket and the server-sent events as AsyncAPI channels, with the messages of each (contract §8).
  */
 import { z } from 'zod'
 import type { Channel, ChannelMessage } from '../http/channel.ts'

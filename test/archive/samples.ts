@@ -1,5 +1,5 @@
 /**
- * Committed events from facts, and stores that hold them, for the suites of the archive.
+ * Builds committed events from facts, and archives that hold them, for the tests of the archive.
  */
 
 import { eventsBetween } from '../../src/archive/reading/query.ts'

@@ -41,7 +41,7 @@ export function searchFor(filter: Filter | null): Search {
   }
 }
 
-/** A searched headline text as it stands in stored facts; null where it is empty or JSON would escape it. */
+/** A headline search as a substring of stored facts; null where it is empty or JSON would escape it. */
 export function needleFor(text: string): string | null {
   return PLAIN_IN_JSON.test(text) ? text : null
 }

@@ -1,5 +1,5 @@
 /**
- * Deletes from this node's replica the events that the log no longer retains, so that its disk use is bounded and every node
+ * Deletes from this node's replica the events that the log no longer retains. This bounds its disk use, and every node then
  * serves the same oldest event.
  */
 import { BridgeError, messageOf } from '../../errors.ts'

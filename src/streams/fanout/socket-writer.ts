@@ -1,6 +1,6 @@
 /**
- * Writes the frames of one stream to its socket and tracks back-pressure: when the client is slow, what memory it holds, and
- * whether it has stalled. Stalls are detected by the socket's own timer, which sees what the kernel takes of a long write.
+ * Writes the frames of one stream to its socket and detects slow and stalled clients. Stalls are detected by the socket's own
+ * timer, which sees what the kernel takes of a long write.
  */
 import type { SendBuffers } from '../limits/send-buffers.ts'
 import type { TickBudget } from '../limits/tick-budget.ts'

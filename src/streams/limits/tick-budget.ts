@@ -1,6 +1,6 @@
 /**
- * Spreads work that falls due for thousands of streams at once over event-loop ticks: heartbeats, stalled or dead peers,
- * expired tokens, the stop of a node. Each tick runs a bounded number of jobs, so that new events are not delayed.
+ * Spreads work that falls due for thousands of streams at once over event-loop ticks. Such work are heartbeats, stalled or
+ * dead peers, expired tokens and the stop of a node; a bounded number of jobs per tick keeps new events from waiting.
  */
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 

@@ -1,7 +1,7 @@
 /**
- * Runs the periodic timers of all streams (heartbeats, pings, pong time-outs) on one timer wheel: a ring of slots, one of
- * which falls due every 250 ms. A late timer catches up on all slots in between, so delays do not add up. Entries may be
- * called a slot late, and later when the process is busy or a thousand fall due together (`tick-budget.ts`).
+ * Runs the periodic timers of all streams on one timer wheel: heartbeats, pings and pong time-outs. One slot of the wheel
+ * falls due every 250 ms. A late timer catches up on all slots in between, so delays do not add up. Entries may be called a
+ * slot late, and later when the process is busy or a thousand fall due together (`tick-budget.ts`).
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { TickBudget } from './tick-budget.ts'

@@ -1,6 +1,6 @@
 /**
- * Runs the commands of one WebSocket client one after the other, and pauses reading from the client until they are done or
- * while it is slow. So neither commands nor answers pile up.
+ * Runs the commands of one WebSocket client one after the other. Reading from the client pauses until they are done and while
+ * it is slow, so neither commands nor answers pile up.
  */
 import type { WebSocket } from 'ws'
 

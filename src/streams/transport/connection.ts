@@ -1,6 +1,6 @@
 /**
- * Serves one WebSocket from its upgrade to its close (contract §8): authenticates the client, runs its commands, keeps its one
- * subscription and chooses the close code.
+ * Serves one WebSocket from its upgrade to its close (contract §8): authentication, commands, the one subscription and the
+ * close code.
  */
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'

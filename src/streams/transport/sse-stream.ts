@@ -1,6 +1,6 @@
 /**
- * Serves one stream of server-sent events from its response head to its end: writes frames, and ends the response when the
- * client stalls, the token expires or the node stops.
+ * Serves one stream of server-sent events from its response head to its end. It ends when the client stalls, the token expires
+ * or the node stops.
  */
 import { ServerResponse } from 'node:http'
 import type { Filter } from '../../core/filter/filter.ts'

@@ -1,7 +1,6 @@
 /**
- * A reader of the live feed that is cut again and again: at moments drawn beforehand, each time in the middle of whatever
- * byte comes then, now and then after it has read nothing for a while; it comes back with the last cursor that it took.
- * Owns the connections and what was taken, in the order in which it came. Refuses to judge.
+ * Reads the stream as a client whose connection is cut at random moments, also in mid-frame and after it read nothing for a
+ * while. It reconnects with its last cursor and records what it received, in order.
  */
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'

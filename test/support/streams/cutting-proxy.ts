@@ -1,4 +1,4 @@
-/** A TCP proxy that breaks a connection after an exact number of bytes from the server, in the middle of whatever. */
+/** Proxies TCP and breaks a connection after an exact number of bytes from the server. */
 
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'

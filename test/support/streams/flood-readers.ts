@@ -1,6 +1,5 @@
 /**
- * Many readers of the live feed over one flood: how they are made, let loose and waited for. Owns the shares of each kind
- * and when nothing more is to be expected. Refuses to know what happens to the bridges meanwhile.
+ * Runs many stream clients during one burst of events: creates them, starts them and waits until they expect nothing more.
  */
 import { seededChance } from '../../../src/core/chance.ts'
 import { parseFilter } from '../../../src/core/filter/filter-parse.ts'

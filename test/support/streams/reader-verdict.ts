@@ -1,7 +1,6 @@
 /**
- * Judges what readers of the live feed took, over cuts, restarts and a change of the epoch, against the logs that there
- * were (contract §8). Owns the promises and their counting, with the plain evaluator as the measure. Refuses to know how
- * anything came.
+ * Checks what stream clients received over disconnects, restarts and a change of epoch against the logs (contract §8). The
+ * plain filter evaluator decides which events a client should have.
  */
 import { type Cursor, decodeCursor } from '../../../src/core/cursor.ts'
 import { readDisclosure } from '../../../src/core/disclosure.ts'

@@ -1,6 +1,5 @@
 /**
- * A reader over events in memory, whose every answer comes at once: for worlds in simulated time. Owns the making of events.
- * Refuses to be faithful about costs: the real one is `archive/reading/reader.ts`.
+ * Implements `Reader` over events in memory, with every result available at once, for tests in simulated time.
  */
 
 import type { Reader } from '../../../src/archive/reading/reader.ts'

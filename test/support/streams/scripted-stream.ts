@@ -1,6 +1,5 @@
 /**
- * A WebSocket server that says what a test tells it to, in the place of a bridge. Owns its connections and what each of
- * them heard. Refuses to know the protocol.
+ * Serves a WebSocket whose messages a test scripts, in place of a bridge, and records what each connection sent.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

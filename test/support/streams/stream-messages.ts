@@ -1,6 +1,6 @@
 /**
- * What a stream's bytes say, for a reader that may lose them anywhere: server-sent events and the frames of both WebSocket
- * subprotocols, every whole message parsed. Owns the parsing. Refuses to connect and to keep what was said.
+ * Parses the bytes of a stream into complete messages: server-sent events and WebSocket frames of both subprotocols. The
+ * bytes may end anywhere.
  */
 import type { ApiEvent } from '../http/api-client.ts'
 

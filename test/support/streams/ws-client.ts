@@ -1,4 +1,4 @@
-/** A WebSocket client that keeps what it got, for tests of the stream. */
+/** A WebSocket client that records what it received, for tests of streams. */
 import { WebSocket } from 'ws'
 import type { ApiEvent } from '../http/api-client.ts'
 import { TOKEN, until } from '../http/api-server.ts'
