@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /**
- * The program: argv and environment in, exit code out. Owns nothing else; the compile cache makes every start after
- * the first a quick one.
+ * Starts the command line with the process's arguments and environment. The compile cache speeds up every later start.
  */
 import { enableCompileCache } from 'node:module'
 

@@ -1,6 +1,5 @@
 /**
- * Every channel of the product, as `/asyncapi.json` shows them. Owns the list and its order. Refuses to describe any: the
- * part that speaks on a channel does.
+ * Lists every channel of the product for `/asyncapi.json`: Kafka topics, webhooks and streams.
  */
 
 import type { Channel } from '../http/channel.ts'
@@ -11,7 +10,7 @@ import { docOf } from '../settings/schema.ts'
 import { streamChannels } from '../streams/channels.ts'
 import { webhookChannels } from '../webhooks/channels.ts'
 
-/** The channels with the topics of these settings; null: the log is not on Kafka, and topics have their usual prefix. */
+/** The channels with the topics of these settings; null: no Kafka, so topics are shown with the default prefix. */
 export function productChannels(topics: KafkaSettings['topics'] | null): Channel[] {
   const prefix = topics?.prefix ?? docOf('BRIDGE_TOPIC_PREFIX').default ?? ''
   return [

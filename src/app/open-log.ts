@@ -17,15 +17,15 @@ import { type KafkaLogOptions, openKafkaLog } from '../log-kafka/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
 
-/** A log with this node's archive. */
+/** An open log with this node's archive. */
 export interface OpenedLog {
   log: Log
   archive: Archive
-  /** The archive is the log's own store: nothing has to be copied into it. */
+  /** The archive is the store of the log itself (embedded), not a replica. */
   shared: boolean
-  /** What keeps the log from being used, in words; null while nothing does. */
+  /** Why the log cannot be used yet, in words; null when it can. */
   waitingFor(): string | null
-  /** Since when the log has not answered, ms since 1970, where that is too long; null while it answers. */
+  /** Since when the log has not responded, ms since 1970, once that is too long; null while it responds. */
   silentSinceMs(): number | null
   /**
    * Resolves when the signal aborts. Rejects with BridgeError `log_damaged` when this node's copy turns out to be damaged:
@@ -34,7 +34,7 @@ export interface OpenedLog {
   watchReplica(signal: AbortSignal): Promise<void>
 }
 
-/** What a log is opened with. */
+/** Options of `openLog`. */
 export interface OpenLogOptions {
   /** null: the embedded log in `dataDir`. */
   kafka: KafkaSettings | null
@@ -44,7 +44,7 @@ export interface OpenLogOptions {
   nativeKind: string
   clock: Clock
   logger: Logger
-  /** Told how far the upgrade of a store that an older version wrote has come. */
+  /** Called with the progress of upgrading a store of an older version. */
   onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
   /** Of the log on Kafka; only tests give one. */
   seam?: Seam

@@ -1,6 +1,5 @@
 /**
- * The status page's content, gathered from the parts that this process runs. Owns the gathering. Refuses to measure:
- * each part says what it knows.
+ * Assembles the response of `GET /v1/status` from the parts that this process runs.
  */
 import { hostname } from 'node:os'
 import type { Status } from '../api/routes/status.ts'
@@ -13,6 +12,7 @@ import type { Clock } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
 import type { RoleName } from '../settings/settings.ts'
 
+/** What the status is read from. */
 export interface StatusParts {
   roles: readonly RoleName[]
   log: Log
@@ -27,7 +27,7 @@ export interface StatusParts {
 const NO_QUOTA = { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null }
 const NEVER_POLLED = { state: 'waiting', lastGoodPollMs: null, nextPollMs: null } as const
 
-/** What `GET /v1/status` answers at the moment it is called. */
+/** Returns a function that gives the present status. */
 export function createStatus(parts: StatusParts): () => Status {
   const { reader, replicator, ingest, clock } = parts
   const upstream = createUpstreamStatus(parts)
@@ -58,7 +58,7 @@ export function createStatus(parts: StatusParts): () => Status {
   }
 }
 
-/** The part that says how the upstream is, alone: heartbeats of streams ask for nothing more. */
+/** Only the status of the upstream, for the heartbeats of streams. */
 export function createUpstreamStatus({
   ingest,
   calendar,

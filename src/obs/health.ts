@@ -1,9 +1,8 @@
 /**
- * Readiness: named checks, one answer. Owns how checks add up. Refuses to know what is checked, and to fail liveness on
- * anything outside this process.
+ * Runs the named readiness checks and combines their results.
  */
 
-/** True = fine, false = not; a number from 0 to 1 = how far something is, fine at 1. */
+/** True: passed; false: failed; a number from 0 to 1: progress, passed at 1. */
 export type Check = () => boolean | number
 
 /** The body of `/healthz` and `/readyz`. */

@@ -1,10 +1,9 @@
 /**
- * Counters, gauges and histograms whose labels are closed sets. Owns the prefix, the registering at zero and the docs of
- * each metric. Refuses to know which metrics there are: `metrics.ts` names them.
+ * Creates Prometheus counters, gauges and histograms with closed label sets, registered at zero and documented.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Label values that a caller gives: one of each closed set. */
+/** Label values of one measurement: one of each closed set. */
 export type Labels<S extends LabelSets> = { [name in keyof S]: S[name][number] }
 
 /** Every value that each label can have. */
@@ -17,7 +16,7 @@ export interface CounterOf<S extends LabelSets> {
 
 export interface GaugeOf<S extends LabelSets> {
   set(labels: Labels<S>, value: number): void
-  /** Adds, or takes away a negative amount. */
+  /** Adds the amount, which may be negative. */
   add(labels: Labels<S>, amount: number): void
 }
 
@@ -26,7 +25,7 @@ export interface HistogramOf<S extends LabelSets> {
   observe(labels: Labels<S>, seconds: number): void
 }
 
-/** One metric as the docs show it. */
+/** Documentation of a metric. */
 export interface MetricDoc {
   name: string
   type: 'counter' | 'gauge' | 'histogram'
@@ -34,7 +33,7 @@ export interface MetricDoc {
   labels: LabelSets
 }
 
-/** Makes metrics on one registry. Names are given without the prefix `bridge_`. */
+/** Creates metrics on one registry. Names are given without the prefix `bridge_`. */
 export interface Instruments {
   counter<const S extends LabelSets>(name: string, help: string, labels: S): CounterOf<S>
   gauge<const S extends LabelSets>(name: string, help: string, labels: S): GaugeOf<S>

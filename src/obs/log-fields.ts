@@ -1,6 +1,6 @@
 /**
- * Every field name that a log line may carry. What is not here is dropped, so that a body, a header or a key never
- * reaches a log because somebody passed the wrong object. Owns the names. Refuses names of secrets and of bodies.
+ * Lists the field names that a log line may carry. Other fields are dropped, so that no body, header or key is logged by
+ * mistake.
  */
 
 /** The allow-list, by what the line is about. */
@@ -88,7 +88,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'doneTo',
   'until',
   'day',
-  // log and copy
+  // log and replica
   'shard',
   'webhookId',
   'topic',

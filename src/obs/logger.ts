@@ -1,16 +1,15 @@
 /**
- * The log of the process: one JSON line an event on stderr, dotted event names. Owns levels, the allow-list of fields
- * and what a value may look like in a line. Refuses secrets: known ones are cut out of every text, whatever field they
- * are in, and addresses lose their query.
+ * Writes the process log: one JSON line per event on stderr. Drops fields that are not allowed, and removes known secrets and
+ * the query of addresses from every text.
  */
 import pino from 'pino'
 import { BridgeError } from '../errors.ts'
 import { logFields } from './log-fields.ts'
 
-/** Extra facts of a line. Names outside `logFields` are dropped. */
+/** Fields of a line. Names outside `logFields` are dropped. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** What the rest of the program sees of logging. Never throws. */
+/** Logs events. Never throws. */
 export interface Logger {
   debug(event: string, fields?: Fields): void
   info(event: string, fields?: Fields): void
@@ -18,7 +17,7 @@ export interface Logger {
   error(event: string, fields?: Fields): void
 }
 
-/** Where lines go: the one method of pino's destinations that is used. */
+/** Where lines are written: the one method of pino's destinations that is used. */
 export interface LogDestination {
   write(line: string): void
 }
@@ -27,22 +26,22 @@ export interface LoggerOptions {
   level: pino.LevelWithSilent
   /** Texts that must not appear in any line. */
   secrets: readonly string[]
-  /** stderr, written at once, where it is left out. */
+  /** Default: stderr, synchronous. */
   destination?: LogDestination
 }
 
 const LONGEST_TEXT = 1000
 const MOST_MEMBERS = 50
 const DEEPEST = 3
-/** Names of settings are no secrets; the summary of them at the start has theirs cut out already. */
+/** Names of settings are allowed; the summary of settings has its secrets removed already. */
 const SETTING_NAME = /^BRIDGE_[A-Z_]+$/
 const REDACTED = '[redacted]'
-/** Shortest secret that is searched for: a shorter one would cut ordinary words. */
+/** Shorter secrets are not searched for, because that would remove parts of ordinary words. */
 const SHORTEST_SECRET = 6
 const QUERY_OF_ADDRESS = /(https?:\/\/[^\s?"'#]*)[?#][^\s"']*/g
 const CREDENTIALS_OF_ADDRESS = /(https?:\/\/)[^\s/@"']*@/g
 
-/** A logger over pino. */
+/** Creates a logger on pino. */
 export function createLogger(options: LoggerOptions): Logger {
   const sink = pino(
     {
@@ -63,7 +62,7 @@ export function createLogger(options: LoggerOptions): Logger {
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** The members of an object whose names may be shown: those of the allow-list, and names of settings. */
+/** The members of an object with allowed names: those of the allow-list and names of settings. */
 function members(fields: object, clean: (text: string) => string, depth: number): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(fields).slice(0, MOST_MEMBERS)) {
@@ -73,7 +72,7 @@ function members(fields: object, clean: (text: string) => string, depth: number)
   return kept
 }
 
-/** A value as it may stand in a line: cut, cleaned, at most three levels deep. */
+/** A value for a line: shortened, cleaned, at most three levels deep. */
 function shown(value: unknown, clean: (text: string) => string, depth: number): unknown {
   if (typeof value === 'string') return clean(value)
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
@@ -93,7 +92,7 @@ function shownError(error: Error, clean: (text: string) => string, depth: number
   return { message: clean(error.message), stack: clean(error.stack ?? ''), ...cause }
 }
 
-/** Takes secrets, queries of addresses and excess length out of a text. */
+/** Removes secrets, queries of addresses and excess length from a text. */
 function cleaner(secrets: readonly string[]): (text: string) => string {
   const searched = secrets.filter((secret) => secret.length >= SHORTEST_SECRET)
   const forms = [...new Set(searched.flatMap((secret) => [secret, encodeURIComponent(secret)]))]

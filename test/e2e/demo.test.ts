@@ -23,7 +23,7 @@ it('the demo runs on its own upstream, log and files in a shell that is set up f
   try {
     expect(demo.ready).toMatchObject({ log: 'embedded', roles: ['poller', 'webhooks', 'feed', 'api'] })
     expect(demo.stderr()).toContain(
-      'not for the demo, left out: BRIDGE_DATA_DIR, BRIDGE_ROLES, BRIDGE_KAFKA_BROKERS, BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY',
+      'settings that the demo ignores: BRIDGE_DATA_DIR, BRIDGE_ROLES, BRIDGE_KAFKA_BROKERS, BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY',
     )
     const status = await eventually(
       () => getJson<{ upstream: { state: string }; log: { latest: number } }>(`${demo.ready.http}/v1/status`),

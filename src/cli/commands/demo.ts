@@ -1,6 +1,5 @@
 /**
- * `bridge demo`: the sandbox's morning and every role in one process, with nothing to set up. Owns the texts that a
- * newcomer sees and the live line. Refuses to take short cuts: it is the product as `bridge run` starts it.
+ * Runs `bridge demo`: a sandbox upstream and every role in one process, without settings, with a line of live figures.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,19 +17,19 @@ import type { CommandContext } from '../terminal/context.ts'
 
 const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/use/sandbox.md)
 
-It takes no flags and needs no settings. BRIDGE_* in the environment still count, but for those that would
-lead it elsewhere: upstream, Kafka, roles and data directory are its own. A .env file does not count.
-It prints addresses, a token and commands to try. Ctrl-C ends it and leaves nothing behind.`
+It takes no flags and needs no settings. BRIDGE_* of the environment apply (e.g. BRIDGE_HTTP_PORT and
+BRIDGE_ADMIN_TOKEN), except upstream, Kafka, roles and data directory, which are its own; .env is not read.
+It prints addresses, a token and commands to try. Ctrl-C stops it and deletes its data.`
 
-/** A shell that is set up for a real bridge must not lead the demo to its upstream, topics or files. */
+/** Settings of a real bridge that the demo ignores: upstream, topics and files. */
 const ITS_OWN =
   /^BRIDGE_(UPSTREAM_|KAFKA_|TOPIC_|ALL_RETENTION$|ROLES$|DATA_DIR$|BACKFILL$|GATEWAY_|CALENDAR_FILE$)/
 
-/** Enough for a poll every second, fills and sweeps included. */
+/** Enough for a poll every second, with overflow fills and re-scans. */
 const DEMO_WEEKLY_QUOTA = 1_000_000
 const LIVE_LINE_MS = 1000
-/** Without a terminal a line every so many looks. */
-const LOOKS_A_LINE = 5
+/** Without a terminal one line per this many updates. */
+const UPDATES_A_LINE = 5
 
 /** Runs the demo until the signal aborts. */
 export async function demoCommand(args: string[], context: CommandContext): Promise<void> {
@@ -41,7 +40,7 @@ export async function demoCommand(args: string[], context: CommandContext): Prom
   takeNoArguments('demo', args)
   const { clock, signal } = context
   const { taken, left } = bridgeNames(context.env)
-  if (left.length > 0) context.stderr(`not for the demo, left out: ${left.join(', ')}`)
+  if (left.length > 0) context.stderr(`settings that the demo ignores: ${left.join(', ')}`)
   const dataDir = mkdtempSync(join(tmpdir(), 'bridge-demo-'))
   const sandbox = await startSandbox(
     { scenario: 'demo', plan: 'advanced', weeklyQuota: DEMO_WEEKLY_QUOTA },
@@ -78,13 +77,13 @@ function demoEnvironment(sandbox: Sandbox, dataDir: string): Record<string, stri
   }
 }
 
-/** The demo takes no `.env` file: it shall run the same everywhere. */
+/** The demo reads no `.env` file, so that it runs the same everywhere. */
 function noEnvFile(path: string): string {
   if (path !== ENV_FILE) return readFileSync(path, 'utf8')
   throw Object.assign(new Error(`${path} is not read by the demo`), { code: 'ENOENT' })
 }
 
-/** The settings of the environment that the demo takes, and the names of those that it leaves out. */
+/** The settings of the environment that the demo uses, and the names of those that it ignores. */
 function bridgeNames(env: Readonly<Record<string, string | undefined>>): {
   taken: Record<string, string | undefined>
   left: string[]
@@ -96,7 +95,7 @@ function bridgeNames(env: Readonly<Record<string, string | undefined>>): {
   }
 }
 
-/** Both, where a secret's `NAME_FILE` takes the place of the demo's own `NAME`. */
+/** Both merged; a `NAME_FILE` of the environment replaces the demo's own `NAME`. */
 function over(
   own: Record<string, string>,
   taken: Record<string, string | undefined>,
@@ -135,13 +134,13 @@ async function showLive(
 ): Promise<void> {
   const terminal = process.stderr.isTTY === true
   let before = 0
-  for (let look = 0; !signal.aborted; look++) {
+  for (let update = 0; !signal.aborted; update++) {
     await sleep(clock, LIVE_LINE_MS, signal)
     const { latest } = app.reader
     const line = liveLine(app, sandbox, latest - before)
     before = latest
     if (terminal) process.stderr.write(`\r${line}\u001b[K`)
-    else if (look % LOOKS_A_LINE === 0) stderr(line)
+    else if (update % UPDATES_A_LINE === 0) stderr(line)
   }
   if (terminal) process.stderr.write('\n')
 }
