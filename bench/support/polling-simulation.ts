@@ -11,7 +11,7 @@ import { firstProfile, type Profile } from '../../src/governor/arrivals/profile.
 import { type QuotaReset, quotaAt } from '../../src/governor/quota/ledger.ts'
 import { countUnits, type OpenLedger } from '../../src/governor/quota/time-buckets.ts'
 import type { Pacing } from '../../src/governor/schedule/pacing.ts'
-import { roundsOf } from '../../src/governor/schedule/rescans.ts'
+import { rescansOf } from '../../src/governor/schedule/rescans.ts'
 import type { Trace } from './polling-traces.ts'
 
 const FILL_MARGIN_MS = 15 * 60_000
@@ -64,7 +64,7 @@ export function simulate(
   calendar: Calendar,
 ): Simulated {
   const { visibleMs, startMs, endMs, stampOffMs } = trace
-  const rounds = roundsOf(plan)
+  const rounds = rescansOf(plan)
   const foundMs = new Float64Array(visibleMs.length).fill(Number.POSITIVE_INFINITY)
   const result: Omit<Simulated, 'unfilled' | 'profile'> = {
     polls: [],
@@ -101,11 +101,11 @@ export function simulate(
   const sweepIfDue = (): void => {
     if (rounds === null) return
     if (sweepFromMs !== null && since(state.nowMs - SWEEP_QUIET_MS) < BURST_ITEMS) {
-      walk({ pages: pagesOf(since(sweepFromMs)) }, 'sweep', pacing.maySweep)
+      walk({ pages: pagesOf(since(sweepFromMs)) }, 'sweep', pacing.mayRescan)
       sweepFromMs = null
     }
     if (roundFromMs !== null && state.nowMs >= roundDueMs) {
-      walk({ pages: pagesOf(since(roundFromMs - rounds.reachMs)) }, 'sweep', pacing.maySweep)
+      walk({ pages: pagesOf(since(roundFromMs - rounds.reachMs)) }, 'sweep', pacing.mayRescan)
       roundFromMs = null
     }
   }
@@ -113,7 +113,7 @@ export function simulate(
   const fillIfDue = (): void => {
     open = open.filter((gap) => {
       if (state.nowMs < gap.retryAtMs) return true
-      gap.pagesRead = walk({ pages: gap.pages, read: gap.pagesRead }, 'fill', pacing.mayWalk)
+      gap.pagesRead = walk({ pages: gap.pages, read: gap.pagesRead }, 'fill', pacing.mayRetryGap)
       const isFilled = gap.pagesRead === gap.pages
       gap.retryAtMs = state.nowMs + UNPAID_GAP_RETRY_MS
       if (isFilled) foundMs.fill(state.nowMs, gap.first, gap.end)

@@ -3,9 +3,9 @@
  * Owns these and how delays are counted. Refuses to judge.
  */
 import type { Calendar } from '../../src/core/calendar/calendar.ts'
-import { outlooks, rootsUntil, stretchesOf } from '../../src/governor/arrivals/forecast.ts'
+import { createForecaster, ratePeriods, rootsUntil } from '../../src/governor/arrivals/forecast.ts'
 import { firstProfile } from '../../src/governor/arrivals/profile.ts'
-import { type Arrivals, bestPlacing } from '../../src/governor/schedule/optimum.ts'
+import { type Arrivals, bestTimetable } from './best-timetable.ts'
 import { placeOf } from './polling-simulation.ts'
 import type { Trace } from './polling-traces.ts'
 
@@ -78,11 +78,11 @@ export function evenPollsInHours(
 
 /** So many polls a week by the √ rule over the shipped profile: one whenever the rule has made a whole poll. */
 export function rootPolls(calendar: Calendar, fromMs: number, toMs: number, pollsAWeek: number): number[] {
-  const ahead = outlooks(calendar)(firstProfile(), fromMs, toMs)
+  const ahead = createForecaster(calendar)(firstProfile(), fromMs, toMs)
   const pace = (pollsAWeek * (toMs - fromMs)) / WEEK_MS / rootsUntil(ahead, toMs)
   const pollsMs: number[] = []
   let made = 0
-  for (const stretch of stretchesOf(ahead)) {
+  for (const stretch of ratePeriods(ahead)) {
     const perMs = (pace * Math.sqrt(stretch.rate)) / 1000
     const upTo = made + perMs * (stretch.toMs - stretch.fromMs)
     for (let poll = Math.floor(made) + 1; poll <= upTo; poll++) {
@@ -123,7 +123,7 @@ export function timetablePolls(
   range: { fromMs: number; toMs: number },
   pollsAWeek: number,
 ): number[] {
-  const { pollsS } = bestPlacing(week, pollsAWeek)
+  const { pollsS } = bestTimetable(week, pollsAWeek)
   const pollsMs: number[] = []
   for (let weekMs = range.fromMs; weekMs < range.toMs; weekMs += WEEK_MS) {
     for (const second of pollsS) {
@@ -147,5 +147,5 @@ export function clairvoyantMean(
     counts.set(second, (counts.get(second) ?? 0) + 1)
   }
   const arrivals = { atS: [...counts.keys()], items: [...counts.values()] }
-  return bestPlacing(arrivals, polls).delay / arrivals.items.reduce((sum, items) => sum + items, 0)
+  return bestTimetable(arrivals, polls).delay / arrivals.items.reduce((sum, items) => sum + items, 0)
 }

@@ -4,9 +4,9 @@ import type { Gap } from '../core/event.ts'
 import { type Quota, quotaAt } from '../governor/quota/ledger.ts'
 import { createTokenBucket } from '../governor/quota/token-bucket.ts'
 import { type Completeness, completenessOf } from '../governor/schedule/completeness.ts'
-import { dayWalksOf } from '../governor/schedule/daily-reconciliation.ts'
+import { reconciliationBudget } from '../governor/schedule/daily-reconciliation.ts'
 import { plannedPacing, withoutGateway } from '../governor/schedule/pacing.ts'
-import { roundsOf } from '../governor/schedule/rescans.ts'
+import { rescansOf } from '../governor/schedule/rescans.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
@@ -145,8 +145,8 @@ function configOf({ upstream, gatewayUnits, calendar, backfillMs, chance }: Inge
     quotaReset: plan.quotaReset,
     pacing: plannedPacing(shared, calendar),
     breathMs: (plan.burst / plan.ratePerSecond) * 1000,
-    rounds: roundsOf(polled),
-    dayWalks: dayWalksOf(polled),
+    rounds: rescansOf(polled),
+    dayWalks: reconciliationBudget(polled),
     backfillMs,
     calendar,
     chance,

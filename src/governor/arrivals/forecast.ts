@@ -1,108 +1,80 @@
 /**
- * What is expected to arrive from a moment on: the profile laid over the calendar, day by day. Owns that projection and its
- * sums; pure. Refuses to know budgets and polls.
+ * Forecasts arrivals over a time range: the profile's day shapes laid over the calendar, with sums of items and of √rate.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
-import { expected, factorOf, type LondonDay, londonDayOf, momentIn, secondIn } from './day-kind.ts'
-import { type DayShape, endedAt, evenShape, openShapes, stretchAt } from './day-shape.ts'
+import { businessDayShape, closedDayShape, type DayShape, segmentAt, truncatedShape } from './day-shape.ts'
+import { dayFactor, type LondonDay, londonDayOf, momentOfDay, secondOfDay } from './london-day.ts'
 import type { Profile } from './profile.ts'
 
-/** A day of the outlook: its rates are the shape's × the factor. */
-interface OutlookDay {
+/** One day of a forecast: the rates are those of `shape` times `factor`. */
+interface ForecastDay {
   day: LondonDay
   shape: DayShape
   factor: number
 }
 
-/** By upstream's clock, ms since 1970. */
-export interface Outlook {
+/** Expected arrivals over [fromMs, toMs), by upstream's clock, ms since 1970. */
+export interface Forecast {
   fromMs: number
   toMs: number
-  days: readonly OutlookDay[]
+  days: readonly ForecastDay[]
 }
 
-/** A time of constant rate. */
-export interface Stretch {
+/** A period of constant rate. */
+export interface RatePeriod {
   fromMs: number
   toMs: number
   /** Items a second. */
   rate: number
 }
 
-/** The outlook over [fromMs, toMs), by upstream's clock. */
-export type OutlookOf = (profile: Profile, fromMs: number, toMs: number) => Outlook
+/** Returns the forecast over [fromMs, toMs), by upstream's clock, ms since 1970. */
+export type Forecaster = (profile: Profile, fromMs: number, toMs: number) => Forecast
 
-/** Outlooks on this calendar; of a profile that has changed a little, what has not changed is kept. */
-export function outlooks(calendar: Calendar): OutlookOf {
-  const openShape = openShapes()
+/** Creates a forecaster on this calendar; it keeps the day shape of the last profile. */
+export function createForecaster(calendar: Calendar): Forecaster {
+  let known: { profile: Profile; open: DayShape } | null = null
   return (profile, fromMs, toMs) => {
-    const open = openShape(profile)
-    const closed = evenShape(expected(profile.closed))
-    const days: OutlookDay[] = []
-    for (
-      let day = londonDayOf(calendar, fromMs);
-      day.startMs < toMs;
-      day = londonDayOf(calendar, day.endMs)
-    ) {
-      if (!day.isOpen) days.push({ day, shape: closed, factor: 1 })
-      else {
-        const shape = calendar.isHalfDay(day.date) ? endedAt(open, day.releaseEndS) : open
-        days.push({ day, shape, factor: factorOf(profile, day) })
-      }
+    if (known?.profile !== profile) known = { profile, open: businessDayShape(profile) }
+    const { open } = known
+    const closed = closedDayShape(profile)
+    const days: ForecastDay[] = []
+    let day = londonDayOf(calendar, fromMs)
+    for (; day.startMs < toMs; day = londonDayOf(calendar, day.endMs)) {
+      const factor = day.isOpen ? dayFactor(profile, day) : 1
+      const usual = day.isOpen ? open : closed
+      const shape = day.isOpen && calendar.isHalfDay(day.date) ? truncatedShape(open, day.releaseEndS) : usual
+      days.push({ day, shape, factor })
     }
     return { fromMs, toMs, days }
   }
 }
 
-/** Its stretches from the start on. */
-export function* stretchesOf({ fromMs, toMs, days }: Outlook): Generator<Stretch> {
+/** The forecast's periods of constant rate, in order. */
+export function* ratePeriods({ fromMs, toMs, days }: Forecast): Generator<RatePeriod> {
   let atMs = fromMs
   for (const { day, shape, factor } of days) {
-    for (let place = stretchAt(shape, secondIn(day, atMs)); place < shape.endsS.length; place++) {
-      const endMs = Math.min(toMs, momentIn(day, shape.endsS[place] ?? 86_400))
-      if (endMs > atMs) yield { fromMs: atMs, toMs: endMs, rate: factor * (shape.rates[place] ?? 0) }
+    for (let index = segmentAt(shape, secondOfDay(day, atMs)); index < shape.endsS.length; index++) {
+      const endMs = Math.min(toMs, momentOfDay(day, shape.endsS[index] ?? 86_400))
+      if (endMs > atMs) yield { fromMs: atMs, toMs: endMs, rate: factor * (shape.rates[index] ?? 0) }
       atMs = Math.max(atMs, endMs)
     }
   }
 }
 
 /** Items expected from the start until a moment. */
-export function itemsUntil(ahead: Outlook, untilMs: number): number {
-  return sumUntil(ahead, untilMs, ({ items }) => items, 1)
+export function itemsUntil(forecast: Forecast, untilMs: number): number {
+  return sumUntil(forecast, untilMs, ({ items }) => items, 1)
 }
 
 /** Seconds × √rate from the start until a moment. */
-export function rootsUntil(ahead: Outlook, untilMs: number): number {
-  return sumUntil(ahead, untilMs, ({ roots }) => roots, 0.5)
+export function rootsUntil(forecast: Forecast, untilMs: number): number {
+  return sumUntil(forecast, untilMs, ({ roots }) => roots, 0.5)
 }
 
-/** Every stretch until a moment, fast: how many seconds, at how many items a second. */
-export function eachRate(
-  { fromMs, days }: Outlook,
-  untilMs: number,
-  visit: (seconds: number, rate: number) => void,
-): void {
-  for (const { day, shape, factor } of days) {
-    if (day.startMs >= untilMs) break
-    const fromS = secondIn(day, Math.max(fromMs, day.startMs))
-    const toS = untilMs >= day.endMs ? 86_400 : secondIn(day, untilMs)
-    let startS = fromS
-    for (let place = stretchAt(shape, fromS); startS < toS && place < shape.endsS.length; place++) {
-      const endS = Math.min(toS, shape.endsS[place] ?? 86_400)
-      visit(endS - startS, factor * (shape.rates[place] ?? 0))
-      startS = endS
-    }
-  }
-}
-
-/** The highest rate of any stretch, items a second. */
-export function highestRate({ days }: Outlook): number {
-  return days.reduce((highest, { shape, factor }) => Math.max(highest, factor * shape.highestRate), 0)
-}
-
-/** `power`: how the sums go with the factor of a day. */
+/** `power`: how the sums scale with the factor of a day. */
 function sumUntil(
-  { fromMs, days }: Outlook,
+  { fromMs, days }: Forecast,
   untilMs: number,
   sumsOf: (shape: DayShape) => ArrayLike<number>,
   power: number,
@@ -110,18 +82,17 @@ function sumUntil(
   let sum = 0
   for (const { day, shape, factor } of days) {
     if (day.startMs >= untilMs) break
-    const before = Math.max(fromMs, day.startMs)
-    const part =
-      sumAt(shape, sumsOf(shape), untilMs >= day.endMs ? 86_400 : secondIn(day, untilMs)) -
-      sumAt(shape, sumsOf(shape), secondIn(day, before))
-    sum += factor ** power * part
+    const sums = sumsOf(shape)
+    const fromS = secondOfDay(day, Math.max(fromMs, day.startMs))
+    const toS = untilMs >= day.endMs ? 86_400 : secondOfDay(day, untilMs)
+    sum += factor ** power * (sumAt(shape, sums, toS) - sumAt(shape, sums, fromS))
   }
   return sum
 }
 
 function sumAt(shape: DayShape, sums: ArrayLike<number>, second: number): number {
-  const place = stretchAt(shape, second)
-  const [startS, endS] = [shape.endsS[place - 1] ?? 0, shape.endsS[place] ?? 86_400]
-  const [before, after] = [sums[place - 1] ?? 0, sums[place] ?? 0]
+  const index = segmentAt(shape, second)
+  const [startS, endS] = [shape.endsS[index - 1] ?? 0, shape.endsS[index] ?? 86_400]
+  const [before, after] = [sums[index - 1] ?? 0, sums[index] ?? 0]
   return before + ((after - before) * (second - startS)) / (endS - startS)
 }

@@ -1,15 +1,15 @@
 /**
- * How far a plan's quota carries the proof that nothing is missing. Refuses to promise more than is paid for.
+ * Names the checks for missing items that a plan's quota pays for.
  */
-import { dayWalksOf } from './daily-reconciliation.ts'
+import { reconciliationBudget } from './daily-reconciliation.ts'
 import type { PlanFigures } from './pacing.ts'
-import { roundsOf } from './rescans.ts'
+import { rescansOf } from './rescans.ts'
 
-/** Polls and fills always; sweeps after the bursts and in rounds, and a walk over each whole day too, where the plan pays. */
+/** Polls and fills always; `+sweeps`: re-scans too; `+day`: re-scans and daily reconciliation. */
 export type Completeness = 'polls+fills' | '+sweeps' | '+day'
 
-/** What this plan can pay for. */
+/** The checks that this plan pays for. */
 export function completenessOf(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>): Completeness {
-  if (dayWalksOf(plan) !== null) return '+day'
-  return roundsOf(plan) === null ? 'polls+fills' : '+sweeps'
+  if (reconciliationBudget(plan) !== null) return '+day'
+  return rescansOf(plan) === null ? 'polls+fills' : '+sweeps'
 }

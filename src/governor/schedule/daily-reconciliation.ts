@@ -1,42 +1,40 @@
 /**
- * Whether the end of a day can be paid for: a walk over everything that the day brought. Owns the arithmetic of its cost.
- * Refuses to know which day is due (`ingest/machine/daily-reconciliation.ts`) and what the quota has left (`pacing.ts`).
+ * Computes whether a plan can pay for daily reconciliation: reading a whole day again after it has ended.
  */
-
 import { HOUR_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'
 import { ITEMS_A_DAY } from '../arrivals/profile.ts'
-import { roundsOf } from './rescans.ts'
+import { rescansOf } from './rescans.ts'
 
 const BUSINESS_DAYS = 5
-/** Of a day's units, the most that the walk over that day may take. */
+/** Largest share of a day's units that its reconciliation may take. */
 const LARGEST_SHARE = 0.15
 
-/** The day walks of a plan. */
-export interface DayWalks {
-  /** A walk that would take more units than this is not made: 15 % of a fifth of the weekly quota. */
+/** What daily reconciliation may cost on a plan. */
+export interface ReconciliationBudget {
+  /** Most units for one day: 15 % of a fifth of the weekly quota. */
   mostUnits: number
-  /** Of the weekly quota, what they take beside the rounds on usual days. */
+  /** Share of the weekly quota that it takes on usual days, beside the re-scans. */
   share: number
 }
 
-/** Units that a walk over so many items takes: its pages, and one more for what is not known of yet. */
-export function dayWalkUnits(items: number, pageSize: number): number {
+/** Units that reading so many items takes: their pages, and one more for items not known yet. */
+export function reconciliationUnits(items: number, pageSize: number): number {
   return Math.ceil(items / pageSize) + 1
 }
 
 /**
- * The day walks that this plan pays for; null where a usual day's would take more than 15 % of its units, or where the plan
- * pays for no rounds. A walk takes the place of the evening's round: where rounds are rare, that one alone would have read
- * half of the day.
+ * What this plan can pay; null where a usual day would take more than 15 % of its units, or where the plan pays for no
+ * re-scans. Reconciliation replaces the last re-scan of a day, which reads half of the day where re-scans are rare.
  */
-export function dayWalksOf(plan: Pick<PlanLimits, 'weeklyQuota' | 'pageSize'>): DayWalks | null {
-  const { weeklyQuota, pageSize } = plan
-  const rounds = roundsOf(plan)
-  const unitsADay = weeklyQuota / BUSINESS_DAYS
+export function reconciliationBudget(
+  plan: Pick<PlanLimits, 'weeklyQuota' | 'pageSize'>,
+): ReconciliationBudget | null {
+  const rescans = rescansOf(plan)
+  const unitsADay = plan.weeklyQuota / BUSINESS_DAYS
   const mostUnits = Math.floor(unitsADay * LARGEST_SHARE)
-  const usualUnits = dayWalkUnits(ITEMS_A_DAY, pageSize)
-  if (rounds === null || usualUnits > mostUnits) return null
-  const savedShare = rounds.everyMs > HOUR_MS ? 0.5 : 0
+  const usualUnits = reconciliationUnits(ITEMS_A_DAY, plan.pageSize)
+  if (rescans === null || usualUnits > mostUnits) return null
+  const savedShare = rescans.everyMs > HOUR_MS ? 0.5 : 0
   return { mostUnits, share: (usualUnits / unitsADay) * (1 - savedShare) }
 }

@@ -1,148 +1,146 @@
 /**
- * How the quota is shared out: when the next poll is due, and what fills, sweeps and the backfill may take. Owns the
- * shares. Refuses to count and to send; where polls go is the planner's.
+ * Shares out the weekly quota: when the next poll is due, and whether a fill, re-scan or backfill request can be paid.
  */
 
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Purpose } from '../../core/purpose.ts'
-import { outlooks } from '../arrivals/forecast.ts'
+import { createForecaster } from '../arrivals/forecast.ts'
 import type { QuotaReset } from '../quota/ledger.ts'
 import { ledgerWithout, quotaAt, spentOn, spentSince } from '../quota/ledger.ts'
-import { bucketOf, type Ledger } from '../quota/time-buckets.ts'
-import { dayWalksOf } from './daily-reconciliation.ts'
+import type { Ledger } from '../quota/time-buckets.ts'
+import { bucketOf } from '../quota/time-buckets.ts'
+import { reconciliationBudget } from './daily-reconciliation.ts'
 import { MOST_FILL_SHARE, usualFillShare } from './fills.ts'
 import {
   type PlannedQuota,
   paysFullRate,
+  planInput,
   pollIntervalMs,
   pollsWithin,
-  prospect,
   type Situation,
 } from './planner.ts'
 import { pollsUntil } from './rate-solver.ts'
-import { roundsOf } from './rescans.ts'
+import { rescansOf } from './rescans.ts'
 
-/** Of the weekly quota, the least that is kept for fills and retried gaps. */
+/** Least share of the weekly quota reserved for fills and retried gaps. */
 const LEAST_FILL_SHARE = 0.06
 /**
- * Of the weekly quota, kept for the sweeps after bursts, beside the shares of rounds and day walks. A morning on the lite
- * plan takes 22 of a day's 300, on advanced 11 of 700.
+ * Share reserved for the overlap re-scans after bursts, beside scheduled re-scans and daily reconciliation. A morning takes
+ * 22 of a day's 300 units on the plan lite, 11 of 700 on advanced.
  */
-const MORNING_SWEEP_SHARE = 0.08
-/** Of the weekly quota, the most that a backfill may take. */
+const OVERLAP_RESCAN_SHARE = 0.08
+/** Largest share of the weekly quota for a backfill. */
 const BACKFILL_SHARE = 0.5
-/** How far back polls are counted for one before its turn, ms. */
+/** Polls of this long before now are compared with the plan before a new leader polls early, ms. */
 const EARLY_WINDOW_MS = 6 * HOUR_MS
 /**
- * Polls in that time, over those that the interval gives: so that a process that dies again and again spends a tenth
- * more on polls at most, which the share of the walks pays.
+ * An early poll needs fewer polls than planned times this, plus an allowance for the polls after bursts. A process that
+ * crashes again and again thus spends at most a tenth more on polls, which the reserved shares pay.
  */
 const EARLY_SHARE = 1.1
-/** And so many more, because polls just after bursts are more than the pace tells. */
 const EARLY_EXTRA = 3
-/** Polling faster than this gains nothing that a reader would notice. */
+/** Polling faster than this gains nothing that a reader notices. */
 const SHORTEST_INTERVAL_MS = 1000
 
-/** The purposes that draw on that share. A backfill is weighed once, before it starts. */
-const WALKS: readonly Purpose[] = ['fill', 'sweep']
+/** The purposes that draw on the reserved shares; a backfill is checked once, before it starts. */
+const PAGE_SCANS: readonly Purpose[] = ['fill', 'sweep']
 
-/** The figures of the plan that govern spending. */
+/** The figures of a plan that limit spending. */
 export interface PlanFigures {
   ratePerSecond: number
   burst: number
   weeklyQuota: number
   pageSize: number
   quotaReset: QuotaReset
-  /** Of the weekly quota, what is kept for requests that are passed through; absent: nothing. */
+  /** Units a week reserved for proxied requests; default 0. */
   gatewayUnits?: number
 }
 
-/** The plan as far as the poller may use it: without the share of the gateway. */
+/** The plan without the units of proxied requests: what the poller may use. */
 export function withoutGateway<P extends PlanFigures>(plan: P): P {
   return { ...plan, weeklyQuota: plan.weeklyQuota - (plan.gatewayUnits ?? 0), gatewayUnits: 0 }
 }
 
 /** What is planned at the moment of a poll. */
 export interface PollPlan {
-  /** From this poll to the next, ms. */
+  /** Time to the next poll, ms. */
   intervalMs: number
-  /** Polls planned until units come back. */
+  /** Polls planned until the quota resets. */
   pollsUntilReset: number
 }
 
+/** Decisions about spending; each takes the ledger as it is now. */
 export interface Pacing {
-  /** From one poll to the next if the week were polled evenly, ms. */
+  /** Interval if the polls of a week were spread evenly, ms. */
   readonly meanIntervalMs: number
-  /** What follows a poll that is made now. */
+  /** Plans the poll after one that is made now. */
   plan(situation: Situation): PollPlan
-  /** True when whoever begins to poll may do so at once, though the interval since the last poll is not over. */
+  /** True if a new leader may poll at once, before the interval since the last poll is over. */
   mayPollEarly(situation: Situation): boolean
-  /** True when one more request of a fill can be paid: it comes before polls, up to half of a week's quota. */
+  /** True if one more request of a fill can be paid: fills come before polls, up to half of the weekly quota. */
   mayFill(ledger: Ledger, nowMs: number): boolean
-  /** True when one more request for an open gap can be paid without taking it from the polls. */
-  mayWalk(ledger: Ledger, nowMs: number): boolean
-  /** True when one more request of a sweep can be paid without taking it from polls and fills. */
-  maySweep(ledger: Ledger, nowMs: number): boolean
-  /** True when so many requests of a day walk can all be paid in the same way. */
-  mayWalkDay(ledger: Ledger, nowMs: number, units: number): boolean
-  /** True when one more request of the backfill can be paid: at most half of a week's quota goes there. */
+  /** True if one more request for an open gap can be paid from the reserved shares, not from polls. */
+  mayRetryGap(ledger: Ledger, nowMs: number): boolean
+  /** True if one more request of a re-scan can be paid from its own share, not from polls and fills. */
+  mayRescan(ledger: Ledger, nowMs: number): boolean
+  /** True if all `units` requests of a daily reconciliation can be paid from the same share. */
+  mayReconcile(ledger: Ledger, nowMs: number, units: number): boolean
+  /** True if one more request of the backfill can be paid: at most half of the weekly quota. */
   mayBackfill(ledger: Ledger, nowMs: number): boolean
-  /** True when any request can be paid. */
+  /** True if any request can be paid. */
   mayRequest(ledger: Ledger, nowMs: number): boolean
 }
 
-/** Shares of the weekly quota that are kept on a plan. */
-export interface WalkShares {
+/** Shares of the weekly quota that a plan reserves. */
+export interface ReservedShares {
   /** For fills and retried gaps. */
   fills: number
-  /** For sweeps, rounds and day walks; 0 where the plan does not pay for rounds. */
-  sweeps: number
+  /** For re-scans and daily reconciliation; 0 where the plan does not pay for scheduled re-scans. */
+  rescans: number
 }
 
-/** What is kept for fills and sweeps on this plan before a week was seen. */
-export function walkSharesOf(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>): WalkShares {
-  const rounds = roundsOf(plan)
+/** The shares reserved on this plan. */
+export function reservedShares(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>): ReservedShares {
+  const rescans = rescansOf(plan)
   return {
     fills: Math.min(MOST_FILL_SHARE, Math.max(LEAST_FILL_SHARE, usualFillShare(plan))),
-    sweeps: rounds === null ? 0 : MORNING_SWEEP_SHARE + rounds.share + (dayWalksOf(plan)?.share ?? 0),
+    rescans:
+      rescans === null ? 0 : OVERLAP_RESCAN_SHARE + rescans.share + (reconciliationBudget(plan)?.share ?? 0),
   }
 }
 
-/** Polls where the news is expected, within what the shares kept for the gateway and for walks leave of the quota. */
+/** Pacing that polls when news is expected, within what the reserved shares leave of the quota. */
 export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
   const plan = withoutGateway(given)
-  const shares = walkSharesOf(plan)
-  const walkShare = shares.fills + shares.sweeps
+  const reserved = reservedShares(plan)
+  const reservedShare = reserved.fills + reserved.rescans
   const { weeklyQuota, quotaReset, pageSize } = plan
-  /** Units that count against what the poller may use. */
+  /** The ledger without proxied requests, which have their own units. */
   const own = (ledger: Ledger): Ledger =>
     weeklyQuota === given.weeklyQuota ? ledger : ledgerWithout(ledger, 'gateway')
   const shortestMs = Math.max(SHORTEST_INTERVAL_MS, 1000 / plan.ratePerSecond)
-  const meanIntervalMs = Math.max(shortestMs, WEEK_MS / (weeklyQuota * (1 - walkShare)))
-  const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, walkShares: shares, shortestMs }
+  const meanIntervalMs = Math.max(shortestMs, WEEK_MS / (weeklyQuota * (1 - reservedShare)))
+  const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, reserved, shortestMs }
   const isFull = paysFullRate(quota)
-  const outlookOf = outlooks(calendar)
+  const forecaster = createForecaster(calendar)
   const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
     quotaAt(ledger, given.weeklyQuota, quotaReset, nowMs).remaining > 0 &&
     quotaAt(own(ledger), weeklyQuota, quotaReset, nowMs).remaining > 0
-  const mayWalk = (ledger: Ledger, nowMs: number): boolean =>
-    mayRequest(ledger, nowMs) && spentOn(ledger, WALKS, nowMs) < weeklyQuota * walkShare
-  const sweepUnits = weeklyQuota * shares.sweeps
+  const mayRetryGap = (ledger: Ledger, nowMs: number): boolean =>
+    mayRequest(ledger, nowMs) && spentOn(ledger, PAGE_SCANS, nowMs) < weeklyQuota * reservedShare
+  const rescanUnits = weeklyQuota * reserved.rescans
   return {
     meanIntervalMs,
     plan(situation) {
       const { nowMs } = situation
       const ledger = own(situation.ledger)
-      if (isFull) {
-        const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
-        return { intervalMs: shortestMs, pollsUntilReset: (resetMs - nowMs) / shortestMs }
-      }
-      const ahead = prospect(quota, outlookOf, { ...situation, ledger })
       const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
+      if (isFull) return { intervalMs: shortestMs, pollsUntilReset: (resetMs - nowMs) / shortestMs }
+      const input = planInput(quota, forecaster, { ...situation, ledger })
       return {
-        intervalMs: pollIntervalMs(quota, ahead),
-        pollsUntilReset: pollsWithin(quota, ahead, resetMs - nowMs),
+        intervalMs: pollIntervalMs(quota, input),
+        pollsUntilReset: pollsWithin(quota, input, resetMs - nowMs),
       }
     },
     mayRequest,
@@ -150,21 +148,23 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
       const { ledger, profile, nowMs, skewMs } = situation
       const sinceMs = bucketOf(nowMs - EARLY_WINDOW_MS)
       const spent = spentSince(ledger, ['poll'], sinceMs)
-      if (isFull) return spent < ((nowMs - sinceMs) / shortestMs) * EARLY_SHARE
-      const { pace } = prospect(quota, outlookOf, { ...situation, ledger: own(ledger) })
-      const past = outlookOf(profile, sinceMs + skewMs, nowMs + skewMs)
-      const planned = pollsUntil(past, pace, nowMs + skewMs, 1000 / shortestMs)
+      const most = (nowMs - sinceMs) / shortestMs
+      if (isFull) return spent < most * EARLY_SHARE
+      const { pace } = planInput(quota, forecaster, { ...situation, ledger: own(ledger) })
+      const past = forecaster(profile, sinceMs + skewMs, nowMs + skewMs)
+      const planned = Math.min(most, pollsUntil(past, pace, nowMs + skewMs))
       return spent < planned * EARLY_SHARE + EARLY_EXTRA
     },
     mayFill: (ledger, nowMs) =>
       mayRequest(ledger, nowMs) && spentOn(ledger, ['fill'], nowMs) < weeklyQuota * MOST_FILL_SHARE,
-    mayWalk,
+    mayRetryGap,
     mayBackfill: (ledger, nowMs) =>
       mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < weeklyQuota * BACKFILL_SHARE,
-    maySweep: (ledger, nowMs) => mayWalk(ledger, nowMs) && spentOn(ledger, ['sweep'], nowMs) < sweepUnits,
-    mayWalkDay: (ledger, nowMs, units) =>
+    mayRescan: (ledger, nowMs) =>
+      mayRetryGap(ledger, nowMs) && spentOn(ledger, ['sweep'], nowMs) < rescanUnits,
+    mayReconcile: (ledger, nowMs, units) =>
       quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining >= units &&
-      spentOn(ledger, WALKS, nowMs) + units <= weeklyQuota * walkShare &&
-      spentOn(ledger, ['sweep'], nowMs) + units <= sweepUnits,
+      spentOn(ledger, PAGE_SCANS, nowMs) + units <= weeklyQuota * reservedShare &&
+      spentOn(ledger, ['sweep'], nowMs) + units <= rescanUnits,
   }
 }

@@ -1,51 +1,46 @@
 /**
- * When the next poll is due: budgets from ledger and plan, the pace that they pay, the place that the pace gives. Owns how
- * many units polls may have until when, under both readings of "weekly". Pure. Refuses to spend and to wait.
+ * Plans the next poll: budgets from the ledger and the plan, the rate that they pay, and the interval that this rate gives.
  */
 import { DAY_MS, HOUR_MS, WEEK_MS } from '../../core/durations.ts'
-import { itemsUntil, type Outlook, type OutlookOf, rootsUntil } from '../arrivals/forecast.ts'
+import { type Forecast, type Forecaster, itemsUntil, rootsUntil } from '../arrivals/forecast.ts'
 import type { Profile } from '../arrivals/profile.ts'
 import { COUNTED_MS, type QuotaReset, quotaAt, unitsOf } from '../quota/ledger.ts'
 import { BUCKET_MS, type Ledger } from '../quota/time-buckets.ts'
 import { type ExpectedFill, expectedFills, MOST_FILL_SHARE } from './fills.ts'
-import { asPlaced, byRule } from './poll-rounding.ts'
+import { pollsByRule, pollsScheduled } from './poll-rounding.ts'
 import { nextPollInMs } from './poll-scheduler.ts'
 import { type Budget, paceOf, pollsUntil } from './rate-solver.ts'
 
-/** However little is expected: so long a silence would look like a dead poller. */
+/** Longest interval between polls: a longer silence would look like a dead poller. */
 const LONGEST_INTERVAL_MS = 6 * HOUR_MS
-/** Nothing is published on closed days: an hour of them counts so much of an hour of silence. */
+/** Weight of closed hours in that silence: nothing is published on closed days. */
 const CLOSED_HOUR = 0.5
-/** Of the week's pace, the least that is kept up where few units are left for now: others come back spell by spell. */
+/** Share of the week's pace that is kept even where few units are left now; more come back bucket by bucket. */
 const LEAST_PACE = 0.45
-/** Polls that a closed day takes because no interval is longer than the longest; it shares them with the days around it. */
-const CLOSED_DAY_POLLS = 1.5
-/** Of the polls that a day is expected to take beyond the √ rule's, those that are kept for it: some are not placed. */
-const PLACED_SHARE = 0.5
-/** Horizons at which a rolling quota is looked at, besides the ends of the bursts that are expected. */
+/** Share of a day's polls beyond the √ rule that is reserved for rounding; the rest is not scheduled. */
+const ROUNDING_SHARE = 0.5
+/** Horizons at which a rolling quota must suffice, besides the ends of the expected bursts. */
 const HORIZONS_MS = [
   ...[1, 3, 6].map((hours) => hours * HOUR_MS),
   ...[1, 2, 3, 4, 5, 6, 7].map((days) => days * DAY_MS),
 ]
-/** A burst's fill is paid for by so long after it. */
+/** Time after a burst by which its fill has been paid. */
 const FILLED_MS = 60_000
-/** Of a rolling quota, the least that a plan of a week leaves: room for a changed profile and for the dearest spell. */
-const ROLLING_REST = 0.02
-/** The next dearest spell may be so much dearer than the last. */
-const DEAREST_MARGIN = 1.1
-/** Fills and sweeps are expected to take what they took in the last week and so much more. */
+/** Share of a rolling quota that the plan of a week leaves unspent, for changed forecasts and units that come back late. */
+const ROLLING_RESERVE = 0.03
+/** Fills and re-scans are expected to take what they took last week, times this. */
 const FILL_MARGIN = 1.05
-const SWEEP_MARGIN = 1.25
-/** Sweeps that took so much of their share would have taken more. */
+const RESCAN_MARGIN = 1.25
+/** Re-scans that used this much of their share would have taken more. */
 const STARVED = 0.9
 
-/** What the planner needs of a plan. */
+/** What the planner needs to know of a plan. */
 export interface PlannedQuota {
   weeklyQuota: number
   quotaReset: QuotaReset
   pageSize: number
-  /** Of the weekly quota, what fills and sweeps are expected to take before a week was seen. */
-  walkShares: { fills: number; sweeps: number }
+  /** Shares of the weekly quota expected for fills and re-scans before a week has been seen. */
+  reserved: { fills: number; rescans: number }
   /** Least time between two polls, ms. */
   shortestMs: number
 }
@@ -60,45 +55,41 @@ export interface Situation {
   skewMs: number
 }
 
-/** What the planner sees from one moment on. */
-export interface Prospect {
-  /** By upstream's clock. */
-  outlook: Outlook
+/** What a poll is planned from. */
+export interface PlanInput {
+  /** The next week, by upstream's clock. */
+  forecast: Forecast
   /** Polls a second = pace × √(items a second). */
   pace: number
 }
 
-/**
- * True where the quota pays for the plan's full rate all week long, so that nothing needs to be planned: the polls of a
- * week and of the time that the ledger's spells may count too long.
- */
-export function paysFullRate({ weeklyQuota, walkShares, shortestMs }: PlannedQuota): boolean {
-  const share = 1 - walkShares.fills - walkShares.sweeps - ROLLING_REST
+/** True where the quota pays for the plan's full rate all week, so that nothing needs planning. */
+export function paysFullRate({ weeklyQuota, reserved, shortestMs }: PlannedQuota): boolean {
+  const share = 1 - reserved.fills - reserved.rescans - ROLLING_RESERVE
   return weeklyQuota * share >= (WEEK_MS + BUCKET_MS + COUNTED_MS) / shortestMs
 }
 
-/** The outlook over the next week, or from another moment, and the pace that the budgets pay now. */
-export function prospect(quota: PlannedQuota, outlookOf: OutlookOf, situation: Situation): Prospect {
+/** The forecast for the next week and the pace that the budgets pay now. */
+export function planInput(quota: PlannedQuota, forecaster: Forecaster, situation: Situation): PlanInput {
   const { profile, nowMs, skewMs } = situation
   const upstreamMs = nowMs + skewMs
-  const ahead = outlookOf(profile, upstreamMs, upstreamMs + WEEK_MS)
-  const spent = spentSpells(situation.ledger, nowMs)
-  const fills = fillsAhead(quota, ahead, spent, nowMs)
-  const budgets = budgetsOf(quota, ahead, fills, spent, situation)
-  const most = 1000 / quota.shortestMs
-  const longest = LEAST_PACE * paceOf(ahead, budgets.slice(-1), most)
-  return { outlook: ahead, pace: Math.max(paceOf(ahead, budgets, most), longest) }
+  const forecast = forecaster(profile, upstreamMs, upstreamMs + WEEK_MS)
+  const spent = spentBuckets(situation.ledger, nowMs)
+  const fills = scaledFills(expectedFills(forecast, quota.pageSize), spent, nowMs)
+  const budgets = budgetsOf(quota, forecast, fills, spent, situation)
+  const leastPace = LEAST_PACE * paceOf(forecast, budgets.slice(-1))
+  return { forecast, pace: Math.max(paceOf(forecast, budgets), leastPace) }
 }
 
 /** From one poll to the next, ms. */
-export function pollIntervalMs(quota: PlannedQuota, { outlook: ahead, pace }: Prospect): number {
+export function pollIntervalMs(quota: PlannedQuota, { forecast, pace }: PlanInput): number {
   const { pageSize, shortestMs } = quota
-  const longestMs = Math.max(shortestMs, longestSilenceMs(ahead))
-  return nextPollInMs(ahead, { pace, pageSize, shortestMs, longestMs })
+  const longestMs = Math.max(shortestMs, longestSilenceMs(forecast))
+  return nextPollInMs(forecast, { pace, pageSize, shortestMs, longestMs })
 }
 
-/** How long nothing needs to be polled from the outlook's start on. */
-function longestSilenceMs({ fromMs, days }: Outlook): number {
+/** The longest permitted interval from the forecast's start on, ms. */
+function longestSilenceMs({ fromMs, days }: Forecast): number {
   let left = LONGEST_INTERVAL_MS
   let atMs = fromMs
   for (const { day } of days) {
@@ -111,42 +102,34 @@ function longestSilenceMs({ fromMs, days }: Outlook): number {
   return atMs - fromMs
 }
 
-/** Polls that the pace makes in the time from the prospect's start on. */
-export function pollsWithin(
-  quota: PlannedQuota,
-  { outlook: ahead, pace }: Prospect,
-  lastsMs: number,
-): number {
-  const untilMs = ahead.fromMs + lastsMs
-  const byPace = pollsUntil(ahead, pace, untilMs, 1000 / quota.shortestMs)
-  return asPlaced(byPace, openDays(ahead, untilMs)) + closedDayPolls(ahead, untilMs)
+/** Polls expected within a time from the forecast's start on. */
+export function pollsWithin(quota: PlannedQuota, { forecast, pace }: PlanInput, lastsMs: number): number {
+  const untilMs = forecast.fromMs + lastsMs
+  const byRule = Math.min(pollsUntil(forecast, pace, untilMs), lastsMs / quota.shortestMs)
+  return pollsScheduled(byRule, openDays(forecast, untilMs))
 }
 
 function budgetsOf(
-  quota: PlannedQuota,
-  ahead: Outlook,
+  { weeklyQuota, quotaReset, reserved, ...quota }: PlannedQuota,
+  forecast: Forecast,
   fills: readonly ExpectedFill[],
-  spent: SpentSpells,
+  spent: SpentBuckets,
   { ledger, nowMs, skewMs }: Situation,
 ): Budget[] {
-  const { weeklyQuota, quotaReset } = quota
-  const itemsAWeek = itemsUntil(ahead, ahead.toMs)
-  const sweeps = sweepsAWeek(quota, spent, nowMs)
-  const filledAWeek = fills.reduce((sum, { units }) => sum + units, 0)
-  const rest =
-    quotaReset === 'rolling' ? Math.max(weeklyQuota * ROLLING_REST, DEAREST_MARGIN * dearestSpell(spent)) : 0
-  const usual = weeklyQuota - filledAWeek - sweeps - rest - closedDayPolls(ahead, ahead.toMs)
-  const days = ahead.days.filter(({ day }) => day.isOpen).length
-  const extraAWeek = PLACED_SHARE * (usual - byRule(usual, days))
+  const weekItems = itemsUntil(forecast, forecast.toMs)
+  const rescanUnits = rescansAWeek({ weeklyQuota, quotaReset, reserved, ...quota }, spent, nowMs)
+  const reserve = quotaReset === 'rolling' ? weeklyQuota * ROLLING_RESERVE : 0
+  const usual = weeklyQuota - unitsBy(fills, Number.POSITIVE_INFINITY) - rescanUnits - reserve
+  const days = forecast.days.filter(({ day }) => day.isOpen).length
+  const roundingUnits = ROUNDING_SHARE * (usual - pollsByRule(usual, days))
   const budget = (untilMs: number, units: number): Budget => {
+    const upstreamMs = untilMs + skewMs
     const counted = countedAt(spent, untilMs)
-    const filled = fills.reduce((sum, { atMs, units }) => (atMs <= untilMs + skewMs ? sum + units : sum), 0)
-    const filling = Math.min(filled, weeklyQuota * MOST_FILL_SHARE - counted.fills)
-    const wanted = (sweeps * itemsUntil(ahead, untilMs + skewMs)) / itemsAWeek
-    const sweeping = Math.min(wanted, weeklyQuota * quota.walkShares.sweeps - counted.sweeps)
-    const kept = Math.max(0, filling) + Math.max(0, sweeping) + closedDayPolls(ahead, untilMs + skewMs)
-    const extra = (extraAWeek * itemsUntil(ahead, untilMs + skewMs)) / itemsAWeek
-    return { untilMs: untilMs + skewMs, polls: Math.max(0, units - kept - extra) }
+    const weekShare = itemsUntil(forecast, upstreamMs) / weekItems
+    const filling = Math.min(unitsBy(fills, upstreamMs), weeklyQuota * MOST_FILL_SHARE - counted.fills)
+    const rescanning = Math.min(rescanUnits * weekShare, weeklyQuota * reserved.rescans - counted.rescans)
+    const kept = Math.max(0, filling) + Math.max(0, rescanning) + roundingUnits * weekShare
+    return { untilMs: upstreamMs, polls: Math.max(0, units - kept) }
   }
   if (quotaReset !== 'rolling') {
     const { remaining, resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
@@ -156,98 +139,79 @@ function budgetsOf(
     ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
     ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < nowMs + WEEK_MS),
   ]
-  // Until the end of the week every spell that comes back is known; then the dearest one is late.
+  // Within the week the units that come back are known from the ledger; at its end the reserve must be left.
   return horizonsMs.map((untilMs) => {
     const left = weeklyQuota - countedAt(spent, untilMs).units
-    return budget(untilMs, untilMs < nowMs + WEEK_MS ? left : left - rest)
+    return budget(untilMs, untilMs < nowMs + WEEK_MS ? left : left - reserve)
   })
 }
 
-function closedDayPolls({ fromMs, days }: Outlook, untilMs: number): number {
-  return days.reduce((sum, { day }) => {
-    if (day.isOpen) return sum
-    const insideMs = Math.max(0, Math.min(untilMs, day.endMs) - Math.max(fromMs, day.startMs))
-    return sum + (CLOSED_DAY_POLLS * insideMs) / (day.endMs - day.startMs)
-  }, 0)
+/** Units of the fills that begin by a moment of upstream's clock. */
+function unitsBy(fills: readonly ExpectedFill[], untilMs: number): number {
+  return fills.reduce((sum, { atMs, units }) => (atMs <= untilMs ? sum + units : sum), 0)
 }
 
-/** Open days until a moment, by what the √ rule polls in them. */
-function openDays(ahead: Outlook, untilMs: number): number {
-  const open = ahead.days.filter(({ day }) => day.isOpen)
+/** Business days until a moment, weighted by the polls that the √ rule makes in them. */
+function openDays(forecast: Forecast, untilMs: number): number {
+  const open = forecast.days.filter(({ day }) => day.isOpen)
   const roots = open.reduce(
     (sum, { shape, factor }) => sum + (shape.roots[shape.roots.length - 1] ?? 0) * Math.sqrt(factor),
     0,
   )
-  return roots === 0 ? 0 : (rootsUntil(ahead, untilMs) * open.length) / roots
+  return roots === 0 ? 0 : (rootsUntil(forecast, untilMs) * open.length) / roots
 }
 
-/** A spell of the ledger, added up. */
-interface SpentSpell {
-  /** When its units come back, of a rolling week; ms since 1970. */
+/** One time bucket of the ledger. */
+interface SpentBucket {
+  /** When its units come back in a rolling week, ms since 1970. */
   backMs: number
   units: number
   fills: number
-  sweeps: number
+  rescans: number
 }
 
-/** What a rolling week knows, and whether a whole one is known. */
-interface SpentSpells {
-  spells: readonly SpentSpell[]
-  isWhole: boolean
+/** The buckets that still count in a rolling week, and whether the ledger covers a whole week. */
+interface SpentBuckets {
+  buckets: readonly SpentBucket[]
+  isWholeWeek: boolean
 }
 
-function spentSpells(ledger: Ledger, nowMs: number): SpentSpells {
-  const spells: SpentSpell[] = []
-  let isWhole = false
-  for (const [spellMs, spent] of ledger) {
-    const backMs = spellMs + COUNTED_MS + WEEK_MS
-    if (spellMs <= nowMs - WEEK_MS) isWhole = true
+function spentBuckets(ledger: Ledger, nowMs: number): SpentBuckets {
+  const buckets: SpentBucket[] = []
+  let isWholeWeek = false
+  for (const [bucketMs, spent] of ledger) {
+    const backMs = bucketMs + COUNTED_MS + WEEK_MS
+    if (bucketMs <= nowMs - WEEK_MS) isWholeWeek = true
     if (backMs <= nowMs) continue
-    spells.push({ backMs, units: unitsOf(spent), fills: spent.fill ?? 0, sweeps: spent.sweep ?? 0 })
+    buckets.push({ backMs, units: unitsOf(spent), fills: spent.fill ?? 0, rescans: spent.sweep ?? 0 })
   }
-  return { spells, isWhole }
+  return { buckets, isWholeWeek }
 }
 
-/** What has been spent by now and will still count at that moment, in a rolling week. */
-function countedAt({ spells }: SpentSpells, atMs: number): Omit<SpentSpell, 'backMs'> {
-  let [units, fills, sweeps] = [0, 0, 0]
-  for (const spell of spells) {
-    if (spell.backMs <= atMs) continue
-    units += spell.units
-    fills += spell.fills
-    sweeps += spell.sweeps
+/** Units spent by now that will still count at a moment, in a rolling week. */
+function countedAt({ buckets }: SpentBuckets, atMs: number): Omit<SpentBucket, 'backMs'> {
+  let [units, fills, rescans] = [0, 0, 0]
+  for (const bucket of buckets) {
+    if (bucket.backMs <= atMs) continue
+    units += bucket.units
+    fills += bucket.fills
+    rescans += bucket.rescans
   }
-  return { units, fills, sweeps }
+  return { units, fills, rescans }
 }
 
-/** A unit comes back when its whole spell has left the week: at most as many are late as the dearest spell has. */
-function dearestSpell({ spells }: SpentSpells): number {
-  return spells.reduce((most, { units }) => Math.max(most, units), 0)
-}
-
-/**
- * What fills will take, as they come with the bursts that the profile expects: in a week all that is sure to overflow, and
- * what the last one has shown where it is known.
- */
-function fillsAhead(
-  { pageSize, weeklyQuota, walkShares }: PlannedQuota,
-  ahead: Outlook,
-  spent: SpentSpells,
-  nowMs: number,
-): ExpectedFill[] {
-  const polls = weeklyQuota * (1 - walkShares.fills - walkShares.sweeps)
-  const fills = expectedFills(ahead, { pageSize, pace: polls / rootsUntil(ahead, ahead.toMs) })
-  const all = fills.reduce((sum, { units }) => sum + units, 0)
-  const sure = fills.reduce((sum, { units, isSure }) => (isSure ? sum + units : sum), 0)
-  const shown = spent.isWhole ? countedAt(spent, nowMs + HOUR_MS).fills : all
-  const scale = (FILL_MARGIN * Math.max(sure, shown)) / all
+/** The expected fills, scaled to what fills took in the last week once a whole one is known. */
+function scaledFills(fills: readonly ExpectedFill[], spent: SpentBuckets, nowMs: number): ExpectedFill[] {
+  const expected = unitsBy(fills, Number.POSITIVE_INFINITY)
+  const weekUnits = spent.isWholeWeek ? countedAt(spent, nowMs + HOUR_MS).fills : expected
+  const scale = (FILL_MARGIN * weekUnits) / expected
   return fills.map((fill) => ({ ...fill, units: fill.units * scale }))
 }
 
-/** Units that sweeps would take in a week: their share, or what a whole week has shown. */
-function sweepsAWeek({ weeklyQuota, walkShares }: PlannedQuota, spent: SpentSpells, nowMs: number): number {
-  const most = weeklyQuota * walkShares.sweeps
-  if (!spent.isWhole) return most
-  const { sweeps } = countedAt(spent, nowMs)
-  return sweeps > most * STARVED ? most : Math.min(most, sweeps * SWEEP_MARGIN)
+/** Units that re-scans take in a week: their whole share, or what a whole week has shown. */
+function rescansAWeek({ weeklyQuota, reserved }: PlannedQuota, spent: SpentBuckets, nowMs: number): number {
+  const most = weeklyQuota * reserved.rescans
+  if (!spent.isWholeWeek) return most
+  const { rescans } = countedAt(spent, nowMs)
+  return rescans > most * STARVED ? most : Math.min(most, rescans * RESCAN_MARGIN)
 }

@@ -1,30 +1,30 @@
 /**
- * How many polls a day takes at a pace. The √ rule gives an hour three tenths of a poll; placed, it is a whole one or none,
- * and where polls are few, bursts and humps each get one. Owns that relation, measured; pure. Refuses to place.
+ * Corrects poll counts for rounding: the √ rule gives an hour three tenths of a poll, the scheduler one or none. Where
+ * polls are few, each burst and busy period still gets one, so more are made than the rule says.
  */
 
 /**
- * Polls of an open day by the √ rule, and as they were placed, over the shipped profile and two learnt ones, at thirteen
- * paces: below the first the square root of it fits, above the last the difference stays.
+ * Polls of a business day by the rule and as scheduled, measured over three profiles at thirteen rates. Below the first
+ * pair the square root of it fits, above the second the difference is constant.
  */
-const FEW = { byRule: 24, placed: 45 } as const
-const MANY = { byRule: 64, placed: 67 } as const
-const SLOPE = (MANY.placed - FEW.placed) / (MANY.byRule - FEW.byRule)
+const FEW = { byRule: 24, scheduled: 45 } as const
+const MANY = { byRule: 64, scheduled: 67 } as const
+const SLOPE = (MANY.scheduled - FEW.scheduled) / (MANY.byRule - FEW.byRule)
 
-/** Polls by the √ rule that come to so many placed ones, over so many open days. */
-export function byRule(placed: number, days: number): number {
-  const aDay = placed / days
+/** Polls by the √ rule that lead to this many scheduled ones over a number of business days. */
+export function pollsByRule(scheduled: number, days: number): number {
+  const aDay = scheduled / days
   if (!(aDay > 0)) return 0
-  if (aDay < FEW.placed) return days * FEW.byRule * (aDay / FEW.placed) ** 2
-  if (aDay < MANY.placed) return days * (FEW.byRule + (aDay - FEW.placed) / SLOPE)
-  return placed - days * (MANY.placed - MANY.byRule)
+  if (aDay < FEW.scheduled) return days * FEW.byRule * (aDay / FEW.scheduled) ** 2
+  if (aDay < MANY.scheduled) return days * (FEW.byRule + (aDay - FEW.scheduled) / SLOPE)
+  return scheduled - days * (MANY.scheduled - MANY.byRule)
 }
 
-/** Polls that are placed where the √ rule gives so many; the counterpart of `byRule`. */
-export function asPlaced(rule: number, days: number): number {
+/** Polls that are scheduled where the √ rule gives `rule`; the inverse of `pollsByRule`. */
+export function pollsScheduled(rule: number, days: number): number {
   const aDay = rule / days
   if (!(aDay > 0)) return 0
-  if (aDay < FEW.byRule) return days * FEW.placed * Math.sqrt(aDay / FEW.byRule)
-  if (aDay < MANY.byRule) return days * (FEW.placed + (aDay - FEW.byRule) * SLOPE)
-  return rule + days * (MANY.placed - MANY.byRule)
+  if (aDay < FEW.byRule) return days * FEW.scheduled * Math.sqrt(aDay / FEW.byRule)
+  if (aDay < MANY.byRule) return days * (FEW.scheduled + (aDay - FEW.byRule) * SLOPE)
+  return rule + days * (MANY.scheduled - MANY.byRule)
 }

@@ -1,59 +1,59 @@
 /**
- * Where the next poll goes: the shortest path over the next few polls, each as dear as the pace says, each saving the delay
- * of what has arrived by then. Owns that optimisation; pure. Refuses to know budgets (`rate-solver.ts`).
+ * Schedules the next poll: a shortest path over the next few polls, in which each costs its price and the delay of the
+ * items it picks up. The price follows from the pace of the rate solver.
  */
-import { type Outlook, stretchesOf } from '../arrivals/forecast.ts'
+import { type Forecast, ratePeriods } from '../arrivals/forecast.ts'
 
-/** So many polls at the pace are looked ahead; beyond them the √ rule's cost stands in. */
+/** Polls that are looked ahead; beyond them the cost of the √ rule is assumed. */
 const POLLS_AHEAD = 5
-/** The last of them lie where the √ rule's cost stands in. */
+/** The last of them, for which that cost is assumed too. */
 const POLLS_AT_END = 1.5
-/** Places tried between two polls. */
-const PLACES = 10
-const MOST_PLACES = 800
+/** Candidate moments per poll interval, and in all. */
+const CANDIDATES = 10
+const MAX_CANDIDATES = 800
 const SHORTEST_STEP_MS = 1000
-/** Day by day the items of a stretch differ by so much beyond chance, as a share of them. */
+/** Relative standard deviation of a period's items from day to day, beyond Poisson noise. */
 const SPREAD = 0.3
 /**
- * Requests of a fill besides the pages that overflowed, as they are weighed. Its margin takes more; but with three, scarce
- * polls part bursts to save fills that are paid for, and with none a slow pace makes fills without end.
+ * Extra requests of a fill beside the overflowed pages, as the cost model counts them. Found by simulation: with three,
+ * scarce polls split bursts to save fills that are already paid for; with none, fills never end.
  */
 const FILL_REQUESTS = 1
 
-/** What bounds a poll. */
-export interface PlacingRules {
-  /** As `paceOf` gives it: polls a second = pace × √rate. */
+/** Limits of a poll's schedule. */
+export interface SchedulingRules {
+  /** Polls a second = pace × √(items a second). */
   pace: number
   /** Items of a page. */
   pageSize: number
+  /** Shortest and longest interval, ms. */
   shortestMs: number
   longestMs: number
 }
 
-/** Places for a poll, from now on, with what is expected up to each. */
+/** Candidate moments for polls, with what is expected up to each. */
 interface Grid {
-  /** Milliseconds from now, rising from 0. */
+  /** Milliseconds from the forecast's start, rising from 0. */
   atMs: number[]
   /** Items. */
   items: number[]
-  /** Items × the seconds from now at which they arrive. */
+  /** Sum of the items' arrival times, in seconds from the start. */
   moments: number[]
-  /** Polls that the √ rule makes. */
+  /** Polls by the √ rule. */
   polls: number[]
 }
 
-/** Milliseconds from the outlook's start to the next poll; a poll is taken to have been made just there. */
-export function nextPollInMs(outlook: Outlook, rules: PlacingRules): number {
+/** Milliseconds to the next poll, if a poll was just made at the forecast's start. */
+export function nextPollInMs(forecast: Forecast, rules: SchedulingRules): number {
   const { pace, shortestMs, longestMs } = rules
-  if (!Number.isFinite(pace)) return shortestMs
   if (pace <= 0) return longestMs
-  const grid = gridOf(outlook, rules)
+  const grid = gridOf(forecast, rules)
   const { atMs, polls } = grid
   const last = atMs.length - 1
-  /** One poll, in item-seconds. */
+  /** Cost of one poll, item-seconds. */
   const price = 1 / (2 * pace * pace)
   const endPolls = polls[last] ?? 0
-  /** Least cost from a poll at each place on. The √ rule costs twice its polls: as much delay as polls. */
+  /** Least cost from a poll at each candidate on. Under the √ rule delay and polls cost the same, hence twice. */
   const costs = polls.map((made) => 2 * price * (endPolls - made))
   const firstAtEnd = polls.findIndex((made) => made >= endPolls - POLLS_AT_END)
   let best = last
@@ -64,7 +64,7 @@ export function nextPollInMs(outlook: Outlook, rules: PlacingRules): number {
       if (gapMs < shortestMs && to < last) continue
       const delay = delayBetween(grid, from, to)
       if (delay > least) break
-      const cost = delay + price * (1 + overflowPolls(grid, from, to, rules.pageSize)) + (costs[to] ?? 0)
+      const cost = delay + price * (1 + overflowRequests(grid, from, to, rules.pageSize)) + (costs[to] ?? 0)
       if (cost < least) {
         least = cost
         if (from === 0) best = to
@@ -75,35 +75,35 @@ export function nextPollInMs(outlook: Outlook, rules: PlacingRules): number {
   return Math.min(longestMs, Math.max(shortestMs, atMs[best] ?? shortestMs))
 }
 
-/** Probability that more than a page arrives. Normal with the spread of days, by its logistic approximation. */
+/** Probability that more than a page arrives: a normal distribution, by its logistic approximation. */
 export function overflowRisk(items: number, pageSize: number): number {
   const deviation = Math.sqrt(items + (SPREAD * items) ** 2)
   if (deviation === 0) return 0
   return 1 / (1 + Math.exp((1.702 * (pageSize + 0.5 - items)) / deviation))
 }
 
-/** What an overflow between two places would cost, in requests, as likely as it is. */
-function overflowPolls({ items }: Grid, from: number, to: number, pageSize: number): number {
+/** Expected requests of a fill, if no poll is made between two candidates. */
+function overflowRequests({ items }: Grid, from: number, to: number, pageSize: number): number {
   const arrived = (items[to] ?? 0) - (items[from] ?? 0)
   if (arrived < pageSize / 4) return 0
   return (FILL_REQUESTS + arrived / pageSize) * overflowRisk(arrived, pageSize)
 }
 
-/** Item-seconds that what arrives between two places waits for the poll at the second. */
+/** Item-seconds that arrivals between two candidates wait for the poll at the second. */
 function delayBetween({ atMs, items, moments }: Grid, from: number, to: number): number {
   const arrived = (items[to] ?? 0) - (items[from] ?? 0)
   return ((atMs[to] ?? 0) / 1000) * arrived - ((moments[to] ?? 0) - (moments[from] ?? 0))
 }
 
-function gridOf(ahead: Outlook, { pace, longestMs }: PlacingRules): Grid {
+function gridOf(forecast: Forecast, { pace, longestMs }: SchedulingRules): Grid {
   const grid: Grid = { atMs: [0], items: [0], moments: [0], polls: [0] }
   let [at, items, moments, polls] = [0, 0, 0, 0]
-  for (const { toMs: stretchEndMs, rate } of stretchesOf(ahead)) {
-    const endMs = stretchEndMs - ahead.fromMs
+  for (const { toMs: periodEndMs, rate } of ratePeriods(forecast)) {
+    const endMs = periodEndMs - forecast.fromMs
     const perSecond = pace * Math.sqrt(rate)
-    const stepMs = Math.max(SHORTEST_STEP_MS, Math.min(longestMs, 1000 / perSecond) / PLACES)
+    const stepMs = Math.max(SHORTEST_STEP_MS, Math.min(longestMs, 1000 / perSecond) / CANDIDATES)
     while (at < endMs) {
-      // A rest shorter than half a step belongs to the step before it.
+      // A remainder shorter than half a step is added to the last step.
       const toMs = endMs - at < 1.5 * stepMs ? endMs : at + stepMs
       const seconds = (toMs - at) / 1000
       items += rate * seconds
@@ -114,7 +114,7 @@ function gridOf(ahead: Outlook, { pace, longestMs }: PlacingRules): Grid {
       grid.items.push(items)
       grid.moments.push(moments)
       grid.polls.push(polls)
-      if (grid.atMs.length >= MOST_PLACES) return grid
+      if (grid.atMs.length >= MAX_CANDIDATES) return grid
       if (polls >= POLLS_AHEAD && at >= Math.min(longestMs, 2000)) return grid
     }
   }

@@ -8,8 +8,8 @@
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { type DayRecord, type DayWalk, itemsOf, withDay } from '../../core/calendar/day-record.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
-import { londonDayOf } from '../../governor/arrivals/day-kind.ts'
-import { dayWalkUnits } from '../../governor/schedule/daily-reconciliation.ts'
+import { londonDayOf } from '../../governor/arrivals/london-day.ts'
+import { reconciliationUnits } from '../../governor/schedule/daily-reconciliation.ts'
 import { restartsAtFirstPage } from './failure.ts'
 import { publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
@@ -51,9 +51,9 @@ export function dueReconciliation(context: StepContext): DueReconciliation | nul
     const isDue = walk === null || (walk.state === 'owed' && nowMs >= walk.atMs)
     if (!isDue || range === null || !isRecordable(head.days, date)) continue
     const { fromMs, toMs, after } = range
-    const units = dayWalkUnits(itemsBetween(head.days, after, date), pageSize)
+    const units = reconciliationUnits(itemsBetween(head.days, after, date), pageSize)
     if (units > dayWalks.mostUnits) decide(context, date, 'unpaid')
-    else if (pacing.mayWalkDay(ledger, nowMs, units))
+    else if (pacing.mayReconcile(ledger, nowMs, units))
       return { date, fromMs, toMs, pageCursor: walk?.pageCursor ?? null }
     else if (date !== dates.at(-1)) decide(context, date, 'unpaid')
     else decide(context, date, 'owed', nowMs + OVER_BUDGET_RETRY_MS)

@@ -206,10 +206,10 @@ function requestPage(context: StepContext, scan: PageScan): void {
   const { pacing, pageSize } = context.config
   const mayRequest = {
     fill: pacing.mayFill,
-    gap_retry: pacing.mayWalk,
-    overlap_rescan: pacing.maySweep,
-    scheduled_rescan: pacing.maySweep,
-    daily_reconciliation: pacing.maySweep,
+    gap_retry: pacing.mayRetryGap,
+    overlap_rescan: pacing.mayRescan,
+    scheduled_rescan: pacing.mayRescan,
+    daily_reconciliation: pacing.mayRescan,
     backfill: pacing.mayBackfill,
   }[scan.kind]
   if (!mayRequest(context.state.ledger, context.nowMs)) {

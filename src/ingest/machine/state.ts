@@ -12,9 +12,9 @@ import {
   INITIAL_CLASSIFIER,
 } from '../../governor/quota/throttle-classifier.ts'
 import type { Ledger, Refund } from '../../governor/quota/time-buckets.ts'
-import type { DayWalks } from '../../governor/schedule/daily-reconciliation.ts'
+import type { ReconciliationBudget } from '../../governor/schedule/daily-reconciliation.ts'
 import type { Pacing, PollPlan } from '../../governor/schedule/pacing.ts'
-import type { Rounds } from '../../governor/schedule/rescans.ts'
+import type { ScheduledRescans } from '../../governor/schedule/rescans.ts'
 import type { Chance } from '../../lifecycle/clock.ts'
 import type { RejectedItem } from '../../log/events.ts'
 import type { PollResult } from '../../obs/metrics.ts'
@@ -193,9 +193,9 @@ export interface IngestConfig {
   /** Pause after a fill, in which the token bucket fills up; ms. */
   breathMs: number
   /** The re-scans that the plan allows, after bursts too; null where it allows none. */
-  rounds: Rounds | null
+  rounds: ScheduledRescans | null
   /** The daily reconciliations that the plan allows; null where it allows none. */
-  dayWalks: DayWalks | null
+  dayWalks: ReconciliationBudget | null
   /** How far back the very first start reads, ms. */
   backfillMs: number
   calendar: Calendar

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { seededChance } from '../../../src/core/chance.ts'
-import { itemsUntil, outlooks } from '../../../src/governor/arrivals/forecast.ts'
+import { createForecaster, itemsUntil } from '../../../src/governor/arrivals/forecast.ts'
 import { lagOf, learn } from '../../../src/governor/arrivals/learning.ts'
 import { firstProfile, type Profile } from '../../../src/governor/arrivals/profile.ts'
 
@@ -14,7 +14,7 @@ const MONDAY_MS = Date.parse('2026-02-02T00:00:00Z')
 
 /** Items between two moments. */
 function expectedItems(profile: Profile, fromMs: number, toMs: number): number {
-  return itemsUntil(outlooks(calendar)(profile, fromMs, toMs), toMs)
+  return itemsUntil(createForecaster(calendar)(profile, fromMs, toMs), toMs)
 }
 
 /** A business week polled every `everyMs`, with `perMinute` items at these minutes of each day, shown `lateMs` after their time. */

@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { plans } from '../../../src/core/plans.ts'
-import { outlooks } from '../../../src/governor/arrivals/forecast.ts'
+import { createForecaster } from '../../../src/governor/arrivals/forecast.ts'
 import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
 import { expectedFills, usualFillShare } from '../../../src/governor/schedule/fills.ts'
-import { asPlaced, byRule } from '../../../src/governor/schedule/poll-rounding.ts'
+import { pollsByRule, pollsScheduled } from '../../../src/governor/schedule/poll-rounding.ts'
 
 const DAY_MS = 86_400_000
 const calendar = createCalendar()
 
 /** Fills of so many days from a London date on. */
-function fills(date: string, { pageSize = 50, pace = 0.005, days = 1 } = {}) {
+function fills(date: string, { pageSize = 50, days = 1 } = {}) {
   const fromMs = calendar.momentMs(date, 0)
-  return expectedFills(outlooks(calendar)(firstProfile(), fromMs, fromMs + days * DAY_MS), { pageSize, pace })
+  return expectedFills(createForecaster(calendar)(firstProfile(), fromMs, fromMs + days * DAY_MS), pageSize)
 }
 
 describe('the fills that are expected', () => {
@@ -40,14 +40,6 @@ describe('the fills that are expected', () => {
     expect(units('2026-02-03', 1000)).toBe(0)
   })
 
-  it('are sure where polls are too few to part a burst into pages', () => {
-    expect(fills('2026-02-03', { pageSize: 50, pace: 0.005 }).map(({ isSure }) => isSure)).toEqual([
-      true,
-      true,
-    ])
-    expect(fills('2026-02-03', { pageSize: 200, pace: 0.1 }).some(({ isSure }) => isSure)).toBe(false)
-  })
-
   it('are a share of the quota that each plan can pay, and a small override cannot', () => {
     expect(usualFillShare(plans.free)).toBeLessThan(0.4)
     expect(usualFillShare(plans.ultimate)).toBeLessThan(0.06)
@@ -62,10 +54,10 @@ describe('placed polls', () => {
         fc.double({ min: 0.1, max: 5000, noNaN: true }),
         fc.double({ min: 0.1, max: 7, noNaN: true }),
         (rule, days) => {
-          const placed = asPlaced(rule, days)
+          const placed = pollsScheduled(rule, days)
           expect(placed).toBeGreaterThanOrEqual(rule)
-          expect(asPlaced(rule * 1.01, days)).toBeGreaterThan(placed)
-          expect(byRule(placed, days)).toBeCloseTo(rule, 6)
+          expect(pollsScheduled(rule * 1.01, days)).toBeGreaterThan(placed)
+          expect(pollsByRule(placed, days)).toBeCloseTo(rule, 6)
         },
       ),
     )

@@ -37,19 +37,19 @@ test('the polls of a week leave to fills and sweeps what the mornings, rounds an
 
 test('sweeps stop before fills do', () => {
   const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
-  expect(pacing.maySweep(spent({ sweep: 1699 }), START_MS)).toBe(true)
-  expect(pacing.maySweep(spent({ sweep: 1701 }), START_MS)).toBe(false)
-  expect(pacing.mayWalk(spent({ sweep: 1701 }), START_MS)).toBe(true)
-  expect(pacing.maySweep(spent({ sweep: 1, fill: 2300 }), START_MS)).toBe(false)
+  expect(pacing.mayRescan(spent({ sweep: 1699 }), START_MS)).toBe(true)
+  expect(pacing.mayRescan(spent({ sweep: 1701 }), START_MS)).toBe(false)
+  expect(pacing.mayRetryGap(spent({ sweep: 1701 }), START_MS)).toBe(true)
+  expect(pacing.mayRescan(spent({ sweep: 1, fill: 2300 }), START_MS)).toBe(false)
 })
 
 test('a day walk begins only where all of it is paid', () => {
   const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
-  expect(pacing.mayWalkDay(spent({ sweep: 1680 }), START_MS, 20)).toBe(true)
-  expect(pacing.mayWalkDay(spent({ sweep: 1681 }), START_MS, 20)).toBe(false)
-  expect(pacing.mayWalkDay(spent({ poll: 9980 }), START_MS, 20)).toBe(true)
-  expect(pacing.mayWalkDay(spent({ poll: 9981 }), START_MS, 20)).toBe(false)
-  expect(pacing.mayWalkDay(spent({ fill: 2281 }), START_MS, 20)).toBe(false)
+  expect(pacing.mayReconcile(spent({ sweep: 1680 }), START_MS, 20)).toBe(true)
+  expect(pacing.mayReconcile(spent({ sweep: 1681 }), START_MS, 20)).toBe(false)
+  expect(pacing.mayReconcile(spent({ poll: 9980 }), START_MS, 20)).toBe(true)
+  expect(pacing.mayReconcile(spent({ poll: 9981 }), START_MS, 20)).toBe(false)
+  expect(pacing.mayReconcile(spent({ fill: 2281 }), START_MS, 20)).toBe(false)
 })
 
 test('polls never come faster than a second, nor than the rate of the plan', () => {
@@ -63,15 +63,15 @@ test('polls never come faster than a second, nor than the rate of the plan', () 
 
 test('walks stop at their share, fills at half of the quota, polls go on to its end', () => {
   const pacing = plannedPacing(figures({ weeklyQuota: 1000 }), calendar)
-  expect(pacing.mayWalk(spent({ fill: 70, sweep: 10 }), START_MS)).toBe(true)
-  expect(pacing.mayWalk(spent({ fill: 450, sweep: 10 }), START_MS)).toBe(false)
-  expect(pacing.mayWalk(spent({ poll: 999 }), START_MS)).toBe(true)
+  expect(pacing.mayRetryGap(spent({ fill: 70, sweep: 10 }), START_MS)).toBe(true)
+  expect(pacing.mayRetryGap(spent({ fill: 450, sweep: 10 }), START_MS)).toBe(false)
+  expect(pacing.mayRetryGap(spent({ poll: 999 }), START_MS)).toBe(true)
   expect(pacing.mayFill(spent({ fill: 499, sweep: 10 }), START_MS)).toBe(true)
   expect(pacing.mayFill(spent({ fill: 500 }), START_MS)).toBe(false)
   expect(pacing.mayFill(spent({ fill: 10, poll: 990 }), START_MS)).toBe(false)
   expect(pacing.mayRequest(spent({ fill: 20, poll: 979 }), START_MS)).toBe(true)
   expect(pacing.mayRequest(spent({ fill: 20, poll: 980 }), START_MS)).toBe(false)
-  expect(pacing.mayWalk(spent({ poll: 1000 }), START_MS)).toBe(false)
+  expect(pacing.mayRetryGap(spent({ poll: 1000 }), START_MS)).toBe(false)
 })
 
 test('the share of the gateway is kept from polls and walks, whether it is used or not', () => {
@@ -144,7 +144,7 @@ test('whoever asks before each request never spends more than the quota in any s
       let atMs = START_MS
       for (const { pauseMs, walk } of requests) {
         atMs += pauseMs
-        if (!(walk ? pacing.mayWalk(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
+        if (!(walk ? pacing.mayRetryGap(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
         countUnits(ledger, 1, walk ? 'fill' : 'poll', atMs)
         sent.push({ atMs, walk })
       }

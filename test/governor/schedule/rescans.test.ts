@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { planNames, plans } from '../../../src/core/plans.ts'
-import { roundsOf } from '../../../src/governor/schedule/rescans.ts'
+import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
 
 const MINUTE_MS = 60_000
 const NEWS_HOURS = 14
@@ -9,7 +9,7 @@ const NEWS_HOURS = 14
 test('rounds come as often as each plan pays for, and on the smallest not at all', () => {
   const minutes = Object.fromEntries(
     planNames.map((name) => {
-      const rounds = roundsOf(plans[name])
+      const rounds = rescansOf(plans[name])
       return [name, rounds === null ? null : Math.round(rounds.everyMs / MINUTE_MS)]
     }),
   )
@@ -22,7 +22,7 @@ test('the rounds of a day cost no more than their share, by an independent count
       fc.integer({ min: 100, max: 100_000 }),
       fc.constantFrom(50, 100, 200),
       (weeklyQuota, pageSize) => {
-        const rounds = roundsOf({ weeklyQuota, pageSize })
+        const rounds = rescansOf({ weeklyQuota, pageSize })
         if (rounds === null) return
         const everyHours = rounds.everyMs / (60 * MINUTE_MS)
         const reachHours = rounds.reachMs / (60 * MINUTE_MS)

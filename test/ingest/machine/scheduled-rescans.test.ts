@@ -1,7 +1,7 @@
 /** Rounds: what came in behind the cursor outside of bursts is found, by what the plan can pay. */
 import { describe, expect, it } from 'vitest'
 import { plans } from '../../../src/core/plans.ts'
-import { roundsOf } from '../../../src/governor/schedule/rescans.ts'
+import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst, type WorldItem } from '../../support/worlds/world-upstream.ts'
 
@@ -106,7 +106,7 @@ describe('scheduled re-scans', () => {
     ).flat()
     const world = new World({ ...asSold, seed: 7, startMs: TEN - 4 * HOUR, items })
     world.run(TEN + 7 * 24 * HOUR)
-    const share = roundsOf(plans.advanced)?.share ?? 0
+    const share = rescansOf(plans.advanced)?.share ?? 0
     // Seven days of news, where a week has five.
     expect(sweeps(world)).toBeLessThanOrEqual((weeklyQuota * share * 7) / 5)
     expect(world.missing()).toEqual([])

@@ -3,7 +3,7 @@ import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
 import { plans } from '../../../src/core/plans.ts'
 import type { Ledger } from '../../../src/governor/quota/time-buckets.ts'
-import { dayWalksOf } from '../../../src/governor/schedule/daily-reconciliation.ts'
+import { reconciliationBudget } from '../../../src/governor/schedule/daily-reconciliation.ts'
 import { initialState } from '../../../src/ingest/machine/state.ts'
 import { reportsOf } from '../../../src/ingest/reconciliation/day-report.ts'
 import type { Head, OpenGap } from '../../../src/ingest/writer-state/head.ts'
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** A Friday in winter, noon. */
 const FRIDAY = Date.parse('2026-01-09T12:00:00Z')
-const config = { calendar: createCalendar(), dayWalks: dayWalksOf(plans.advanced) }
+const config = { calendar: createCalendar(), dayWalks: reconciliationBudget(plans.advanced) }
 
 function reports(
   changes: Partial<Head>,

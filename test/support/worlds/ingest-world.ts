@@ -11,9 +11,9 @@ import { isGap } from '../../../src/core/event.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import type { QuotaReset } from '../../../src/governor/quota/ledger.ts'
 import { countUnits, type Ledger } from '../../../src/governor/quota/time-buckets.ts'
-import { dayWalksOf } from '../../../src/governor/schedule/daily-reconciliation.ts'
+import { reconciliationBudget } from '../../../src/governor/schedule/daily-reconciliation.ts'
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
-import { roundsOf } from '../../../src/governor/schedule/rescans.ts'
+import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
 import {
   type Action,
   type Answer,
@@ -124,8 +124,8 @@ export class World {
       ...{ pageSize, weeklyQuota, quotaReset, calendar },
       pacing: plannedPacing(plan, calendar),
       breathMs: (burst / ratePerSecond) * 1000,
-      rounds: roundsOf(plan),
-      dayWalks: dayWalksOf(plan),
+      rounds: rescansOf(plan),
+      dayWalks: reconciliationBudget(plan),
       backfillMs: options.backfillMs ?? 0,
       chance: () => this.chance.next(),
     }

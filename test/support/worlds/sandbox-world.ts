@@ -212,7 +212,7 @@ function isAtRest(
   const hasRound =
     round === null || round.dueAtMs === null || (!sandbox.finished() && round.fromMs > marketOverMs)
   const owesNothing = head.openGaps.length === 0 && head.sweep === null && head.backfill === null && hasRound
-  const canPay = config.pacing.mayWalk(state.ledger, clock.now())
+  const canPay = config.pacing.mayRetryGap(state.ledger, clock.now())
   return (
     state.name === 'polling' &&
     state.request === null &&

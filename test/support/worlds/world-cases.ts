@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { plans } from '../../../src/core/plans.ts'
-import { walkSharesOf } from '../../../src/governor/schedule/pacing.ts'
+import { reservedShares } from '../../../src/governor/schedule/pacing.ts'
 import { type FaultKind, type FaultSetting, faultKinds } from '../../../src/sandbox/faults/faults.ts'
 import { scenarios } from '../../../src/sandbox/scenario-list.ts'
 import type { TimedEnd, TimedFault, WorldPlan } from './sandbox-world.ts'
@@ -76,8 +76,8 @@ export function planOf({ scenario, faults, seed }: WorldCase): WorldPlan {
   const plan = chance.pick(asSold ? SOLD : FAST)
   const fastMs = chance.pick([1, 1, 2, 5, 15]) * SECOND_MS
   const { weeklyQuota } = asSold ? plans[plan] : { weeklyQuota: Math.ceil(WEEK_MS / fastMs / POLL_SHARE) }
-  const { fills, sweeps } = walkSharesOf({ weeklyQuota, pageSize: plans[plan].pageSize })
-  const intervalMs = WEEK_MS / weeklyQuota / (1 - fills - sweeps)
+  const { fills, rescans } = reservedShares({ weeklyQuota, pageSize: plans[plan].pageSize })
+  const intervalMs = WEEK_MS / weeklyQuota / (1 - fills - rescans)
   const backfillMs = chance.yes(0.2) ? DAY_MS : 0
   const faultsMs = Math.max(FAULTS_MS + (scenario in LONG ? LONG_MS : 0), FAULT_POLLS * intervalMs)
   const faultsUntilMs = faults.length === 0 ? 0 : Math.ceil(faultsMs)

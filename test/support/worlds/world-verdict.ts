@@ -6,7 +6,7 @@
 import { contentHash } from '../../../src/core/disclosure.ts'
 import { AMENDED, type Committed, GAP_OPENED, isGap, revisionOf } from '../../../src/core/event.ts'
 import { plans } from '../../../src/core/plans.ts'
-import { roundsOf } from '../../../src/governor/schedule/rescans.ts'
+import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
 import type { TruthItem } from '../../../src/sandbox/market/market.ts'
 import type { WorldPlan, WorldRun } from './sandbox-world.ts'
 
@@ -120,7 +120,7 @@ function excuseFor(item: TruthItem, plan: WorldPlan, run: WorldRun): Excuse | nu
   )
   if (item.vanishedAt !== null || later) return 'gone-unseen'
   const isBehind = insertedMs - timeMs > SAME_SECOND_MS
-  const rounds = roundsOf({ weeklyQuota: plan.weeklyQuota, pageSize: plans[plan.plan].pageSize })
+  const rounds = rescansOf({ weeklyQuota: plan.weeklyQuota, pageSize: plans[plan.plan].pageSize })
   const isOwed = rounds !== null && insertedMs - timeMs <= rounds.reachMs
   return isBehind && !isOwed && !wasReadAgain(insertedMs, timeMs, run) ? 'behind-the-cursor' : null
 }

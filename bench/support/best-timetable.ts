@@ -27,7 +27,7 @@ export interface Placing {
  * The placing with the least sum of delays of all with `polls` polls, or of all with the fewest more at which a poll has a
  * price; a poll sees what has arrived by its moment, and the last one is not before the last arrival.
  */
-export function bestPlacing(arrivals: Arrivals, polls: number): Placing {
+export function bestTimetable(arrivals: Arrivals, polls: number): Placing {
   const { atS } = arrivals
   if (atS.length <= polls) return { pollsS: Array.from(atS), delay: 0 }
   let cheap = 0

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bestPlacing } from '../../../src/governor/schedule/optimum.ts'
+import { bestTimetable } from '../../bench/support/best-timetable.ts'
 
 interface Given {
   atS: readonly number[]
@@ -35,7 +35,7 @@ const arrivals = fc
 test('no placing of as many polls is better, and its delay is what its polls give', () => {
   fc.assert(
     fc.property(arrivals, fc.integer({ min: 1, max: 8 }), (given, polls) => {
-      const { pollsS, delay } = bestPlacing(given, polls)
+      const { pollsS, delay } = bestTimetable(given, polls)
       expect(pollsS.length).toBeGreaterThanOrEqual(Math.min(polls, given.atS.length))
       expect(delay).toBeCloseTo(delayWith(given, pollsS), 6)
       const best = Math.min(...choices(given.atS, pollsS.length).map((chosen) => delayWith(given, chosen)))
