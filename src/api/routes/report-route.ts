@@ -19,7 +19,7 @@ export function reportRoute(days: Pick<DayReplica, 'last'>): Route {
     path: '/v1/report',
     scope: null,
     summary:
-      'The last London days, oldest first, as the leader last wrote them (today at most a minute ago): `{data: [{date, polled, filled, swept, backfilled, amended, rejected, gapsLeft, eodSeen, walk, walkedAt, since, units}]}`. What each figure counts: [operating.md](../run/operating.md#was-anything-missing-yesterday).',
+      'The last London days, oldest first, as the leader last wrote them (today at most a minute ago): `{data: [{date, polled, filled, swept, backfilled, amended, rejected, gapsLeft, eodSeen, walk, walkedAt, since, units}]}`. What each figure counts: [completeness.md](../run/completeness.md#was-anything-missing-yesterday).',
     parameters: {
       days: ranged(DAYS, 'How many'),
     },

@@ -22,7 +22,7 @@ const flags = {
 } as const
 
 const HELP = `bridge report: the items of each London day, and whether any are missing
-(docs/run/operating.md, "Was anything missing yesterday")
+(docs/run/completeness.md, "Was anything missing yesterday")
 
   polled, filled, swept   items of that day, by what found them first: a poll, an overflow fill, a re-scan
   rejected                items that could not be parsed

@@ -80,7 +80,7 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
     return warn(
       'bridge',
       `${url} runs; open gaps: ${gaps.length}, the first from ${oldest.from} to ${oldest.to}`,
-      'it fills them as the quota allows; docs/run/operating.md explains when it cannot',
+      'it fills them as the quota allows; docs/run/troubleshooting.md explains when it cannot',
     )
   }
   if (copy.lagSeconds > LAG_WARN_SECONDS) {

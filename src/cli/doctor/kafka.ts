@@ -84,7 +84,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     found.push(finding(missing.length > 0 ? 'fail' : 'warn', 'rights', creation, todo))
   }
   if (unread !== null) {
-    const todo = 'compare them with docs/run/operating.md, or give this user DescribeConfigs'
+    const todo = 'compare them with docs/run/on-kafka.md, or give this user DescribeConfigs'
     found.push(finding('warn', 'topics', unread, todo))
   }
   if (refused.length === 0 && creation === null)
