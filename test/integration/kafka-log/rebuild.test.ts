@@ -52,7 +52,7 @@ describe.skipIf(brokers.length === 0)('a node that fills its copy', () => {
     for (const { ready, sequence, lagEvents, read } of filling) {
       expect([ready, sequence + lagEvents]).toEqual([false, EVENTS])
       // The copy goes on between the questions of one look.
-      if (read.status === 503) expect(read.detail).toMatch(/\d+ % is here, up to event \d+ of 20000$/)
+      if (read.status === 503) expect(read.detail).toMatch(/\d+ % done, event \d+ of 20000$/)
     }
     expect(filling.some(({ copy }) => typeof copy === 'number' && copy > 0 && copy < 1)).toBe(true)
     const shares = looks.map(({ filled }) => filled)
