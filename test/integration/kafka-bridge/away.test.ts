@@ -1,4 +1,7 @@
-/** Kafka is away when a bridge starts, or goes away under a leader: it waits, says so, and goes on by itself. */
+/**
+ * Tests a bridge whose Kafka is unavailable at the start or fails under the leader: it waits, logs it and recovers by
+ * itself.
+ */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type KafkaSession, kafkaSessions } from '../../../src/log-kafka/client/client.ts'

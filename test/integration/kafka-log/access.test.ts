@@ -1,4 +1,4 @@
-/** A broker that asks for TLS, a certificate or a password lets in who has them, and nobody else. */
+/** Tests that a broker with TLS, client certificates or passwords accepts valid credentials and no others. */
 import type { KafkaConfig, SASLOptions } from 'kafkajs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { exitCodeFor } from '../../../src/errors.ts'

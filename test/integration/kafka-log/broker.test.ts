@@ -1,4 +1,4 @@
-/** The test brokers themselves: what the Kafka tests stand on. */
+/** Tests the test brokers themselves, on which the Kafka tests depend. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTopic, kafkaClient, readUntil, transact, uniqueName } from '../../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../../support/kafka/cluster.ts'

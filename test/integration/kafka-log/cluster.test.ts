@@ -1,4 +1,4 @@
-/** Three brokers that replicate: what a moving coordinator, and a broker that stays away, are tested on. */
+/** Tests three replicating brokers: a moving coordinator, and a broker that stays unavailable. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { sampleEvent } from '../../log/samples.ts'

@@ -1,4 +1,6 @@
-/** A real process that is frozen with its unit spent and its request not sent, while another takes the log over. */
+/**
+ * Tests a real process that is frozen after counting a unit and before sending the request, while another takes over.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Journals on a real broker: the contract of the port, several writers, what the topic forgets, and a Kafka that is away. */
+/** Tests journals on a real broker: the port's contract, several writers, dropped records, and unavailable brokers. */
 import kafkajs from 'kafkajs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'

@@ -1,4 +1,4 @@
-/** Who leads, on a real broker: hand-over, standbys that come and go, a killed leader, a leader that was stopped. */
+/** Tests leader election on a real broker: hand-over, standbys that come and go, a killed leader, a stopped leader. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'

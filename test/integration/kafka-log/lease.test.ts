@@ -1,4 +1,4 @@
-/** A process that gives itself up as forgotten, as after a standstill of the host, while its group still has it. */
+/** Tests a process that counts itself as expelled, e.g. after the host was suspended, while its group still has it. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../../src/lifecycle/aborted.ts'
 import { type Clock, systemClock } from '../../../src/lifecycle/clock.ts'

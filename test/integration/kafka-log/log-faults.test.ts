@@ -1,4 +1,7 @@
-/** The log of Kafka behind a proxy and on a broker that dies: nothing is lost, doubled or shown too early. */
+/**
+ * Tests the Kafka log behind a faulty proxy and on a crashing broker: nothing is lost, duplicated or visible too
+ * early.
+ */
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/lifecycle/clock.ts'
 import { claimed, followed, idsOf, sampleEvent, sampleEvents } from '../../log/samples.ts'

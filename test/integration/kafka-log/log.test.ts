@@ -1,7 +1,4 @@
-/**
- * The contract of the log port on a real broker, and behind a proxy what only shows on a way that breaks. What goes
- * beyond it: `kafka-writer.test.ts`, `kafka-reading.test.ts`, `kafka-log-faults.test.ts`.
- */
+/** Runs the conformance suite of the log port on a real broker, and parts of it behind a faulty proxy. */
 import { describe } from 'vitest'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { describeLog } from '../../log/conformance.ts'

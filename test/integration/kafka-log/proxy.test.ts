@@ -1,4 +1,4 @@
-/** The proxy before a real broker: the faults of a transaction's last step, seen by a reader who goes around it. */
+/** Tests the proxy before a real broker: faults in the last step of a transaction, as a direct reader sees them. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTopic, kafkaClient, readUntil, transact, uniqueName } from '../../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../../support/kafka/cluster.ts'

@@ -1,4 +1,4 @@
-/** Reading the log of Kafka from any place, and what a claim refuses to build on. */
+/** Tests reading the Kafka log from any position, and the damage that a claim refuses. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { Seam } from '../../../src/log/fault-hook.ts'

@@ -1,4 +1,4 @@
-/** A node with an empty disk beside a long log: what its readers are told until its copy is whole. */
+/** Tests a node with an empty disk beside a long log, until its copy is complete. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { claimed, sampleEvents } from '../../log/samples.ts'
 import {

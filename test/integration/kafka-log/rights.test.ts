@@ -1,6 +1,6 @@
 /**
- * The table of rights in docs/run/kafka-security.md is enough: on a broker with an authorizer, users that have what it says
- * and nothing else do all that the log does for their role; without a row of it the log says what to do.
+ * Tests that the table of rights in docs/run/kafka-security.md suffices on a broker with an authorizer, and that
+ * errors name the missing right.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

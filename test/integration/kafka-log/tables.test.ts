@@ -1,4 +1,4 @@
-/** Tables of a process that was cut off from Kafka so long that it can no longer read what it missed. */
+/** Tests the tables of a process that was cut off for so long that the records it missed are gone. */
 import kafkajs from 'kafkajs'
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/lifecycle/clock.ts'

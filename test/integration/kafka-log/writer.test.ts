@@ -1,4 +1,4 @@
-/** What a writer leaves in Kafka, as readers outside the product see it; and what two processes do to each other. */
+/** Tests what a writer leaves in Kafka, as external readers see it, and how two writers affect each other. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { readDisclosure } from '../../../src/core/disclosure.ts'
 import { disclosureEvent, type NewEvent } from '../../../src/core/event.ts'

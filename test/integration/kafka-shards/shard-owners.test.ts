@@ -1,4 +1,4 @@
-/** Shards that several processes share over a real consumer group: who has which, and what moves when they come, stop and die. */
+/** Tests shards over a real consumer group: how they are divided when processes start, stop and crash. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'

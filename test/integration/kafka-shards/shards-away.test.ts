@@ -1,4 +1,4 @@
-/** Shards of a process whose way to Kafka breaks: for a moment, and for longer than the group waits. */
+/** Tests the shards of a process whose connection to Kafka fails, for a moment and for longer than a session. */
 import { describe, expect, it } from 'vitest'
 import { aborted } from '../../../src/lifecycle/aborted.ts'
 import { beginOwning, foundBy, putRow } from '../../log/owning.ts'

@@ -1,6 +1,4 @@
-/**
- * Shards on a real broker: the contract of the port, and what several processes make of it.
- */
+/** Runs the conformance suite of shards on a real broker. */
 import { describe } from 'vitest'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { describeShards } from '../../log/shards.ts'

@@ -1,6 +1,6 @@
 /**
- * `bridge run` with the settings of its environment, which a test can order to kill or freeze itself at a place of the
- * log's seam. Owns carrying out the order and a line on stdout for each place it reaches; the product is as it is.
+ * Runs `bridge run` in a child process that kills or freezes itself at a fault-injection hook of the log when a test
+ * orders it.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { startApp } from '../../../src/app/app.ts'

@@ -1,6 +1,6 @@
 /**
- * Keys and certificates for one test, signed by an authority of its own. Owns the calls to `openssl` and the files.
- * Refuses to keep any of it: nothing secret is ever committed.
+ * Creates keys and certificates for one test with `openssl`, signed by an authority of its own; none is ever
+ * committed.
  */
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs'

@@ -1,7 +1,4 @@
-/**
- * kafkajs as tests use it: quiet, quick to give up, one transaction, one committed read. Owns these few calls. Refuses
- * to be a model for the product: what production must do is `src/log-kafka`.
- */
+/** Provides kafkajs as tests use it: quiet, quick to fail, one transaction, one committed read. */
 import { randomBytes } from 'node:crypto'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
 

@@ -1,7 +1,4 @@
-/**
- * Brokers of a test's own: one node, or three that replicate. Owns their folder, ports, start, kill and restart.
- * Refuses to choose what runs them, and to stand in front of them: `proxy.ts`.
- */
+/** Starts, kills and restarts the brokers of one test: one node, or three that replicate. */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

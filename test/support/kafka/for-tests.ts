@@ -1,7 +1,6 @@
 /**
- * How a test file comes by Kafka: the run's shared broker, or what it needs to start brokers of its own. Owns what
- * happens where there is none: the tests are skipped, or fail under `REQUIRE_KAFKA=1`. Refuses to share topics: a test
- * names its own (`uniqueName` of `clients.ts`).
+ * Gives a test file the shared broker of the run, or what starts brokers of its own. Without Kafka its tests are
+ * skipped, or fail under `REQUIRE_KAFKA=1`.
  */
 import { inject } from 'vitest'
 import { findRuntime } from './runtime/find-runtime.ts'

@@ -1,6 +1,5 @@
 /**
- * Holds what a stranger reads from the topics against the sandbox's truth: plain kafkajs, `read_committed`. Owns the
- * reading of every topic to its end and the comparison. Refuses to ask the product anything.
+ * Compares what an independent reader finds in the topics (plain kafkajs, `read_committed`) with the sandbox's truth.
  */
 import { contentHash } from '../../../src/core/disclosure.ts'
 import type { TruthItem } from '../worlds/completeness.ts'

@@ -1,6 +1,4 @@
-/**
- * Logs of the product on a test's brokers. Owns their cheap settings and their closing. Refuses to start brokers.
- */
+/** Opens logs on a test's brokers with cheap settings, and closes them after the test. */
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { OpenElections } from '../../../src/log-kafka/group/leader.ts'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../src/log-kafka/log.ts'

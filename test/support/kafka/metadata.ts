@@ -1,7 +1,4 @@
-/**
- * Is a broker there? Owns one Metadata request over a socket of its own, and waiting until its answer names the node.
- * Refuses to read log texts, and to use the client under test.
- */
+/** Checks whether a broker answers, with one Metadata request over a socket of its own. */
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apiKeys, createFrameSplitter, requestFrame } from './proxy/frames.ts'

@@ -1,6 +1,4 @@
-/**
- * A topic as a reader outside the product sees it: plain kafkajs, `read_committed`. Owns the reading to what is decided.
- */
+/** Reads the committed records of a topic as an external consumer does: with plain kafkajs. */
 import type { Kafka } from 'kafkajs'
 import { uniqueName } from './clients.ts'
 

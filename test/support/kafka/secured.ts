@@ -1,7 +1,4 @@
-/**
- * A broker that asks who is there, in every way that the settings know: TLS, mutual TLS, SASL plain and SCRAM, over
- * TLS and without. Owns its listeners, users and certificates. Refuses to know a client.
- */
+/** Starts a broker with listeners for TLS, mutual TLS, and SASL PLAIN and SCRAM with and without TLS. */
 import { rmSync } from 'node:fs'
 import { type Authority, createAuthority, type KeyPair } from './certificates.ts'
 import { type KafkaCluster, startCluster } from './cluster.ts'

@@ -1,7 +1,4 @@
-/**
- * A burst that runs as long as a test needs it: a few items at a time, now and then more than a page at once. Owns what
- * is published and when. Everything but the moments follows from the seed.
- */
+/** Publishes a burst of items for as long as a test needs; everything except the timing follows from the seed. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { seededChance } from '../../../../src/core/chance.ts'
 import { createIssuers } from '../../../../src/sandbox/market/issuers.ts'

@@ -1,6 +1,6 @@
 /**
- * Where one bridge lives: its data directory, kept over its deaths, its own way to the brokers and to the upstream.
- * Owns the lives and what they say of themselves. Refuses to choose the faults.
+ * Runs one bridge of a chaos world over several lives: its data directory and its proxies to brokers and upstream
+ * stay.
  */
 import { once } from 'node:events'
 import { resolve } from 'node:path'

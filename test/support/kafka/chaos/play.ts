@@ -1,7 +1,4 @@
-/**
- * Plays fault scripts one after the other in one world, lets it come to rest, stops it and has it judged. Owns the order
- * of these steps and what is told of them. Each script draws from the seed and its name alone.
- */
+/** Plays fault scripts one after another in one world, waits until it is idle, stops it and checks the result. */
 import { crc32 } from 'node:zlib'
 import { seededChance } from '../../../../src/core/chance.ts'
 import { messageOf } from '../../../../src/errors.ts'

@@ -1,6 +1,4 @@
-/**
- * What a fault script is, and the waits that several of them share. Owns no fault.
- */
+/** Defines a fault script, and the waits that several scripts share. */
 import type { SeededChance } from '../../../../src/core/chance.ts'
 import { systemClock } from '../../../../src/lifecycle/clock.ts'
 import { eventually } from '../../http/api-client.ts'

@@ -1,4 +1,4 @@
-/** Every named fault script, and the brokers it needs. Owns the list. */
+/** Lists every named fault script, and the brokers that it needs. */
 import { moves, outages } from './brokers.ts'
 import { kills } from './kills.ts'
 import type { FaultScript } from './script.ts'

@@ -1,6 +1,6 @@
 /**
- * What must hold when the bridges of a world have ended: the topics are the truth, nobody who was fenced asked upstream,
- * and the units are counted. Owns the sentences that say what is broken.
+ * Checks a chaos world after its bridges have ended: topics complete, no request by a fenced leader, every unit
+ * counted.
  */
 import { claimed } from '../../../log/samples.ts'
 import type { TruthItem } from '../../worlds/completeness.ts'

@@ -1,7 +1,4 @@
-/**
- * One process's own way to every broker: a proxy before each. Owns applying a fault to all of them as if they were one.
- * Refuses to know who uses it.
- */
+/** Puts a proxy before each broker for one process, and applies a fault to all of them at once. */
 import type { KafkaProxy } from '../proxy/proxy.ts'
 import type { Hold, Rule, Touching } from '../proxy/proxy-rules.ts'
 

@@ -1,8 +1,4 @@
-/**
- * Two bridges that share one Kafka, each behind proxies of its own, while a burst comes in. Owns brokers, market and
- * places, who leads, and the rest they must come to. Refuses to choose the faults (`scripts.ts`) and to judge
- * (`verdict.ts`).
- */
+/** Sets up two bridges that share one Kafka, each behind its own proxies, while a burst of items arrives. */
 import { systemClock } from '../../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts'
 import { bridgeEnv, temporaryDirectory } from '../../bridge-process.ts'

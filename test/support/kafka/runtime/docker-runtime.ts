@@ -1,8 +1,4 @@
-/**
- * Kafka from its own image on a Docker engine, through testcontainers. Owns containers that run the same classes on the
- * same folders and ports as a Java of this machine would: network of the host, folder mounted, user of this process.
- * Refuses to use the image's start script, so that everything else is the same for both.
- */
+/** Runs Kafka from its own image with testcontainers, on the same folders and ports as a local Java would. */
 import { existsSync } from 'node:fs'
 import type { GenericContainer } from 'testcontainers'
 import type { JavaProcess, KafkaRuntime } from './runtime.ts'

@@ -1,7 +1,4 @@
-/**
- * What can run Kafka here? Owns the order of preference (a usable Docker engine, then Java with Maven's jars) and the
- * sentence for a machine that has neither. Refuses to start anything.
- */
+/** Finds what can run Kafka on this machine: a Docker engine first, then Java with Maven's jars. */
 import { dockerRuntime } from './docker-runtime.ts'
 import { findJava, installedKafka } from './installation.ts'
 import type { KafkaRuntime } from './runtime.ts'

@@ -1,6 +1,6 @@
 /**
- * Kafka's jars on this machine, fetched once. Owns the cache folder outside the checkout, the lock over processes, the
- * Maven call, and the first start that writes the class-data archive. Refuses to be asked for without a Java.
+ * Fetches Kafka's jars once with Maven into a cache outside the checkout, under a lock, and creates the class-data
+ * archive.
  */
 import { execFile } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,4 @@
-/**
- * Kafka from plain jars on a Java of this machine. Owns the command line and the child processes. Refuses to fetch the
- * jars: `installation.ts`.
- */
+/** Runs Kafka from plain jars on a local Java: builds the command line and starts the child processes. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,6 @@
 /**
- * One broker for a whole test run, started when the first test file asks for it. Runs in vitest's main process (the
- * `globalSetup` of the project with the slow tests), so that the broker outlives the workers and ends with the run.
- * Owns when it starts and stops, and the small HTTP answer that tells workers where it is. Refuses to decide what a
- * test file does without one: `for-tests.ts`.
+ * Starts one broker for a whole test run when the first test file needs it. Runs in vitest's main process
+ * (`globalSetup`), so that the broker outlives the workers, and answers its address over HTTP.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,7 +1,6 @@
 /**
- * Nothing stays behind when a run is killed. Owns the folders of brokers in the system's temporary folder, the notes in
- * them that say which processes they belong to, and clearing away those whose owner is gone. Refuses to touch a process
- * that is not the one noted: numbers come round again.
+ * Removes brokers and folders that a killed test run has left behind. Checks that a process is the one noted, because
+ * process ids are reused.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

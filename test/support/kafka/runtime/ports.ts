@@ -1,6 +1,6 @@
 /**
- * Ports for servers that must know theirs before they start, and keep it over a restart. Owns the range. Refuses the
- * system's own free ports: an outgoing connection of anybody may take one of those while the server is down.
+ * Allocates ports that a server keeps over restarts, outside the system's ephemeral range, which outgoing connections
+ * use.
  */
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'

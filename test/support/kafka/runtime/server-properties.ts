@@ -1,7 +1,4 @@
-/**
- * The doors of a broker and its `server.properties`. Owns the settings that make a broker small, quick and alone on its
- * machine. Refuses to choose ports and to write files.
- */
+/** Builds a broker's listeners and `server.properties`, with settings that keep it small, quick and local. */
 import type { KafkaVersion } from './versions.ts'
 
 /** A listener of every node, besides the plain one that brokers and readiness use. */

@@ -1,7 +1,4 @@
-/**
- * The Kafka releases that the tests run against, and what each needs to run from plain jars. Owns the choice by
- * `KAFKA_VERSION`. Refuses to fetch anything.
- */
+/** Lists the Kafka releases that the tests run against, and chooses one by `KAFKA_VERSION`. */
 
 /** One release. */
 export interface KafkaVersion {
