@@ -1,30 +1,35 @@
 /**
- * What the log's table `tokens` holds: one row a token, and one for the hour in which it was last used. Owns the shapes,
- * the keys and reading them back. Two rows, because a use is written by any node at any time: written into the token's
- * own row it would bring back a token that another node has deleted meanwhile.
+ * Describes the rows of the log's table `tokens` and reads them back: one a token, and one for the hour of its last use.
+ * The use has its own row because any node writes it at any time: a write to the token's row could bring back a token that
+ * another node has just deleted.
  */
+import { z } from 'zod'
 import { type Scope, scopes } from '../http/auth.ts'
 
 /** The table of the log that holds them. */
 export const TOKENS_TABLE = 'tokens'
 
+const tokenRow = z.object({
+  kind: z.literal('token'),
+  /** SHA-256 of the token's text, hex. The text itself is not kept. */
+  hash: z.string(),
+  tenant: z.string(),
+  /** A scope of a newer version is left out: less is granted, never more. */
+  scopes: z
+    .array(z.unknown())
+    .transform((list): readonly Scope[] => scopes.filter((scope) => list.includes(scope))),
+  name: z.string().nullable().default(null),
+  expiresAtMs: z.number().nullable().default(null),
+  createdAtMs: z.number(),
+})
+const useRow = z.object({ kind: z.literal('use'), hourMs: z.number() })
+const anyRow = z.discriminatedUnion('kind', [tokenRow, useRow])
+
 /** A token as it is kept; it never changes. Times are ms since 1970. */
-export interface TokenRow {
-  kind: 'token'
-  /** SHA-256 of the token's text, hex. The text itself is nowhere. */
-  hash: string
-  tenant: string
-  scopes: readonly Scope[]
-  name: string | null
-  expiresAtMs: number | null
-  createdAtMs: number
-}
+export type TokenRow = z.infer<typeof tokenRow>
 
 /** When a token was last shown: the beginning of that hour, ms since 1970. */
-export interface UseRow {
-  kind: 'use'
-  hourMs: number
-}
+export type UseRow = z.infer<typeof useRow>
 
 /** A row of the table. */
 export type Row = TokenRow | UseRow
@@ -41,28 +46,7 @@ export function usedToken(key: string): string | null {
   return key.startsWith(USE) ? key.slice(USE.length) : null
 }
 
-/**
- * The row in a value of the table; null where it is none. A scope that this version does not know is left out: a newer
- * one may have written it, and less is granted, never more.
- */
+/** The row in a value of the table; null where it is none. */
 export function readRow(value: unknown): Row | null {
-  if (value === null || typeof value !== 'object') return null
-  const row = value as Readonly<Record<string, unknown>>
-  if (row.kind === 'use') return isTime(row.hourMs) ? { kind: 'use', hourMs: row.hourMs } : null
-  const { hash, tenant, name = null, expiresAtMs = null, createdAtMs } = row
-  const isToken =
-    row.kind === 'token' &&
-    typeof hash === 'string' &&
-    typeof tenant === 'string' &&
-    Array.isArray(row.scopes) &&
-    (name === null || typeof name === 'string') &&
-    (expiresAtMs === null || isTime(expiresAtMs)) &&
-    isTime(createdAtMs)
-  if (!isToken) return null
-  const known = scopes.filter((scope) => (row.scopes as unknown[]).includes(scope))
-  return { kind: 'token', hash, tenant, scopes: known, name, expiresAtMs, createdAtMs }
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+  return anyRow.safeParse(value).data ?? null
 }
