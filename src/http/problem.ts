@@ -83,11 +83,17 @@ export function retryLater(code: 'too_many' | 'over_capacity' | 'unavailable', d
   return new HttpProblem(code, detail, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } })
 }
 
+/** The message of an error and its hint, as sentences. */
+export function withHint({ message, hint }: BridgeError): string {
+  if (hint === undefined) return message
+  return `${message}${/[.?!]$/.test(message) ? '' : '.'} ${hint}`
+}
+
 /** The answer for whatever a handler threw; null for a fault of ours, whose text stays inside. */
 export function problemOf(error: unknown): HttpProblem | null {
   if (error instanceof HttpProblem) return error
   if (!(error instanceof BridgeError)) return null
-  const detail = error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
+  const detail = withHint(error)
   switch (error.code) {
     case 'cursor_invalid':
     case 'filter_invalid':

@@ -10,6 +10,7 @@ import { parseFilter } from '../../core/filter/filter-parse.ts'
 import { readJson } from '../../core/json-structure.ts'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
+import { withHint } from '../../http/problem.ts'
 import { unreadFilter } from '../../http/schemas/filter-schema.ts'
 import { type From, MAX_TAIL, type OnGap } from '../fanout/start.ts'
 import { type CloseCode, type ErrorNumber, StreamRefusal } from './refusal.ts'
@@ -193,6 +194,6 @@ function orRefuse<T>(read: () => T, closeCode: CloseCode | null = null): T {
     return read()
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
-    throw new StreamRefusal(410, [error.message, error.hint].filter(Boolean).join('. '), closeCode)
+    throw new StreamRefusal(410, withHint(error), closeCode)
   }
 }

@@ -35,7 +35,7 @@ export type UrlVerdict =
   | { kind: 'refused'; refusal: UrlRefusal; message: string }
 
 /** The one sentence about every refused host: a tenant learns nothing of the net that the bridge stands in. */
-export const BLOCKED_ADDRESS = 'blocked address'
+export const BLOCKED_ADDRESS = 'must not lead to a private, loopback, link-local or metadata address'
 
 /** Longest URL that is taken, in characters, before and after parsing; what the common servers take too. */
 export const LONGEST_URL = 2048

@@ -82,7 +82,7 @@ const urls: Row[] = [
   ['https://hooks.example/#f', /fragment/],
   ['https://hooks.example:22/', /ports 443, 8443/],
   ...['127.0.0.1', '2130706433', '[::ffff:169.254.169.254]', 'localhost', 'metadata.google.internal'].map(
-    (host) => [`https://${host}/`, /^blocked address$/],
+    (host) => [`https://${host}/`, /^must not lead to a private, loopback, link-local or metadata address$/],
   ),
   ['https://hooks.example/\r\nX: y', /control character/],
   [`https://hooks.example/${'x'.repeat(65_536)}`, /2048/],
@@ -201,7 +201,7 @@ test('what the operator lets through is taken; the rest stays blocked', async ()
   expect((await ask(open, TOKEN, '/v1/webhooks', 'POST', body)).status).toBe(201)
   const blocked = { url: `https://${'10.0.0.1'}/` }
   expect((await ask(open, TOKEN, '/v1/webhooks', 'POST', blocked)).body.errors).toEqual([
-    { field: 'url', message: 'blocked address' },
+    { field: 'url', message: 'must not lead to a private, loopback, link-local or metadata address' },
   ])
 })
 
