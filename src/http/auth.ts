@@ -1,7 +1,4 @@
-/**
- * Who asks: a bearer token becomes a caller with a tenant and scopes. Owns the header, the answers 401, 403 and 503 and
- * the admin token of the settings. Refuses to keep tokens: whoever keeps them gives an `Authenticate`.
- */
+/** Turns the bearer token of a request into a caller with a tenant and scopes, or answers 401, 403 or 503. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HttpProblem, retryLater } from './problem.ts'
 

@@ -1,7 +1,4 @@
-/**
- * The body of a request: read to its end within a limit where a route takes one, refused where none does. Owns bytes,
- * media type and JSON. Refuses to know what the members mean: `members.ts` reads those.
- */
+/** Reads the JSON body of a request within a size limit, and refuses a body where the route takes none. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { readJson } from '../core/json-structure.ts'
 import { MAX_BODY_BYTES } from './limits.ts'

@@ -1,7 +1,4 @@
-/**
- * What a part of the product says of the messages that it sends or takes: channels as data, as routes are (`route.ts`).
- * Owns the shape, so that `/asyncapi.json` can be made from what each part says of itself. Refuses to know any protocol.
- */
+/** Defines the data with which each part of the product describes its messages for `/asyncapi.json`. */
 import type { z } from 'zod'
 
 /** Where channels are: brokers, this bridge's listener over either protocol, or a receiver of webhooks. */

@@ -1,6 +1,4 @@
-/**
- * The answer 410 to a cursor whose events are no longer kept. Owns its words; pull and streams share it.
- */
+/** Makes the 410 answer to a cursor whose events are no longer kept; pull and streams share it. */
 import { HttpProblem } from './problem.ts'
 
 /** `oldest` is the earliest cursor that can be resumed from; it is in the body too. */

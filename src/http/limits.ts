@@ -1,7 +1,4 @@
-/**
- * What a request may be before anybody looks at what it asks: the length of its address, its encoding, the size of a
- * body that nobody asked for. Owns these bounds. Refuses to read a body: `body.ts` does.
- */
+/** Checks the length and the encoding of a request's address, and holds the default body limit. */
 import { HttpProblem } from './problem.ts'
 
 /** Longest address, bytes. */

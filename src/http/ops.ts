@@ -1,6 +1,5 @@
 /**
- * The ops listener: liveness, readiness, metrics. Owns the three paths. Refuses everything a client of the API needs,
- * and authentication: it stands on loopback unless the operator says otherwise.
+ * Serves liveness, readiness and metrics on the ops listener, without authentication: it binds to loopback by default.
  */
 import type { Express } from 'express'
 import { type Check, checkHealth, type Health } from '../obs/health.ts'

@@ -1,6 +1,5 @@
 /**
- * Query parameters of one request, read strictly: unknown names, repeated single values and numbers out of range are
- * refused, all at once. Owns the reading. Refuses to know what a parameter is for, and the filter's own parameters.
+ * Reads query parameters strictly: unknown names, repeated single values and numbers out of range are refused together.
  */
 import { parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'

@@ -1,6 +1,6 @@
 /**
- * Every error answer of the HTTP API: `application/problem+json` (RFC 9457) with a code of a closed list. Owns the list
- * and how our own errors become answers. Refuses to show what went wrong inside: a fault of ours is a bare 500.
+ * Makes the error answers of the HTTP API: `application/problem+json` (RFC 9457) with a code of a closed list. An
+ * internal error shows no detail.
  */
 import { BridgeError, type FieldError } from '../errors.ts'
 

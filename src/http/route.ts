@@ -1,7 +1,4 @@
-/**
- * What a role gives to the HTTP app: routes as data. Owns the shape, so that methods, near matches, scopes and docs all
- * come from one list. Refuses to dispatch: `app/app.ts` does.
- */
+/** Defines a route as data, from which dispatch, access checks, near matches and the documents are made. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { Caller, Scope } from './auth.ts'

@@ -1,7 +1,4 @@
-/**
- * The seam for connections that leave HTTP, and error answers on a bare socket. Owns what a listener needs of whoever
- * takes such a connection over. Refuses to know which protocol that is.
- */
+/** Defines the handler that takes over WebSocket upgrades, and sends error answers on a bare socket. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type HttpProblem, problemBody } from './problem.ts'

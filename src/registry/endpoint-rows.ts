@@ -16,8 +16,6 @@ export type DisabledReason = 'requested' | 'gone' | 'failing'
 
 /** What must arrive in order: nothing, or the events of one issuer (`subject`). */
 export const endpointOrders = ['none', 'issuer'] as const
-/** One of them. */
-export type EndpointOrder = (typeof endpointOrders)[number]
 
 /** Most deliveries to one endpoint at a time. */
 export const MAX_CONCURRENCY = 64

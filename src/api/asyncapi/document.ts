@@ -1,7 +1,5 @@
 /**
- * The AsyncAPI 3.0 document of what the bridge sends and takes beside HTTP answers: Kafka, webhooks, WebSocket,
- * server-sent events. Owns its frame: servers, access, shared schemas, and where channels, messages and operations stand.
- * Refuses to describe a message of its own accord: each channel does.
+ * Builds the AsyncAPI 3.0 document of Kafka topics, webhooks, WebSocket and server-sent events from the channels.
  */
 
 import { VERSION } from '../../core/version.ts'

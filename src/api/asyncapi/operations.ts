@@ -1,7 +1,4 @@
-/**
- * What the bridge does on a channel, as operations of an AsyncAPI document: it sends, and it takes what clients send, with
- * what it answers. Owns their names and references. Refuses to know any particular channel.
- */
+/** Builds the send and receive operations of a channel for the AsyncAPI document. */
 import type { Channel, TakenMessage } from '../../http/channel.ts'
 
 /** Operations by name. */

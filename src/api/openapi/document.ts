@@ -1,7 +1,4 @@
-/**
- * The OpenAPI 3.1 document of what a node serves. Owns its frame: address, access, paths in their order, shared parts.
- * Refuses to describe a path of its own accord: each route does.
- */
+/** Builds the OpenAPI 3.1 document of the routes that a node serves. */
 
 import { VERSION } from '../../core/version.ts'
 import type { AnyRoute } from '../../http/route.ts'

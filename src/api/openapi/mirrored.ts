@@ -1,7 +1,4 @@
-/**
- * A path of the upstream API, as the bridge serves it, as an operation of an OpenAPI document. Owns its key, its errors in
- * upstream's form. Refuses to know any particular path.
- */
+/** Describes a path of the upstream API, as the bridge serves it, as an OpenAPI operation. */
 import { jsonSchema } from '../../http/schemas/json-schema.ts'
 import { upstreamErrorSchema } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'

@@ -1,7 +1,4 @@
-/**
- * One route as an operation of an OpenAPI document. Owns how a route's own words become parameters, body, answers and
- * errors. Refuses to know any particular route.
- */
+/** Describes one route as an OpenAPI operation: parameters, body, answers and errors. */
 import { type ProblemCode, problemCodes } from '../../http/problem.ts'
 import {
   type AnyRoute,

@@ -1,7 +1,4 @@
-/**
- * Names and sentences of an OpenAPI document, made from paths and from the sentences of the docs. Owns these
- * conversions; pure. Refuses to know what a path does.
- */
+/** Derives operation ids, titles and descriptions of the OpenAPI document from paths and sentences of the docs. */
 
 /** The parts of a path that differ: `id` of `/v1/tokens/{id}`. */
 const SEGMENT = /\{(\w+)\}/g

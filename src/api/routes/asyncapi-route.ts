@@ -1,7 +1,4 @@
-/**
- * `GET /asyncapi.json`: the document of Kafka topics, webhooks and streams. Owns its address. Refuses to write it:
- * `asyncapi/document.ts` does.
- */
+/** Serves `GET /asyncapi.json`. */
 import type { Channel } from '../../http/channel.ts'
 import type { OpenRoute } from '../../http/route.ts'
 import { asyncApiDocument } from '../asyncapi/document.ts'

@@ -1,6 +1,5 @@
 /**
- * `GET /v1/disclosures`: pull and long-poll (contract §6). Owns the parameters and the shape of a page. Refuses to
- * encode events again: their JSON goes out as it is stored.
+ * Serves `GET /v1/disclosures`, pull and long-poll (contract §6); events leave as the bytes in which they are stored.
  */
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'

@@ -1,7 +1,4 @@
-/**
- * A document that this node makes of itself once, served open to everybody. Owns how it is kept by caches. Refuses to write
- * it.
- */
+/** Serves a generated document to everybody, with an `ETag` for caches. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { openQuery } from '../../http/parameters.ts'

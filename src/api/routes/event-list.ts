@@ -1,6 +1,4 @@
-/**
- * Events as a JSON list, from the bytes they are stored in. Owns the commas. Refuses to encode an event again.
- */
+/** Joins stored events into a JSON list without parsing them. */
 
 const BEGIN = Buffer.from('[')
 const COMMA = Buffer.from(',')

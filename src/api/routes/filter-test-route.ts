@@ -1,7 +1,4 @@
-/**
- * `POST /v1/filters/test`: which of the last events a filter would have matched (contract §6). Owns the body, the
- * counting and the shape of the answer. Refuses a reading of its own: `Reader` gives what any stream would get.
- */
+/** Serves `POST /v1/filters/test`: which of the last events a filter would have matched (contract §6). */
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'

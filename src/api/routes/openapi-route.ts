@@ -1,7 +1,4 @@
-/**
- * `GET /openapi.json`: the document of what this node serves. Owns its address. Refuses to write it: `openapi/document.ts`
- * does.
- */
+/** Serves `GET /openapi.json`. */
 import type { OpenRoute } from '../../http/route.ts'
 import { type Described, openApiDocument } from '../openapi/document.ts'
 import { documentRoute } from './document-route.ts'

@@ -1,7 +1,6 @@
 /**
- * `/v1/tokens`: making, listing and deleting tokens (contract §6). Owns who may do what to whose: a tenant's administrators
- * see their own tenant, and what is of another answers as what does not exist; only the token of the settings sees all.
- * Refuses to keep tokens: the registry does.
+ * Serves `/v1/tokens` (contract §6). A token of another tenant answers like one that does not exist; the admin token
+ * sees all.
  */
 import type { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'

@@ -1,7 +1,4 @@
-/**
- * What each code means that a WebSocket of this bridge may end with, and whether to come back (contract §8). Owns the
- * sentences that `/asyncapi.json` shows. Refuses to close, and to choose a code.
- */
+/** Lists the WebSocket close codes with their meaning and whether a client should reconnect (contract §8). */
 import type { CloseCode, ProtocolCode } from './refusal.ts'
 
 /** What a client does after that code; `corrected`: not before it is changed. */

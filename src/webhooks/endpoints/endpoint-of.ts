@@ -1,7 +1,4 @@
-/**
- * Which endpoint a request is about. Owns that what is of another tenant answers as what does not exist, and before anything
- * else of the request is judged. Refuses to know what is done with it.
- */
+/** Finds the endpoint of a request. An endpoint of another tenant answers like one that does not exist. */
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import type { Call } from '../../http/route.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'

@@ -1,8 +1,4 @@
-/**
- * `/v1/webhooks`: the endpoints of a tenant (contract §6). Owns who sees and changes whose: what is of another tenant
- * answers as what does not exist; only the token of the settings sees all. Refuses to keep endpoints, which the registry
- * does, and to deliver. The routes are the role api's to serve, and lie here with the rules they need.
- */
+/** Serves `/v1/webhooks` (contract §6): creates, lists, changes, rotates and deletes the endpoints of a tenant. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { pageOf, pageParameters, readPage } from '../../http/page.ts'

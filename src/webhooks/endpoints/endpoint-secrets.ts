@@ -1,7 +1,4 @@
-/**
- * Which secrets of an endpoint sign, and for how long. Owns drawing, rotation and rewrapping. Refuses to wrap
- * (`secrets.ts`), to sign (`core/signature.ts`) and to keep them (the registry).
- */
+/** Generates and rotates the secrets of an endpoint, and selects those that sign now. */
 import { randomBytes } from 'node:crypto'
 import { secretText } from '../../core/signature.ts'
 import { isBridgeError } from '../../errors.ts'
