@@ -279,7 +279,8 @@ function createLives(parts: {
       },
       oldestRecordedMs: archive.oldestRecordedMs,
       known: archive.known,
-      caughtUp: replicator.caughtUp,
+      caughtUp: (sequence: number, epoch: string, signal: AbortSignal) =>
+        replicator.caughtUp(sequence, epoch, signal),
     }
     const ingest = createIngest({
       upstream: upstreamOf(plan, sandbox),
