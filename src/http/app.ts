@@ -1,7 +1,6 @@
 /**
- * The Express app of a listener: routes, who may call them, error answers, headers for browsers. Owns the order in
- * which a request is judged: address, path, method, a body that should not be there, token, the route's own body, then
- * the route. Refuses to know what routes do.
+ * Builds the Express app of a listener. A request is judged in this order: address, path, method, unexpected body,
+ * token, the route's body, the route.
  */
 import express, {
   type ErrorRequestHandler,

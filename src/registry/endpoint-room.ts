@@ -1,6 +1,5 @@
 /**
- * How many endpoints there may be, and how large: of a tenant, and of all tenants together. Every node holds all of them
- * in memory. Owns the limits and the counting. Refuses to keep endpoints.
+ * Limits the number and size of endpoints, per tenant and in all: every node holds all of them in memory.
  */
 
 /** Most endpoints of a tenant, and of all tenants together. */

@@ -1,8 +1,6 @@
 /**
- * The webhook endpoints of all tenants, as the log's table has them: making, changing and deleting them, and telling who
- * delivers what has changed. Owns that a change counts here before its caller hears of it and soon on all that follow the
- * table, that changes of one endpoint on this node follow one another, and that a deleted endpoint never comes back.
- * Refuses to know HTTP, to judge what an endpoint may be, and to wrap its secrets: the routes do.
+ * Creates, changes, deletes and lists the webhook endpoints of all tenants in the log's table. A change counts on
+ * this node before its caller is answered.
  */
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Ids of what tenants make. Owns their form: a prefix, the time of creation, chance. They are never used again, and rise
- * with the time of creation, so that a list is in its order; inside a millisecond they are in no order.
+ * Makes ids of a prefix, the time of creation and random digits. Ids are never reused and sort by time of creation;
+ * inside a millisecond they have no order.
  */
 import { randomBytes } from 'node:crypto'
 

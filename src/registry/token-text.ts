@@ -1,6 +1,6 @@
 /**
- * A token's text and its hash. Owns how they are drawn. What can be timed of a look-up is a hash, which nobody who
- * guesses can steer: so no comparison of texts is needed, in constant time or not.
+ * Generates the text of a token and hashes it. Look-ups are by hash, which nobody who guesses can steer, so no
+ * constant-time comparison is needed.
  */
 import { createHash, randomBytes } from 'node:crypto'
 

@@ -1,7 +1,6 @@
 /**
- * The tokens of all tenants, as the log's table has them: who is behind a token, making and deleting them. Owns that only
- * hashes are kept, that a change on one node counts on all that follow the table, and that what is deleted or expired
- * ends everywhere. Refuses to know HTTP and to decide who may make which token: the routes do.
+ * Creates, deletes, lists and authenticates the tokens of all tenants in the log's table. Only hashes are kept;
+ * deleted and expired tokens end their streams on every node.
  */
 import type { Authenticate, Caller, FindCaller, NoCaller, Scope } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'

@@ -1,6 +1,5 @@
 /**
- * The nine fund and investor-relations paths of the upstream API (specification §4.4). Owns who may ask and how a request
- * becomes a query. Refuses to know any fund: a `FundSource` answers.
+ * Serves the nine fund paths of the upstream API (specification §4.4); a malformed request never reaches the source.
  */
 
 import { type PlanName, planIncludes } from '../../core/plans.ts'

@@ -1,6 +1,5 @@
 /**
- * The disclosure items of the upstream API: the list and the single item (specification §4.1, §4.2). Owns how a request
- * becomes a query of the item store. Refuses HTTP.
+ * Serves the list of announcements and the single one as the upstream API does (specification §4.1, §4.2).
  */
 import { disclosureSchema } from '../../http/schemas/event-schema.ts'
 import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'

@@ -1,7 +1,6 @@
 /**
- * The port between the upstream API as a server and whatever holds the items: the sandbox's market, the bridge's
- * archive. Owns the words of that contract. Refuses to know an order: the store supplies it (the sandbox by time and
- * guid, the archive by sequence) together with cursor texts that nobody else reads.
+ * Defines the store of announcements behind the mirror: the sandbox's market or the bridge's archive, each with its
+ * own order and cursors.
  */
 
 import type { Selection } from '../../core/filter/selection.ts'

@@ -1,6 +1,5 @@
 /**
- * What the mirror serves: routes of the upstream API as data. Owns the shape, so that keys, methods and error bodies are
- * the same for every resource. Refuses to dispatch: `router.ts` does.
+ * Defines a route of the mirrored upstream API as data.
  */
 import type { z } from 'zod'
 import type { PlanName } from '../../core/plans.ts'
