@@ -13,13 +13,13 @@ let transactionsLeft = Number.POSITIVE_INFINITY
 process.on('SIGUSR2', () => {
   transactionsLeft = 2
 })
-const seam = {
+const faultHooks = {
   beforeCommit(): void {
     transactionsLeft -= 1
     if (transactionsLeft === 0) process.kill(process.pid, 'SIGKILL')
   },
 }
 const settings = loadSettings(process.env, (path) => readFileSync(path, 'utf8'))
-const app = await startApp(settings, { clock: systemClock, chance: systemChance, seam })
+const app = await startApp(settings, { clock: systemClock, chance: systemChance, faultHooks })
 process.stdout.write(`${JSON.stringify(app.ready)}\n`)
 await withStopSignal((signal) => app.runUntil(signal))

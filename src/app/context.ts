@@ -6,7 +6,7 @@ import { VERSION } from '../core/version.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
-import type { Seam } from '../log/fault-hook.ts'
+import type { FaultHooks } from '../log/fault-hooks.ts'
 import { createLogger, type Logger } from '../obs/logger.ts'
 import { createMetrics, type Metrics } from '../obs/metrics.ts'
 import { loadCalendar } from '../settings/calendar-file.ts'
@@ -17,7 +17,7 @@ export interface AppParts {
   clock: Clock
   chance: Chance
   /** Fault-injection hook of the log on Kafka, for tests; absent in production. */
-  seam?: Seam
+  faultHooks?: FaultHooks
 }
 
 /** Passed from step to step. */

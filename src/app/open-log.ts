@@ -9,7 +9,7 @@ import { BridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
-import type { Seam } from '../log/fault-hook.ts'
+import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Log } from '../log/log.ts'
 import { lockDirectory } from '../log-embedded/lock.ts'
 import { openSqliteLog } from '../log-embedded/log.ts'
@@ -47,7 +47,7 @@ export interface OpenLogOptions {
   /** Called with the progress of upgrading a store of an older version. */
   onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
   /** Of the log on Kafka; only tests give one. */
-  seam?: Seam
+  faultHooks?: FaultHooks
 }
 
 /**
@@ -71,7 +71,7 @@ export function openLog(options: OpenLogOptions, stack: ReleaseStack): OpenedLog
 }
 
 function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions, stack: ReleaseStack): OpenedLog {
-  const { dataDir, nativeKind, clock, logger, onUpgrade, seam } = options
+  const { dataDir, nativeKind, clock, logger, onUpgrade, faultHooks } = options
   stack.push('the data directory', lockDirectory(dataDir, clock))
   const damaged = Promise.withResolvers<never>()
   damaged.promise.catch(() => undefined)
@@ -87,7 +87,9 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions, stack: Relea
   })
   isOpen = true
   stack.push('the replica', () => archive.close())
-  const log = openKafkaLog(kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(seam && { seam }) }))
+  const log = openKafkaLog(
+    kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(faultHooks && { faultHooks }) }),
+  )
   stack.push('the log', () => log.close())
   return {
     log,
@@ -108,7 +110,7 @@ function damagedReplica(cause: BridgeError): BridgeError {
 
 function kafkaLogOptions(
   { topics, ...access }: KafkaSettings,
-  parts: Pick<KafkaLogOptions, 'nativeKind' | 'clock' | 'logger' | 'seam'>,
+  parts: Pick<KafkaLogOptions, 'nativeKind' | 'clock' | 'logger' | 'faultHooks'>,
 ): KafkaLogOptions {
   return {
     ...parts,

@@ -19,7 +19,7 @@ export interface Storage extends OpenedLog {
 
 /** @throws BridgeError as `openLog` */
 export function openStorage(context: StartContext): Storage {
-  const { settings, clock, logger, roles, seam } = context
+  const { settings, clock, logger, roles, faultHooks } = context
   const opened = openLog(
     {
       kafka: settings.kafka,
@@ -27,7 +27,7 @@ export function openStorage(context: StartContext): Storage {
       nativeKind: settings.native.kind,
       clock,
       logger,
-      ...(seam && { seam }),
+      ...(faultHooks && { faultHooks }),
       onUpgrade: ({ sequence, latest }) => logger.info('archive.upgrade', { sequence, latest }),
     },
     context.stack,

@@ -1,8 +1,4 @@
-/**
- * Many small writes in one transaction: a transaction waits for the disk, whatever is in it, and writes a page once however
- * many of its rows change. Owns when it is run: soon, and the less often the longer it takes. Refuses to know what is
- * written.
- */
+/** Groups small writes into one SQLite transaction, soon after the first of them; slow disks get longer pauses in between. */
 
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Database } from '../storage/database.ts'

@@ -1,7 +1,4 @@
-/**
- * One process a data directory. Owns the lock, which the operating system gives back however the holder ends, and the
- * note that says who holds it. Refuses to break a lock.
- */
+/** Locks a data directory for one process; the operating system releases the lock however that process ends. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'

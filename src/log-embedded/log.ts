@@ -1,7 +1,4 @@
-/**
- * The embedded log: the events table of the archive is the log, its state lies beside it in the same file.
- * Owns claim and commit as one database transaction each. Refuses a second process on the same directory (`lock.ts`).
- */
+/** Implements the log on SQLite: the archive's events table is the log, the writer's rows are beside it in the same file. */
 import { join } from 'node:path'
 import type { Archive, ArchiveOptions } from '../archive/store/archive.ts'
 import { openArchive } from '../archive/store/archive.ts'
@@ -10,7 +7,7 @@ import type { Clock } from '../lifecycle/clock.ts'
 import type { Wakeup } from '../lifecycle/wakeup.ts'
 import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
 import type { Writer } from '../log/events.ts'
-import type { Seam } from '../log/fault-hook.ts'
+import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Journal } from '../log/journal.ts'
 import type { Log } from '../log/log.ts'
 import type { Shards } from '../log/shards.ts'
@@ -44,7 +41,7 @@ export interface SqliteLogOptions {
   /** The kind upstream writes for its own categories, e.g. `Native`. */
   nativeKind: string
   clock: Clock
-  seam?: Seam
+  faultHooks?: FaultHooks
   onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
 }
 
@@ -69,7 +66,7 @@ export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: A
   }
 }
 
-function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOptions): Log {
+function logOver(archive: Archive, unlock: Unlock, { clock, faultHooks }: SqliteLogOptions): Log {
   const { db } = archive
   const commits = createGroupCommit(db, clock)
   const wakeup = createWakeup()
@@ -92,7 +89,7 @@ function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOpt
       open()
       signal.throwIfAborted()
       if (term.lost.aborted) throw fencedError()
-      return claimWriter(archive, wakeup, seam, closing.signal)
+      return claimWriter(archive, wakeup, faultHooks, closing.signal)
     },
     follow(after, signal) {
       open()
@@ -146,7 +143,12 @@ function logOver(archive: Archive, unlock: Unlock, { clock, seam }: SqliteLogOpt
   }
 }
 
-function claimWriter(archive: Archive, wakeup: Wakeup, seam: Seam | undefined, closed: AbortSignal): Writer {
+function claimWriter(
+  archive: Archive,
+  wakeup: Wakeup,
+  faultHooks: FaultHooks | undefined,
+  closed: AbortSignal,
+): Writer {
   const { db } = archive
   const { mine, place, rows } = archive.transaction(() => {
     const fence = raiseFence(db)
@@ -160,10 +162,10 @@ function claimWriter(archive: Archive, wakeup: Wakeup, seam: Seam | undefined, c
       writeRejected(db, write.rejected)
       writeRows(db, placeRows(write.before, write.after))
       writeRows(db, write.rows)
-      seam?.beforeCommit?.()
+      faultHooks?.beforeCommit?.()
     })
     if (write.events.length > 0) wakeup.wake()
-    seam?.afterCommit?.()
+    faultHooks?.afterCommit?.()
   })
 }
 

@@ -1,7 +1,4 @@
-/**
- * Rows of shards and records of journals in the embedded log's file. Owns their SQL, and that a journal forgets in small
- * steps. Refuses to know when a transaction is run: `group-commit.ts` does.
- */
+/** Stores shard rows and journal records in the embedded log's file, and drops expired records in small steps. */
 
 import type { Clock } from '../lifecycle/clock.ts'
 import type { JournalRow, JournalStore } from '../log-shared/local-journal.ts'

@@ -1,6 +1,4 @@
-/**
- * A table as rows of the embedded log. Owns its SQL. Every change is made by this process, so changes are told in it.
- */
+/** Stores a table as rows of the embedded log and publishes its changes inside this process. */
 
 import { type ChangeFeed, createChangeFeed } from '../log/change-feed.ts'
 import { storedValue } from '../log/stored-value.ts'

@@ -3,7 +3,7 @@ import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { LogEnd, RejectedItem, StatusMessage, Term, Writer } from '../log/events.ts'
-import type { Seam } from '../log/fault-hook.ts'
+import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Journal } from '../log/journal.ts'
 import type { Log } from '../log/log.ts'
 import type { Requests } from '../log/requests.ts'
@@ -60,7 +60,7 @@ export interface KafkaLogOptions {
   logger: Logger
   /** How processes agree on the leader; by default in a consumer group. */
   openElections?: OpenElections
-  seam?: Seam
+  faultHooks?: FaultHooks
 }
 
 /** A log on Kafka, and whether it can be used yet. */
@@ -140,7 +140,7 @@ class KafkaEventLog implements KafkaLog {
     this.#throwIfClosed()
     signal.throwIfAborted()
     if (!this.#elections.stillHolds() || term.lost.aborted) throw fencedError()
-    const { nativeKind, seam = {} } = this.#options
+    const { nativeKind, faultHooks = {} } = this.#options
     const parts = {
       ...this.#reader,
       prefix: this.#prefix,
@@ -148,7 +148,7 @@ class KafkaEventLog implements KafkaLog {
       known: this.#known,
       createTopics: async (topics: readonly string[]) =>
         void (await this.#startup.create(topics.map(onePartition))),
-      seam,
+      faultHooks,
       tail: this.#stateTail,
     }
     return claimLog(parts, signal)

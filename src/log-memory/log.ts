@@ -1,13 +1,10 @@
-/**
- * The log in plain arrays: the reference that says in the fewest words what the others must do. Owns nothing beyond the
- * life of the process, so it is for tests and comparisons.
- */
+/** Implements the log in memory, for tests and as the shortest reference of the port. */
 import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import { type Clock, systemClock } from '../lifecycle/clock.ts'
 import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
 import type { RejectedItem } from '../log/events.ts'
-import type { Seam } from '../log/fault-hook.ts'
+import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Journal } from '../log/journal.ts'
 import type { Log } from '../log/log.ts'
 import type { Shards } from '../log/shards.ts'
@@ -22,7 +19,7 @@ import { createMemoryJournalStore, createMemoryShardStore } from './shard-rows.t
 import { createMemoryTable } from './table.ts'
 
 /** An unused log. `clock` tells how old the records of its journals are. */
-export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): Log {
+export function createMemoryLog(options: { faultHooks?: FaultHooks; clock?: Clock } = {}): Log {
   const { clock = systemClock } = options
   const events: Committed[] = []
   const rejected: RejectedItem[] = []
@@ -55,7 +52,7 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
       epoch ??= newEpoch()
       return createLocalWriter({ epoch, sequence: events.length }, new Map(rows), (write) => {
         if (mine !== fence || closing.signal.aborted) throw fencedError()
-        options.seam?.beforeCommit?.()
+        options.faultHooks?.beforeCommit?.()
         for (const event of write.events) events.push(Object.freeze(event))
         rejected.push(...structuredClone(write.rejected))
         for (const [key, text] of write.rows) {
@@ -63,7 +60,7 @@ export function createMemoryLog(options: { seam?: Seam; clock?: Clock } = {}): L
           else rows.set(key, text)
         }
         wakeup.wake()
-        options.seam?.afterCommit?.()
+        options.faultHooks?.afterCommit?.()
       })
     },
     follow(after, signal) {

@@ -1,6 +1,4 @@
-/**
- * A table in memory. Owns its values as JSON text, so that nobody changes a stored value by holding it.
- */
+/** Keeps a table in memory as JSON text, so that callers cannot change stored values. */
 import { type ChangeFeed, createChangeFeed } from '../log/change-feed.ts'
 import type { Table } from '../log/tables.ts'
 

@@ -1,6 +1,4 @@
-/**
- * The name of a log's life. Owns how it is drawn: it must never come twice, so it is random, not counted.
- */
+/** Draws the random name of a log's epoch, which must never occur twice. */
 import { randomInt } from 'node:crypto'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

@@ -1,7 +1,4 @@
-/**
- * A journal of the logs that have no other process (embedded, memory). Owns reading from a position on. Refuses to store,
- * and to know what is too old: the adapter does.
- */
+/** Reads and appends journals of the logs without other processes (embedded, memory); the adapter stores and expires records. */
 
 import { BridgeError } from '../errors.ts'
 import { yieldToEventLoop } from '../lifecycle/clock.ts'

@@ -1,7 +1,4 @@
-/**
- * Shards of the logs that have no other process (embedded, memory): whoever owns has all of them. Owns the course of an
- * ownership. Refuses to store: the adapter does.
- */
+/** Assigns every shard to the one process of an embedded or memory log; the adapter stores the rows. */
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { yieldToEventLoop } from '../lifecycle/clock.ts'

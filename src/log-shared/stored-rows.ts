@@ -1,7 +1,4 @@
-/**
- * Rows of shards and records of journals as the texts in which they are stored. Owns their limit and what a lost shard
- * throws. Refuses to store.
- */
+/** Serialises shard rows and journal records to JSON text, and limits their size. */
 import { BridgeError } from '../errors.ts'
 import { LARGEST_ROW_BYTES } from '../log/shards.ts'
 import type { Change } from '../log/tables.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import type { Seam } from '../../src/log/fault-hook.ts'
+import type { FaultHooks } from '../../src/log/fault-hooks.ts'
 import type { Log } from '../../src/log/log.ts'
 import { openSqliteLog } from '../../src/log-embedded/log.ts'
 import { openDatabase } from '../../src/storage/database.ts'
@@ -27,8 +27,8 @@ function newFolder(): string {
   return folder
 }
 
-function open(dataDir: string, seam: Seam = {}) {
-  const both = openSqliteLog({ dataDir, nativeKind: 'Native', clock: systemClock, seam })
+function open(dataDir: string, faultHooks: FaultHooks = {}) {
+  const both = openSqliteLog({ dataDir, nativeKind: 'Native', clock: systemClock, faultHooks })
   opened.push(both.log)
   return both
 }
@@ -38,7 +38,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-describeLog('embedded', (seam) => open(newFolder(), seam).log)
+describeLog('embedded', (faultHooks) => open(newFolder(), faultHooks).log)
 
 describe('the embedded log on disk', () => {
   it('opened again holds what was committed, and goes on after it', async () => {

@@ -4,7 +4,7 @@ import { describeJournals } from '../log/journals.ts'
 import { describeRetention } from '../log/retention.ts'
 import { describeShards } from '../log/shards.ts'
 
-describeLog('memory', (seam) => createMemoryLog({ seam }))
-describeShards('memory', (seam) => createMemoryLog({ seam }))
-describeJournals('memory', (seam) => createMemoryLog({ seam }))
+describeLog('memory', (faultHooks) => createMemoryLog({ faultHooks }))
+describeShards('memory', (faultHooks) => createMemoryLog({ faultHooks }))
+describeJournals('memory', (faultHooks) => createMemoryLog({ faultHooks }))
 describeRetention('memory', (clock) => createMemoryLog({ clock }))

@@ -9,7 +9,7 @@ import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { isBridgeError } from '../../src/errors.ts'
 import type { PollerWriter } from '../../src/ingest/writer-state/poller-writer.ts'
 import { COMMIT_LIMIT, rejectedHash } from '../../src/log/events.ts'
-import type { Seam } from '../../src/log/fault-hook.ts'
+import type { FaultHooks } from '../../src/log/fault-hooks.ts'
 import type { Log } from '../../src/log/log.ts'
 import { describeRequests } from './requests.ts'
 import {
@@ -29,16 +29,16 @@ import { describeTakeovers, type OpenLog } from './takeovers.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Runs the suite over logs that `open` makes, each unused and broken where its seam says. */
+/** Runs the suite over logs that `open` makes, each unused and broken where its faultHooks says. */
 export function describeLog(name: string, open: OpenLog): void {
   describeTakeovers(name, open)
   describeRequests(name, open)
   describe(`the ${name} log`, () => {
     let log: Log
-    let seam: Seam
+    let faultHooks: FaultHooks
     beforeEach(async () => {
-      seam = {}
-      log = await open(seam)
+      faultHooks = {}
+      log = await open(faultHooks)
     })
     afterEach(() => log.close())
 
@@ -158,11 +158,11 @@ export function describeLog(name: string, open: OpenLog): void {
       it('are durable with the events or not at all', async () => {
         const writer = await claim()
         await writer.commit({ events: [], rows })
-        seam.beforeCommit = crash
+        faultHooks.beforeCommit = crash
         await writer
           .commit({ events: [sampleEvent(1)], rows: new Map([['gap/a', '1']]) })
           .catch(() => undefined)
-        delete seam.beforeCommit
+        delete faultHooks.beforeCommit
         expect((await claim()).rows).toEqual(rows)
       })
 
@@ -341,9 +341,9 @@ export function describeLog(name: string, open: OpenLog): void {
       it('before it was durable: the next claim reads that nothing happened', async () => {
         const writer = await claimed(log)
         await writer.spend(1, 'poll', START_MS)
-        seam.beforeCommit = crash
+        faultHooks.beforeCommit = crash
         await endsUnknown(writer)
-        delete seam.beforeCommit
+        delete faultHooks.beforeCommit
         const next = await claimed(log)
         expect(next.state.head).toMatchObject({ sequence: 0, cursor: null })
         expect([...next.state.ledger]).toEqual([[START_MS, { poll: 1 }]])
@@ -354,9 +354,9 @@ export function describeLog(name: string, open: OpenLog): void {
 
       it('after it was durable: the next claim reads that all of it happened', async () => {
         const writer = await claimed(log)
-        seam.afterCommit = crash
+        faultHooks.afterCommit = crash
         await endsUnknown(writer)
-        delete seam.afterCommit
+        delete faultHooks.afterCommit
         const next = await claimed(log)
         expect(next.state.head).toMatchObject({ sequence: 2, cursor: 'next' })
         expect(await log.rejected(10)).toHaveLength(1)
@@ -365,17 +365,17 @@ export function describeLog(name: string, open: OpenLog): void {
 
       it('of a spend is read the same way', async () => {
         const writer = await claimed(log)
-        seam.afterCommit = crash
+        faultHooks.afterCommit = crash
         await expect(writer.spend(1, 'poll', START_MS)).rejects.toMatchObject({ code: 'log_unknown' })
-        delete seam.afterCommit
+        delete faultHooks.afterCommit
         expect([...(await claimed(log)).state.ledger]).toEqual([[START_MS, { poll: 1 }]])
       })
 
       it('kills the writer: every later operation throws the same', async () => {
         const writer = await claimed(log)
-        seam.beforeCommit = crash
+        faultHooks.beforeCommit = crash
         const ended = await writer.commit({ events: [] }).catch((error: unknown) => error)
-        delete seam.beforeCommit
+        delete faultHooks.beforeCommit
         expect(isBridgeError(ended, 'log_unknown')).toBe(true)
         await expect(writer.commit({ events: [] })).rejects.toBe(ended)
         await expect(writer.spend(1, 'poll', START_MS)).rejects.toBe(ended)
@@ -384,9 +384,9 @@ export function describeLog(name: string, open: OpenLog): void {
       it('leaves the state of the writer at the last operation that resolved', async () => {
         const writer = await claimed(log)
         await writer.commit({ events: [sampleEvent(1)] })
-        seam.afterCommit = crash
+        faultHooks.afterCommit = crash
         await writer.commit({ events: [sampleEvent(2)] }).catch(() => undefined)
-        delete seam.afterCommit
+        delete faultHooks.afterCommit
         expect(writer.state.head.sequence).toBe(1)
       })
     })
@@ -416,7 +416,7 @@ export function describeLog(name: string, open: OpenLog): void {
 
       it('releases a writer that has died, without a word', async () => {
         const writer = await claimed(log)
-        seam.beforeCommit = crash
+        faultHooks.beforeCommit = crash
         await writer.commit({ events: [] }).catch(() => undefined)
         await expect(writer.release()).resolves.toBeUndefined()
       })
@@ -445,11 +445,11 @@ export function describeLog(name: string, open: OpenLog): void {
           events: [sampleEvent(1), gapOpened(gap)],
           head: { cursor: 'c', openGaps: [gap] },
         })
-        seam.beforeCommit = crash
+        faultHooks.beforeCommit = crash
         await writer
           .commit({ events: [sampleEvent(2), gapFilled(gap)], head: { openGaps: [] } })
           .catch(() => undefined)
-        delete seam.beforeCommit
+        delete faultHooks.beforeCommit
         const { state } = await claimed(log)
         expect(state.head).toMatchObject({ sequence: 2, cursor: 'c', openGaps: [gap] })
       })
@@ -485,9 +485,9 @@ export function describeLog(name: string, open: OpenLog): void {
         const following = (async () => {
           for await (const batch of log.follow(0, ended.signal)) seen.push(...batch)
         })()
-        seam.beforeCommit = crash
+        faultHooks.beforeCommit = crash
         await writer.commit({ events: sampleEvents(1, 5) }).catch(() => undefined)
-        delete seam.beforeCommit
+        delete faultHooks.beforeCommit
         const next = await claimed(log)
         await next.commit({ events: [sampleEvent(9)] })
         await followed(log, 0, 1)

@@ -6,12 +6,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { NewEvent } from '../../src/core/event.ts'
 import type { PollerWriter } from '../../src/ingest/writer-state/poller-writer.ts'
-import type { Seam } from '../../src/log/fault-hook.ts'
+import type { FaultHooks } from '../../src/log/fault-hooks.ts'
 import type { Log } from '../../src/log/log.ts'
 import { claimed, followed, idsOf, START_MS, sampleEvent } from './samples.ts'
 
-/** Opens an unused log that breaks where its seam says. */
-export type OpenLog = (seam: Seam) => Promise<Log> | Log
+/** Opens an unused log that breaks where its faultHooks says. */
+export type OpenLog = (faultHooks: FaultHooks) => Promise<Log> | Log
 
 /** Something that is kept on its way. */
 export interface Held {
@@ -39,10 +39,10 @@ export interface LogWay {
 export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWay): void {
   describe(`a takeover on the ${name} log`, () => {
     let log: Log
-    let seam: Seam
+    let faultHooks: FaultHooks
     beforeEach(async () => {
-      seam = {}
-      log = await open(seam)
+      faultHooks = {}
+      log = await open(faultHooks)
     })
     afterEach(() => log.close())
 
@@ -54,9 +54,9 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
         tries.push(ending(earlier, sampleEvent(2)))
         await tries[0]
       }
-      seam.afterFence = tryToWrite
+      faultHooks.afterFence = tryToWrite
       const later = await claimed(log)
-      delete seam.afterFence
+      delete faultHooks.afterFence
       if (tries.length === 0) await tryToWrite()
       expect(await tries[0]).toMatchObject({ code: 'log_fenced' })
       expect(later.state.head.sequence).toBe(1)
@@ -85,7 +85,7 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
         await writer.spend(1, 'poll', START_MS)
       }
       await reads.caught()
-      seam.afterNonce = () => void reads.release()
+      faultHooks.afterFencingToken = () => void reads.release()
       const { state } = await claimed(log)
       expect(state).toEqual(writer.state)
     })
@@ -101,12 +101,12 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
       expect(await lost).toMatchObject({ code: 'log_unknown' })
       const second = await claimed(log)
       expect(second.state.head.sequence).toBe(1)
-      seam.afterSend = () => {
+      faultHooks.afterSend = () => {
         expect(end.release()).toBe(1)
         throw new Error('the machine stopped here')
       }
       expect(await ending(second, sampleEvent(3))).toMatchObject({ code: 'log_unknown' })
-      delete seam.afterSend
+      delete faultHooks.afterSend
       const third = await claimed(log)
       expect(third.state.head.sequence).toBe(1)
       await third.commit({ events: [sampleEvent(4)] })
@@ -122,16 +122,16 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
       await expect.poll(() => way().connections).toBeGreaterThan(0)
       const atRest = way().connections
       for (const place of ['afterSend', 'beforeCommit', 'afterCommit'] as const) {
-        seam[place] = crash
+        faultHooks[place] = crash
         expect(await ending(writer, sampleEvent(2))).toMatchObject({ code: 'log_unknown' })
-        delete seam[place]
+        delete faultHooks[place]
         writer = await claimed(log)
       }
-      for (const place of ['afterFence', 'afterNonce'] as const) {
+      for (const place of ['afterFence', 'afterFencingToken'] as const) {
         await writer.release()
-        seam[place] = crash
+        faultHooks[place] = crash
         await expect(claimed(log)).rejects.toThrow()
-        delete seam[place]
+        delete faultHooks[place]
         writer = await claimed(log)
       }
       await writer.commit({ events: [sampleEvent(9)] })

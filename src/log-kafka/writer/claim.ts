@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Writer } from '../../log/events.ts'
-import type { Seam } from '../../log/fault-hook.ts'
+import type { FaultHooks } from '../../log/fault-hooks.ts'
 import { newEpoch } from '../../log-shared/epoch.ts'
 import { fencedError } from '../../log-shared/local-writer.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -31,7 +31,7 @@ export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'token'> 
   openSession: OpenSession
   clock: Clock
   logger: Logger
-  seam: Seam
+  faultHooks: FaultHooks
   tail: StateTail
 }
 
@@ -65,23 +65,23 @@ export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<
 
 /** One try: null when it has resolved a hanging transaction, which fences its own producer. */
 async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer | null> {
-  const { prefix, clock, openSession, seam, logger } = parts
+  const { prefix, clock, openSession, faultHooks, logger } = parts
   const transactionalId = `${prefix}.writer`
-  const transactions = new Transactions({ openSession, transactionalId, clock, seam })
+  const transactions = new Transactions({ openSession, transactionalId, clock, faultHooks })
   const read = <T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T> =>
     boundedRead(parts, doing, stopped, work)
   const resolving = { prefix, transactionalId, logger, read }
   let writer: Writer | null = null
   try {
     await transactions.fence(stopped)
-    await seam.afterFence?.()
+    await faultHooks.afterFence?.()
     if (await resolveState(resolving)) return null
     const token = randomUUID()
     const rowsAtToken = parts.tail.rowsAt(token)
     const writeToken = (): Promise<void> =>
       writeState(transactions, prefix, new Map([[FENCING_TOKEN_KEY, token]]))
     await writeToken()
-    await seam.afterNonce?.()
+    await faultHooks.afterFencingToken?.()
     const claimed = readStateRows(await withTimeout(clock, TOKEN_DEADLINE_MS, stopped, rowsAtToken))
     const state = claimed?.state ?? null
     if (state !== null && (await resolveTopics(resolving, topicsOf(parts.known, state), state))) return null

@@ -4,7 +4,7 @@
  */
 import type { Producer, Transaction } from 'kafkajs'
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Seam } from '../../log/fault-hook.ts'
+import type { FaultHooks } from '../../log/fault-hooks.ts'
 import { splitIntoSends, type TopicRecords } from '../client/batch-splitting.ts'
 import type { KafkaSession, OpenSession } from '../client/client.ts'
 import type { NewRecord } from '../client/records.ts'
@@ -22,21 +22,21 @@ export interface TransactionParts {
   openSession: OpenSession
   transactionalId: string
   clock: Clock
-  seam: Seam
+  faultHooks: FaultHooks
 }
 
 /** The producer of a transactional id. It fences nobody before `fence`. */
 export class Transactions {
   readonly #clock: Clock
-  readonly #seam: Seam
+  readonly #faultHooks: FaultHooks
   readonly #session: KafkaSession
   readonly #producer: Producer
   readonly #watch: StableOffsetWatch
   readonly #ended = new AbortController()
 
-  constructor({ openSession, transactionalId, clock, seam }: TransactionParts) {
+  constructor({ openSession, transactionalId, clock, faultHooks }: TransactionParts) {
     this.#clock = clock
-    this.#seam = seam
+    this.#faultHooks = faultHooks
     this.#session = openSession()
     // `idempotent: true` would only add a second, useless producer id.
     this.#producer = this.#session.kafka.producer({
@@ -84,12 +84,12 @@ export class Transactions {
     const transaction = await this.#producer.transaction()
     for (const topicRecords of sends) {
       await send(transaction, topicRecords)
-      await this.#seam.afterSend?.(topics)
+      await this.#faultHooks.afterSend?.(topics)
     }
-    this.#seam.beforeCommit?.(topics)
+    this.#faultHooks.beforeCommit?.(topics)
     this.#ended.signal.throwIfAborted()
     await transaction.commit()
-    this.#seam.afterCommit?.(topics)
+    this.#faultHooks.afterCommit?.(topics)
   }
 }
 

@@ -12,7 +12,7 @@ const brokers = await sharedBrokers()
 const runtime = await kafkaRuntime()
 
 describe.skipIf(brokers === null)('on the shared broker', () => {
-  describeLog('Kafka', (seam) => openKafkaLog({ ...kafkaLogOptions(brokers ?? []), seam }))
+  describeLog('Kafka', (faultHooks) => openKafkaLog({ ...kafkaLogOptions(brokers ?? []), faultHooks }))
 })
 
 describe.skipIf(runtime === null)('behind a proxy', () => {
@@ -26,6 +26,6 @@ describe.skipIf(runtime === null)('behind a proxy', () => {
       return kafka.proxy.connections
     },
   })
-  const open = (seam: object) => openKafkaLog({ ...kafkaLogOptions(kafka.behindProxy), seam })
+  const open = (faultHooks: object) => openKafkaLog({ ...kafkaLogOptions(kafka.behindProxy), faultHooks })
   describeTakeovers('Kafka', open, way)
 })

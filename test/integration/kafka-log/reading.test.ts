@@ -1,7 +1,7 @@
 /** Tests reading the Kafka log from any position, and the damage that a claim refuses. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import type { Seam } from '../../../src/log/fault-hook.ts'
+import type { FaultHooks } from '../../../src/log/fault-hooks.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'
 import { eventRecord } from '../../../src/log-kafka/client/records.ts'
@@ -18,16 +18,16 @@ afterEach(() => logs.closeAll())
 
 /** A log with `commits` commits of `size` events each, a commit that failed before each of them. */
 async function logWithAborted(commits: number, size: number): Promise<{ log: Log; prefix: string }> {
-  const seam: Seam = {}
-  const options = { ...kafkaLogOptions(brokers), seam }
+  const faultHooks: FaultHooks = {}
+  const options = { ...kafkaLogOptions(brokers), faultHooks }
   const log = logs.open(options)
   for (let n = 0; n < commits; n++) {
     const doomed = await claimed(log)
-    seam.beforeCommit = () => {
+    faultHooks.beforeCommit = () => {
       throw new Error('the machine stopped here')
     }
     await doomed.commit({ events: sampleEvents(1, size) }).catch(() => undefined)
-    delete seam.beforeCommit
+    delete faultHooks.beforeCommit
     await (await claimed(log)).commit({ events: sampleEvents(1 + n * size, size + n * size) })
   }
   return { log, prefix: options.topics.prefix }

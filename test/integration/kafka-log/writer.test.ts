@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { readDisclosure } from '../../../src/core/disclosure.ts'
 import { disclosureEvent, type NewEvent } from '../../../src/core/event.ts'
-import type { Seam } from '../../../src/log/fault-hook.ts'
+import type { FaultHooks } from '../../../src/log/fault-hooks.ts'
 import {
   claimed,
   followed,
@@ -195,9 +195,9 @@ describe.skipIf(brokers.length === 0)('two processes', () => {
     const options = kafkaLogOptions(brokers)
     const { promise: goOn, resolve: wake } = Promise.withResolvers<void>()
     const { promise: written, resolve: stop } = Promise.withResolvers<void>()
-    const seam: Seam = {}
-    const zombie = await claimed(logs.open({ ...options, seam }))
-    seam.afterSend = () => {
+    const faultHooks: FaultHooks = {}
+    const zombie = await claimed(logs.open({ ...options, faultHooks }))
+    faultHooks.afterSend = () => {
       stop()
       return goOn
     }
@@ -216,16 +216,16 @@ describe.skipIf(brokers.length === 0)('two processes', () => {
   })
 
   it('of which one leads and commits while the other claims: that one is fenced, and nothing is damaged', async () => {
-    const seam: Seam = {}
+    const faultHooks: FaultHooks = {}
     const options = kafkaLogOptions(brokers)
-    const [slow, quick] = [logs.open({ ...options, seam }), logs.open(options)]
+    const [slow, quick] = [logs.open({ ...options, faultHooks }), logs.open(options)]
     for (const n of [1, 2]) {
-      seam.afterNonce = async () => {
+      faultHooks.afterFencingToken = async () => {
         await (await claimed(quick)).commit({ events: [sampleEvent(n)] })
       }
       await expect(claimed(slow)).rejects.toMatchObject({ code: 'log_fenced' })
     }
-    delete seam.afterNonce
+    delete faultHooks.afterFencingToken
     expect((await claimed(slow)).state.head.sequence).toBe(2)
   })
 

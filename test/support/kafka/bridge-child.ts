@@ -6,12 +6,12 @@ import { readFileSync, writeSync } from 'node:fs'
 import { startApp } from '../../../src/app/app.ts'
 import { systemChance, systemClock } from '../../../src/lifecycle/clock.ts'
 import { withStopSignal } from '../../../src/lifecycle/signals.ts'
-import type { Seam } from '../../../src/log/fault-hook.ts'
+import type { FaultHooks } from '../../../src/log/fault-hooks.ts'
 import { loadSettings } from '../../../src/settings/settings.ts'
 
 /** What the process is to do to itself. A later order replaces an earlier one. */
 export interface Order {
-  at: keyof Seam
+  at: keyof FaultHooks
   /** Which time it gets there, 1 the next. */
   call: number
   /** Only commits that write to this topic count; null: everything does. */
@@ -22,7 +22,7 @@ export interface Order {
 
 /** One line of stdout: the process has got there. `atMs`: ms since 1970. `obeyed`: it carries out its order now. */
 export interface Reached {
-  reached: keyof Seam
+  reached: keyof FaultHooks
   atMs: number
   obeyed: boolean
 }
@@ -36,7 +36,7 @@ process.on('message', (given: Order) => {
 process.channel?.unref()
 
 const reach =
-  (place: keyof Seam) =>
+  (place: keyof FaultHooks) =>
   (topics: readonly string[] = []): void => {
     const counts = order?.at === place && (order.topic === null || topics.includes(order.topic))
     if (order !== null && counts) order.call -= 1
@@ -47,14 +47,14 @@ const reach =
     writeSync(1, `${JSON.stringify(line)}\n`)
     if (obeyed && order !== null) process.kill(process.pid, order.signal)
   }
-const seam: Seam = {
+const faultHooks: FaultHooks = {
   afterFence: reach('afterFence'),
-  afterNonce: reach('afterNonce'),
+  afterFencingToken: reach('afterFencingToken'),
   afterSend: reach('afterSend'),
   beforeCommit: reach('beforeCommit'),
   afterCommit: reach('afterCommit'),
 }
 const settings = loadSettings(process.env, (path) => readFileSync(path, 'utf8'))
-const app = await startApp(settings, { clock: systemClock, chance: systemChance, seam })
+const app = await startApp(settings, { clock: systemClock, chance: systemChance, faultHooks })
 process.stdout.write(`${JSON.stringify(app.ready)}\n`)
 await withStopSignal((signal) => app.runUntil(signal))

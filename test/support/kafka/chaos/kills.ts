@@ -71,7 +71,7 @@ export const kills = {
   'kill-before-commit': killInCommit('beforeCommit'),
   'kill-after-commit': killInCommit('afterCommit'),
   'kill-after-fence': killInClaim('afterFence'),
-  'kill-after-nonce': killInClaim('afterNonce'),
+  'kill-after-nonce': killInClaim('afterFencingToken'),
   'kill-commit-under-way': killWithCommitUnderWay,
   'kill-any-moment': killAnyMoment,
 } as const satisfies Record<string, FaultScript>
