@@ -281,7 +281,7 @@ export function documentedRoutes(): AnyRoute[] {
     ...feed.routes,
     filterTestRoute(reader),
     ...endpointRoutes(hooks),
-    ...attemptRoutes({ ...hooks, index: { attempts: () => [], deliveries: () => [] } }),
+    ...attemptRoutes({ ...hooks, history: { attempts: () => [], deliveries: () => [] } }),
     ...recovery.routes,
     rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),

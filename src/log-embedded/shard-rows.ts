@@ -20,6 +20,9 @@ const TABLES = `
 /** Old records forgotten beside each new one, so that a journal shrinks faster than it grows. */
 const FORGOTTEN_PER_RECORD = 4
 
+/** Old records forgotten in one step of a journal that is only read. */
+const FORGOTTEN_AT_ONCE = 200
+
 /** Makes the tables of shards and journals where they are missing. */
 export function ensureShardTables(db: Database): void {
   db.transaction(() => db.exec(TABLES))
@@ -53,6 +56,18 @@ export function createSqliteJournalStore(
 ): JournalStore {
   const { db, commits, clock } = parts
   const oldestMs = (): number => clock.now() - retentionMs
+  /** Forgets in steps whatever is too old, for a journal that nobody appends to any more. */
+  const forgetAll = (): void => {
+    const first = db.prepare<{ at_ms: number }>(
+      'SELECT at_ms FROM journals WHERE name = ? ORDER BY id LIMIT 1',
+    )
+    if ((first.get(name)?.at_ms ?? Number.POSITIVE_INFINITY) >= oldestMs()) return
+    commits
+      .run(() => forget(db, name, oldestMs(), FORGOTTEN_AT_ONCE))
+      .then(forgetAll)
+      // What could not be forgotten is forgotten after the next read.
+      .catch(() => undefined)
+  }
   return {
     append: (texts) =>
       commits.run(() => {
@@ -65,7 +80,7 @@ export function createSqliteJournalStore(
       }),
     last: () =>
       db.prepare<{ last: number }>('SELECT last FROM journal_ends WHERE name = ?').get(name)?.last ?? 0,
-    // What nobody has appended after is not forgotten yet, and not shown either.
+    // Records beyond their time that are not forgotten yet are not given either.
     read(after, { records, characters }) {
       const rows = db
         .prepare<JournalRow>(
@@ -79,6 +94,7 @@ export function createSqliteJournalStore(
         length += row.text.length
         if (length >= characters) break
       }
+      if (found.length === 0) forgetAll()
       return found
     },
   }

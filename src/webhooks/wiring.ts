@@ -13,8 +13,9 @@ import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { Endpoints } from '../registry/endpoints.ts'
 import { type AddressSettings, addressRules } from './address/rules.ts'
-import { ATTEMPTS_FILE, createAttemptIndex } from './attempts/attempt-index.ts'
-import { createAttemptJournal } from './attempts/attempt-journal.ts'
+import { ATTEMPTS_FILE, AttemptHistory } from './attempts/attempt-history.ts'
+import { journalSink } from './attempts/attempt-pages.ts'
+import { AttemptQueue } from './attempts/attempt-queue.ts'
 import { ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS, type AttemptPage } from './attempts/attempt-record.ts'
 import { attemptRoutes } from './attempts/attempt-routes.ts'
 import { endpointRoutes } from './endpoints/endpoint-routes.ts'
@@ -66,21 +67,19 @@ export const NO_WEBHOOKS: WebhookParts = Object.freeze({ roles: [], routes: [], 
 
 /** For a process with one of these roles, or both. Puts them together; what has to be closed at the end goes on the stack. Nothing is done before the roles run. */
 export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseStack): WebhookParts {
-  const { delivers, serves, settings, endpoints, log, reader, clock, chance, metrics, logger } = options
+  const { delivers, serves, settings, endpoints, reader, clock, metrics, logger } = options
   const secrets = createSecretBox(options.keys)
   const rules = addressRules(settings)
-  const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
-  const journal = createAttemptJournal({ journal: attempts, clock, chance, metrics, logger })
-  stack.push('the journal of attempts', journal.close)
+  const attempts = openAttempts(options, stack)
   const sender = createSender({ rules, proxyUrl: settings.proxy, clock })
   stack.push('connections to receivers', sender.close)
   const account = createDeliveryAccount({ clock, metrics, logger })
   const onAttempted = (attempted: Attempted): void => {
     account.attempted(attempted)
-    journal.add(attempted)
+    attempts.queue.add(attempted)
   }
   const shared = { ...options, secrets, attempt: sender.attempt, onAttempted }
-  const recovery = createRecovery({ ...shared, onTested: journal.add })
+  const recovery = createRecovery({ ...shared, onTested: (tested) => attempts.queue.add(tested) })
 
   const roles: Role[] = [{ name: 'webhook commands', run: recovery.commands.run }]
   const routes: AnyRoute[] = []
@@ -91,17 +90,38 @@ export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseS
     roles.push({ name: 'webhooks', run: webhooks.run })
     roles.push({ name: 'webhook recovery', run: recovery.runner(webhooks.workerOf).run })
   }
-  if (serves) {
-    const path = join(options.dataDir, ATTEMPTS_FILE)
-    const index = createAttemptIndex({ path, journal: attempts, endpoints, clock, chance, logger })
-    stack.push('the index of attempts', index.close)
-    roles.push({ name: 'attempts', run: index.run })
+  const { history } = attempts
+  if (history !== null) roles.push({ name: 'attempts', run: (signal) => history.run(signal) })
+  if (serves && history !== null) {
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
       ...recovery.routes,
-      ...attemptRoutes({ endpoints, index, reader }),
+      ...attemptRoutes({ endpoints, history, reader }),
     )
   }
   return { roles, routes, webhooks }
+}
+
+/**
+ * Where attempts go, and the history that is listed. On the embedded log there is no other process: attempts are written to
+ * the file of the history at once. On Kafka they go through a journal, which each node that serves reads into its own file.
+ */
+function openAttempts(
+  { serves, dataDir, log, endpoints, clock, chance, metrics, logger }: WebhookPartsOptions,
+  stack: ReleaseStack,
+): { queue: AttemptQueue; history: AttemptHistory | null } {
+  const journal = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
+  const isDirect = log.kind === 'embedded'
+  const path = join(dataDir, ATTEMPTS_FILE)
+  const history =
+    serves || isDirect
+      ? new AttemptHistory({ path, journal, isDirect, endpoints, clock, chance, logger })
+      : null
+  stack.push('the attempt history', () => history?.close())
+  const sink = isDirect && history !== null ? history.sink : journalSink(journal)
+  const queue = new AttemptQueue({ sink, clock, chance, metrics, logger })
+  stack.push('the queue of attempts', () => queue.close())
+  if (isDirect) history?.includePending((endpointId) => queue.pendingOf(endpointId))
+  return { queue, history }
 }

@@ -100,6 +100,36 @@ describe('shards and journals in a file', () => {
     expect(counts.slice(0, 3)).toEqual([97, 94, 91])
     expect(counts.at(-1)).toBe(40)
   })
+
+  it('forget old records of a journal that is only read', async () => {
+    const clock = createManualClock()
+    const { log, archive } = open(newFolder(), clock)
+    const tries = log.journal<number>('tries', DAY_MS)
+    const left = () => archive.db.prepare<{ id: number }>('SELECT id FROM journals').all().length
+    const append = async (...records: number[]): Promise<void> => {
+      const appended = tries.append(records)
+      clock.advance(20)
+      await appended
+    }
+    await append(...Array(500).keys())
+    clock.advance(DAY_MS / 2)
+    await append(1, 2)
+    expect(left()).toBe(502)
+    clock.advance(DAY_MS / 2)
+    const reading = new AbortController()
+    const { batches } = await journalled(tries, null, 2)
+    const rest = tries
+      .read(batches.at(-1)?.position ?? null, reading.signal)
+      [Symbol.asyncIterator]()
+      .next()
+    for (let turn = 0; turn < 20 && left() > 2; turn++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(20)
+    }
+    expect(left()).toBe(2)
+    reading.abort()
+    await rest
+  })
 })
 
 describe('writes in groups', () => {

@@ -1,75 +1,80 @@
 /**
- * Attempts on their way from the journal into the index, held back until writing them is worth it: the rows of each endpoint
- * lie apart, so that a burst to a thousand endpoints, written as it comes, would write every page of the file over and over.
- * Owns what is held back, by endpoint, and that an endpoint's is written before it is read. Refuses to be durable: the
- * position in the file moves when all of it is written, and until then the journal is read again.
+ * Holds attempts from the journal back until many can be written to the attempt file together, grouped by endpoint: the rows
+ * of an endpoint are on their own pages, and small writes would rewrite every page of the file over and over.
  */
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { AttemptRecord } from './attempt-record.ts'
 import type { AttemptStore } from './attempt-store.ts'
 
-/** Attempts that are held back at most. */
-const MOST_GATHERED = 10_000
-/** For how long, as far as something follows them; ms. */
-const GATHER_MS = 5000
+/** Most attempts that are held back. */
+const MAX_HELD_BACK = 10_000
+/** For how long they are held back while the journal goes on, ms. */
+const HOLD_BACK_MS = 5000
 /** Attempts written between two turns of the event loop: some five milliseconds. */
 const SLICE = 500
 
-export interface Gathering {
-  /** Takes attempts, and where the journal goes on after them. */
-  add(attempts: readonly AttemptRecord[], position: string): void
-  /** Whether it is time to write. */
-  isDue(): boolean
-  /** Writes everything, slice by slice, then the position; less when the signal aborts. Nothing may be added meanwhile. */
-  write(signal: AbortSignal): Promise<void>
-  /** Writes what is held back of that endpoint, now. */
-  writeOf(endpointId: string): void
-}
+/**
+ * The attempts held back for one file. They are not durable: the position in the file moves only when all of them are written,
+ * and after a crash the journal is read again from there. Operations throw as the store does.
+ */
+export class AttemptBuffer {
+  readonly #store: AttemptStore
+  readonly #clock: Clock
+  readonly #byEndpoint = new Map<string, AttemptRecord[]>()
+  #count = 0
+  #position: string | null = null
+  #sinceMs: number | null = null
 
-/** Nothing is held back yet. Operations throw as the store does. */
-export function createGathering(store: AttemptStore, clock: Clock): Gathering {
-  const byEndpoint = new Map<string, AttemptRecord[]>()
-  let count = 0
-  let position: string | null = null
-  let sinceMs: number | null = null
-
-  const writeOf = (endpointId: string): void => {
-    const attempts = byEndpoint.get(endpointId) ?? []
-    if (attempts.length > 0) store.write(attempts, null)
-    byEndpoint.delete(endpointId)
-    count -= attempts.length
+  constructor(store: AttemptStore, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
   }
-  const writeSlice = (): void => {
+
+  /** Adds attempts, and the position in the journal after them. */
+  add(attempts: readonly AttemptRecord[], position: string): void {
+    for (const record of attempts) {
+      const own = this.#byEndpoint.get(record.endpointId)
+      if (own === undefined) this.#byEndpoint.set(record.endpointId, [record])
+      else own.push(record)
+    }
+    this.#count += attempts.length
+    this.#position = position
+    this.#sinceMs ??= this.#clock.now()
+  }
+
+  /** Whether it is time to write. */
+  isDue(): boolean {
+    if (this.#count >= MAX_HELD_BACK) return true
+    return this.#sinceMs !== null && Math.abs(this.#clock.now() - this.#sinceMs) >= HOLD_BACK_MS
+  }
+
+  /** Writes everything in slices, then the position; less when the signal aborts. Nothing may be added meanwhile. */
+  async write(signal: AbortSignal): Promise<void> {
+    while (this.#count > 0 && !signal.aborted) {
+      this.#writeSlice()
+      await yieldToEventLoop()
+    }
+    if (signal.aborted) return
+    this.#store.write([], this.#position)
+    this.#sinceMs = null
+  }
+
+  /** Writes the attempts of one endpoint now. */
+  writeOf(endpointId: string): void {
+    const attempts = this.#byEndpoint.get(endpointId) ?? []
+    if (attempts.length > 0) this.#store.write(attempts, null)
+    this.#byEndpoint.delete(endpointId)
+    this.#count -= attempts.length
+  }
+
+  #writeSlice(): void {
     const slice: AttemptRecord[] = []
-    for (const [endpointId, attempts] of byEndpoint) {
+    for (const [endpointId, attempts] of this.#byEndpoint) {
       slice.push(...attempts.splice(0, SLICE - slice.length))
       if (attempts.length > 0) break
-      byEndpoint.delete(endpointId)
+      this.#byEndpoint.delete(endpointId)
     }
-    store.write(slice, null)
-    count -= slice.length
-  }
-  return {
-    add(attempts, next) {
-      for (const record of attempts) {
-        const own = byEndpoint.get(record.endpointId)
-        if (own === undefined) byEndpoint.set(record.endpointId, [record])
-        else own.push(record)
-      }
-      count += attempts.length
-      position = next
-      sinceMs ??= clock.now()
-    },
-    isDue: () => count >= MOST_GATHERED || (sinceMs !== null && Math.abs(clock.now() - sinceMs) >= GATHER_MS),
-    async write(signal) {
-      while (count > 0 && !signal.aborted) {
-        writeSlice()
-        await yieldToEventLoop()
-      }
-      if (signal.aborted) return
-      store.write([], position)
-      sinceMs = null
-    },
-    writeOf,
+    this.#store.write(slice, null)
+    this.#count -= slice.length
   }
 }

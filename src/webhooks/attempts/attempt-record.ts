@@ -1,7 +1,4 @@
-/**
- * What the journal keeps of an attempt, and the pages in which attempts travel. Owns the form and reading it back. Refuses
- * to store, and to be the truth: that lies in the rows of the shards, so what cannot be read here is passed over.
- */
+/** Defines the JSON in which attempts are kept in the log's journal, makes it and reads it back. */
 import { type AttemptOutcome, attemptOutcomes } from '../../obs/metrics.ts'
 import { type AttemptPhase, attemptPhases } from '../send/attempt-timer.ts'
 import type { Attempted } from '../send/delivery.ts'

@@ -1,6 +1,6 @@
 /**
- * Serves `GET /v1/webhooks/{id}/attempts` and `/deliveries` from this node's index, which follows the journal and may be
- * some moments behind.
+ * Serves `GET /v1/webhooks/{id}/attempts` and `/deliveries` from the attempt history of this node, which on Kafka may be some
+ * moments behind.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { didYouMean } from '../../core/near.ts'
@@ -10,7 +10,7 @@ import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { attemptOutcomes } from '../../obs/metrics.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
-import type { AttemptIndex } from './attempt-index.ts'
+import type { AttemptHistory } from './attempt-history.ts'
 import { deliveryStates } from './attempt-store.ts'
 import {
   attemptPlace,
@@ -21,11 +21,11 @@ import {
   deliveryView,
 } from './attempt-view.ts'
 
-/** What the routes work with. */
+/** What the routes need. */
 export interface AttemptRoutesOptions {
   endpoints: Endpoints
-  index: Pick<AttemptIndex, 'attempts' | 'deliveries'>
-  /** Says which epoch's deliveries are shown. */
+  history: Pick<AttemptHistory, 'attempts' | 'deliveries'>
+  /** Its epoch is the one whose deliveries are shown. */
   reader: Pick<Reader, 'epoch'>
 }
 
@@ -63,28 +63,28 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
   ]
 }
 
-function listAttempts(call: Call, { endpoints, index }: AttemptRoutesOptions): void {
+function listAttempts(call: Call, { endpoints, history }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
   const query = openQuery(call.url, ['after', 'limit', 'outcome'])
   const { after: before, limit } = readPage(query, attemptPlace)
   const outcomes = readWords(query, 'outcome', attemptOutcomes)
   query.check()
-  const found = index.attempts(id, { outcomes, before, limit: limit + 1 })
+  const found = history.attempts(id, { outcomes, before, limit: limit + 1 })
   sendPage(call, found, limit, (one) => attemptView(id, one), attemptPlaceText)
 }
 
-function listDeliveries(call: Call, { endpoints, index, reader }: AttemptRoutesOptions): void {
+function listDeliveries(call: Call, { endpoints, history, reader }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
   const query = openQuery(call.url, ['after', 'limit', 'state'])
   const { after: before, limit } = readPage(query, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : null))
   const states = readWords(query, 'state', deliveryStates)
   query.check()
   const { epoch } = reader
-  const found = epoch === null ? [] : index.deliveries(id, { epoch, states, before, limit: limit + 1 })
+  const found = epoch === null ? [] : history.deliveries(id, { epoch, states, before, limit: limit + 1 })
   sendPage(call, found, limit, deliveryView, ({ sequence }) => String(sequence))
 }
 
-/** The first `limit` of them, and where the next page begins if there are more. */
+/** Answers with the first `limit` entries, and the place of the next page where there are more. */
 function sendPage<T>(
   { response }: Call,
   found: readonly T[],
@@ -98,7 +98,7 @@ function sendPage<T>(
   sendJson(response, 200, Buffer.from(JSON.stringify({ data: data.map(view), next })))
 }
 
-/** The words of a comma-separated list, each once; all that there are where it is absent. */
+/** The words of a comma-separated parameter, each once; all of them where it is absent. */
 function readWords<W extends string>(query: Query, name: string, words: readonly W[]): readonly W[] {
   const text = query.text(name)
   if (text === null) return words

@@ -1,9 +1,6 @@
 /**
- * Attempts and deliveries of the last days in a file of their own, made from the journal. Owns its tables, what an attempt
- * changes in them and the order of lists. Refuses to be the truth, to read the journal, and to decide when the file is made
- * anew: the index does.
- *
- * An attempt may be written twice, and attempts of one delivery in any order: the rows are the same afterwards, on any node.
+ * Stores attempts and the state of their deliveries in the tables of the attempt file, and lists them. Writing an attempt
+ * twice, or the attempts of a delivery in any order, leaves the same rows.
  */
 import { createHash } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'
@@ -11,17 +8,17 @@ import { type AttemptOutcome, attemptOutcomes } from '../../obs/metrics.ts'
 import { type Database, openDatabase } from '../../storage/database.ts'
 import type { AttemptRecord, AttemptResult } from './attempt-record.ts'
 
-/** Kept in the file's `user_version`; a file of any other version is made anew. */
+/** The file's `user_version`; a file of another version is begun anew. */
 const VERSION = 1
 
-/** How a delivery stands: it waits for its next try, it was taken, it was given up. */
+/** The state of a delivery: it waits for its next try, was delivered, or was given up. */
 export const deliveryStates = ['pending', 'delivered', 'dead'] as const
 /** One of them. */
 export type DeliveryState = (typeof deliveryStates)[number]
 
 /**
- * Keys have the order of the lists, so that each is read from one place on, and what most rows are (delivered, `ok`) costs
- * two writes in all. Answers lie apart, once an endpoint and text: those of a failing endpoint are mostly the same.
+ * Primary keys have the order of the lists. Most attempts (`ok`, delivered) cost two row writes in all. Responses have a table
+ * of their own, one row for each endpoint and text: those of a failing endpoint are mostly the same.
  */
 const TABLES = `
   CREATE TABLE place(only_one INTEGER PRIMARY KEY CHECK (only_one = 1), position TEXT NOT NULL);
@@ -58,7 +55,7 @@ const PUT_DELIVERY = `
 const PUT_RESPONSE = `
   INSERT INTO responses(endpoint, hash, text, last_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT(endpoint, hash) DO UPDATE SET last_ms = max(last_ms, excluded.last_ms) RETURNING number`
-/** CROSS JOIN: the attempts are what is walked. */
+/** CROSS JOIN makes SQLite scan the attempts, in their order. */
 const LIST_ATTEMPTS = `
   SELECT d.event_id AS eventId, a.epoch, a.sequence, a.attempt, a.at_ms AS atMs, a.status, a.outcome,
     a.duration_ms AS durationMs, a.phase, r.text AS response
@@ -74,6 +71,13 @@ const NEWEST_FIRST = 'ORDER BY sequence DESC LIMIT ?'
 const OLD_ATTEMPTS = `
   SELECT at_ms AS atMs, sequence, attempt, epoch, response FROM attempts
   WHERE endpoint = ? AND outcome = ? AND at_ms < ? ORDER BY at_ms, sequence, attempt LIMIT ?`
+const DROP_ATTEMPT =
+  'DELETE FROM attempts WHERE endpoint = ? AND outcome = ? AND at_ms = ? AND sequence = ? AND attempt = ?'
+const DROP_DELIVERY =
+  'DELETE FROM deliveries WHERE endpoint = ? AND epoch = ? AND sequence = ? AND last_ms < ?'
+const DROP_RESPONSE = 'DELETE FROM responses WHERE number = ? AND last_ms < ?'
+const FIND_ENDPOINT = 'SELECT number FROM endpoints WHERE id = ?'
+const PUT_POSITION = 'INSERT OR REPLACE INTO place(only_one, position) VALUES (1, ?)'
 
 /** An attempt of a list. */
 export type KeptAttempt = Pick<
@@ -93,6 +97,9 @@ export type KeptAttempt = Pick<
 /** The place of an attempt in the order of an endpoint's. */
 export type AttemptPlace = Pick<AttemptRecord, 'atMs' | 'sequence' | 'attempt'>
 
+/** An attempt that may be forgotten. */
+type OldAttempt = AttemptPlace & { epoch: string; response: number | null }
+
 /** A delivery of a list. */
 export interface KeptDelivery {
   eventId: string
@@ -100,48 +107,182 @@ export interface KeptDelivery {
   state: DeliveryState
   /** Made so far; a replay counts anew. */
   attempts: number
-  /** When the next is due, ms since 1970; null where none is. */
+  /** When the next attempt is due, ms since 1970; null where none is. */
   nextMs: number | null
-  /** Of the last answer; null where the last attempt had none. */
+  /** HTTP status of the last attempt; null where it got none. */
   lastStatus: number | null
 }
 
-/** Every operation throws BridgeError as `Database` does. */
-export interface AttemptStore {
-  /** Up to where the journal is in here; null: nothing of it is. */
-  readonly position: string | null
-  /** Adds attempts, and where the journal goes on (null: not yet), all or nothing. */
-  write(attempts: readonly AttemptRecord[], position: string | null): void
+/** What the store is opened with. */
+export interface AttemptStoreOptions {
+  path: string
+  /** True where a written attempt must survive a loss of power. */
+  durable: boolean
+  /** Called when the file turns out to be damaged, before the error is thrown. */
+  onDamage: () => void
+}
+
+/** The tables of an open attempt file. Every operation throws BridgeError as `Database` does. */
+export class AttemptStore {
+  readonly #db: Database
+  /** Numbers of endpoints in the file, by id. */
+  readonly #numbers = new Map<string, number>()
+  #position: string | null
+
+  /**
+   * Opens the file, or makes it.
+   * @throws BridgeError `log_unavailable`; `log_damaged` where it is damaged, or of another version of this program
+   */
+  constructor(options: AttemptStoreOptions) {
+    const db = openDatabase(options)
+    this.#db = db
+    try {
+      ensureTables(db)
+      this.#position = db.prepare<{ position: string }>('SELECT position FROM place').get()?.position ?? null
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+
+  /** The position in the journal up to which its attempts are in the file; null: none are. */
+  get position(): string | null {
+    return this.#position
+  }
+
+  /** Adds attempts and the position after them (null: it stays), all or nothing. */
+  write(attempts: readonly AttemptRecord[], position: string | null): void {
+    this.#transaction(() => {
+      for (const record of attempts) this.#put(record)
+      if (position !== null) this.#db.prepare(PUT_POSITION).run(position)
+    })
+    this.#position = position ?? this.#position
+  }
+
   /** Attempts of an endpoint with one of these outcomes, before that place, the newest first. */
   attempts(
     endpointId: string,
     query: { outcomes: readonly AttemptOutcome[]; before: AttemptPlace | null; limit: number },
-  ): KeptAttempt[]
+  ): KeptAttempt[] {
+    const endpoint = this.#knownNumber(endpointId)
+    if (endpoint === undefined) return []
+    const { outcomes, before, limit } = query
+    const { atMs, sequence, attempt } = before ?? LAST_PLACE
+    const list = this.#db.prepare<KeptAttempt>(LIST_ATTEMPTS)
+    return outcomes
+      .flatMap((outcome) => list.all(endpoint, outcome, atMs, sequence, attempt, limit))
+      .sort(newestFirst)
+      .slice(0, limit)
+  }
+
   /** Deliveries of an endpoint in one of these states, of events of that epoch before a sequence, the newest event first. */
   deliveries(
     endpointId: string,
     query: { epoch: string; states: readonly DeliveryState[]; before: number | null; limit: number },
-  ): KeptDelivery[]
-  /** Endpoints that have, or had, rows. */
-  endpointIds(): string[]
-  /** Forgets attempts of the endpoint from before a moment (null: all), and what only they need, at most `limit`. */
-  forget(endpointId: string, beforeMs: number | null, limit: number): number
-  /** Callable twice. */
-  close(): void
-}
+  ): KeptDelivery[] {
+    const endpoint = this.#knownNumber(endpointId)
+    if (endpoint === undefined) return []
+    const { epoch, states, before, limit } = query
+    return states
+      .flatMap((state) => {
+        // SQLite uses the partial index only where the query repeats its condition word for word.
+        const part = state === 'delivered' ? '' : "AND state <> 'delivered'"
+        return this.#db
+          .prepare<KeptDelivery>(`${LIST_DELIVERIES} ${part} ${NEWEST_FIRST}`)
+          .all(endpoint, epoch, state, before ?? Number.MAX_SAFE_INTEGER, limit)
+      })
+      .sort((one, other) => other.sequence - one.sequence)
+      .slice(0, limit)
+  }
 
-/**
- * Opens the file, or makes it.
- * @throws BridgeError `log_unavailable`; `log_damaged` where it is damaged, or of another version of this program
- */
-export function openAttemptStore(path: string, onDamage: () => void): AttemptStore {
-  const db = openDatabase({ path, durable: false, onDamage })
-  try {
-    ensureTables(db)
-    return storeOver(db)
-  } catch (error) {
-    db.close()
-    throw error
+  /** Endpoints that have, or had, rows. */
+  endpointIds(): string[] {
+    const rows = this.#db.prepare<{ id: string }>('SELECT id FROM endpoints').all()
+    return rows.map(({ id }) => id)
+  }
+
+  /** Forgets at most `limit` attempts of the endpoint from before a moment (null: all), with deliveries and answers that only they use. */
+  forget(endpointId: string, beforeMs: number | null, limit: number): number {
+    const endpoint = this.#knownNumber(endpointId)
+    if (endpoint === undefined) return 0
+    return this.#transaction(() => {
+      let count = 0
+      for (const outcome of attemptOutcomes) {
+        count += this.#forgetOf(endpoint, outcome, beforeMs ?? Number.MAX_SAFE_INTEGER, limit - count)
+      }
+      if (beforeMs === null && count === 0) {
+        this.#db.prepare('DELETE FROM endpoints WHERE number = ?').run(endpoint)
+        this.#numbers.delete(endpointId)
+      }
+      return count
+    })
+  }
+
+  /** Callable twice. */
+  close(): void {
+    this.#db.close()
+  }
+
+  #knownNumber(endpointId: string): number | undefined {
+    const number =
+      this.#numbers.get(endpointId) ??
+      this.#db.prepare<{ number: number }>(FIND_ENDPOINT).get(endpointId)?.number
+    if (number !== undefined) this.#numbers.set(endpointId, number)
+    return number
+  }
+
+  #numberOf(endpointId: string): number {
+    const known = this.#knownNumber(endpointId)
+    if (known !== undefined) return known
+    this.#db.prepare('INSERT OR IGNORE INTO endpoints(id) VALUES (?)').run(endpointId)
+    return this.#knownNumber(endpointId) ?? 0
+  }
+
+  #put(record: AttemptRecord): void {
+    const db = this.#db
+    const { epoch, sequence, eventId, attempt, atMs, status, outcome, phase, result } = record
+    const { durationMs, dueMs, response: text } = record
+    const endpoint = this.#numberOf(record.endpointId)
+    const response =
+      text === null
+        ? null
+        : (db.prepare<{ number: number }>(PUT_RESPONSE).get(endpoint, hashOf(text), text, atMs)?.number ??
+          null)
+    db.prepare(PUT_ATTEMPT).run(
+      endpoint,
+      outcome,
+      atMs,
+      sequence,
+      attempt,
+      epoch,
+      status,
+      durationMs,
+      phase,
+      response,
+    )
+    const state = stateAfter(result)
+    db.prepare(PUT_DELIVERY).run(endpoint, epoch, sequence, eventId, state, attempt, dueMs, status, atMs)
+  }
+
+  #forgetOf(endpoint: number, outcome: AttemptOutcome, beforeMs: number, limit: number): number {
+    const db = this.#db
+    const old = db.prepare<OldAttempt>(OLD_ATTEMPTS).all(endpoint, outcome, beforeMs, limit)
+    for (const { atMs, sequence, attempt, epoch, response } of old) {
+      db.prepare(DROP_DELIVERY).run(endpoint, epoch, sequence, beforeMs)
+      if (response !== null) db.prepare(DROP_RESPONSE).run(response, beforeMs)
+      db.prepare(DROP_ATTEMPT).run(endpoint, outcome, atMs, sequence, attempt)
+    }
+    return old.length
+  }
+
+  /** One transaction; where it is undone, the numbers that it gave to endpoints are forgotten. */
+  #transaction<T>(work: () => T): T {
+    try {
+      return this.#db.transaction(work)
+    } catch (error) {
+      this.#numbers.clear()
+      throw error
+    }
   }
 }
 
@@ -149,132 +290,14 @@ function ensureTables(db: Database): void {
   const version = db.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0
   if (version === VERSION) return
   if (version !== 0) {
-    throw new BridgeError('log_damaged', `the index of attempts has version ${version}, not ${VERSION}`, {
-      hint: 'Delete attempts.db while the process is stopped: it is made anew.',
+    throw new BridgeError('log_damaged', `the attempt file has version ${version}, not ${VERSION}`, {
+      hint: 'It was written by another version of this program. A new file is begun.',
     })
   }
   db.transaction(() => db.exec(TABLES))
 }
 
-function storeOver(db: Database): AttemptStore {
-  const numbers = new Map<string, number>()
-  const putAttempt = db.prepare(PUT_ATTEMPT)
-  const putDelivery = db.prepare(PUT_DELIVERY)
-  const putResponse = db.prepare<{ number: number }>(PUT_RESPONSE)
-  const listAttempts = db.prepare<KeptAttempt>(LIST_ATTEMPTS)
-  const oldAttempts = db.prepare<AttemptPlace & { epoch: string; response: number | null }>(OLD_ATTEMPTS)
-  const dropAttempt = db.prepare(
-    'DELETE FROM attempts WHERE endpoint = ? AND outcome = ? AND at_ms = ? AND sequence = ? AND attempt = ?',
-  )
-  const dropDelivery = db.prepare(
-    'DELETE FROM deliveries WHERE endpoint = ? AND epoch = ? AND sequence = ? AND last_ms < ?',
-  )
-  const dropResponse = db.prepare('DELETE FROM responses WHERE number = ? AND last_ms < ?')
-  const insertEndpoint = db.prepare('INSERT OR IGNORE INTO endpoints(id) VALUES (?)')
-  const findEndpoint = db.prepare<{ number: number }>('SELECT number FROM endpoints WHERE id = ?')
-  const putPosition = db.prepare('INSERT OR REPLACE INTO place(only_one, position) VALUES (1, ?)')
-  let position = db.prepare<{ position: string }>('SELECT position FROM place').get()?.position ?? null
-
-  const knownNumber = (endpointId: string): number | undefined => {
-    const number = numbers.get(endpointId) ?? findEndpoint.get(endpointId)?.number
-    if (number !== undefined) numbers.set(endpointId, number)
-    return number
-  }
-  const numberOf = (endpointId: string): number => {
-    const known = knownNumber(endpointId)
-    if (known !== undefined) return known
-    insertEndpoint.run(endpointId)
-    return knownNumber(endpointId) ?? 0
-  }
-  const put = (record: AttemptRecord): void => {
-    const { endpointId, epoch, sequence, eventId, attempt, atMs, status, outcome, phase, result } = record
-    const endpoint = numberOf(endpointId)
-    const response =
-      record.response === null
-        ? null
-        : (putResponse.get(endpoint, hashOf(record.response), record.response, atMs)?.number ?? null)
-    const { durationMs, dueMs } = record
-    putAttempt.run(endpoint, outcome, atMs, sequence, attempt, epoch, status, durationMs, phase, response)
-    putDelivery.run(endpoint, epoch, sequence, eventId, stateAfter(result), attempt, dueMs, status, atMs)
-  }
-  const forgetOf = (endpoint: number, outcome: AttemptOutcome, beforeMs: number, limit: number): number => {
-    const old = oldAttempts.all(endpoint, outcome, beforeMs, limit)
-    for (const { atMs, sequence, attempt, epoch, response } of old) {
-      dropDelivery.run(endpoint, epoch, sequence, beforeMs)
-      if (response !== null) dropResponse.run(response, beforeMs)
-      dropAttempt.run(endpoint, outcome, atMs, sequence, attempt)
-    }
-    return old.length
-  }
-  /** As one transaction; numbers that it gave are forgotten where it is undone. */
-  const transaction = <T>(work: () => T): T => {
-    try {
-      return db.transaction(work)
-    } catch (error) {
-      numbers.clear()
-      throw error
-    }
-  }
-
-  return {
-    get position() {
-      return position
-    },
-    write(attempts, next) {
-      transaction(() => {
-        for (const record of attempts) put(record)
-        if (next !== null) putPosition.run(next)
-      })
-      position = next ?? position
-    },
-    attempts(endpointId, { outcomes, before, limit }) {
-      const endpoint = knownNumber(endpointId)
-      if (endpoint === undefined) return []
-      const { atMs, sequence, attempt } = before ?? LAST_PLACE
-      return outcomes
-        .flatMap((outcome) => listAttempts.all(endpoint, outcome, atMs, sequence, attempt, limit))
-        .sort(newestFirst)
-        .slice(0, limit)
-    },
-    deliveries(endpointId, { epoch, states, before, limit }) {
-      const endpoint = knownNumber(endpointId)
-      if (endpoint === undefined) return []
-      return states
-        .flatMap((state) => {
-          // What the partial index is made of has to be said word for word, or it is not used.
-          const part = state === 'delivered' ? '' : "AND state <> 'delivered'"
-          return db
-            .prepare<KeptDelivery>(`${LIST_DELIVERIES} ${part} ${NEWEST_FIRST}`)
-            .all(endpoint, epoch, state, before ?? Number.MAX_SAFE_INTEGER, limit)
-        })
-        .sort((one, other) => other.sequence - one.sequence)
-        .slice(0, limit)
-    },
-    endpointIds: () =>
-      db
-        .prepare<{ id: string }>('SELECT id FROM endpoints')
-        .all()
-        .map(({ id }) => id),
-    forget(endpointId, beforeMs, limit) {
-      const endpoint = knownNumber(endpointId)
-      if (endpoint === undefined) return 0
-      return transaction(() => {
-        let count = 0
-        for (const outcome of attemptOutcomes) {
-          count += forgetOf(endpoint, outcome, beforeMs ?? Number.MAX_SAFE_INTEGER, limit - count)
-        }
-        if (beforeMs === null && count === 0) {
-          db.prepare('DELETE FROM endpoints WHERE number = ?').run(endpoint)
-          numbers.delete(endpointId)
-        }
-        return count
-      })
-    },
-    close: db.close,
-  }
-}
-
-/** After every attempt there is. */
+/** Sorts after every attempt. */
 const LAST_PLACE: AttemptPlace = { atMs: Number.MAX_SAFE_INTEGER, sequence: 0, attempt: 0 }
 
 function newestFirst(one: AttemptPlace, other: AttemptPlace): number {

@@ -1,6 +1,4 @@
 /** What became of deliveries, as a user of a started bridge reads it: lists held against what receivers saw. */
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -48,7 +46,7 @@ async function endpoint(receiver: WebhookReceiver): Promise<string> {
   return (await askEndpoints(bridge.ready.http, 'POST', '', wanted)).id
 }
 
-it('is listed with the right figures, and the same after a restart and from an index made anew', async () => {
+it('is listed with the right figures, and the same after every restart', async () => {
   await using healthy = await startReceiver()
   await using slow = await startReceiver((response) => {
     systemClock.after(SLOW_MS, () => response.writeHead(204).end())
@@ -111,9 +109,8 @@ it('is listed with the right figures, and the same after a restart and from an i
   bridge = await start()
   expect(await lists()).toEqual(before)
   expect(await bridge.stop()).toBe(0)
-  for (const side of ['', '-wal', '-shm']) rmSync(join(directory.path, `attempts.db${side}`), { force: true })
   bridge = await start()
-  await eventually(lists, (now) => JSON.stringify(now) === JSON.stringify(before))
+  expect(await lists()).toEqual(before)
   await askEndpoints(bridge.ready.http, 'DELETE', `/${failingId}`)
   await expect(attemptsOf(failingId)).rejects.toThrow('404')
 })

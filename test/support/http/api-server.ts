@@ -24,7 +24,7 @@ import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
 import { createTokens, type Tokens } from '../../../src/registry/tokens.ts'
 import { createStreams, type Streams } from '../../../src/streams/streams.ts'
 import { addressRules } from '../../../src/webhooks/address/rules.ts'
-import { createAttemptIndex } from '../../../src/webhooks/attempts/attempt-index.ts'
+import { AttemptHistory } from '../../../src/webhooks/attempts/attempt-history.ts'
 import {
   ATTEMPTS_JOURNAL,
   ATTEMPTS_KEPT_MS,
@@ -69,7 +69,7 @@ export interface ApiServer {
   /** Over the same log. */
   endpoints: Endpoints
   tickets: Tickets
-  /** The journal of that log, which the index of attempts follows. */
+  /** The journal of that log, which the attempt history follows. */
   attempts: Journal<AttemptPage>
   recovery: Recovery
   /** Tests, and attempts to deliver notices. */
@@ -127,7 +127,15 @@ export async function startApi(
   const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
   const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
   const chance = (): number => 0.5
-  const index = createAttemptIndex({ path: ':memory:', journal: attempts, endpoints, clock, chance, logger })
+  const history = new AttemptHistory({
+    path: ':memory:',
+    journal: attempts,
+    isDirect: false,
+    endpoints,
+    clock,
+    chance,
+    logger,
+  })
   const attempted: Attempted[] = []
   const recovery = createRecovery({
     log,
@@ -147,7 +155,7 @@ export async function startApi(
   const running = Promise.all([
     options.tokens === undefined ? tokens.run(ended.signal) : null,
     options.endpoints === undefined ? endpoints.run(ended.signal) : null,
-    index.run(ended.signal),
+    history.run(ended.signal),
     recovery.commands.run(ended.signal),
   ])
   await until(() => options.tokens !== undefined || tokens.isLoaded)
@@ -182,7 +190,7 @@ export async function startApi(
       ticketRoute(tickets),
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
-      ...attemptRoutes({ endpoints, index, reader }),
+      ...attemptRoutes({ endpoints, history, reader }),
       ...recovery.routes,
       ...feed.routes,
     ],
@@ -228,7 +236,7 @@ export async function startApi(
       ended.abort()
       await running
       await feeding
-      index.close()
+      history.close()
       await log.close()
       store.archive.close()
     },

@@ -1,13 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { attemptOutcomes } from '../../../src/obs/metrics.ts'
-import { createGathering } from '../../../src/webhooks/attempts/attempt-buffer.ts'
+import { AttemptBuffer } from '../../../src/webhooks/attempts/attempt-buffer.ts'
 import { type AttemptRecord, attemptResults } from '../../../src/webhooks/attempts/attempt-record.ts'
-import {
-  type AttemptStore,
-  deliveryStates,
-  openAttemptStore,
-} from '../../../src/webhooks/attempts/attempt-store.ts'
+import { AttemptStore, deliveryStates } from '../../../src/webhooks/attempts/attempt-store.ts'
 import { EPOCH } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 import { recordOf } from '../../support/webhooks/attempted.ts'
@@ -15,7 +11,7 @@ import { recordOf } from '../../support/webhooks/attempted.ts'
 const never = new AbortController().signal
 
 function newStore(attempts: readonly AttemptRecord[] = []): AttemptStore {
-  const store = openAttemptStore(':memory:', () => undefined)
+  const store = new AttemptStore({ path: ':memory:', durable: false, onDamage: () => undefined })
   store.write(attempts, null)
   return store
 }
@@ -44,7 +40,7 @@ const history = fc.uniqueArray(record, {
   selector: ({ endpointId, atMs }) => `${endpointId} ${atMs}`,
 })
 
-describe('the index of attempts', () => {
+describe('the attempt store', () => {
   test('lists the attempts of an endpoint as they were, the newest first, whatever is asked for', () => {
     fc.assert(
       fc.property(
@@ -168,25 +164,25 @@ describe('the index of attempts', () => {
   })
 })
 
-describe('what is gathered for the index', () => {
+describe('the buffer of attempts', () => {
   test('is written when it is much or has waited for five seconds, and then the position', async () => {
     const clock = createManualClock()
     const store = newStore()
-    const gathering = createGathering(store, clock)
-    expect(gathering.isDue()).toBe(false)
-    gathering.add([recordOf()], 'one')
+    const buffer = new AttemptBuffer(store, clock)
+    expect(buffer.isDue()).toBe(false)
+    buffer.add([recordOf()], 'one')
     clock.advance(4999)
-    expect([gathering.isDue(), store.position]).toEqual([false, null])
+    expect([buffer.isDue(), store.position]).toEqual([false, null])
     clock.advance(1)
-    expect(gathering.isDue()).toBe(true)
-    await gathering.write(never)
-    expect([gathering.isDue(), store.position, attemptsOf(store).length]).toEqual([false, 'one', 1])
+    expect(buffer.isDue()).toBe(true)
+    await buffer.write(never)
+    expect([buffer.isDue(), store.position, attemptsOf(store).length]).toEqual([false, 'one', 1])
     const many = Array.from({ length: 10_000 }, (_, at) =>
       recordOf({ endpointId: `ep_${at % 700}`, sequence: at + 1 }),
     )
-    gathering.add(many, 'two')
-    expect(gathering.isDue()).toBe(true)
-    await gathering.write(never)
+    buffer.add(many, 'two')
+    expect(buffer.isDue()).toBe(true)
+    await buffer.write(never)
     expect(store.position).toBe('two')
     let count = 0
     for (const id of store.endpointIds()) count += deliveriesOf(store, {}, id).length
@@ -196,15 +192,15 @@ describe('what is gathered for the index', () => {
 
   test('is there for whoever reads an endpoint, without the position, and is written once', async () => {
     const store = newStore()
-    const gathering = createGathering(store, createManualClock())
-    gathering.add([recordOf(), recordOf({ endpointId: 'ep_2' }), recordOf({ sequence: 2 })], 'one')
-    gathering.writeOf('ep_1')
+    const buffer = new AttemptBuffer(store, createManualClock())
+    buffer.add([recordOf(), recordOf({ endpointId: 'ep_2' }), recordOf({ sequence: 2 })], 'one')
+    buffer.writeOf('ep_1')
     expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length, store.position]).toEqual([
       2,
       0,
       null,
     ])
-    await gathering.write(never)
+    await buffer.write(never)
     expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length, store.position]).toEqual([
       2,
       1,
@@ -215,13 +211,13 @@ describe('what is gathered for the index', () => {
 
   test('leaves the position where it was when a stop comes in between', async () => {
     const store = newStore()
-    const gathering = createGathering(store, createManualClock())
-    gathering.add(
+    const buffer = new AttemptBuffer(store, createManualClock())
+    buffer.add(
       Array.from({ length: 2000 }, (_, at) => recordOf({ sequence: at + 1 })),
       'one',
     )
     const stop = new AbortController()
-    const writing = gathering.write(stop.signal)
+    const writing = buffer.write(stop.signal)
     stop.abort()
     await writing
     expect(store.position).toBeNull()

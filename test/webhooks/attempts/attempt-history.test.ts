@@ -1,29 +1,30 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Journal } from '../../../src/log/journal.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
-import { attemptOutcomes } from '../../../src/obs/metrics.ts'
+import { attemptOutcomes, createMetrics } from '../../../src/obs/metrics.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
-import { createAttemptIndex } from '../../../src/webhooks/attempts/attempt-index.ts'
+import { AttemptHistory } from '../../../src/webhooks/attempts/attempt-history.ts'
+import { AttemptQueue } from '../../../src/webhooks/attempts/attempt-queue.ts'
 import {
   ATTEMPTS_KEPT_MS,
   type AttemptPage,
   attemptPage,
 } from '../../../src/webhooks/attempts/attempt-record.ts'
-import { openAttemptStore } from '../../../src/webhooks/attempts/attempt-store.ts'
+import { AttemptStore } from '../../../src/webhooks/attempts/attempt-store.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { EPOCH } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
-import { recordOf } from '../../support/webhooks/attempted.ts'
+import { attemptedOf, recordOf } from '../../support/webhooks/attempted.ts'
 import { endpointNode, wantedEndpoint } from '../../support/webhooks/endpoints.ts'
 
 const NOW_MS = createManualClock().now()
 
-/** A node with an endpoint, a journal of that log, and the index of it in a file. */
+/** A node with an endpoint, a journal of that log, and the attempt history in a file. */
 async function worldOf(wrap: (journal: Journal<AttemptPage>) => Journal<AttemptPage> = (journal) => journal) {
   const clock = createManualClock(NOW_MS)
   const log = createMemoryLog({ clock })
@@ -36,18 +37,19 @@ async function worldOf(wrap: (journal: Journal<AttemptPage>) => Journal<AttemptP
   const { logger, lines } = keepingLogger()
   const journal = log.journal<AttemptPage>('attempts', ATTEMPTS_KEPT_MS)
   const open = (file = path) => {
-    const index = createAttemptIndex({
+    const history = new AttemptHistory({
       path: file,
       journal: wrap(journal),
+      isDirect: false,
       endpoints,
       clock,
       chance: () => 0.5,
       logger,
     })
     const stop = new AbortController()
-    const running = index.run(stop.signal)
+    const running = history.run(stop.signal)
     const sequences = (endpointId = id): number[] =>
-      index
+      history
         .deliveries(endpointId, {
           epoch: EPOCH,
           states: ['pending', 'delivered', 'dead'],
@@ -58,9 +60,9 @@ async function worldOf(wrap: (journal: Journal<AttemptPage>) => Journal<AttemptP
     const close = async (): Promise<void> => {
       stop.abort()
       await running
-      index.close()
+      history.close()
     }
-    return { index, sequences, close }
+    return { history, sequences, close }
   }
   onTestFinished(async () => {
     await log.close()
@@ -137,8 +139,8 @@ test('makes its file anew when the damage shows only while it serves', async () 
   const bytes = readFileSync(world.path)
   // What is read when it is opened lies in the first three pages.
   writeFileSync(world.path, bytes.fill(0xff, 3 * 8192))
-  const { index, sequences, close } = world.open()
-  const list = () => index.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
+  const { history, sequences, close } = world.open()
+  const list = () => history.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
   expect(list).toThrow(expect.objectContaining({ code: 'log_unavailable' }))
   await until(() => {
     world.clock.advance(100)
@@ -160,7 +162,7 @@ test('waits for a journal that is away, and starts from its file again', async (
   }))
   const { sequences, close } = world.open()
   await world.tell(1)
-  await until(() => world.lines.some(({ event }) => event === 'attempts.stuck'))
+  await until(() => world.lines.some(({ event }) => event === 'attempts.follow_failed'))
   expect(sequences()).toEqual([])
   isAway = false
   await until(() => {
@@ -173,11 +175,11 @@ test('waits for a journal that is away, and starts from its file again', async (
 test('waits for a file that cannot be made, answers that it is not there, and goes on once it can', async () => {
   const world = await worldOf()
   const path = join(world.path, '..', 'later', 'attempts.db')
-  const { index, sequences, close } = world.open(path)
+  const { history, sequences, close } = world.open(path)
   await world.tell(1)
-  const list = () => index.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
+  const list = () => history.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
   expect(list).toThrow(expect.objectContaining({ code: 'log_unavailable' }))
-  await until(() => world.lines.some(({ event }) => event === 'attempts.stuck'))
+  await until(() => world.lines.some(({ event }) => event === 'attempts.follow_failed'))
   mkdirSync(join(path, '..'))
   await until(() => {
     world.clock.advance(100)
@@ -189,7 +191,7 @@ test('waits for a file that cannot be made, answers that it is not there, and go
 
 test('forgets what is a week old, and the rows of an endpoint that was deleted', async () => {
   const world = await worldOf()
-  const { index, sequences, close } = world.open()
+  const { history, sequences, close } = world.open()
   const lasting = wantedEndpoint()
   await world.endpoints.create(lasting)
   await world.tell(1)
@@ -209,10 +211,10 @@ test('forgets what is a week old, and the rows of an endpoint that was deleted',
   world.clock.advance(ATTEMPTS_KEPT_MS)
   await until(() => sequences(lasting.id).length === 1)
   expect(sequences(lasting.id)).toEqual([2])
-  const store = openAttemptStore(world.path, () => undefined)
+  const store = new AttemptStore({ path: world.path, durable: false, onDamage: () => undefined })
   expect(store.endpointIds()).toEqual([lasting.id])
   store.close()
-  expect(index.attempts(lasting.id, { outcomes: ['ok'], before: null, limit: 9 })).toHaveLength(1)
+  expect(history.attempts(lasting.id, { outcomes: ['ok'], before: null, limit: 9 })).toHaveLength(1)
   await close()
 })
 
@@ -228,11 +230,127 @@ test('asks for no journal and makes no file before there is an endpoint', async 
       throw new Error('it was asked for')
     },
   }
-  const index = createAttemptIndex({ path, journal, endpoints, clock, chance: () => 0, logger })
+  const history = new AttemptHistory({
+    path,
+    journal,
+    isDirect: false,
+    endpoints,
+    clock,
+    chance: () => 0,
+    logger,
+  })
   const stop = new AbortController()
-  const running = index.run(stop.signal)
+  const running = history.run(stop.signal)
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
   stop.abort()
   await running
   expect(existsSync(path)).toBe(false)
+})
+
+describe('the history that is written directly', () => {
+  /** A node whose attempts go straight into the file, as on the embedded log. */
+  async function directWorld() {
+    const world = await worldOf()
+    const open = () => {
+      const { clock, endpoints, journal, path, id } = world
+      const { logger, lines } = keepingLogger()
+      const metrics = createMetrics({ version: '0' })
+      const chance = () => 0.5
+      const history = new AttemptHistory({ path, journal, isDirect: true, endpoints, clock, chance, logger })
+      const queue = new AttemptQueue({ sink: history.sink, clock, chance, metrics, logger })
+      history.includePending((endpointId) => queue.pendingOf(endpointId))
+      const stop = new AbortController()
+      const running = history.run(stop.signal)
+      const add = (...sequences: number[]): void => {
+        for (const sequence of sequences) {
+          queue.add(attemptedOf({ endpointId: id, sequence, startedMs: NOW_MS - 1000 + sequence }))
+        }
+      }
+      const sequences = (): number[] =>
+        history
+          .attempts(id, { outcomes: attemptOutcomes, before: null, limit: 1000 })
+          .map(({ sequence }) => sequence)
+      const close = async (): Promise<void> => {
+        stop.abort()
+        await running
+        await queue.close()
+        history.close()
+      }
+      return { add, sequences, close, lines }
+    }
+    return { ...world, open }
+  }
+
+  test('lists an attempt at once, keeps it over a restart, and appends nothing to the journal', async () => {
+    const world = await directWorld()
+    const appended: AttemptPage[] = []
+    const stop = new AbortController()
+    const reading = (async () => {
+      for await (const { records } of world.journal.read(null, stop.signal)) appended.push(...records)
+    })()
+    const first = world.open()
+    first.add(1, 2)
+    expect(first.sequences()).toEqual([2, 1])
+    first.add(3)
+    await first.close()
+    const second = world.open()
+    expect(second.sequences()).toEqual([3, 2, 1])
+    await second.close()
+    stop.abort()
+    await reading
+    expect(appended).toEqual([])
+  })
+
+  test('is written within half a second, so that a killed process loses no more', async () => {
+    const world = await directWorld()
+    const { add, close } = world.open()
+    add(1)
+    const written = () => {
+      const store = new AttemptStore({ path: world.path, durable: false, onDamage: () => undefined })
+      const { length } = store.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
+      store.close()
+      return length
+    }
+    expect(written()).toBe(0)
+    world.clock.advance(500)
+    await until(() => written() === 1)
+    await close()
+  })
+
+  test('continues what an older version wrote to the journal and the file', async () => {
+    const world = await directWorld()
+    const older = new AttemptHistory({
+      path: world.path,
+      journal: world.journal,
+      isDirect: false,
+      endpoints: world.endpoints,
+      clock: world.clock,
+      chance: () => 0.5,
+      logger: keepingLogger().logger,
+    })
+    const stop = new AbortController()
+    const running = older.run(stop.signal)
+    await world.tell(1, 2)
+    await until(() => older.attempts(world.id, { outcomes: ['ok'], before: null, limit: 9 }).length === 2)
+    stop.abort()
+    await running
+    older.close()
+    await world.tell(3)
+    const { add, sequences, close } = world.open()
+    add(4)
+    await until(() => sequences().length === 4)
+    expect(sequences()).toEqual([4, 3, 2, 1])
+    await close()
+  })
+
+  test('begins anew where the file is damaged, keeps that file beside it, and says what is lost', async () => {
+    const world = await directWorld()
+    writeFileSync(world.path, 'x'.repeat(9000))
+    const { add, sequences, close, lines } = world.open()
+    add(1)
+    expect(sequences()).toEqual([1])
+    expect(lines.map(({ event }) => event)).toEqual(['attempts.lost'])
+    expect(readFileSync(`${world.path}.damaged`, 'utf8')).toBe('x'.repeat(9000))
+    await close()
+  })
 })

@@ -3,11 +3,8 @@ import { BridgeError } from '../../../src/errors.ts'
 import type { Journal } from '../../../src/log/journal.ts'
 import { LARGEST_ROW_BYTES } from '../../../src/log/shards.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
-import {
-  createAttemptJournal,
-  GATHER_MS,
-  queueBounds,
-} from '../../../src/webhooks/attempts/attempt-journal.ts'
+import { JOURNAL_GATHER_MS, journalSink } from '../../../src/webhooks/attempts/attempt-pages.ts'
+import { AttemptQueue, queueBounds } from '../../../src/webhooks/attempts/attempt-queue.ts'
 import { type AttemptPage, readAttemptPage } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { metric } from '../../support/metric.ts'
@@ -36,7 +33,14 @@ function worldOf(append: (page: AttemptPage) => Promise<void> = async () => unde
       throw new Error('nobody reads here')
     },
   }
-  const journal = createAttemptJournal({ journal: port, clock, chance: () => 0.5, metrics, logger, bounds })
+  const queue = new AttemptQueue({
+    sink: journalSink(port),
+    clock,
+    chance: () => 0.5,
+    metrics,
+    logger,
+    bounds,
+  })
   /** Lets time pass, and what waited for it do its work. */
   const pass = async (ms: number, step = 50): Promise<void> => {
     for (let passed = 0; passed < ms; passed += step) {
@@ -51,7 +55,7 @@ function worldOf(append: (page: AttemptPage) => Promise<void> = async () => unde
     lines,
     pages,
     calls,
-    journal,
+    queue,
     pass,
     written,
     dropped: () => metric({ metrics }, 'webhook_journal_dropped_total'),
@@ -60,25 +64,25 @@ function worldOf(append: (page: AttemptPage) => Promise<void> = async () => unde
 
 const events = (lines: { event: string }[]) => lines.map(({ event }) => event)
 
-describe('the journal of attempts', () => {
+describe('the queue of attempts', () => {
   test('gathers what comes within a quarter of a second into one page, in order', async () => {
-    const { journal, pages, pass, written } = worldOf()
-    for (const sequence of [3, 1, 2]) journal.add(attemptedOf({ sequence }))
+    const { queue, pages, pass, written } = worldOf()
+    for (const sequence of [3, 1, 2]) queue.add(attemptedOf({ sequence }))
     expect(pages).toHaveLength(0)
-    await pass(GATHER_MS)
+    await pass(JOURNAL_GATHER_MS)
     expect(pages).toHaveLength(1)
-    journal.add(attemptedOf({ sequence: 9 }))
-    await pass(GATHER_MS)
+    queue.add(attemptedOf({ sequence: 9 }))
+    await pass(JOURNAL_GATHER_MS)
     expect([pages.length, written().map(({ sequence }) => sequence)]).toEqual([2, [3, 1, 2, 9]])
   })
 
   test('writes a burst in pages that the log takes, whatever the answers hold, each of one epoch', async () => {
-    const { journal, pages, pass, written } = worldOf()
+    const { queue, pages, pass, written } = worldOf()
     const nul = String.fromCharCode(0).repeat(1024)
     for (let sequence = 1; sequence <= 3000; sequence++) {
       const isFailure = sequence % 3 === 0
       const failure = { end: answer(500), verdict: { next: 'dead' as const }, response: nul }
-      journal.add(
+      queue.add(
         attemptedOf({
           sequence,
           epoch: sequence > 2000 ? 'Epoch002' : 'Epoch001',
@@ -86,7 +90,7 @@ describe('the journal of attempts', () => {
         }),
       )
     }
-    await pass(2 * GATHER_MS, 10)
+    await pass(2 * JOURNAL_GATHER_MS, 10)
     expect(written().map(({ sequence }) => sequence)).toEqual(Array.from({ length: 3000 }, (_, at) => at + 1))
     for (const { sequence, epoch } of written()) expect(epoch).toBe(sequence > 2000 ? 'Epoch002' : 'Epoch001')
     for (const page of pages) expect(JSON.stringify(page).length).toBeLessThan(LARGEST_ROW_BYTES)
@@ -94,17 +98,17 @@ describe('the journal of attempts', () => {
 
   test('keeps what the log does not take, writes it once it does, and says each once', async () => {
     let isAway = true
-    const { journal, lines, pass, written } = worldOf(async () => {
+    const { queue, lines, pass, written } = worldOf(async () => {
       if (isAway) throw refused
     })
-    journal.add(attemptedOf({ sequence: 1 }))
+    queue.add(attemptedOf({ sequence: 1 }))
     await pass(MINUTE_MS, 500)
-    journal.add(attemptedOf({ sequence: 2 }))
-    expect(events(lines)).toEqual(['webhook.journal_stuck'])
+    queue.add(attemptedOf({ sequence: 2 }))
+    expect(events(lines)).toEqual(['attempts.write_failed'])
     isAway = false
     await pass(MINUTE_MS, 500)
     expect(written().map(({ sequence }) => sequence)).toEqual([1, 2])
-    expect(events(lines)).toEqual(['webhook.journal_stuck', 'webhook.journal_writes_again'])
+    expect(events(lines)).toEqual(['attempts.write_failed', 'attempts.write_recovered'])
   })
 
   test('drops what does not fit, by count and by bytes, and counts it; a line a minute says so', async () => {
@@ -112,67 +116,64 @@ describe('the journal of attempts', () => {
       { attempts: 10, bytes: 1e9 },
       { attempts: 1e9, bytes: 3070 },
     ]) {
-      const { journal, lines, pass, dropped } = worldOf(
+      const { queue, lines, pass, dropped } = worldOf(
         () => Promise.reject(refused),
         bounds as typeof queueBounds,
       )
-      for (let sequence = 1; sequence <= 15; sequence++) journal.add(attemptedOf({ sequence }))
+      for (let sequence = 1; sequence <= 15; sequence++) queue.add(attemptedOf({ sequence }))
       await pass(1000)
-      for (let sequence = 16; sequence <= 30; sequence++) journal.add(attemptedOf({ sequence }))
+      for (let sequence = 16; sequence <= 30; sequence++) queue.add(attemptedOf({ sequence }))
       expect(await dropped()).toBe(10)
-      expect(lines.filter(({ event }) => event === 'webhook.journal_dropped')).toHaveLength(1)
+      expect(lines.filter(({ event }) => event === 'attempts.dropped')).toHaveLength(1)
       await pass(MINUTE_MS, 500)
-      journal.add(attemptedOf({ sequence: 31 }))
-      const said = lines.filter(({ event }) => event === 'webhook.journal_dropped')
+      queue.add(attemptedOf({ sequence: 31 }))
+      const said = lines.filter(({ event }) => event === 'attempts.dropped')
       expect(said.map(({ fields }) => fields.count)).toEqual([1, 10])
     }
   })
 
   test('goes on after a page that the log will never take', async () => {
-    const { journal, lines, pass, written, dropped } = worldOf(async ({ attempts }) => {
+    const { queue, lines, pass, written, dropped } = worldOf(async ({ attempts }) => {
       if (attempts[0]?.sequence === 1) throw new RangeError('too large')
     })
-    journal.add(attemptedOf({ sequence: 1 }))
-    await pass(GATHER_MS)
-    journal.add(attemptedOf({ sequence: 2 }))
-    await pass(GATHER_MS)
+    queue.add(attemptedOf({ sequence: 1 }))
+    await pass(JOURNAL_GATHER_MS)
+    queue.add(attemptedOf({ sequence: 2 }))
+    await pass(JOURNAL_GATHER_MS)
     expect(written().map(({ sequence }) => sequence)).toEqual([2])
-    expect([await dropped(), events(lines)]).toEqual([
-      1,
-      ['webhook.journal_refused', 'webhook.journal_dropped'],
-    ])
+    expect([await dropped(), events(lines)]).toEqual([1, ['attempts.write_rejected', 'attempts.dropped']])
   })
 
   test('writes what waits when it is closed, at once, and takes nothing more', async () => {
-    const { journal, written, dropped, calls } = worldOf()
-    for (let sequence = 1; sequence <= 1200; sequence++) journal.add(attemptedOf({ sequence }))
-    await journal.close()
-    await journal.close()
+    const { queue, written, dropped, calls } = worldOf()
+    for (let sequence = 1; sequence <= 1200; sequence++) queue.add(attemptedOf({ sequence }))
+    await queue.close()
+    await queue.close()
     expect(written()).toHaveLength(1200)
     expect(calls).toEqual([3])
-    journal.add(attemptedOf())
+    queue.add(attemptedOf())
     expect(await dropped()).toBe(1)
   })
 
   test('lets a stop wait for two seconds and no longer, and says what was lost', async () => {
     for (const append of [() => Promise.reject(refused), () => new Promise<void>(() => undefined)]) {
-      const { journal, lines, pass, dropped } = worldOf(append)
-      for (let sequence = 1; sequence <= 600; sequence++) journal.add(attemptedOf({ sequence }))
+      const { queue, lines, pass, dropped } = worldOf(append)
+      for (let sequence = 1; sequence <= 600; sequence++) queue.add(attemptedOf({ sequence }))
       let isClosed = false
-      const closing = journal.close().then(() => {
+      const closing = queue.close().then(() => {
         isClosed = true
       })
       await pass(1900)
       expect(isClosed).toBe(false)
       await pass(200)
       await closing
-      expect(lines.filter(({ event }) => event === 'webhook.journal_dropped')).toHaveLength(1)
+      expect(lines.filter(({ event }) => event === 'attempts.dropped')).toHaveLength(1)
       expect(await dropped()).toBe(600)
     }
   })
 })
 
-test('a journal that refuses, hangs or is full changes no attempt and no row of any delivery', async () => {
+test('a queue whose sink refuses, hangs or is full changes no attempt and no row of any delivery', async () => {
   /** What receivers saw and what was kept over three hours of an endpoint that fails for a while. */
   const play = async (append: Journal<AttemptPage>['append'], bounds = queueBounds) => {
     const fails = ({ nowMs }: { nowMs: number }) => ({
@@ -187,15 +188,15 @@ test('a journal that refuses, hangs or is full changes no attempt and no row of 
     const { logger } = keepingLogger()
     const metrics = createMetrics({ version: '0' })
     const port: Journal<AttemptPage> = { append, read: () => Promise.reject() as never }
-    const journal = createAttemptJournal({
-      journal: port,
+    const queue = new AttemptQueue({
+      sink: journalSink(port),
       clock: world.clock,
       chance: () => 0.5,
       metrics,
       logger,
       bounds,
     })
-    world.onAttempted = journal.add
+    world.onAttempted = (attempted) => queue.add(attempted)
     for (let count = 0; count < 40; count++) {
       world.log.add({})
       await world.run(270_000)

@@ -1,0 +1,112 @@
+/**
+ * Opens the attempt file of a node when it is needed, and begins it anew where it is damaged.
+ */
+import { renameSync, rmSync } from 'node:fs'
+import { BridgeError, isBridgeError } from '../../errors.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
+import { AttemptBuffer } from './attempt-buffer.ts'
+import { AttemptStore } from './attempt-store.ts'
+
+/** What SQLite keeps beside its file. */
+const SIDES = ['-wal', '-shm']
+
+/** The open file. */
+export interface OpenAttemptFile {
+  store: AttemptStore
+  /** What was read from the journal and is not in the file yet. */
+  buffer: AttemptBuffer
+  /** Aborts when the file turns out to be damaged. */
+  damaged: AbortSignal
+}
+
+/** What the file needs. */
+export interface AttemptFileOptions {
+  /** In a directory that this process has alone. */
+  path: string
+  /** True where the file is the only place of the attempts; false where it is filled from a journal. */
+  isOnlyCopy: boolean
+  clock: Clock
+  logger: Logger
+}
+
+/** The attempt file of a node. */
+export class AttemptFile {
+  readonly #options: AttemptFileOptions
+  #opened: OpenAttemptFile | null = null
+
+  constructor(options: AttemptFileOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The file, opened where it is not, made where it is missing, begun anew where it is damaged.
+   * @throws BridgeError `log_unavailable`
+   */
+  open(): OpenAttemptFile {
+    if (this.#opened !== null && !this.#opened.damaged.aborted) return this.#opened
+    if (this.#opened !== null) this.#beginAnew()
+    try {
+      this.#opened = this.#openStore()
+    } catch (error) {
+      if (!isBridgeError(error, 'log_damaged')) throw error
+      this.#beginAnew(error)
+      this.#opened = this.#openStore()
+    }
+    return this.#opened
+  }
+
+  /** Uses the open file. @throws BridgeError `log_unavailable`, also where the file turns out to be damaged */
+  use<T>(work: (file: OpenAttemptFile) => T): T {
+    try {
+      return work(this.open())
+    } catch (error) {
+      if (!isBridgeError(error, 'log_damaged')) throw error
+      throw new BridgeError('log_unavailable', 'the attempt file was damaged and is made anew', {
+        cause: error,
+        hint: 'Try again in some seconds.',
+      })
+    }
+  }
+
+  /** Closes the file; what its buffer held is read from the journal again. A damaged file stays for `open`. Callable twice. */
+  close(): void {
+    if (this.#opened === null || this.#opened.damaged.aborted) return
+    this.#opened.store.close()
+    this.#opened = null
+  }
+
+  #openStore(): OpenAttemptFile {
+    const { path, isOnlyCopy, clock } = this.#options
+    const damaged = new AbortController()
+    const store = new AttemptStore({ path, durable: isOnlyCopy, onDamage: () => damaged.abort() })
+    return { store, buffer: new AttemptBuffer(store, clock), damaged: damaged.signal }
+  }
+
+  #beginAnew(cause?: unknown): void {
+    const { path, isOnlyCopy, logger } = this.#options
+    this.#opened?.store.close()
+    this.#opened = null
+    for (const side of SIDES) rmSync(`${path}${side}`, { force: true })
+    if (isOnlyCopy) renameSync(path, `${path}.damaged`)
+    else rmSync(path, { force: true })
+    if (isOnlyCopy) logger.error('attempts.lost', { error: lost(cause) })
+    else logger.warn('attempts.rebuilt', { error: rebuilt(cause) })
+  }
+}
+
+function lost(cause: unknown): BridgeError {
+  return new BridgeError('log_damaged', 'the attempt file is damaged: the history of attempts begins anew', {
+    cause,
+    hint:
+      'No delivery is affected. The damaged file is kept beside the new one as attempts.db.damaged; delete it when you do ' +
+      'not need it. If this repeats, check the disk.',
+  })
+}
+
+function rebuilt(cause: unknown): BridgeError {
+  return new BridgeError('log_damaged', 'the attempt file is damaged: it is filled again from the journal', {
+    cause,
+    hint: 'Nothing needs doing. If this repeats, check the disk.',
+  })
+}

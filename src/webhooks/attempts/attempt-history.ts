@@ -1,0 +1,205 @@
+/**
+ * Keeps the attempt history of a node in a file: follows the log's journal of attempts, or takes them directly where the log
+ * has no other process. Attempts that are a week old, or whose endpoint was deleted, are forgotten.
+ */
+import { type Backoff, backoffMs } from '../../core/backoff.ts'
+import { BridgeError } from '../../errors.ts'
+import { type Chance, type Clock, sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
+import type { Journal } from '../../log/journal.ts'
+import type { Logger } from '../../obs/logger.ts'
+import type { Endpoints } from '../../registry/endpoints.ts'
+import { AttemptFile, type OpenAttemptFile } from './attempt-file.ts'
+import type { AttemptSink } from './attempt-queue.ts'
+import { ATTEMPTS_KEPT_MS, type AttemptPage, type AttemptRecord, readAttemptPage } from './attempt-record.ts'
+import type { AttemptStore } from './attempt-store.ts'
+
+/** The file in the data directory. */
+export const ATTEMPTS_FILE = 'attempts.db'
+/** Attempts written or forgotten between two turns of the event loop: some five milliseconds. */
+const SLICE = 500
+/** Between two looks at attempts that are a week old. */
+const FORGET_EVERY_MS = 3_600_000
+/** Between two searches for attempts of endpoints that were deleted. */
+const SWEEP_MS = 30_000
+/** Between two tries to follow the journal after it or the file failed. */
+const FOLLOW_BACKOFF: Backoff = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.2 }
+/** Bounds of the time in which attempts are gathered for a direct write. Between them, writing takes a hundredth of the time. */
+const DIRECT_GATHER = { leastMs: 500, mostMs: 5000, timesAsLong: 100 }
+/** Most attempts of a direct write. */
+const DIRECT_ATTEMPTS = 10_000
+
+/** What the history needs of the process. */
+export interface AttemptHistoryOptions {
+  /** Of its file, in a directory that this process has alone; made where it is missing. */
+  path: string
+  /** Attempts of all processes; of an older version where they are written directly. */
+  journal: Pick<Journal<AttemptPage>, 'read'>
+  /** True where attempts are written directly: no other process needs them, and the file has the only copy. */
+  isDirect: boolean
+  endpoints: Endpoints
+  clock: Clock
+  chance: Chance
+  logger: Logger
+}
+
+/** The attempt history of a node. Reads throw BridgeError `log_unavailable` where the file cannot be read now. */
+export class AttemptHistory {
+  /** Writes attempts directly. */
+  readonly sink: AttemptSink
+  readonly #options: AttemptHistoryOptions
+  readonly #file: AttemptFile
+  /** Gives the attempts of an endpoint that are not written yet. */
+  #pendingOf = (_endpointId: string): readonly AttemptRecord[] => []
+  /** How long the last direct write kept the process busy. */
+  #lastWriteMs = 0
+  /** Failures to follow the journal in a row. */
+  #failures = 0
+
+  constructor(options: AttemptHistoryOptions) {
+    const { path, isDirect: isOnlyCopy, clock, logger } = options
+    this.#options = options
+    this.#file = new AttemptFile({ path, isOnlyCopy, clock, logger })
+    const gatherMs = (): number => this.#gatherMs()
+    this.sink = {
+      maxAttempts: DIRECT_ATTEMPTS,
+      get gatherMs() {
+        return gatherMs()
+      },
+      write: (attempts) => this.#write(attempts),
+    }
+  }
+
+  /** Lists show the attempts that this gives too, before they are written. */
+  includePending(pendingOf: (endpointId: string) => readonly AttemptRecord[]): void {
+    this.#pendingOf = pendingOf
+  }
+
+  /** As `AttemptStore.attempts`. */
+  attempts(endpointId: string, query: Parameters<AttemptStore['attempts']>[1]) {
+    return this.#read(endpointId, (store) => store.attempts(endpointId, query))
+  }
+
+  /** As `AttemptStore.deliveries`. */
+  deliveries(endpointId: string, query: Parameters<AttemptStore['deliveries']>[1]) {
+    return this.#read(endpointId, (store) => store.deliveries(endpointId, query))
+  }
+
+  /** Follows the journal and forgets old attempts until the signal aborts. Rejects only with a fault of the program. */
+  async run(signal: AbortSignal): Promise<void> {
+    await firstEndpoint(this.#options.endpoints, signal)
+    await Promise.all([
+      this.#follow(signal),
+      this.#repeat(SWEEP_MS, signal, () => this.#forgetDeleted(signal)),
+      this.#repeat(FORGET_EVERY_MS, signal, () => this.#forgetOld(signal)),
+    ])
+  }
+
+  /** Closes the file. Callable twice. */
+  close(): void {
+    this.#file.close()
+  }
+
+  #read<T>(endpointId: string, read: (store: AttemptStore) => T): T {
+    return this.#file.use(({ store, buffer }) => {
+      buffer.writeOf(endpointId)
+      const pending = this.#pendingOf(endpointId)
+      if (pending.length > 0) store.write(pending, null)
+      return read(store)
+    })
+  }
+
+  #gatherMs(): number {
+    const { leastMs, mostMs, timesAsLong } = DIRECT_GATHER
+    return Math.min(mostMs, Math.max(leastMs, timesAsLong * this.#lastWriteMs))
+  }
+
+  /** Writes in slices, endpoint by endpoint: the rows of an endpoint are on pages of their own. */
+  async #write(attempts: readonly AttemptRecord[]): Promise<void> {
+    const { clock } = this.#options
+    const byEndpoint = Map.groupBy(attempts, ({ endpointId }) => endpointId)
+    const sorted = [...byEndpoint.values()].flat()
+    let tookMs = 0
+    for (let at = 0; at < sorted.length; at += SLICE) {
+      const startedMs = clock.now()
+      this.#file.use(({ store }) => store.write(sorted.slice(at, at + SLICE), null))
+      tookMs += Math.max(0, clock.now() - startedMs)
+      await yieldToEventLoop()
+    }
+    this.#lastWriteMs = tookMs
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { clock, chance, logger } = this.#options
+    while (!signal.aborted) {
+      try {
+        await this.#followInto(this.#file.open(), signal)
+      } catch (error) {
+        if (!(error instanceof BridgeError)) throw error
+        this.#failures += 1
+        logger.warn('attempts.follow_failed', { error, attempts: this.#failures })
+        this.#file.close()
+        await sleep(clock, backoffMs(this.#failures, FOLLOW_BACKOFF, chance), signal)
+      }
+    }
+  }
+
+  /** Reads the journal into the file until the signal aborts, or the file turns out to be damaged. */
+  async #followInto({ store, buffer, damaged }: OpenAttemptFile, signal: AbortSignal): Promise<void> {
+    const { journal, clock, logger } = this.#options
+    const either = AbortSignal.any([signal, damaged])
+    for await (const { records, position } of journal.read(store.position, either)) {
+      const keptFromMs = clock.now() - ATTEMPTS_KEPT_MS
+      const pages = records.map(readAttemptPage)
+      const unreadable = pages.reduce((sum, page) => sum + page.unreadable, 0)
+      if (unreadable > 0) logger.warn('attempts.unreadable', { count: unreadable })
+      const attempts = pages.flatMap((page) => page.attempts)
+      const kept = attempts.filter(({ atMs }) => atMs >= keptFromMs)
+      buffer.add(kept, position)
+      await yieldToEventLoop()
+      if (buffer.isDue()) await buffer.write(either)
+      this.#failures = 0
+    }
+    if (!damaged.aborted) await buffer.write(damaged)
+  }
+
+  #endpointIds(): string[] {
+    return this.#file.use(({ store }) => store.endpointIds())
+  }
+
+  async #forgetDeleted(signal: AbortSignal): Promise<void> {
+    const { endpoints } = this.#options
+    if (!endpoints.isLoaded) return
+    const unknown = this.#endpointIds().filter((id) => endpoints.get(id) === null)
+    const deleted = unknown.length === 0 ? [] : await endpoints.absent(unknown)
+    for (const id of deleted) await this.#forget(id, null, signal)
+  }
+
+  async #forgetOld(signal: AbortSignal): Promise<void> {
+    const beforeMs = this.#options.clock.now() - ATTEMPTS_KEPT_MS
+    for (const id of this.#endpointIds()) await this.#forget(id, beforeMs, signal)
+  }
+
+  /** Forgets attempts of the endpoint from before a moment (null: all), slice by slice. */
+  async #forget(endpointId: string, beforeMs: number | null, signal: AbortSignal): Promise<void> {
+    const forgetSlice = (): number => this.#file.use(({ store }) => store.forget(endpointId, beforeMs, SLICE))
+    while (!signal.aborted && forgetSlice() > 0) await yieldToEventLoop()
+    await yieldToEventLoop()
+  }
+
+  /** Works at once and then in intervals. What fails because the log or the file is unavailable is done the next time. */
+  async #repeat(everyMs: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await work()
+      } catch (error) {
+        if (!(error instanceof BridgeError)) throw error
+      }
+      await sleep(this.#options.clock, everyMs, signal)
+    }
+  }
+}
+
+/** Before there is an endpoint there are no attempts, and the journal is not used: on Kafka it would cost a topic. */
+async function firstEndpoint(endpoints: Endpoints, signal: AbortSignal): Promise<void> {
+  for await (const ids of endpoints.changes(signal)) if (ids.length > 0) return
+}
