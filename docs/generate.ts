@@ -39,7 +39,7 @@ import { attemptRoutes } from '../src/webhooks/attempts/attempt-routes.ts'
 import { endpointRoutes } from '../src/webhooks/endpoints/endpoint-routes.ts'
 import { rewrapRoute } from '../src/webhooks/endpoints/re-encrypt-route.ts'
 import type { SecretBox } from '../src/webhooks/endpoints/secrets.ts'
-import { createRecovery } from '../src/webhooks/replay/replay-wiring.ts'
+import { wireReplays } from '../src/webhooks/replay/replay-wiring.ts'
 import { withSnippets } from './snippets.ts'
 
 const GENERATED = '<!-- Made by `npm run docs` from the code. Do not edit. -->'
@@ -265,7 +265,7 @@ export function documentedRoutes(): AnyRoute[] {
   const endpoints = createEndpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
   const hooks = { endpoints, reader, rules, secrets: noSecrets, clock: systemClock, logger }
-  const recovery = createRecovery({
+  const recovery = wireReplays({
     ...hooks,
     log: createMemoryLog(),
     findEvents: () => new Map(),

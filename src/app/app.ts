@@ -74,7 +74,7 @@ async function start(context: StartContext) {
       ingest?.poller.state.name !== 'claiming',
     copy: () => storage.replicator.replica.filling?.share ?? true,
     ...access.checks,
-    ...(webhooks !== null && { webhooks: webhooks.isWell }),
+    ...(webhooks !== null && { webhooks: () => webhooks.isWell() }),
     running: () => !context.stopping.aborted,
   }
   const opsListener = await listenOps(context, storage, { checks, webhooks })

@@ -1,17 +1,17 @@
 /**
  * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
  */
-import { createWebhookParts, NO_WEBHOOKS, type WebhookParts } from '../webhooks/wiring.ts'
+import { NO_WEBHOOKS, type WebhookWiring, wireWebhooks } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
 import type { Storage } from './storage.ts'
 
 /** Empty for a process with neither role. */
-export function buildWebhooks(context: StartContext, storage: Storage, access: Access): WebhookParts {
+export function buildWebhooks(context: StartContext, storage: Storage, access: Access): WebhookWiring {
   if (!hasRole(context, 'api', 'webhooks')) return NO_WEBHOOKS
   const { settings, stack, roles } = context
   const { log, reader, archive } = storage
-  const parts = createWebhookParts(
+  const parts = wireWebhooks(
     {
       ...context,
       delivers: hasRole(context, 'webhooks'),

@@ -1,8 +1,4 @@
-/**
- * Deliveries of webhooks as a channel (contract §7): headers, bodies, what an answer does. Owns their description. Refuses
- * to send them.
- */
-
+/** Describes webhook deliveries as a channel for AsyncAPI (contract §7): headers, bodies, and what an answer does. */
 import { z } from 'zod'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureEventSchema, eventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
@@ -40,7 +36,7 @@ const messages: readonly ChannelMessage[] = [
   delivery(
     'webhook.disabled',
     'Another endpoint of the tenant was disabled; where `types` names `webhook.disabled`.',
-    ownEvent(
+    systemEvent(
       DISABLED_TYPE,
       z.object({
         endpointId: z.string().describe('The endpoint that was disabled.'),
@@ -53,7 +49,7 @@ const messages: readonly ChannelMessage[] = [
   delivery(
     'webhook.test',
     'A test that somebody asked for.',
-    ownEvent(
+    systemEvent(
       TEST_TYPE,
       z.object({
         message: z.string().describe('That it is a test.'),
@@ -92,7 +88,7 @@ function delivery(name: string, summary: string, payload: z.ZodType): ChannelMes
 }
 
 /** An event that is in no log: the envelope without a place. */
-function ownEvent(type: string, data: z.ZodType) {
+function systemEvent(type: string, data: z.ZodType) {
   const { specversion, time, recordedtime, datacontenttype } = eventSchema.shape
   return z.object({
     specversion,

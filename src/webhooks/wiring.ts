@@ -1,6 +1,5 @@
 /**
- * What a process does about webhooks, by its roles: who delivers, who tests, repeats and disables, where attempts are kept,
- * what is served. Owns that these share one sender, one account and one journal. Refuses to know how any of them works.
+ * Connects the parts of webhooks for the roles of a process: they share one sender, one set of metrics and one attempt history.
  */
 import { join } from 'node:path'
 import type { Reader } from '../archive/reading/reader.ts'
@@ -22,14 +21,14 @@ import { endpointRoutes } from './endpoints/endpoint-routes.ts'
 import { rewrapRoute } from './endpoints/re-encrypt-route.ts'
 import { createSecretBox } from './endpoints/secrets.ts'
 import type { FindEvents } from './replay/replay-window.ts'
-import { createRecovery } from './replay/replay-wiring.ts'
+import { wireReplays } from './replay/replay-wiring.ts'
 import type { Attempted } from './send/delivery.ts'
 import { createSender } from './send/sender.ts'
-import { createWebhooks, type Webhooks } from './webhooks.ts'
+import { Webhooks } from './webhooks.ts'
 import { createDeliveryAccount } from './worker/delivery-account.ts'
 
-/** What they need of the process. */
-export interface WebhookPartsOptions {
+/** What webhooks need of the process. */
+export interface WebhookWiringOptions {
   /** It has the role `webhooks`. */
   delivers: boolean
   /** It has the role `api`. */
@@ -53,7 +52,7 @@ export interface WebhookPartsOptions {
   logger: Logger
 }
 
-export interface WebhookParts {
+export interface WebhookWiring {
   /** What runs as long as the process does. */
   readonly roles: readonly Role[]
   /** What is served; empty for a process that does not serve. */
@@ -63,10 +62,10 @@ export interface WebhookParts {
 }
 
 /** Of a process that has neither role. */
-export const NO_WEBHOOKS: WebhookParts = Object.freeze({ roles: [], routes: [], webhooks: null })
+export const NO_WEBHOOKS: WebhookWiring = Object.freeze({ roles: [], routes: [], webhooks: null })
 
-/** For a process with one of these roles, or both. Puts them together; what has to be closed at the end goes on the stack. Nothing is done before the roles run. */
-export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseStack): WebhookParts {
+/** Connects webhooks for a process with one of the roles `webhooks` and `api`, or both. Whatever must be closed goes on the stack. Nothing is done before the roles run. */
+export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack): WebhookWiring {
   const { delivers, serves, settings, endpoints, reader, clock, metrics, logger } = options
   const secrets = createSecretBox(options.keys)
   const rules = addressRules(settings)
@@ -79,16 +78,16 @@ export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseS
     attempts.queue.add(attempted)
   }
   const shared = { ...options, secrets, attempt: sender.attempt, onAttempted }
-  const recovery = createRecovery({ ...shared, onTested: (tested) => attempts.queue.add(tested) })
+  const replays = wireReplays({ ...shared, onTested: (tested) => attempts.queue.add(tested) })
 
-  const roles: Role[] = [{ name: 'webhook commands', run: recovery.commands.run }]
+  const roles: Role[] = [{ name: 'webhook commands', run: replays.commands.run }]
   const routes: AnyRoute[] = []
   const webhooks = delivers
-    ? createWebhooks({ ...shared, measureShards: account.measure, disable: recovery.disable })
+    ? new Webhooks({ ...shared, measureShards: account.measure, disable: replays.disable })
     : null
   if (webhooks !== null) {
-    roles.push({ name: 'webhooks', run: webhooks.run })
-    roles.push({ name: 'webhook recovery', run: recovery.runner(webhooks.workerOf).run })
+    roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
+    roles.push({ name: 'webhook replays', run: replays.runner((id) => webhooks.workerOf(id)).run })
   }
   const { history } = attempts
   if (history !== null) roles.push({ name: 'attempts', run: (signal) => history.run(signal) })
@@ -96,7 +95,7 @@ export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseS
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
-      ...recovery.routes,
+      ...replays.routes,
       ...attemptRoutes({ endpoints, history, reader }),
     )
   }
@@ -108,7 +107,7 @@ export function createWebhookParts(options: WebhookPartsOptions, stack: ReleaseS
  * the file of the history at once. On Kafka they go through a journal, which each node that serves reads into its own file.
  */
 function openAttempts(
-  { serves, dataDir, log, endpoints, clock, chance, metrics, logger }: WebhookPartsOptions,
+  { serves, dataDir, log, endpoints, clock, chance, metrics, logger }: WebhookWiringOptions,
   stack: ReleaseStack,
 ): { queue: AttemptQueue; history: AttemptHistory | null } {
   const journal = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)

@@ -13,7 +13,7 @@ import type { DeliveryRow } from '../../src/webhooks/delivery-state/delivery-row
 import { newSecret } from '../../src/webhooks/endpoints/endpoint-secrets.ts'
 import { createSecretBox } from '../../src/webhooks/endpoints/secrets.ts'
 import { createSender } from '../../src/webhooks/send/sender.ts'
-import { createWebhooks } from '../../src/webhooks/webhooks.ts'
+import { Webhooks } from '../../src/webhooks/webhooks.ts'
 import { createDeliveryAccount } from '../../src/webhooks/worker/delivery-account.ts'
 import { SHARD_COUNT, SHARDS, shardOf } from '../../src/webhooks/worker/shard-of.ts'
 import { until } from '../support/http/api-server.ts'
@@ -42,7 +42,7 @@ async function startRole(log: Log, clock: Clock, secrets = box) {
   const rules = addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] })
   const sender = createSender({ rules, proxyUrl: null, clock })
   const account = createDeliveryAccount({ clock, metrics, logger })
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     log,
     reader: scripted.reader,
     endpoints,
@@ -202,7 +202,7 @@ describe('the role', () => {
     letGo.resolve()
     await until(() => {
       clock.advance(1000)
-      return lines.some(({ event }) => event === 'webhook.shards_well')
+      return lines.some(({ event }) => event === 'webhook.shards_recovered')
     })
     expect(lines.filter(({ event }) => event === 'webhook.shards_stuck')).toHaveLength(1)
     expect(webhooks.isWell()).toBe(true)

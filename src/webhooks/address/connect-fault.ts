@@ -1,5 +1,5 @@
 /**
- * How a connection was not made, in the form that undici hands through to the request that waited for it. Owns the kinds.
+ * Defines the error of a connection that could not be made, in a form that undici passes on to the waiting request.
  */
 
 /** `connect`: no TCP, or the proxy said no. `tls`: no handshake, or a certificate of somebody else. */

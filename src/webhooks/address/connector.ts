@@ -1,6 +1,6 @@
 /**
- * Connects to one judged address. Owns the order of a connection: TCP to the address, the check of where the socket
- * stands, then TLS for the name; so that not one byte reaches another host. Refuses to resolve and to know HTTP.
+ * Connects to one checked address: TCP, a check of the socket's remote address, then TLS for the name. Not one byte reaches
+ * another host.
  */
 import { connect as netConnect, type Socket } from 'node:net'
 import type { Clock } from '../../lifecycle/clock.ts'

@@ -1,7 +1,4 @@
-/**
- * Which addresses an attempt may connect to. Owns the one resolution of an attempt and the verdict over all its answers.
- * Refuses to connect.
- */
+/** Resolves the host of an attempt once and checks every address: one that is refused refuses all. */
 import { isIP } from 'node:net'
 import { judgeAddress } from './judge-address.ts'
 import type { Target } from './judge-url.ts'

@@ -1,8 +1,4 @@
-/**
- * Whether a webhook may go to an address. Owns the verdict on one address: it follows from text and rules alone, and is the
- * same before the connection and on its socket, so that it is remembered. Refuses to look at names, ports or URLs:
- * `judge-url.ts` does.
- */
+/** Decides whether webhooks may connect to an address, and caches the verdict. */
 import { type Ip, parseIp } from '../../core/ip.ts'
 import { type AddressRules, type AddressVerdict, isAllowed } from './rules.ts'
 import { specialNetOf, unfold } from './special-nets.ts'

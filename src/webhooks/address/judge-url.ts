@@ -1,7 +1,6 @@
 /**
- * Whether an endpoint's URL is one that webhooks may go to, as far as its text tells. Owns the rules on scheme, host, port
- * and form; judges the parsed host, never the text. Refuses to resolve names: what a name leads to is judged at each
- * attempt (`guard.ts`).
+ * Decides from the text of a URL whether webhooks may be sent to it: scheme, host, port and form of the parsed URL. Names are
+ * resolved only at each attempt (`guard.ts`).
  */
 import { isIP } from 'node:net'
 import { judgeAddress } from './judge-address.ts'

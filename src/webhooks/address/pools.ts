@@ -1,8 +1,6 @@
 /**
- * Connections that are kept for the next attempt, by origin and address. Owns their life: idle for four seconds at most, so
- * that no connection outlives by much the resolution it came from; and which is used next: the one that was used last, found
- * without looking at the others (undici's Pool looks at all that are busy, which in a burst are hundreds). Refuses to resolve:
- * who has no judged address gets none.
+ * Keeps connections for the next attempt, by origin and address, idle for four seconds at most. The connection used last is
+ * reused first, found without a search: undici's Pool looks at all busy ones, hundreds in a burst.
  */
 import { Client, type Dispatcher } from 'undici'
 import { type ConnectOptions, connectTo } from './connector.ts'

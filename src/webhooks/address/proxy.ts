@@ -1,7 +1,6 @@
 /**
- * The operator's proxy (`BRIDGE_WEBHOOK_PROXY`). Owns CONNECT to the judged address, so that the proxy resolves nothing and
- * the guard holds behind it too. Refuses the proxy of the environment, and to judge where the proxy itself stands: that
- * is the operator's word.
+ * Connects through the operator's proxy (`BRIDGE_WEBHOOK_PROXY`) with CONNECT to the checked address, so the proxy resolves no
+ * names. Proxy variables of the environment are ignored.
  */
 import { connect as netConnect, type Socket } from 'node:net'
 import { Client } from 'undici'

@@ -1,7 +1,6 @@
 /**
- * Asks for the addresses of a name. Owns the asking, and how long an answer is held. Refuses to judge answers, and to read
- * the hosts file: the system's own look-up runs on four threads, which a few names whose servers do not answer would
- * hold for everybody.
+ * Resolves names by DNS and caches answers for five seconds. The hosts file is not read: the system's look-up has four
+ * threads, which a few slow names would block.
  */
 import { Resolver } from 'node:dns/promises'
 import type { Clock } from '../../lifecycle/clock.ts'

@@ -1,7 +1,4 @@
-/**
- * What the operator lets webhooks reach beyond public hosts on the usual ports. Owns the form in which the guard uses the
- * settings `BRIDGE_WEBHOOK_ALLOW_NETS`, `_ALLOW_HTTP` and `_PORTS`. Refuses to judge.
- */
+/** Holds the operator's address rules for webhooks: `BRIDGE_WEBHOOK_ALLOW_NETS`, `_ALLOW_HTTP` and `_PORTS`. */
 import { type Ip, type Net, netHolds, parseNet } from '../../core/ip.ts'
 
 /** `public`: anybody may go there. `allowed`: the operator lets it through. Else why not, for the operator's eyes only. */

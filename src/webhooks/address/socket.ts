@@ -1,7 +1,4 @@
-/**
- * A socket that is on its way: connected, or secured by TLS. Owns that it is destroyed where that fails or the signal aborts.
- * Refuses to know where it leads: who begins the connection does.
- */
+/** Waits until a socket is connected or secured by TLS, and destroys it where that fails or the signal aborts. */
 import { isIP, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { ConnectFault, type ConnectFaultKind } from './connect-fault.ts'

@@ -1,7 +1,6 @@
 /**
- * Which addresses are no public host. Owns the tables (IANA's special-purpose registries of IPv4 and IPv6, RFC 6890 and
- * what came after) and the unfolding of IPv6 addresses that stand for an IPv4 one. Refuses to make exceptions: the
- * operator's are in `judge-address.ts`.
+ * Lists the nets without public hosts (IANA's special-purpose registries, RFC 6890 and later), and finds the IPv4 address
+ * inside an IPv6 one.
  */
 import { type Ip, netHolds, parseIp, parseNet } from '../../core/ip.ts'
 

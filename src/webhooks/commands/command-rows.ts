@@ -1,7 +1,4 @@
-/**
- * What is asked of the process that works on an endpoint, as rows of the log's table `webhook-commands`. Owns their forms and
- * reading them back. Refuses to know who carries them out.
- */
+/** Defines the commands in the log's table `webhook-commands`: their keys, their JSON, and reading them back. */
 import type { DisableReason } from '../delivery-state/endpoint-state.ts'
 
 /** The table of the log that holds them. */
@@ -18,7 +15,7 @@ export interface ReplayCommand {
   atMs: number
 }
 
-/** Say how many deliveries behind `after`, up to `until`, are dead: whoever works on the endpoint alone knows. */
+/** Count the dead deliveries after `after`, up to `until`: only the process that works on the endpoint knows them. */
 export interface CountCommand {
   kind: 'count'
   after: number
@@ -33,19 +30,19 @@ export interface CountedCommand {
   atMs: number
 }
 
-/** Disable the endpoint, and tell the tenant's others that want to know. */
+/** Disable the endpoint, and notify the tenant's other endpoints that opted in. */
 export interface DisableCommand {
   kind: 'disable'
   reason: DisableReason
-  /** Of the endpoint when this was decided: whoever changed it since knows better. */
+  /** Version of the endpoint when this was decided; a changed endpoint is not disabled. */
   version: string
-  /** That was done, and is only to be told; absent = it may not have been. */
+  /** The endpoint is disabled, only the notifications are missing; absent: it may not be disabled yet. */
   isDone?: true
   atMs: number
 }
 
-/** Send an event of the bridge's own to the endpoint. */
-export interface NoticeCommand {
+/** Send a system event to the endpoint. */
+export interface NotificationCommand {
   kind: 'notice'
   eventId: string
   /** The body, as it is sent. */
@@ -59,8 +56,8 @@ export interface NoticeCommand {
   atMs: number
 }
 
-/** One of them. Times are ms since 1970: when it was asked for. */
-export type Command = ReplayCommand | CountCommand | CountedCommand | DisableCommand | NoticeCommand
+/** A command. `atMs`: when it was requested, ms since 1970. */
+export type Command = ReplayCommand | CountCommand | CountedCommand | DisableCommand | NotificationCommand
 
 /** A command with what its key says. */
 export interface KeyedCommand<C extends Command = Command> {
@@ -76,7 +73,7 @@ export function commandKey(endpointId: string, id: string): string {
   return `${endpointId}/${id}`
 }
 
-/** The command in a row of the table; null where it is none of this version's. */
+/** Reads a row of the table; null where its form is not known to this version. */
 export function readCommand(key: string, value: unknown): KeyedCommand | null {
   const at = key.indexOf('/')
   if (at < 1 || !isRecord(value)) return null
@@ -103,7 +100,10 @@ function disableIn({ reason, version, isDone }: Fields, atMs: number): DisableCo
   return { kind: 'disable', reason, version, ...(isDone === true && { isDone }), atMs }
 }
 
-function noticeIn({ eventId, json, tries, asked = 0, dueMs }: Fields, atMs: number): NoticeCommand | null {
+function noticeIn(
+  { eventId, json, tries, asked = 0, dueMs }: Fields,
+  atMs: number,
+): NotificationCommand | null {
   if (typeof eventId !== 'string' || typeof json !== 'string') return null
   return isCount(tries) && isCount(asked) && isCount(dueMs)
     ? { kind: 'notice', eventId, json, tries, ...(asked > 0 && { asked }), dueMs, atMs }

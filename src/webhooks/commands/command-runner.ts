@@ -1,7 +1,6 @@
 /**
- * Carries out the commands of the endpoints that are worked on in this process. Owns that one is taken away only when what it
- * asks for is durable, so that a process that dies leaves it to the next, and that it is tried again while the log is away.
- * Refuses to know shards: whoever works on an endpoint is given to it.
+ * Carries out the commands of the endpoints that this process works on. A command is removed only when its effect is durable,
+ * so another process repeats it after a crash.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { isBridgeError } from '../../errors.ts'
@@ -11,40 +10,41 @@ import type { Endpoints } from '../../registry/endpoints.ts'
 import type { ShardWorker } from '../worker/shard-worker.ts'
 import type { CountCommand, KeyedCommand, ReplayCommand } from './command-rows.ts'
 import { ANSWER_MS, type Commands } from './commands.ts'
-import type { Notices } from './notifications.ts'
+import type { Notifications } from './notifications.ts'
 
-/** Between two looks at commands that could not be carried out: nobody works on the endpoint yet, or others come first. */
+/** Between two tries of commands that could not be carried out: nobody works on the endpoint yet, or others come first. */
 const LOOK_MS = 500
-/** When a question, or an answer that nobody has taken, is of no use to anybody. */
+/** A request to count, or its answer, is removed after this time. */
 const STALE_MS = 6 * ANSWER_MS
-/** A command may be known here before its endpoint is; after this time there is none. */
+/** A command may be read before its endpoint; after this time the endpoint does not exist. */
 const ENDPOINT_KNOWN_MS = 60_000
 
-/** What of a shard's worker it needs. */
+/** What the runner needs of a shard's worker. */
 export type ReplayWorker = Pick<ShardWorker, 'replay' | 'replays' | 'countDead'>
 
+/** What the runner needs of the process. */
 export interface CommandRunnerOptions {
   commands: Commands
   endpoints: Pick<Endpoints, 'isLoaded' | 'get'>
-  /** Who works on the endpoint in this process; null: nobody does. */
+  /** The worker of the endpoint's shard in this process; null: another process has it. */
   workerOf: (endpointId: string) => ReplayWorker | null
-  notices: Pick<Notices, 'tell' | 'isOpen' | 'send'>
+  notifications: Pick<Notifications, 'carryOut' | 'isOpen' | 'send'>
   reader: Pick<Reader, 'epoch'>
   clock: Clock
   logger: Logger
 }
 
 export interface CommandRunner {
-  /** Works until the signal aborts and what is under way has ended. Rejects with a fault of ours. */
+  /** Works until the signal aborts and commands in hand have ended. Rejects only with a fault of the program. */
   run(signal: AbortSignal): Promise<void>
 }
 
 /** The runner of this process. */
 export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
-  const { commands, endpoints, workerOf, notices, reader, clock, logger } = options
-  /** What is being carried out. */
+  const { commands, endpoints, workerOf, notifications, reader, clock, logger } = options
+  /** Locks of the commands that are being carried out. */
   const busy = new Set<string>()
-  /** Replays that were begun here and whose command could not be taken away yet. */
+  /** Replays that were begun here and whose command could not be removed yet. */
   const begun = new Set<string>()
 
   const isStale = ({ endpointId, command }: KeyedCommand): boolean => {
@@ -59,7 +59,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     if (count !== null) await commands.put(endpointId, id, { kind: 'counted', count, atMs: clock.now() })
   }
 
-  /** One replay of an endpoint lies in its shard at a time; the others wait as commands. */
+  /** One replay of an endpoint runs at a time; the others wait as commands. */
   const begin = async ({ key, endpointId, id }: KeyedCommand, command: ReplayCommand): Promise<void> => {
     const { epoch, after, until, only, atMs } = command
     if (reader.epoch === null) return
@@ -78,11 +78,11 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     begun.delete(key)
   }
 
-  /** Nothing but time is wanting. */
+  /** The command only waits for its time. */
   const isLater = ({ endpointId, command }: KeyedCommand): boolean =>
-    command.kind === 'notice' && command.dueMs > clock.now() && notices.isOpen(endpointId)
+    command.kind === 'notice' && command.dueMs > clock.now() && notifications.isOpen(endpointId)
 
-  /** Time to the next look; null: when something changes. */
+  /** Time to the next try; null: wait until something changes. */
   const nextLookMs = (): number | null => {
     let nextMs: number | null = null
     for (const keyed of commands.all()) {
@@ -93,32 +93,34 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     return nextMs
   }
 
-  /** What may be done now; null: it waits. */
+  /** Starts what can be done now; null: the command waits. */
   const workOn = (keyed: KeyedCommand, signal: AbortSignal): Promise<void> | null => {
     const { key, endpointId, id, command } = keyed
     if (isStale(keyed)) return commands.remove(key)
     const worker = workerOf(endpointId)
     if (worker === null || command.kind === 'counted') return null
     if (command.kind === 'count') return answer(keyed, command)
-    if (command.kind === 'disable') return notices.tell(keyed, command)
+    if (command.kind === 'disable') return notifications.carryOut(keyed, command)
     if (command.kind === 'notice') {
-      return isLater(keyed) || !notices.isOpen(endpointId) ? null : notices.send(keyed, command, signal)
+      return isLater(keyed) || !notifications.isOpen(endpointId)
+        ? null
+        : notifications.send(keyed, command, signal)
     }
     const open = worker.replays(endpointId)
     if (open === null) return null
     return begun.has(key) || open.length === 0 || open.includes(id) ? begin(keyed, command) : null
   }
 
-  const look = (attend: (work: Promise<void>) => void, signal: AbortSignal): void => {
+  const look = (track: (work: Promise<void>) => void, signal: AbortSignal): void => {
     for (const keyed of commands.all()) {
       const { command, endpointId, key } = keyed
-      // The replays of an endpoint go one after the other, and so do its notices.
-      const inTurn = command.kind === 'replay' || command.kind === 'notice'
-      const lock = inTurn ? `${endpointId} ${command.kind}` : key
+      // The replays of an endpoint run one after the other, and so do its notifications.
+      const isSerial = command.kind === 'replay' || command.kind === 'notice'
+      const lock = isSerial ? `${endpointId} ${command.kind}` : key
       const work = busy.has(lock) ? null : workOn(keyed, signal)
       if (work === null) continue
       busy.add(lock)
-      attend(
+      track(
         work
           .catch((error: unknown) => {
             if (!isBridgeError(error, 'log_unavailable')) throw error
@@ -129,7 +131,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     }
   }
 
-  /** Until something changes, or it is time to look again. */
+  /** Waits until something changes, or for the next try. */
   const untilNext = async (signal: AbortSignal): Promise<void> => {
     const enough = new AbortController()
     const either = AbortSignal.any([signal, enough.signal])
@@ -143,19 +145,19 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     async run(signal) {
       const failed = new AbortController()
       const either = AbortSignal.any([signal, failed.signal])
-      const flying = new Set<Promise<void>>()
-      const attend = (work: Promise<void>): void => {
-        flying.add(work)
+      const inFlight = new Set<Promise<void>>()
+      const track = (work: Promise<void>): void => {
+        inFlight.add(work)
         work.then(
-          () => flying.delete(work),
+          () => inFlight.delete(work),
           (error: unknown) => failed.abort(error),
         )
       }
       while (!either.aborted) {
-        look(attend, either)
+        look(track, either)
         await untilNext(either)
       }
-      await Promise.allSettled(flying)
+      await Promise.allSettled(inFlight)
       failed.signal.throwIfAborted()
     },
   }

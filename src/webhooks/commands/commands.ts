@@ -1,7 +1,6 @@
 /**
- * The commands of all endpoints, as the log's table has them: asked for on any node, carried out where the endpoint is worked
- * on. Owns that a command counts here before whoever asked for it hears of it, how many may wait, and the question whose
- * answer comes back. Refuses to carry out anything: the runner does.
+ * Holds the webhook commands of all endpoints: any node stores them in a table of the log, the process that works on the
+ * endpoint carries them out.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
@@ -20,28 +19,30 @@ import {
   readCommand,
 } from './command-rows.ts'
 
-/** Most replays of an endpoint that wait to be begun. */
+/** Most replays of an endpoint that wait to begin. */
 export const MOST_WAITING_REPLAYS = 10
-/** How long an answer is waited for. */
+/** Longest wait for an answer. */
 export const ANSWER_MS = 10_000
 
+/** The commands of all endpoints, as this node knows them. */
 export interface Commands {
   /** Whether the table has been read: until then no command is known. */
   readonly isLoaded: boolean
   /** Known on this node when it resolves. @throws BridgeError `log_unavailable` */
   put(endpointId: string, id: string, command: Command): Promise<void>
-  /** Takes it away. @throws BridgeError `log_unavailable` */
+  /** Removes a command. @throws BridgeError `log_unavailable` */
   remove(key: string): Promise<void>
-  /** Every command, in the order in which they were asked for. */
+  /** Every command, in the order of their requests. */
   all(): KeyedCommand[]
   /** Those of an endpoint, in that order. */
   of(endpointId: string): KeyedCommand[]
   /**
-   * The answer of whoever works on the endpoint; null where nobody answers in time, or the signal aborts.
+   * The count of dead deliveries, from the process that works on the endpoint; null where none answers in time, or the signal
+   * aborts.
    * @throws BridgeError `log_unavailable`
    */
   count(endpointId: string, id: string, question: CountCommand, signal: AbortSignal): Promise<number | null>
-  /** Resolves when a command is put or taken away, or the signal aborts. */
+  /** Resolves when a command is added or removed, or the signal aborts. */
   changed(signal: AbortSignal): Promise<void>
   /** Reads the table and follows it until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -100,7 +101,7 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
       enough.abort()
       await late
       await remove(key).catch((error: unknown) => {
-        // Whoever works on the endpoint takes it away when it is old.
+        // The process that works on the endpoint removes it later.
         logger.warn('webhook.command_delayed', { endpointId, kind: question.kind, error })
       })
       return answer

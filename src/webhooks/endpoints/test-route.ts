@@ -18,7 +18,7 @@ import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { outcomeOf } from '../delivery-state/outcome.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
 import { type Attempted, type PostMeans, postEvent } from '../send/delivery.ts'
-import { ownDelivery, TEST_TYPE, testEvent } from '../send/system-event.ts'
+import { systemDelivery, TEST_TYPE, testEvent } from '../send/system-event.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from './endpoint-of.ts'
 
 /** Most tests that a node has under way; of one endpoint it has one. */
@@ -86,7 +86,7 @@ async function sendTest(call: Call, found: Endpoint, options: TestRouteOptions):
   const outcome = outcomeOf(end)
   const status = end.kind === 'answered' ? end.status : null
   const verdict = { next: outcome === 'ok' ? 'delivered' : 'dead' } as const
-  const delivery = ownDelivery(event)
+  const delivery = systemDelivery(event)
   onTested({ endpoint, delivery, attempt: 1, sort: 'first', webhookId, end, report, verdict })
   metrics.webhookAttempts.add({ outcome })
   metrics.webhookAttemptDuration.observe({}, durationMs / 1000)

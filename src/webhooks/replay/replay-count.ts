@@ -1,24 +1,22 @@
-/**
- * How many deliveries a replay would make. Owns the counting alone, inside a bound of time. Refuses to begin one.
- */
+/** Counts how many deliveries a replay would make, within a limit of time. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { wantsGaps } from '../endpoints/event-type-opt-in.ts'
 
 const PAGE = 500
-/** Time of one page, so that no count holds up who else reads. */
+/** Time of one page, so that a count does not block other readers. */
 const PAGE_BUDGET_MS = 50
-/** Time of a count; what is beyond it is not counted. */
+/** Time of a count; events after it are not counted. */
 export const COUNT_MS = 3000
 
-/** What was counted; `more`: the time was over before the end of the window. */
+/** The result; `more`: the time was over before the end of the window. */
 export interface ReplayCount {
   count: number
   more: boolean
 }
 
-/** Events behind `after`, up to `until`, that an endpoint with this filter gets. An abort ends it early, with fewer. */
+/** Counts events after `after`, up to `until`, that an endpoint with this filter receives. An abort ends it early, with fewer. */
 export async function countReplay(
   { reader, clock }: { reader: Reader; clock: Clock },
   filter: Filter,

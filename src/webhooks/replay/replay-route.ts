@@ -1,6 +1,6 @@
 /**
- * `POST /v1/webhooks/{id}/replay`: events once more to one endpoint. Owns the request and its answer: the window, the count,
- * how many replays may wait. Refuses to replay: the command it leaves is carried out where the endpoint is worked on.
+ * Serves `POST /v1/webhooks/{id}/replay`: checks the request, counts the deliveries, and stores a replay command, which the
+ * process that works on the endpoint carries out.
  */
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'

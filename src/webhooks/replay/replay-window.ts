@@ -1,7 +1,4 @@
-/**
- * What a replay is about in this log: from which place to which, or which sequences. Owns what a cursor that is too old or
- * ahead, a time and an id mean there. Refuses to begin a replay.
- */
+/** Translates a replay request into a window of this log: from which sequence to which, or which sequences. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'
 import { decodeCursor } from '../../core/cursor.ts'

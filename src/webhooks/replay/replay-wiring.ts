@@ -1,7 +1,4 @@
-/**
- * What goes beside the plain deliveries of a process: replays, tests, notices, put together once. Owns which parts they have
- * in common. Refuses to know which shards are here: it is told who works on an endpoint.
- */
+/** Connects replays, tests and notifications of a process with the commands table and the sender. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { Route } from '../../http/route.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
@@ -11,7 +8,7 @@ import type { Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { type CommandRunner, createCommandRunner, type ReplayWorker } from '../commands/command-runner.ts'
 import { type Commands, createCommands } from '../commands/commands.ts'
-import { createNotices, type Notices } from '../commands/notifications.ts'
+import { createNotifications, type Notifications } from '../commands/notifications.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import type { SecretBox } from '../endpoints/secrets.ts'
 import { testRoute } from '../endpoints/test-route.ts'
@@ -21,14 +18,14 @@ import { replayRoute } from './replay-route.ts'
 import type { FindEvents } from './replay-window.ts'
 
 /** What it needs of the process. */
-export interface RecoveryOptions {
+export interface ReplayWiringOptions {
   log: Log
   reader: Reader
   findEvents: FindEvents
   /** Followed by somebody else. */
   endpoints: Endpoints
   secrets: SecretBox
-  /** Sends tests and notices. */
+  /** Sends tests and notifications. */
   attempt: Attempt
   /** Told of every test that had an end. */
   onTested: (attempted: Attempted) => void
@@ -40,11 +37,11 @@ export interface RecoveryOptions {
   logger: Logger
 }
 
-export interface Recovery {
+export interface ReplayWiring {
   /** To be run by every process that asks for something or carries it out. */
   readonly commands: Commands
   /** Disables an endpoint and has the tenant's others told. */
-  readonly disable: Notices['disable']
+  readonly disable: Notifications['disable']
   /** For the role api. */
   readonly routes: readonly Route[]
   /** Carries commands out, for a process with the role webhooks. */
@@ -52,19 +49,19 @@ export interface Recovery {
 }
 
 /** Nothing is carried out before its runner runs. */
-export function createRecovery(options: RecoveryOptions): Recovery {
+export function wireReplays(options: ReplayWiringOptions): ReplayWiring {
   const { endpoints, secrets, reader, clock, logger } = options
   const commands = createCommands(options)
   const prepare = (found: Endpoint): DeliveryEndpoint | null => {
     const { endpoint, fault } = prepareEndpoint(found, secrets, clock)
     return fault === null ? endpoint : null
   }
-  const notices = createNotices({ ...options, commands, prepare })
+  const notifications = createNotifications({ ...options, commands, prepare })
   return {
     commands,
-    disable: notices.disable,
+    disable: notifications.disable,
     routes: [replayRoute({ ...options, commands }), testRoute({ ...options, prepare })],
     runner: (workerOf) =>
-      createCommandRunner({ commands, endpoints, workerOf, notices, reader, clock, logger }),
+      createCommandRunner({ commands, endpoints, workerOf, notifications, reader, clock, logger }),
   }
 }

@@ -1,23 +1,20 @@
-/**
- * The time of one attempt: which phase it is in, how long each took, and when it is over. Owns the limits' timer, and tells
- * who waits when there is no time left or the caller has given up. Refuses to know what happens in a phase.
- */
+/** Measures the phases of one attempt and ends it when a limit is reached or the caller aborts. */
 import type { Clock } from '../../lifecycle/clock.ts'
 
-/** Where an attempt is: asking for the name, connecting (TLS too), waiting for the head, reading on. */
+/** The phases of an attempt: resolving the name, connecting (with TLS), waiting for the answer's head, reading its body. */
 export const attemptPhases = ['dns', 'connect', 'head', 'body'] as const
 /** One of them. */
 export type AttemptPhase = (typeof attemptPhases)[number]
 
-/** What ends an attempt. A signal of its own for each would cost a tenth of it. */
+/** Ends an attempt. An AbortSignal for each attempt would cost a tenth of the attempt. */
 export interface Stop {
   /** A limit was reached, or the caller's signal has aborted. */
   readonly isOver: boolean
-  /** Calls back once when that happens; in the place of who asked before. null: nobody is to be told. */
+  /** Calls back once when that happens; replaces the callback before. null: no callback. */
   onOver(callback: (() => void) | null): void
 }
 
-/** A stop that ends when it is told to; a second time changes nothing. */
+/** A stop with a method that ends it; a second call changes nothing. */
 export interface Ending extends Stop {
   end(): void
 }
@@ -115,7 +112,7 @@ class AttemptWatch implements Watch {
     if (next !== this.phase) this.#count(nowMs)
     this.phase = next
     const leftMs = Math.min(limitMs, this.#endsMs - nowMs)
-    // The process stood still: whoever would go on now does so too late, and is told before.
+    // The process was suspended: the attempt is over before it enters the phase.
     if (leftMs <= 0) return this.#stopFor('limit')
     // The clock may have been set meanwhile.
     const firesInMs =

@@ -1,7 +1,5 @@
 /**
- * One attempt to deliver: resolve, judge, connect, send, read, inside limits of time and bytes. Owns the order, the limits
- * and the report. Refuses to sign, to decide what comes next, to retry, and to keep anything between attempts but
- * connections.
+ * Makes one delivery attempt: resolves the name, checks the addresses, connects, sends and reads, within limits of time and bytes.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { type Checked, checkAddresses } from '../address/guard.ts'

@@ -1,31 +1,31 @@
 /**
- * Events as deliveries need them: found by sequence, encoded once, shared by all endpoints of the process. Owns a bounded
- * memory of those last used. Refuses to hold what waits: a delivery that waits is a sequence, and its body is read again.
+ * Finds the events of deliveries by sequence and caches those last used, encoded once for all endpoints. Waiting deliveries
+ * hold no body: it is read again.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Matched } from '../delivery-state/endpoint-state.ts'
 
-/** Bounds of the memory over all shards: a burst of usual size, whose events every endpoint wants within seconds. */
+/** Bounds of the cache over all shards: a burst of usual size, whose events every endpoint needs within seconds. */
 const MOST_EVENTS = 4000
 const MOST_BYTES = 32 * 1024 * 1024
 
 /** An event with its body: CloudEvents structured JSON. */
 export interface DeliveryEvent {
-  /** What of it is kept while it waits. */
+  /** What is kept of it while its delivery waits. */
   matched: Matched
   body: Uint8Array
 }
 
-/** `later`: this node's copy does not hold it yet. `dropped`: the log no longer keeps it. */
+/** `later`: this node's replica does not have the event yet. `dropped`: the log no longer keeps it. */
 export type Found = { kind: 'event'; event: DeliveryEvent } | { kind: 'later' } | { kind: 'dropped' }
 
 export interface DeliveryEvents {
-  /** The event as deliveries need it; remembered, because it is about to be sent. */
+  /** The event as deliveries need it; cached, because it is about to be sent. */
   of(event: StoredEvent): DeliveryEvent
   /** The cursor of that sequence. */
   cursorAt(sequence: number): string
-  /** The event at that sequence, at once where it is remembered. An abort ends it early with `later`. */
+  /** The event at that sequence, at once where it is cached. An abort ends it early with `later`. */
   find(sequence: number, signal: AbortSignal): Found | Promise<Found>
 }
 

@@ -1,6 +1,5 @@
 /**
- * The headers of one attempt (contract §7): Standard Webhooks, content type, trace. Owns which there are, and that an
- * endpoint's own never take their place. Refuses to judge an endpoint's headers: whoever made the endpoint did.
+ * Makes the headers of an attempt (contract §7): Standard Webhooks, content type, trace. An endpoint's own headers never replace them.
  */
 import type { KeyObject } from 'node:crypto'
 import { signatures } from '../../core/signature.ts'

@@ -1,7 +1,4 @@
-/**
- * One try to deliver: the body found, signed, sent. Owns the order of these, and what is told of it. Refuses to decide what
- * comes next: the machine does.
- */
+/** Tries a delivery once: finds the event's body, signs it, sends it. */
 import { webhookId as webhookIdOf } from '../../core/signature.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { DeliveryEndpoint, Matched, Start } from '../delivery-state/endpoint-state.ts'
@@ -10,7 +7,7 @@ import type { AttemptReport } from './attempt.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
 import { deliveryHeaders } from './delivery-headers.ts'
 
-/** Sends one request to the endpoint. Never rejects; `aborted` only where the signal did. */
+/** Sends one request to the endpoint. Never rejects; its end is `aborted` only where the signal aborted. */
 export type Attempt = (
   endpoint: DeliveryEndpoint,
   post: { headers: Readonly<Record<string, string>>; body: Uint8Array },
@@ -29,14 +26,14 @@ export interface DeliveryMeans extends PostMeans {
   events: DeliveryEvents
 }
 
-/** How a try went. `later`: this node's copy lacks the event. `dropped`: the log no longer keeps it. */
+/** The result of a try. `later`: this node's replica lacks the event. `dropped`: the log no longer keeps it. */
 export type Tried =
   | { kind: 'ended'; end: AttemptEnd; report: AttemptReport; webhookId: string }
   | { kind: 'later' }
   | { kind: 'dropped' }
   | { kind: 'aborted' }
 
-/** A try that had an end, for metrics, log and journal. */
+/** An attempt that had an end, for metrics, log and history. */
 export interface Attempted extends Start {
   endpoint: DeliveryEndpoint
   delivery: Matched
@@ -56,7 +53,7 @@ export async function tryDelivery(
   const found = await means.events.find(delivery.sequence, signal)
   if (signal.aborted) return { kind: 'aborted' }
   if (found.kind !== 'event') return found
-  // The log was begun afresh, and another event has this sequence now: the worker is about to see that.
+  // The log was begun anew, and another event has this sequence: the worker is about to notice.
   if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
   const { webhookId, post } = signed(endpoint, { eventId: delivery.eventId, body: found.event.body }, means)
   const report = await means.attempt(endpoint, post, signal)

@@ -1,7 +1,6 @@
 /**
- * One POST and its answer on connections of one address. Owns what is read of an answer: the status, Retry-After, and the
- * beginning of the body, which ends the connection where it goes on. Refuses to follow redirects, to unpack, to retry and
- * to measure time.
+ * Sends one POST and reads its answer: the status, Retry-After and the beginning of the body. A longer body ends the
+ * connection; redirects are not followed.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'

@@ -1,6 +1,6 @@
 /**
- * Sends for all shards of the process: rules, resolver, connections and proxy put together once. Owns that an endpoint's URL
- * is judged by the rules of this process, whoever kept it. Refuses to sign, and to decide what follows an attempt.
+ * Sends the attempts of all shards of a process with its address rules, resolver, connection pools and proxy. The URL of an
+ * endpoint is checked by the present rules, even if it was accepted under others.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { systemDial } from '../address/connector.ts'

@@ -1,6 +1,5 @@
 /**
- * Events that the bridge makes for webhooks alone: a test, and the notice that an endpoint was disabled. Owns their form, in
- * the envelope of contract §3 without a place in the log, which they do not have. Refuses to send them.
+ * Makes the events that the bridge itself sends to webhooks: a test, and the notification that an endpoint was disabled.
  */
 import { NO_EPOCH } from '../../archive/store/archive.ts'
 import { encodeCursor } from '../../core/cursor.ts'
@@ -10,51 +9,51 @@ import type { DisableReason, Matched } from '../delivery-state/endpoint-state.ts
 
 /** The type of a test. */
 export const TEST_TYPE = 'webhook.test.v1'
-/** The type of the notice that an endpoint was disabled. */
+/** The type of the notification that an endpoint was disabled. */
 export const DISABLED_TYPE = 'webhook.disabled.v1'
 
-/** An event of no log. */
-export interface OwnEvent {
+/** An event that is not in the log. */
+export interface SystemEvent {
   id: string
-  /** When it came about, ms since 1970. */
+  /** When it happened, ms since 1970. */
   atMs: number
   /** CloudEvents structured JSON. */
   json: string
 }
 
 /** The test of an endpoint. */
-export function testEvent(id: string, endpointId: string, nowMs: number): OwnEvent {
+export function testEvent(id: string, endpointId: string, nowMs: number): SystemEvent {
   const message = 'This is a test that somebody asked for. No announcement is behind it.'
-  return ownEvent({ id, type: TEST_TYPE, subject: endpointId, atMs: nowMs, data: { message, endpointId } })
+  return systemEvent({ id, type: TEST_TYPE, subject: endpointId, atMs: nowMs, data: { message, endpointId } })
 }
 
 /**
- * The notice that an endpoint was disabled. It says neither URL nor headers: who receives it may be somebody else than who
- * received those.
+ * The notification that an endpoint was disabled. It names neither URL nor headers: its receiver may be somebody else than
+ * the receiver of that endpoint.
  */
 export function disabledEvent(
   { id: endpointId, description }: Pick<Endpoint, 'id' | 'description'>,
   reason: DisableReason,
   atMs: number,
-): OwnEvent {
+): SystemEvent {
   const data = { endpointId, description, reason, disabledAt: isoMillis(atMs) }
   const id = `webhook.disabled:${endpointId}:${atMs}`
-  return ownEvent({ id, type: DISABLED_TYPE, subject: endpointId, atMs, data })
+  return systemEvent({ id, type: DISABLED_TYPE, subject: endpointId, atMs, data })
 }
 
-/** Such an event as a delivery. It has no place in a log: its time stands for one, in no epoch, so that records tell two apart. */
-export function ownDelivery({ id, atMs }: Pick<OwnEvent, 'id' | 'atMs'>): Matched {
+/** A system event as a delivery. It is not in the log: its time serves as sequence, without an epoch, so the history tells two apart. */
+export function systemDelivery({ id, atMs }: Pick<SystemEvent, 'id' | 'atMs'>): Matched {
   const cursor = encodeCursor({ epoch: NO_EPOCH, sequence: atMs, timeMs: atMs })
   return { sequence: atMs, eventId: id, subject: '', cursor, recordedMs: atMs }
 }
 
-function ownEvent(event: {
+function systemEvent(event: {
   id: string
   type: string
   subject: string
   atMs: number
   data: object
-}): OwnEvent {
+}): SystemEvent {
   const { id, type, subject, atMs, data } = event
   const time = isoMillis(atMs)
   const json = JSON.stringify({

@@ -34,7 +34,7 @@ import { attemptRoutes } from '../../../src/webhooks/attempts/attempt-routes.ts'
 import { endpointRoutes } from '../../../src/webhooks/endpoints/endpoint-routes.ts'
 import { rewrapRoute } from '../../../src/webhooks/endpoints/re-encrypt-route.ts'
 import { createSecretBox, type SecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
-import { createRecovery, type Recovery } from '../../../src/webhooks/replay/replay-wiring.ts'
+import { type ReplayWiring, wireReplays } from '../../../src/webhooks/replay/replay-wiring.ts'
 import type { Attempt, Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { type KeptLine, keepingLogger } from '../keeping-logger.ts'
 import { createStore, type Store } from '../store.ts'
@@ -71,7 +71,7 @@ export interface ApiServer {
   tickets: Tickets
   /** The journal of that log, which the attempt history follows. */
   attempts: Journal<AttemptPage>
-  recovery: Recovery
+  recovery: ReplayWiring
   /** Tests, and attempts to deliver notices. */
   attempted: Attempted[]
   secrets: SecretBox
@@ -137,7 +137,7 @@ export async function startApi(
     logger,
   })
   const attempted: Attempted[] = []
-  const recovery = createRecovery({
+  const recovery = wireReplays({
     log,
     reader,
     findEvents: (ids) => store.archive.sequencesOf(ids, reader.latest),

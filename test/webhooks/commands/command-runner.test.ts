@@ -29,7 +29,7 @@ async function commandedWorld(seed = 1) {
       commands,
       endpoints: { isLoaded: true, get: (id) => (world.endpoints.has(id) ? ({ id } as never) : null) },
       workerOf: () => world.worker,
-      notices: { tell: async () => undefined, isOpen: () => false, send: async () => undefined },
+      notifications: { carryOut: async () => undefined, isOpen: () => false, send: async () => undefined },
       reader: world.log.reader,
       ...parts,
     })

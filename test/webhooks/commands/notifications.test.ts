@@ -7,7 +7,7 @@ import { createEndpoints, type NewEndpoint } from '../../../src/registry/endpoin
 import type { Command } from '../../../src/webhooks/commands/command-rows.ts'
 import { newSecret } from '../../../src/webhooks/endpoints/endpoint-secrets.ts'
 import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
-import { createRecovery } from '../../../src/webhooks/replay/replay-wiring.ts'
+import { wireReplays } from '../../../src/webhooks/replay/replay-wiring.ts'
 import type { Attempt } from '../../../src/webhooks/send/delivery.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createScriptedReader } from '../../support/streams/scripted-reader.ts'
@@ -54,7 +54,7 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
     const life = new AbortController()
     const own: Log = mortalLog(log, clock, life.signal)
     const endpoints = createEndpoints({ log: own, clock, logger })
-    const recovery = createRecovery({
+    const recovery = wireReplays({
       log: own,
       reader: createScriptedReader(clock).reader,
       findEvents: () => new Map(),
@@ -130,7 +130,7 @@ describe('webhook.disabled.v1', () => {
     for (const [at, planned] of seconds.entries())
       expect(Math.abs((waits[at] ?? 0) - planned)).toBeLessThanOrEqual(1)
     expect(new Set(world.seen.map(({ webhookId }) => webhookId)).size).toBe(1)
-    expect(world.lines.filter(({ event }) => event === 'webhook.notice_dead')).toHaveLength(1)
+    expect(world.lines.filter(({ event }) => event === 'webhook.notification_dead')).toHaveLength(1)
     expect((await world.left()).size).toBe(0)
     process.kill()
   })
