@@ -190,7 +190,8 @@ class KafkaEventLog implements KafkaLog {
     return readRejectedHashes(this.#reader, this.#topic(REJECTED), window)
   }
 
-  async publishStatus(message: StatusMessage): Promise<void> {
+  /** A field, because callers pass it on as a function. */
+  readonly publishStatus = async (message: StatusMessage): Promise<void> => {
     await this.#ready()
     await this.#status.write(statusRecord(message))
   }
