@@ -18,40 +18,59 @@ export interface DayShape {
   items: ArrayLike<number>
   /** Seconds × √rate from midnight to the end of each segment. */
   roots: ArrayLike<number>
+  highestRate: number
 }
 
-/** The shape of a usual business day: slots of five minutes, burst minutes second by second. */
-export function businessDayShape({ slots, sharp }: Profile): DayShape {
-  const slotItems = pooledRates({
-    seen: Float64Array.from(slots, ([seen]) => seen),
-    over: Float64Array.from(slots, ([, over]) => over),
-  })
+/** Returns a function that computes the shape of a usual business day and reuses what an earlier profile shared with it. */
+export function createBusinessDays(): (profile: Profile) => DayShape {
+  const burstRates = new WeakMap<BurstMinute, Float64Array>()
+  let last: { profile: Profile; shape: DayShape } | null = null
+  const secondRates = (minute: BurstMinute): Float64Array => {
+    const rates = burstRates.get(minute) ?? pooledSeconds(minute)
+    burstRates.set(minute, rates)
+    return rates
+  }
+  return (profile) => {
+    if (last?.profile !== profile) last = { profile, shape: businessDayShape(profile, secondRates) }
+    return last.shape
+  }
+}
+
+/** Slots of five minutes, burst minutes second by second. */
+function businessDayShape(
+  { slots, sharp }: Profile,
+  secondRates: (minute: BurstMinute) => Float64Array,
+): DayShape {
+  const seen = new Float64Array(slots.length)
+  const over = new Float64Array(slots.length)
+  for (let slot = 0; slot < slots.length; slot++) [seen[slot], over[slot]] = slots[slot] ?? [0, 1]
+  const slotItems = pooledRates({ seen, over })
   const bursts = new Map(sharp.map((minute) => [minute.minuteOfDay, minute]))
   const burstSlots = new Set(sharp.map(({ minuteOfDay }) => slotOf(minuteOfDay)))
   const endsS: number[] = []
   const rates: number[] = []
-  const add = (endS: number, rate: number): void => {
-    endsS.push(endS)
-    rates.push(rate)
-  }
-  slotItems.forEach((items, slot) => {
+  for (let slot = 0; slot < slots.length; slot++) {
     const startS = slot * SLOT_S
-    const rate = items / SLOT_S
-    if (!burstSlots.has(slot)) {
-      add(startS + SLOT_S, rate)
-      return
+    const stepS = burstSlots.has(slot) ? 60 : SLOT_S
+    for (let atS = startS; atS < startS + SLOT_S; atS += stepS) {
+      const burst = bursts.get(atS / 60)
+      if (burst === undefined) {
+        endsS.push(atS + stepS)
+        rates.push((slotItems[slot] ?? 0) / SLOT_S)
+        continue
+      }
+      const seconds = secondRates(burst)
+      for (let second = 0; second < seconds.length; second++) {
+        endsS.push(atS + second + 1)
+        rates.push(seconds[second] ?? 0)
+      }
     }
-    for (let minuteS = startS; minuteS < startS + SLOT_S; minuteS += 60) {
-      const burst = bursts.get(minuteS / 60)
-      if (burst === undefined) add(minuteS + 60, rate)
-      else for (const [second, each] of secondRates(burst).entries()) add(minuteS + second + 1, each)
-    }
-  })
+  }
   return withSums(endsS, rates)
 }
 
-function secondRates({ seen, days }: BurstMinute): Float64Array {
-  return pooledRates({ seen, over: seen.map(() => days) })
+function pooledSeconds({ seen, days }: BurstMinute): Float64Array {
+  return pooledRates({ seen: Float64Array.from(seen), over: new Float64Array(seen.length).fill(days) })
 }
 
 /** The shape of a half day: from `releaseEndS` on as quiet as the last segment. */
@@ -80,18 +99,21 @@ export function segmentAt({ endsS }: DayShape, second: number): number {
   return low
 }
 
-function withSums(endsS: ArrayLike<number>, expected: readonly number[]): DayShape {
-  const rates = Float64Array.from(expected, (rate) => Math.max(LOWEST_RATE, rate))
-  const items = new Float64Array(rates.length)
-  const roots = new Float64Array(rates.length)
-  let [itemsSum, rootsSum, startS] = [0, 0, 0]
-  rates.forEach((rate, index) => {
+function withSums(endsS: ArrayLike<number>, expected: ArrayLike<number>): DayShape {
+  const rates = new Float64Array(expected.length)
+  const items = new Float64Array(expected.length)
+  const roots = new Float64Array(expected.length)
+  let [itemsSum, rootsSum, highestRate, startS] = [0, 0, 0, 0]
+  for (let index = 0; index < rates.length; index++) {
+    const rate = Math.max(LOWEST_RATE, expected[index] ?? 0)
     const endS = endsS[index] ?? 86_400
     itemsSum += (endS - startS) * rate
     rootsSum += (endS - startS) * Math.sqrt(rate)
+    highestRate = Math.max(highestRate, rate)
+    rates[index] = rate
     items[index] = itemsSum
     roots[index] = rootsSum
     startS = endS
-  })
-  return { endsS, rates, items, roots }
+  }
+  return { endsS, rates, items, roots, highestRate }
 }

@@ -3,7 +3,7 @@
  */
 
 import type { Calendar } from '../../core/calendar/calendar.ts'
-import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
+import { HOUR_MS, SECOND_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { createForecaster } from '../arrivals/forecast.ts'
 import type { QuotaReset } from '../quota/ledger.ts'
@@ -152,7 +152,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
       if (isFull) return spent < most * EARLY_SHARE
       const { pace } = planInput(quota, forecaster, { ...situation, ledger: own(ledger) })
       const past = forecaster(profile, sinceMs + skewMs, nowMs + skewMs)
-      const planned = Math.min(most, pollsUntil(past, pace, nowMs + skewMs))
+      const planned = pollsUntil(past, pace, nowMs + skewMs, SECOND_MS / shortestMs)
       return spent < planned * EARLY_SHARE + EARLY_EXTRA
     },
     mayFill: (ledger, nowMs) =>

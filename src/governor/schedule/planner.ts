@@ -1,7 +1,7 @@
 /**
  * Plans the next poll: budgets from the ledger and the plan, the rate that they pay, and the interval that this rate gives.
  */
-import { DAY_MS, HOUR_MS, WEEK_MS } from '../../core/durations.ts'
+import { DAY_MS, HOUR_MS, SECOND_MS, WEEK_MS } from '../../core/durations.ts'
 import { type Forecast, type Forecaster, itemsUntil, rootsUntil } from '../arrivals/forecast.ts'
 import type { Profile } from '../arrivals/profile.ts'
 import { COUNTED_MS, type QuotaReset, quotaAt, unitsOf } from '../quota/ledger.ts'
@@ -77,8 +77,9 @@ export function planInput(quota: PlannedQuota, forecaster: Forecaster, situation
   const spent = spentBuckets(situation.ledger, nowMs)
   const fills = scaledFills(expectedFills(forecast, quota.pageSize), spent, nowMs)
   const budgets = budgetsOf(quota, forecast, fills, spent, situation)
-  const leastPace = LEAST_PACE * paceOf(forecast, budgets.slice(-1))
-  return { forecast, pace: Math.max(paceOf(forecast, budgets), leastPace) }
+  const maxPerSecond = SECOND_MS / quota.shortestMs
+  const leastPace = LEAST_PACE * paceOf(forecast, budgets.slice(-1), maxPerSecond)
+  return { forecast, pace: Math.max(paceOf(forecast, budgets, maxPerSecond), leastPace) }
 }
 
 /** From one poll to the next, ms. */
@@ -105,7 +106,7 @@ function longestSilenceMs({ fromMs, days }: Forecast): number {
 /** Polls expected within a time from the forecast's start on. */
 export function pollsWithin(quota: PlannedQuota, { forecast, pace }: PlanInput, lastsMs: number): number {
   const untilMs = forecast.fromMs + lastsMs
-  const byRule = Math.min(pollsUntil(forecast, pace, untilMs), lastsMs / quota.shortestMs)
+  const byRule = pollsUntil(forecast, pace, untilMs, SECOND_MS / quota.shortestMs)
   return pollsScheduled(byRule, openDays(forecast, untilMs))
 }
 

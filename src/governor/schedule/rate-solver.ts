@@ -1,7 +1,8 @@
 /**
- * Solves for the polling rate that the budgets pay: pace × √(items a second), the rule that minimises the mean delay.
+ * Solves for the polling rate that the budgets pay: pace × √(items a second), at most the plan's rate. This rule minimises
+ * the mean delay.
  */
-import { type Forecast, rootsUntil } from '../arrivals/forecast.ts'
+import { eachRate, type Forecast, highestRate, rootsUntil } from '../arrivals/forecast.ts'
 
 /** Polls that may be made before a moment, by upstream's clock, ms since 1970. */
 export interface Budget {
@@ -9,14 +10,52 @@ export interface Budget {
   polls: number
 }
 
-/** The pace that the tightest budget pays. A poll is then worth 1 / (2 pace²) item-seconds of delay. */
-export function paceOf(forecast: Forecast, budgets: readonly Budget[]): number {
-  return Math.min(
-    ...budgets.map(({ untilMs, polls }) => polls / Math.max(rootsUntil(forecast, untilMs), Number.MIN_VALUE)),
-  )
+/** Iterations for sharing out what polls above the plan's rate leave; each only raises the pace. */
+const ITERATIONS = 20
+/** Keeps a quotient finite where every period is polled at the plan's rate. */
+const TINY = 1e-9
+
+/**
+ * The pace that the tightest budget pays, with at most `maxPerSecond` polls a second. A poll is then worth 1 / (2 pace²)
+ * item-seconds of delay.
+ */
+export function paceOf(forecast: Forecast, budgets: readonly Budget[], maxPerSecond: number): number {
+  const [pace, { untilMs, polls }] = budgets
+    .map((budget) => [budget.polls / Math.max(rootsUntil(forecast, budget.untilMs), TINY), budget] as const)
+    .reduce((least, other) => (other[0] < least[0] ? other : least))
+  let capped = pace
+  for (let round = 0; round < ITERATIONS && isCapped(forecast, capped, maxPerSecond); round++) {
+    const { full, roots } = atFullRate(forecast, capped, untilMs, maxPerSecond)
+    const next = Math.max(0, polls - full) / Math.max(roots, TINY)
+    if (next <= capped) break
+    capped = next
+  }
+  return capped
 }
 
 /** Polls that this pace makes from the forecast's start until a moment. */
-export function pollsUntil(forecast: Forecast, pace: number, untilMs: number): number {
-  return pace * rootsUntil(forecast, untilMs)
+export function pollsUntil(forecast: Forecast, pace: number, untilMs: number, maxPerSecond: number): number {
+  if (!isCapped(forecast, pace, maxPerSecond)) return pace * rootsUntil(forecast, untilMs)
+  const { full, roots } = atFullRate(forecast, pace, untilMs, maxPerSecond)
+  return full + pace * roots
+}
+
+function isCapped(forecast: Forecast, pace: number, maxPerSecond: number): boolean {
+  return pace * Math.sqrt(highestRate(forecast)) > maxPerSecond
+}
+
+/** Polls of the periods that are polled at the plan's rate, and seconds × √rate of the others. */
+function atFullRate(
+  forecast: Forecast,
+  pace: number,
+  untilMs: number,
+  maxPerSecond: number,
+): { full: number; roots: number } {
+  let [full, roots] = [0, 0]
+  eachRate(forecast, untilMs, (seconds, rate) => {
+    const root = Math.sqrt(rate)
+    if (pace * root >= maxPerSecond) full += seconds * maxPerSecond
+    else roots += seconds * root
+  })
+  return { full, roots }
 }
