@@ -6,7 +6,7 @@
 
 /**
  * JSON in a frame batch while little memory is held, and while much is. Large batches need fewer writes and less kernel
- * time a byte (docs/adr/0007-readers-wait-in-one-audience.md); small ones of a thousand clients hold 31 MiB.
+ * time a byte (docs/adr/0007-fan-out-index.md); small ones of a thousand clients hold 31 MiB.
  */
 export const LARGE_BATCH_BYTES = 256 * 1024
 export const SMALL_BATCH_BYTES = 32 * 1024
