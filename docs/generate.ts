@@ -24,6 +24,7 @@ import { type AnyRoute, meaningOf, type RouteBody } from '../src/http/route.ts'
 import { jsonSchema } from '../src/http/schemas/json-schema.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { createMemoryLog } from '../src/log-memory/log.ts'
+import { logEvents } from '../src/obs/log-events.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { createEndpoints } from '../src/registry/endpoints.ts'
@@ -50,6 +51,7 @@ export function generatedPages(): Record<string, string> {
     'configuration.md': configurationPage(),
     'metrics.md': metricsPage(),
     'errors.md': errorsPage(),
+    'log-events.md': logEventsPage(),
     'use/http.md': httpPage(),
     'use/webhooks-receivers.md': withFiles('use/webhooks-receivers.md'),
     'use/streams-recipes.md': withFiles('use/streams-recipes.md'),
@@ -193,6 +195,19 @@ function errorsPage(): string {
     ...table(
       ['Code', 'Meaning'],
       Object.entries(exitMeanings).map(([code, meaning]) => [code, meaning]),
+    ),
+  )
+}
+
+function logEventsPage(): string {
+  return page(
+    'Log events',
+    'The log is one JSON line an event on stderr: `level`, `time`, `event` and the facts of the event. Levels: `error`',
+    'needs a person, `warn` should be known, `info` is normal work, `debug` is for developers.',
+    '',
+    ...table(
+      ['Event', 'Meaning'],
+      Object.entries(logEvents).map(([event, meaning]) => [`\`${event}\``, meaning]),
     ),
   )
 }

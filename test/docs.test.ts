@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { generatedPages } from '../docs/generate.ts'
 import { VERSION } from '../src/core/version.ts'
+import { logEvents } from '../src/obs/log-events.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import {
   brokenLinks,
@@ -85,6 +86,22 @@ test('every metric is in the docs, and every metric that a page names exists', a
   expect(namesMissing(names, page('docs/metrics.md'))).toEqual([])
   const named = new Set(pages.flatMap(({ text }) => text.match(/\bbridge_[a-z0-9_]+\b/g) ?? []))
   expect([...named].filter((name) => !names.includes(name.replace(/_(bucket|sum|count)$/, '')))).toEqual([])
+})
+
+test('every log event of the list is logged somewhere', () => {
+  const sources = files.filter(({ path }) => path.startsWith('src/') && path !== 'src/obs/log-events.ts')
+  const unused = Object.keys(logEvents).filter(
+    (event) => !sources.some(({ text }) => text.includes(`'${event}'`)),
+  )
+  expect(unused).toEqual([])
+})
+
+test('every page of the docs that the program names exists', () => {
+  const named = files
+    .filter(({ path }) => path.startsWith('src/'))
+    .flatMap(({ text }) => text.match(/\bdocs\/[\w/-]+\.md/g) ?? [])
+  expect(named.length).toBeGreaterThan(20)
+  expect([...new Set(named)].filter((path) => !files.some((file) => file.path === path))).toEqual([])
 })
 
 test('every test that guards a rule exists under that title', () => {

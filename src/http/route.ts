@@ -44,7 +44,7 @@ export interface RouteAnswer {
   headers?: Readonly<Record<string, string>>
 }
 
-/** What every route says of itself; `docs/http.md` and `/openapi.json` are made from it. */
+/** What every route says of itself; `docs/use/http.md` and `/openapi.json` are made from it. */
 interface RouteFacts {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** e.g. `/v1/status`; a part that differs stands in braces: `/v1/tokens/{id}`. */

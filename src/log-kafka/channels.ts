@@ -28,7 +28,7 @@ export interface DescribedTopics {
 type OwnParts = Pick<Channel, 'title' | 'description' | 'parameters' | 'sends'>
 
 const BINDING = '0.5.0'
-const READ = 'Read it with `read_committed`; docs/kafka-consumers.md has recipes.'
+const READ = 'Read it with `read_committed`; docs/use/kafka-consumers.md has recipes.'
 const TOGETHER = 'In one transaction with the same event in its other topics.'
 
 /** Every public topic. */

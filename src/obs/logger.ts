@@ -4,6 +4,7 @@
  */
 import pino from 'pino'
 import { BridgeError } from '../errors.ts'
+import type { LogEvent } from './log-events.ts'
 import { logFields } from './log-fields.ts'
 
 /** Fields of a line. Names outside `logFields` are dropped. */
@@ -11,10 +12,10 @@ export type Fields = Readonly<Record<string, unknown>>
 
 /** Logs events. Never throws. */
 export interface Logger {
-  debug(event: string, fields?: Fields): void
-  info(event: string, fields?: Fields): void
-  warn(event: string, fields?: Fields): void
-  error(event: string, fields?: Fields): void
+  debug(event: LogEvent, fields?: Fields): void
+  info(event: LogEvent, fields?: Fields): void
+  warn(event: LogEvent, fields?: Fields): void
+  error(event: LogEvent, fields?: Fields): void
 }
 
 /** Where lines are written: the one method of pino's destinations that is used. */
@@ -56,7 +57,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const clean = cleaner(options.secrets)
   const line =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (event: string, fields: Fields = {}): void => {
+    (event: LogEvent, fields: Fields = {}): void => {
       if (sink.isLevelEnabled(level)) sink[level](members(fields, clean, DEEPEST), clean(event))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }

@@ -1,5 +1,5 @@
 /**
- * The sandbox's admin side: truth, usage, faults, clock, items, all as JSON (docs/sandbox.md). Owns routes and the reading
+ * The sandbox's admin side: truth, usage, faults, clock, items, all as JSON (docs/use/sandbox.md). Owns routes and the reading
  * of bodies. Open to whoever reaches its port: it is a test tool that listens on this machine only.
  */
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'

@@ -67,7 +67,7 @@ export const webhookChannels: readonly Channel[] = [
     address: null,
     title: 'Webhook deliveries',
     description:
-      'Posted to the URL of each endpoint, with the headers of the endpoint beside these. Verify the signature before anything else; docs/webhooks-receivers.md has the code in five languages.',
+      'Posted to the URL of each endpoint, with the headers of the endpoint beside these. Verify the signature before anything else; docs/use/webhooks-receivers.md has the code in five languages.',
     sends: {
       messages,
       description:

@@ -31,7 +31,12 @@ describe('the logger', () => {
 
   test('drops every field that is not on the allow-list, in nested values too', () => {
     const { logger, last, lines } = capture()
-    logger.warn('x.y', { authorization: 'Bearer a', body: 'b', items: 1, error: { code: 'c', headers: 'd' } })
+    logger.warn('poll.done', {
+      authorization: 'Bearer a',
+      body: 'b',
+      items: 1,
+      error: { code: 'c', headers: 'd' },
+    })
     expect(last()).toMatchObject({ items: 1, error: { code: 'c' } })
     expect(lines[0]).not.toMatch(/authorization|body|headers/)
   })
@@ -42,12 +47,16 @@ describe('the logger', () => {
       const error = new Error(`GET https://a.example/v2?key=${secret}`, {
         cause: new BridgeError('upstream', `refused ${secret}`, { hint: `try ${secret}` }),
       })
-      logger.error(`x.${secret}`, { error, message: secret, reason: encodeURIComponent(secret) })
-      logger.info('x', {
+      logger.error(`x.${secret}` as 'poll.done', {
+        error,
+        message: secret,
+        reason: encodeURIComponent(secret),
+      })
+      logger.info('poll.done', {
         errors: [secret, { message: secret }, [[[[secret]]]]],
         settings: { BRIDGE_X: secret },
       })
-      logger.debug('x', {
+      logger.debug('poll.done', {
         error: new AggregateError([new Error(secret)], secret),
         code: { toString: () => secret },
       })
@@ -61,7 +70,9 @@ describe('the logger', () => {
 
   test('takes queries and credentials out of addresses', () => {
     const { logger, last } = capture()
-    logger.info('x', { url: 'https://user:word@a.example/v2/items?ticket=t#f and http://b.example/?q' })
+    logger.info('poll.done', {
+      url: 'https://user:word@a.example/v2/items?ticket=t#f and http://b.example/?q',
+    })
     expect(last().url).toBe('https://a.example/v2/items and http://b.example/')
   })
 
@@ -69,7 +80,12 @@ describe('the logger', () => {
     const { logger, lines, last } = capture()
     const circle: Record<string, unknown> = { items: 1n }
     circle.error = circle
-    logger.info('x', { message: 'm'.repeat(5000), errors: new Array(500).fill(1), error: circle, count: 2n })
+    logger.info('poll.done', {
+      message: 'm'.repeat(5000),
+      errors: new Array(500).fill(1),
+      error: circle,
+      count: 2n,
+    })
     expect(String(last().message)).toHaveLength(1001)
     expect(last().errors).toHaveLength(50)
     expect(lines[0]?.length).toBeLessThan(5000)
@@ -77,7 +93,7 @@ describe('the logger', () => {
 
   test('is silent below its level', () => {
     const { logger, lines } = capture()
-    logger.debug('x')
+    logger.debug('poll.done')
     expect(lines).toEqual([])
   })
 })

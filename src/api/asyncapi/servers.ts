@@ -10,13 +10,13 @@ export const securitySchemes: Readonly<Record<string, object>> = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token of this bridge with the scope `events:read`, see docs/tokens.md.',
+    description: 'A token of this bridge with the scope `events:read`, see docs/use/tokens.md.',
   },
   ticket: {
     type: 'httpApiKey',
     in: 'query',
     name: 'ticket',
-    description: 'A ticket of `POST /v1/tickets`, for browsers, see docs/tokens.md.',
+    description: 'A ticket of `POST /v1/tickets`, for browsers, see docs/use/tokens.md.',
   },
   saslPlain: { type: 'plain', description: 'SASL PLAIN, over TLS.' },
   saslScram256: { type: 'scramSha256', description: 'SASL SCRAM-SHA-256.' },
@@ -26,7 +26,8 @@ export const securitySchemes: Readonly<Record<string, object>> = {
     type: 'httpApiKey',
     in: 'header',
     name: 'webhook-signature',
-    description: 'By which a receiver knows the bridge (Standard Webhooks), see docs/webhooks-receivers.md.',
+    description:
+      'By which a receiver knows the bridge (Standard Webhooks), see docs/use/webhooks-receivers.md.',
   },
 }
 
@@ -38,7 +39,7 @@ export const servers: Readonly<Record<ChannelServer, object>> = {
     host: '{brokers}',
     protocol: 'kafka',
     description:
-      'The brokers of the log. TLS, access and rights are as the brokers ask, which may be for nothing: docs/kafka-security.md.',
+      'The brokers of the log. TLS, access and rights are as the brokers ask, which may be for nothing: docs/run/kafka-security.md.',
     variables: { brokers: { description: 'Some of the brokers, with ports.', default: '127.0.0.1:9092' } },
     security: schemes('saslPlain', 'saslScram256', 'saslScram512', 'clientCertificate'),
   },

@@ -51,7 +51,7 @@ export function openApiDocument({ routes, mirror }: Described): Part {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A token of this bridge, see docs/tokens.md.',
+          description: 'A token of this bridge, see docs/use/tokens.md.',
         },
         upstreamKey: {
           type: 'apiKey',

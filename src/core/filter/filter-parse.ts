@@ -45,7 +45,7 @@ export function parseFilter(value: unknown, at = '', kinds: readonly WebhookKind
 export function filterError(errors: readonly FieldError[]): BridgeError {
   const sentences = errors.map(({ field, message }) => `${field} ${message}`)
   return new BridgeError('filter_invalid', `the filter is refused: ${sentences[0]}`, {
-    hint: 'Correct the named fields; docs/filters.md lists every field and limit.',
+    hint: 'Correct the named fields; docs/use/filters.md lists every field and limit.',
     errors: errors.slice(0, MOST_ERRORS),
   })
 }

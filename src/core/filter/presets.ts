@@ -1,5 +1,5 @@
 /**
- * The named filters that users ask for most (docs/filters.md lists them). Owns their codes and meanings.
+ * The named filters that users ask for most (docs/use/filters.md lists them). Owns their codes and meanings.
  * Refuses to evaluate: a preset is data, `filter.ts` asks it like any other field.
  */
 

@@ -45,7 +45,7 @@ const plainFields = {
     webhookKinds.length,
     'What the event is; `webhook.disabled` in the filter of a webhook only.',
   ),
-  preset: z.enum(presetNames).describe('A named filter; docs/filters.md says what each leaves out.'),
+  preset: z.enum(presetNames).describe('A named filter; docs/use/filters.md says what each leaves out.'),
 } as const satisfies Record<keyof PlainFilter, z.ZodType>
 
 /** Fields that are ANDed; inside a list, any member does. */
@@ -60,7 +60,7 @@ export const filterSchema = z
   })
   .meta({
     id: 'Filter',
-    description: 'AND across members, OR inside a list. docs/filters.md has the grammar.',
+    description: 'AND across members, OR inside a list. docs/use/filters.md has the grammar.',
   })
 
 /** A whole filter that `parseFilter` still has to judge. */

@@ -1,4 +1,5 @@
 /** Defines the state, the inputs and the actions of the poller's state machine. */
+
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import type { ParsedItem } from '../../core/disclosure.ts'
 import type { GapCause } from '../../core/event.ts'
@@ -17,6 +18,7 @@ import type { Pacing, PollPlan } from '../../governor/schedule/pacing.ts'
 import type { ScheduledRescans } from '../../governor/schedule/rescans.ts'
 import type { Chance } from '../../lifecycle/clock.ts'
 import type { RejectedItem } from '../../log/events.ts'
+import type { LogEvent } from '../../obs/log-events.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { ListQuery } from '../../upstream/client.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
@@ -239,7 +241,7 @@ export type Action =
   | { type: 'release' }
   /** `cause` is the verdict on a 429, absent after any other outcome. */
   | { type: 'tally'; purpose: Purpose; result: PollResult; cause?: Cause }
-  | { type: 'report'; level: 'info' | 'warn' | 'error'; event: string; fields: Record<string, unknown> }
+  | { type: 'report'; level: 'info' | 'warn' | 'error'; event: LogEvent; fields: Record<string, unknown> }
   /** Ends the process: its settings cannot be met. */
   | { type: 'halt'; message: string; hint: string }
 

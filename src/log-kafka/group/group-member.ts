@@ -2,9 +2,11 @@
  * Keeps this process in a consumer group whose members divide partitions without reading them: joins, sends heartbeats,
  * leaves, and rejoins after failures.
  */
+
 import type { Consumer, ConsumerGroupJoinEvent, PartitionAssigner } from 'kafkajs'
 import { messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import type { LogEvent } from '../../obs/log-events.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSession, OpenSession } from '../client/client.ts'
 import { unavailable } from '../client/faults.ts'
@@ -44,7 +46,7 @@ export interface GroupPlace {
 /** The purpose of a membership, for logs. */
 export interface GroupPurpose {
   /** Log events of the first failure, of the next join, and of a rebalance. */
-  events: { unavailable: string; recovered: string; rebalancing: string }
+  events: { unavailable: LogEvent; recovered: LogEvent; rebalancing: LogEvent }
   /** What the member does in the group, e.g. "standing for leader". */
   doing: string
 }

@@ -50,7 +50,7 @@ class GroupElections implements Elections {
       unavailable: 'leader.group_unavailable',
       recovered: 'leader.group_recovered',
       rebalancing: 'leader.rebalancing',
-    }
+    } as const
     this.#member = new GroupMember({ ...place, events, doing: 'standing for leader' }, assigner, {
       assigned: (memberId, partitions) => this.#onAssigned(memberId, partitions.includes(0)),
       lost: (reason) => this.#lose(reason),

@@ -28,7 +28,7 @@ export const assignInGroup: AssignShards = (parts, signal) => {
     unavailable: 'shards.group_unavailable',
     recovered: 'shards.group_recovered',
     rebalancing: 'shards.rebalancing',
-  }
+  } as const
   const member = new GroupMember(
     { ...parts, events, doing: 'sharing shards' },
     shardAssigner(parts.count, parts.held),

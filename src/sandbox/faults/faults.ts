@@ -7,7 +7,7 @@ import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 
-/** Every fault; what a client meets is in docs/sandbox.md. */
+/** Every fault; what a client meets is in docs/use/sandbox.md. */
 export const faultKinds = [
   'throttle-429',
   'quota-429',

@@ -1,6 +1,6 @@
 /**
  * What every record of the funds says about its origin: who announced it, when, and under which guid. Owns that part of
- * the shapes (docs/sandbox-funds.md).
+ * the shapes (docs/use/sandbox-funds.md).
  */
 import { isoSeconds } from '../../core/dates.ts'
 import type { ShareClass } from './share-classes.ts'

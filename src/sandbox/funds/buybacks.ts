@@ -9,7 +9,7 @@ import { addDays, type MarketDays } from './dates.ts'
 import type { Navs } from './navs.ts'
 import { announcedUnit, type ShareClass, type ShareClasses } from './share-classes.ts'
 
-/** One day's repurchases, as announced; members: docs/sandbox-funds.md. */
+/** One day's repurchases, as announced; members: docs/use/sandbox-funds.md. */
 export interface BuybackRecord {
   issuer: IssuerJson
   date: string

@@ -17,7 +17,7 @@ export interface DividendDates {
   paymentDate: string
 }
 
-/** One declared dividend; members: docs/sandbox-funds.md. */
+/** One declared dividend; members: docs/use/sandbox-funds.md. */
 export interface DividendRecord extends DividendDates {
   issuer: IssuerJson
   type: DividendType

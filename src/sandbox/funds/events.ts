@@ -9,7 +9,7 @@ import type { DividendDates, Dividends } from './dividends.ts'
 import { fiscalPeriods, type Period, reportDate, yearEndMonth } from './fiscal-year.ts'
 import type { ShareClass, ShareClasses } from './share-classes.ts'
 
-/** One day of the calendar; members: docs/sandbox-funds.md. */
+/** One day of the calendar; members: docs/use/sandbox-funds.md. */
 export interface CompanyEvent {
   type: EventType
   date: string

@@ -10,7 +10,7 @@ import { type Announcement, announcementOf, type IssuerJson, issuerJson } from '
 import type { MarketDays } from './dates.ts'
 import { announcedUnit, type ShareClass, type ShareClasses } from './share-classes.ts'
 
-/** One NAV as it is served; every member is described in docs/sandbox-funds.md. */
+/** One NAV as it is served; every member is described in docs/use/sandbox-funds.md. */
 export interface NavRecord {
   issuer: IssuerJson
   asOf: string

@@ -9,7 +9,7 @@ import { type Announcement, announcementOf, type IssuerJson, issuerJson } from '
 import { addDays, londonMs, monthEnd, onBusinessDay } from './dates.ts'
 import type { ShareClass, ShareClasses } from './share-classes.ts'
 
-/** One stated return; members: docs/sandbox-funds.md. */
+/** One stated return; members: docs/use/sandbox-funds.md. */
 export interface PerformanceFigure {
   period: Span
   periodType: 'cumulative' | 'annualised'

@@ -34,7 +34,7 @@ export function sseRoute(context: StreamContext): Route {
     answers: {
       200: {
         meaning:
-          'A stream without end. `data` of `disclosure` and `gap` is an Event as JSON, and `id` its cursor; docs/streams.md has the rest.',
+          'A stream without end. `data` of `disclosure` and `gap` is an Event as JSON, and `id` its cursor; docs/use/streams.md has the rest.',
         mediaType: 'text/event-stream',
         schema: z.string(),
       },

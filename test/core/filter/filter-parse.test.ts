@@ -17,7 +17,7 @@ function refusals(value: unknown, at?: string): Record<string, string> | null {
     return null
   } catch (error) {
     if (!isBridgeError(error, 'filter_invalid')) throw error
-    expect(error.hint).toContain('docs/filters.md')
+    expect(error.hint).toContain('docs/use/filters.md')
     expect(error.message).toContain(error.errors[0]?.field)
     return Object.fromEntries(error.errors.map(({ field, message }) => [field, message]))
   }

@@ -18,7 +18,11 @@ function member() {
   })
   const place = {
     ...{ openSession: () => client.session, clock, logger, groupId: 'g', topic: TOPIC, doing: 'testing' },
-    events: { unavailable: 'unavailable', recovered: 'recovered', rebalancing: 'rebalancing' },
+    events: {
+      unavailable: 'leader.group_unavailable',
+      recovered: 'leader.group_recovered',
+      rebalancing: 'leader.rebalancing',
+    } as const,
   }
   const leaving = new AbortController()
   const running = new GroupMember(place, assigner, {
@@ -44,11 +48,11 @@ test('a member rejoins when the group is silent for too long, and leaves no time
   await settled()
   expect(events.at(-1)).toBe('nothing was heard for 15 s')
   expect([client.ended(), client.stops()]).toEqual([1, 1])
-  expect(lines.filter(({ event }) => event === 'unavailable')).toHaveLength(1)
+  expect(lines.filter(({ event }) => event === 'leader.group_unavailable')).toHaveLength(1)
   clock.advance(500)
   await settled()
   expect(events.at(-1)).toBe('me holds 0')
-  expect(lines.at(-1)).toMatchObject({ event: 'recovered' })
+  expect(lines.at(-1)).toMatchObject({ event: 'leader.group_recovered' })
   leaving.abort(new Error('enough'))
   await running
   expect(clock.nextTimerMs()).toBe(null)
