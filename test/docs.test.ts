@@ -47,7 +47,7 @@ const references =
 const prose = pages.filter(({ path }) => !references.test(path))
 /** Pages whose new text comes with the next commits. */
 const beingRewritten =
-  /^(docs\/(run\/|use\/(sandbox|streams|webhooks|kafka|tokens)|change\/testing)|clients\/)/
+  /^(docs\/(run\/(?!docker|kafka-security)|use\/(sandbox|streams|webhooks|kafka|tokens))|clients\/)/
 
 test('no page takes more than ten minutes to read, no paragraph more than half a minute', () => {
   const judged = prose.filter(({ path }) => !beingRewritten.test(path))
