@@ -131,16 +131,6 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     }
   }
 
-  /** Waits until something changes, or for the next try. */
-  const untilNext = async (signal: AbortSignal): Promise<void> => {
-    const enough = new AbortController()
-    const either = AbortSignal.any([signal, enough.signal])
-    const waitMs = nextLookMs()
-    const later = waitMs === null ? [] : [sleep(clock, waitMs, either)]
-    await Promise.race([commands.changed(either), ...later])
-    enough.abort()
-  }
-
   return {
     async run(signal) {
       const failed = new AbortController()
@@ -155,10 +145,23 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
       }
       while (!either.aborted) {
         look(track, either)
-        await untilNext(either)
+        await changedWithin(nextLookMs(), { commands, clock }, either)
       }
       await Promise.allSettled(inFlight)
       failed.signal.throwIfAborted()
     },
   }
+}
+
+/** Waits until a command changes, at most `waitMs` (null: without limit), or until the signal aborts. */
+async function changedWithin(
+  waitMs: number | null,
+  { commands, clock }: Pick<CommandRunnerOptions, 'commands' | 'clock'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const enough = new AbortController()
+  const either = AbortSignal.any([signal, enough.signal])
+  const later = waitMs === null ? [] : [sleep(clock, waitMs, either)]
+  await Promise.race([commands.changed(either), ...later])
+  enough.abort()
 }

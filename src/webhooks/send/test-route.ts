@@ -16,10 +16,10 @@ import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { newId } from '../../registry/ids.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { outcomeOf } from '../delivery-state/outcome.ts'
-import { attemptPhases } from '../send/attempt-timer.ts'
-import { type Attempted, type PostMeans, postEvent } from '../send/delivery.ts'
-import { systemDelivery, TEST_TYPE, testEvent } from '../send/system-event.ts'
-import { endpointOf, ONE_ENDPOINT_PATH } from './endpoint-of.ts'
+import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
+import { attemptPhases } from './attempt-timer.ts'
+import { type Attempted, type PostMeans, postEvent } from './delivery.ts'
+import { systemDelivery, TEST_TYPE, testEvent } from './system-event.ts'
 
 /** Most tests that a node has under way; of one endpoint it has one. */
 const MOST_TESTS = 16
