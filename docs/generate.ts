@@ -175,7 +175,7 @@ function errorsPage(): string {
     ),
     '',
     '## WebSocket error messages',
-    'The `code` and `name` of a message of type `error`; what each does to the connection: [streams.md](use/streams.md#websocket).',
+    'The `code` and `name` of a message of type `error`; what each does to the connection: [websocket.md](use/websocket.md#errors).',
     '',
     ...table(
       ['Code', 'Name'],

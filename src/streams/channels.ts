@@ -57,7 +57,7 @@ function webSocketChannel(subprotocol: Subprotocol): Channel {
         ? 'Spoken too where no subprotocol is offered, or none that is known.'
         : 'The events alone, and every other message as a CloudEvent from `/bridge`.',
       'JSON in text frames, not compressed. After the handshake come `authenticated` and `hello`, then nothing until there is a subscription; then `subscribed`, events, `live` once, and what is new.',
-      'docs/use/streams.md has resuming, limits and what each error does to the connection.',
+      'docs/use/websocket.md has what each error does to the connection, docs/use/streams.md resuming and limits.',
     ].join(' '),
     bindings: {
       ws: {
@@ -153,7 +153,7 @@ function sseChannel(): Channel {
     description: [
       '`text/event-stream`: here `event` and `id` of a block are shown as headers, and `data` as the payload.',
       'The first block is `retry: 3000`. After 15 s of silence come a comment and a block with `id` alone, which moves the resume point past what did not match.',
-      'docs/use/streams.md has resuming and errors.',
+      'docs/use/streams.md has resuming and limits.',
     ].join(' '),
     sends: {
       messages: [

@@ -17,7 +17,7 @@ import { root } from '../support/house/repository.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 const document = productDocument()
-const streams = readFileSync(join(root, 'docs/use/streams.md'), 'utf8')
+const streams = readFileSync(join(root, 'docs/use/websocket.md'), 'utf8')
 const webSockets = subprotocols.map((name) => `websocket.${name}`)
 
 /** First cells of the rows below the head that begins so, without their backquotes. */

@@ -65,7 +65,7 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
     pong: { summary: 'The answer to `ping`.', members: z.object({ id }) },
     going_away: { summary: 'This node stops; close code 4200 follows.', members: goingAwayMembers },
     error: {
-      summary: 'Something is wrong; docs/use/streams.md says what each means.',
+      summary: 'Something is wrong; docs/use/websocket.md says what each means.',
       members: errorMembers,
     },
   }

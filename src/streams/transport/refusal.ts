@@ -1,5 +1,5 @@
 /**
- * Lists the error numbers and close codes of WebSockets and builds their texts (contract §8). docs/use/streams.md explains each.
+ * Lists the error numbers and close codes of WebSockets and builds their texts (contract §8). docs/use/websocket.md explains each.
  */
 import type { ConnectionSlots, NoSlot } from '../limits/connection-slots.ts'
 

@@ -55,7 +55,7 @@ export const webSocketRoute: Route = {
   method: 'GET',
   path: PATH,
   scope: 'events:read',
-  summary: 'WebSocket, see [streams.md](streams.md#websocket); a request without upgrade is answered 426.',
+  summary: 'WebSocket, see [websocket.md](websocket.md); a request without upgrade is answered 426.',
   parameters: {
     [TICKET]: 'A ticket of `POST /v1/tickets`, in the place of the `Authorization` header.',
   },

@@ -37,7 +37,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
       path: `${ONE_ENDPOINT_PATH}/attempts`,
       scope: 'webhooks:read',
       summary:
-        'Attempts to deliver to an endpoint, the newest first: `{data: [{id, eventId, webhookId, attempt, at, status, outcome, durationMs, phase, response}], next}`. A week of them is kept. See [webhooks.md](webhooks.md#what-became-of-it).',
+        'Attempts to deliver to an endpoint, the newest first: `{data: [{id, eventId, webhookId, attempt, at, status, outcome, durationMs, phase, response}], next}`. A week of them is kept. See [webhooks-replay.md](webhooks-replay.md#attempts-and-deliveries).',
       parameters: {
         ...pageParameters('attempts'),
         outcome: `Only these, comma-separated: ${attemptOutcomes.map((word) => `\`${word}\``).join(', ')}.`,
@@ -51,7 +51,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
       path: `${ONE_ENDPOINT_PATH}/deliveries`,
       scope: 'webhooks:read',
       summary:
-        'How the deliveries to an endpoint stand, the newest event first: `{data: [{eventId, sequence, state, attempts, nextAttempt, lastStatus}], next}`. Those of which an attempt was made within a week. See [webhooks.md](webhooks.md#what-became-of-it).',
+        'How the deliveries to an endpoint stand, the newest event first: `{data: [{eventId, sequence, state, attempts, nextAttempt, lastStatus}], next}`. Those of which an attempt was made within a week. See [webhooks-replay.md](webhooks-replay.md#attempts-and-deliveries).',
       parameters: {
         ...pageParameters('deliveries'),
         state: `Only these, comma-separated: ${deliveryStates.map((word) => `\`${word}\``).join(', ')}.`,

@@ -90,7 +90,7 @@ test.each(Object.entries(ways))('%s is what the client hears, and what is counte
 })
 
 test('every code has its series and its line in the docs', () => {
-  const lines = readFileSync(join(root, 'docs/use/streams.md'), 'utf8').split('\n')
+  const lines = readFileSync(join(root, 'docs/use/websocket.md'), 'utf8').split('\n')
   const documented = lines
     .flatMap((line) => /^\| ([\d, ]+) \|/.exec(line)?.[1]?.split(', ') ?? [])
     .filter((code) => code.length === 4)
