@@ -13,6 +13,7 @@ import {
   machineTime,
   missingHeaders,
   namedHosts,
+  sharedNames,
   strayPackages,
   tallFiles,
   undocumentedExports,
@@ -85,6 +86,10 @@ test('no file is above the ceiling without a reason', () => {
 
 test('every name has one home and no default export', () => {
   expect(homelessExports([...sources, ...client])).toEqual([])
+})
+
+test('no two files export the same name', () => {
+  expect(sharedNames(sources)).toEqual([])
 })
 
 test('every source file begins by saying what it owns', () => {
@@ -259,6 +264,20 @@ test('the rules of exports see a default, a barrel, a missing header and a missi
     'src/a.ts: bare has no comment',
     'src/a.ts: Below has no comment',
   ])
+})
+
+test('the rule of shared names sees a value and a type under one name, and lets overloads of one file through', () => {
+  const overloads = [
+    'export function f(x: 1): 1',
+    'export function f(x: 2): 2',
+    'export function f(x) { return x }',
+  ]
+  const files = [
+    sample('src/a.ts', 'export interface Place {}', 'export const x = 1', ...overloads),
+    sample('src/b.ts', 'export const Place = 1'),
+    sample('src/c.ts', 'const x = 2'),
+  ]
+  expect(sharedNames(files)).toEqual(['src/a.ts, src/b.ts: each exports Place'])
 })
 
 test('the rule of the clock sees every way to ask the machine, and lets given times through', () => {

@@ -1,4 +1,7 @@
-/** Lists the states of a webhook endpoint that its owner and the metrics see. */
+/** Names the path of webhook endpoints in the API, and lists the states that their owners and the metrics see. */
+
+/** Path under which endpoints are created and listed. */
+export const ENDPOINTS_PATH = '/v1/webhooks'
 
 /** `paused` by its owner; `disabled` by its owner or by the bridge. Only `active` endpoints receive deliveries. */
 export const endpointStatuses = ['active', 'paused', 'disabled'] as const

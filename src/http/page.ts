@@ -21,7 +21,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 }
 
 /** Where a page begins, null at the start, and how long it may be. `place` reads `after`; null: it is no such place. */
-export function readPage<Place>(
+export function readPageParameters<Place>(
   query: Query,
   place: (text: string) => Place | null,
 ): { after: Place | null; limit: number } {

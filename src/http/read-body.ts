@@ -96,14 +96,14 @@ function readTime(text: string, context: z.core.$RefinementCtx): DateBound | nul
 }
 
 /** A place in the log: a cursor, or a date or time. */
-export type Place = { kind: 'cursor'; text: string } | ({ kind: 'time' } & DateBound)
+export type LogPosition = { kind: 'cursor'; text: string } | ({ kind: 'time' } & DateBound)
 
 /** A cursor or a time. No cursor begins with a digit: its first byte is the number of its form. */
 export function placeText(message: string) {
   return z
     .string(mustBe(message))
     .min(1, message)
-    .transform((text, context): Place => {
+    .transform((text, context): LogPosition => {
       if (!/^\d/.test(text)) return { kind: 'cursor', text }
       const time = readTime(text, context)
       return time === null ? z.NEVER : { kind: 'time', ...time }

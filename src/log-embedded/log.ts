@@ -17,7 +17,7 @@ import { createLocalJournal } from '../log-shared/local-journal.ts'
 import { createLocalRequests } from '../log-shared/local-requests.ts'
 import { createLocalShards } from '../log-shared/local-shards.ts'
 import { createLocalWriter, fencedError } from '../log-shared/local-writer.ts'
-import { type Place, placedRows, placeRows } from '../log-shared/place-rows.ts'
+import { type CommittedHead, placedRows, placeRows } from '../log-shared/place-rows.ts'
 import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log-shared/rejected-window.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { Unlock } from './lock.ts'
@@ -28,7 +28,7 @@ import {
   currentFence,
   ensureLogTables,
   raiseFence,
-  readRejected,
+  readRejectedRows,
   readRows,
   rejectedTexts,
   writeRejected,
@@ -107,7 +107,7 @@ function logOver(archive: Archive, unlock: Unlock, { clock, faultHooks }: Sqlite
     },
     async rejected(limit) {
       open()
-      return readRejected(db, limit)
+      return readRejectedRows(db, limit)
     },
     async rejectedHashes(limit) {
       open()
@@ -170,7 +170,7 @@ function claimWriter(
 }
 
 /** The stored place and rows, checked against the events; an unused log gets its epoch. */
-function readPlace(archive: Archive): { place: Place; rows: Map<string, string> } {
+function readPlace(archive: Archive): { place: CommittedHead; rows: Map<string, string> } {
   const stored = placedRows(readRows(archive.db))
   const { epoch, latest } = archive
   if (stored === null && epoch === null && latest === 0) {

@@ -50,7 +50,7 @@ export function writeRejected(db: Database, items: readonly RejectedItem[]): voi
 }
 
 /** The newest rejected items, newest last. */
-export function readRejected(db: Database, limit: number): RejectedItem[] {
+export function readRejectedRows(db: Database, limit: number): RejectedItem[] {
   return db
     .prepare<RejectedItem>(
       'SELECT raw, reason, guid, recordedtime FROM rejected ORDER BY id DESC LIMIT max(0, ?)',

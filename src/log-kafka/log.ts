@@ -20,7 +20,7 @@ import { statusRecord } from './client/records.ts'
 import { type Elections, groupElections, type OpenElections } from './group/leader.ts'
 import { followTopic } from './reading/follow.ts'
 import { oldestSequence } from './reading/offset-lookup.ts'
-import { readRejected, readRejectedHashes } from './reading/rejected.ts'
+import { readRejectedHashes, readRejectedRecords } from './reading/rejected.ts'
 import { assignInGroup } from './shards/shard-group.ts'
 import { KafkaShards } from './shards/shards.ts'
 import { KafkaJournal } from './tables/journal.ts'
@@ -181,7 +181,7 @@ class KafkaEventLog implements KafkaLog {
 
   async rejected(limit: number): Promise<RejectedItem[]> {
     await this.#ready()
-    return readRejected(this.#reader, this.#topic(REJECTED), limit)
+    return readRejectedRecords(this.#reader, this.#topic(REJECTED), limit)
   }
 
   async rejectedHashes(limit: number): Promise<string[]> {

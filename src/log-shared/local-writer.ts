@@ -5,12 +5,12 @@
 import type { Committed } from '../core/event.ts'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 import { COMMIT_LIMIT, type RejectedItem, type RowChanges, type Writer } from '../log/events.ts'
-import type { Place } from './place-rows.ts'
+import type { CommittedHead } from './place-rows.ts'
 
 /** One write, all or nothing. */
 export interface Write {
-  before: Place
-  after: Place
+  before: CommittedHead
+  after: CommittedHead
   events: readonly Committed[]
   rejected: readonly RejectedItem[]
   rows: RowChanges
@@ -28,7 +28,7 @@ export function fencedError(): BridgeError {
 
 /** A writer that continues at that place; `rows` are those that the claim has read. */
 export function createLocalWriter(
-  claimed: Place,
+  claimed: CommittedHead,
   rows: ReadonlyMap<string, string>,
   persist: Persist,
 ): Writer {

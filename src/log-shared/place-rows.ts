@@ -8,14 +8,14 @@ const EPOCH_KEY = 'head/epoch'
 export const SEQUENCE_KEY = 'head/sequence'
 
 /** How far a log goes. */
-export interface Place {
+export interface CommittedHead {
   readonly epoch: string
   /** Of the last event; 0 before the first. */
   readonly sequence: number
 }
 
 /** The rows that differ between two places; both where there was none before. */
-export function placeRows(before: Place | null, after: Place): Map<string, string> {
+export function placeRows(before: CommittedHead | null, after: CommittedHead): Map<string, string> {
   const rows = new Map<string, string>()
   if (before?.epoch !== after.epoch) rows.set(EPOCH_KEY, JSON.stringify(after.epoch))
   if (before?.sequence !== after.sequence) rows.set(SEQUENCE_KEY, JSON.stringify(after.sequence))
@@ -28,7 +28,7 @@ export function placeRows(before: Place | null, after: Place): Map<string, strin
  */
 export function placedRows(
   stored: ReadonlyMap<string, string>,
-): { place: Place; rows: Map<string, string> } | null {
+): { place: CommittedHead; rows: Map<string, string> } | null {
   if (stored.size === 0) return null
   const rows = new Map(stored)
   const epoch = stored.get(EPOCH_KEY)

@@ -8,14 +8,14 @@ import type { LogEvent } from './log-events.ts'
 import { logFields } from './log-fields.ts'
 
 /** Fields of a line. Names outside `logFields` are dropped. */
-export type Fields = Readonly<Record<string, unknown>>
+export type LogFields = Readonly<Record<string, unknown>>
 
 /** Logs events. Never throws. */
 export interface Logger {
-  debug(event: LogEvent, fields?: Fields): void
-  info(event: LogEvent, fields?: Fields): void
-  warn(event: LogEvent, fields?: Fields): void
-  error(event: LogEvent, fields?: Fields): void
+  debug(event: LogEvent, fields?: LogFields): void
+  info(event: LogEvent, fields?: LogFields): void
+  warn(event: LogEvent, fields?: LogFields): void
+  error(event: LogEvent, fields?: LogFields): void
 }
 
 /** Where lines are written: the one method of pino's destinations that is used. */
@@ -57,7 +57,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const clean = cleaner(options.secrets)
   const line =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (event: LogEvent, fields: Fields = {}): void => {
+    (event: LogEvent, fields: LogFields = {}): void => {
       if (sink.isLevelEnabled(level)) sink[level](members(fields, clean, DEEPEST), clean(event))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }

@@ -4,7 +4,7 @@
  * item that has left the listings has no documents any more.
  */
 import express, { type ErrorRequestHandler, type Response, type Router } from 'express'
-import { type Announcement, announcementOf } from './documents/announcement.ts'
+import { type AnnouncementText, announcementText } from './documents/announcement.ts'
 import { htmlPage, semanticHtml } from './documents/html.ts'
 import { pdf } from './documents/pdf.ts'
 import type { Market } from './market/market.ts'
@@ -17,11 +17,12 @@ export interface DocumentsOptions {
   readyAfterMs: number
 }
 
-const forms: readonly { ending: string; type: string; write: (text: Announcement) => string | Buffer }[] = [
-  { ending: '.semantic.html', type: 'text/html', write: semanticHtml },
-  { ending: '.html', type: 'text/html', write: htmlPage },
-  { ending: '.pdf', type: 'application/pdf', write: pdf },
-]
+const forms: readonly { ending: string; type: string; write: (text: AnnouncementText) => string | Buffer }[] =
+  [
+    { ending: '.semantic.html', type: 'text/html', write: semanticHtml },
+    { ending: '.html', type: 'text/html', write: htmlPage },
+    { ending: '.pdf', type: 'application/pdf', write: pdf },
+  ]
 
 /** Serves the documents below the mount point. */
 export function documentsRouter({ market, documentsUrl, readyAfterMs }: DocumentsOptions): Router {
@@ -40,7 +41,7 @@ export function documentsRouter({ market, documentsUrl, readyAfterMs }: Document
       const named = item?.raw.includes(JSON.stringify(`${documentsUrl}${request.path}`)) === true
       if (item === null || form === undefined || !named) return notFound(response, 'no such document')
       if (market.nowMs() < item.visibleMs + readyAfterMs) return notFound(response, 'not there yet')
-      const text = announcementOf(item.raw)
+      const text = announcementText(item.raw)
       if (text === null) return notFound(response, 'no such document')
       response.type(form.type).end(form.write(text))
     })

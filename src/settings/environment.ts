@@ -14,7 +14,7 @@ export type ReadFile = (path: string) => string
 export type Origin = 'environment' | '.env' | 'file'
 
 /** The texts found, the source of each, and errors about names and files. */
-export interface Found {
+export interface FoundSettings {
   texts: Map<SettingName, { text: string; origin: Origin }>
   errors: FieldError[]
 }
@@ -33,7 +33,10 @@ export const fileNames: ReadonlyMap<string, SettingName> = new Map(
  * secret given by the environment, as text or file, overrides both forms in `.env`.
  * @throws BridgeError `settings` when `.env` is there but cannot be read
  */
-export function collectTexts(env: Readonly<Record<string, string | undefined>>, readFile: ReadFile): Found {
+export function collectTexts(
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: ReadFile,
+): FoundSettings {
   const given = new Map<string, { text: string; origin: Origin }>()
   const sources: [Origin, Readonly<Record<string, string | undefined>>][] = [
     ['.env', readEnvFile(readFile)],
@@ -56,8 +59,8 @@ function otherWay(name: string): string | null {
   return fileNames.get(name) ?? (fileNames.has(`${name}_FILE`) ? `${name}_FILE` : null)
 }
 
-function sortNames(given: Map<string, { text: string; origin: Origin }>, readFile: ReadFile): Found {
-  const found: Found = { texts: new Map(), errors: [] }
+function sortNames(given: Map<string, { text: string; origin: Origin }>, readFile: ReadFile): FoundSettings {
+  const found: FoundSettings = { texts: new Map(), errors: [] }
   for (const [name, { text, origin }] of given) {
     const known = settingNames.find((candidate) => candidate === name)
     const secret = fileNames.get(name)
@@ -71,7 +74,7 @@ function sortNames(given: Map<string, { text: string; origin: Origin }>, readFil
 }
 
 function readSecret(
-  found: Found,
+  found: FoundSettings,
   { name, secret, path, readFile }: { name: string; secret: SettingName; path: string; readFile: ReadFile },
 ): void {
   try {

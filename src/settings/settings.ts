@@ -6,7 +6,7 @@ import { didYouMean } from '../core/near.ts'
 import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
 import { BridgeError, type FieldError } from '../errors.ts'
 import type { QuotaReset } from '../governor/quota/ledger.ts'
-import { collectTexts, type Found, type ReadFile } from './environment.ts'
+import { collectTexts, type FoundSettings, type ReadFile } from './environment.ts'
 import { splitList } from './fields.ts'
 import { type ExaminedKafka, examineKafka, type KafkaSettings } from './kafka.ts'
 import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
@@ -121,7 +121,7 @@ export function examineSettings(
   return { errors, settings: deepFreeze(groupSettings(values, roles, kafka, found)) }
 }
 
-function readValues(found: Found): { values: SettingValues; errors: FieldError[] } {
+function readValues(found: FoundSettings): { values: SettingValues; errors: FieldError[] } {
   const errors = [...found.errors]
   const texts: Partial<Record<SettingName, string>> = {}
   for (const name of settingNames) {
@@ -228,7 +228,7 @@ function groupSettings(
   values: SettingValues,
   roles: RoleName[],
   { kafka, warnings }: ExaminedKafka,
-  found: Found,
+  found: FoundSettings,
 ): Settings {
   const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
   return {
@@ -286,7 +286,7 @@ function upstreamPlan(values: SettingValues): UpstreamPlan {
   }
 }
 
-function summarise(found: Found): Record<string, string> {
+function summarise(found: FoundSettings): Record<string, string> {
   const summary: Record<string, string> = {}
   for (const name of settingNames) {
     const doc = docOf(name)
@@ -296,7 +296,7 @@ function summarise(found: Found): Record<string, string> {
   return summary
 }
 
-function secretsOf(found: Found): string[] {
+function secretsOf(found: FoundSettings): string[] {
   return settingNames
     .filter((name) => docOf(name).isSecret === true)
     .flatMap((name) => found.texts.get(name)?.text ?? [])

@@ -8,7 +8,7 @@ import { filterParameterSchemas } from '../http/schemas/filter-schema.ts'
 import { isoTime, jsonSchema } from '../http/schemas/json-schema.ts'
 import { MAX_TAIL } from './fanout/start.ts'
 import { closeMeanings } from './transport/close-codes.ts'
-import { type Action, actions, commandSchemas } from './transport/commands.ts'
+import { actions, type CommandName, commandSchemas } from './transport/commands.ts'
 import {
   type ControlMessage,
   controlMessages,
@@ -33,7 +33,7 @@ type EventName = keyof typeof events
 const eventNames = Object.keys(events) as EventName[]
 
 /** What answers each command, by name. */
-const answers: Readonly<Record<Action, readonly ControlName[]>> = {
+const answers: Readonly<Record<CommandName, readonly ControlName[]>> = {
   auth: ['authenticated', 'error'],
   ping: ['pong', 'error'],
   subscribe: ['subscribed', 'error'],
@@ -92,7 +92,7 @@ function webSocketChannel(subprotocol: Subprotocol): Channel {
   }
 }
 
-const commandSummaries: Readonly<Record<Action, string>> = {
+const commandSummaries: Readonly<Record<CommandName, string>> = {
   auth: 'The first frame within 10 s, where the handshake had neither token nor ticket.',
   ping: 'Is answered `pong`.',
   subscribe: 'Begins the one subscription of the connection, or replaces it.',

@@ -10,7 +10,7 @@ import { readPage } from './page.ts'
 import type { Transport } from './transport.ts'
 
 /** One request of the list: a poll with `sinceCursor`, else a page of a scan, the first one without `pageCursor`. */
-export interface ListQuery {
+export interface UpstreamListQuery {
   pageSize: number
   sinceCursor?: string
   pageCursor?: string
@@ -37,7 +37,12 @@ export interface UpstreamClient {
    * One page of disclosures. A failure of upstream is an outcome.
    * @throws what the permit throws; then the request has not left
    */
-  list(query: ListQuery, purpose: Purpose, permit: SendPermit, signal: AbortSignal): Promise<Outcome<Page>>
+  list(
+    query: UpstreamListQuery,
+    purpose: Purpose,
+    permit: SendPermit,
+    signal: AbortSignal,
+  ): Promise<Outcome<Page>>
   /** The single item of that guid or rnsDateId, as text. Same throws. */
   item(
     identifier: string,
@@ -90,7 +95,7 @@ export function withoutValue({ startedMs, endedMs, serverMs, sent }: Timing): Ti
   return { startedMs, endedMs, serverMs, sent }
 }
 
-function listParameters(query: ListQuery): URLSearchParams {
+function listParameters(query: UpstreamListQuery): URLSearchParams {
   const parameters = new URLSearchParams({ pageSize: String(query.pageSize) })
   if (query.sinceCursor !== undefined) parameters.set('sinceCursor', query.sinceCursor)
   if (query.pageCursor !== undefined) parameters.set('pageCursor', query.pageCursor)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { contentHash } from '../../src/core/disclosure.ts'
-import { announcementOf } from '../../src/sandbox/documents/announcement.ts'
+import { announcementText } from '../../src/sandbox/documents/announcement.ts'
 import { pdf } from '../../src/sandbox/documents/pdf.ts'
 import { openSandbox, type TestSandbox } from './sandbox-client.ts'
 
@@ -138,13 +138,13 @@ test('late-documents: 404 for three minutes after an item became visible', async
 test('a document of any text is a whole file', () => {
   const headline = 'Brackets (and \\ slashes) \u20ac \u{1f600} £5m '.repeat(200)
   const raw = JSON.stringify({ guid: 'g', timestamp: '2026-02-03T10:00:00Z', headline })
-  const announcement = announcementOf(raw)
+  const announcement = announcementText(raw)
   if (announcement === null) throw new Error('not read')
   const text = pdf(announcement).toString('latin1')
   expectWhole(text)
   expect(text).toContain('\\(and \\\\ slashes\\) ? ? £5m')
   expect(text.match(/\/Type \/Page /g)?.length).toBeGreaterThan(1)
-  expect(announcementOf('{}')).toBeNull()
+  expect(announcementText('{}')).toBeNull()
 })
 
 /** The file's own table of contents is right: every object lies where it says, every stream is as long as it says. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { isGap } from '../../src/core/event.ts'
-import { readCommand } from '../../src/streams/transport/commands.ts'
+import { readStreamCommand } from '../../src/streams/transport/commands.ts'
 import { StreamRefusal } from '../../src/streams/transport/refusal.ts'
 import { subprotocols } from '../../src/streams/transport/ws-frames.ts'
 import { namesOf, productDocument } from '../support/house/asyncapi-document.ts'
@@ -96,7 +96,7 @@ describe.each(subprotocols)('of the subprotocol %s', (subprotocol) => {
 
 function isRefused(command: Record<string, unknown>): boolean {
   try {
-    readCommand(command)
+    readStreamCommand(command)
     return false
   } catch (error) {
     if (error instanceof StreamRefusal) return true

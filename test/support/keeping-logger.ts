@@ -1,10 +1,10 @@
 /** A logger that keeps its lines for a test to look at. */
-import type { Fields, Logger } from '../../src/obs/logger.ts'
+import type { LogFields, Logger } from '../../src/obs/logger.ts'
 
 export interface KeptLine {
   level: 'debug' | 'info' | 'warn' | 'error'
   event: string
-  fields: Fields
+  fields: LogFields
 }
 
 /** The logger and what it was told. */
@@ -12,7 +12,7 @@ export function keepingLogger(): { logger: Logger; lines: KeptLine[] } {
   const lines: KeptLine[] = []
   const line =
     (level: KeptLine['level']) =>
-    (event: string, fields: Fields = {}): void =>
+    (event: string, fields: LogFields = {}): void =>
       void lines.push({ level, event, fields })
   return {
     lines,

@@ -10,7 +10,7 @@ import { operationsOf } from './operations.ts'
 import { securitySchemes, servers } from './servers.ts'
 
 /** Part of the document. */
-export type Part = Readonly<Record<string, unknown>>
+export type AsyncApiPart = Readonly<Record<string, unknown>>
 
 const DESCRIPTION = [
   'UK regulatory announcements as one ordered stream that can be trusted: what the bridge sends by itself, and what stream clients send to it.',
@@ -20,7 +20,7 @@ const DESCRIPTION = [
 ].join(' ')
 
 /** The document. */
-export function asyncApiDocument(channels: readonly Channel[]): Part {
+export function asyncApiDocument(channels: readonly Channel[]): AsyncApiPart {
   return {
     asyncapi: '3.0.0',
     info: {
@@ -54,7 +54,7 @@ function messageKey({ key }: Channel, { name }: ChannelMessage): string {
   return `${key}.${name}`
 }
 
-function channelPart(channel: Channel): Part {
+function channelPart(channel: Channel): AsyncApiPart {
   const { address, title, description, server, parameters, bindings, extensions = {} } = channel
   return {
     ...(address === null ? {} : { address }),
@@ -73,7 +73,14 @@ function channelPart(channel: Channel): Part {
   }
 }
 
-function messagePart({ name, summary, contentType, headers, payload, bindings }: ChannelMessage): Part {
+function messagePart({
+  name,
+  summary,
+  contentType,
+  headers,
+  payload,
+  bindings,
+}: ChannelMessage): AsyncApiPart {
   return {
     name,
     summary,

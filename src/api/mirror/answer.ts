@@ -4,13 +4,13 @@
  */
 import { isBridgeError } from '../../errors.ts'
 import type { ItemStore, StoredItem } from './item-store.ts'
-import type { ListQuery } from './list-query.ts'
+import type { ItemListQuery } from './list-query.ts'
 import { openPageCursor, refusedPageCursor, sealPageCursor } from './page-cursor.ts'
 import { classicPaging, pollingPaging } from './paging.ts'
 import { badRequest, errorBody, type Refusal, type Violation } from './refusal.ts'
 
 /** An HTTP answer whose body is JSON text. */
-export interface Answer {
+export interface MirrorAnswer {
   status: number
   body: string
   /** Why it was refused; null where it was not. */
@@ -23,7 +23,7 @@ export interface Answer {
 const RNS_DATE_ID_LENGTH = 16
 
 /** The answer that a refusal is. */
-export function refusedAnswer(refusal: Refusal): Answer {
+export function refusedAnswer(refusal: Refusal): MirrorAnswer {
   return {
     status: refusal.status,
     body: errorBody(refusal.message, refusal.hint),
@@ -33,7 +33,11 @@ export function refusedAnswer(refusal: Refusal): Answer {
 }
 
 /** One page of the list, in the shape of the mode that was asked for. A cursor that is not ours answers 400. */
-export async function listAnswer(store: ItemStore, query: ListQuery, gone: AbortSignal): Promise<Answer> {
+export async function listAnswer(
+  store: ItemStore,
+  query: ItemListQuery,
+  gone: AbortSignal,
+): Promise<MirrorAnswer> {
   try {
     return await pageAnswer(store, query, gone)
   } catch (error) {
@@ -44,7 +48,7 @@ export async function listAnswer(store: ItemStore, query: ListQuery, gone: Abort
 }
 
 /** The latest revision of one item: an identifier of 16 characters is an rnsDateId, any other a guid. */
-export async function itemAnswer(store: ItemStore, identifier: string): Promise<Answer> {
+export async function itemAnswer(store: ItemStore, identifier: string): Promise<MirrorAnswer> {
   const raw =
     identifier.length === RNS_DATE_ID_LENGTH
       ? await store.byRnsDateId(identifier)
@@ -58,7 +62,7 @@ export async function itemAnswer(store: ItemStore, identifier: string): Promise<
   })
 }
 
-async function pageAnswer(store: ItemStore, query: ListQuery, gone: AbortSignal): Promise<Answer> {
+async function pageAnswer(store: ItemStore, query: ItemListQuery, gone: AbortSignal): Promise<MirrorAnswer> {
   const { selection, pageSize, paging } = query
   if (paging.mode === 'since') {
     const { items, more } = await store.newestSince(selection, paging.sinceCursor, pageSize, gone)
@@ -83,13 +87,17 @@ async function pageAnswer(store: ItemStore, query: ListQuery, gone: AbortSignal)
 }
 
 /** A page of a list: JSON texts of its items, `meta.paging`, and the warnings where there are any. */
-export function listPage(texts: readonly string[], paging: object, warnings: readonly string[] = []): Answer {
+export function listPage(
+  texts: readonly string[],
+  paging: object,
+  warnings: readonly string[] = [],
+): MirrorAnswer {
   const told = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`
   const meta = JSON.stringify({ paging })
   return { status: 200, body: `{"data":[${texts.join(',')}],"meta":${meta}${told}}`, violation: null }
 }
 
-function okAnswer(query: ListQuery, items: readonly StoredItem[], paging: object): Answer {
+function okAnswer(query: ItemListQuery, items: readonly StoredItem[], paging: object): MirrorAnswer {
   return listPage(
     items.map((item) => item.raw),
     paging,

@@ -3,7 +3,7 @@
  * funds, or a bridge that passes them through. Owns the words of that contract. Refuses the shapes of the data: upstream
  * does not publish them.
  */
-import type { Answer } from './answer.ts'
+import type { MirrorAnswer } from './answer.ts'
 import type { InstrumentIdentifier } from './instrument-identifier.ts'
 
 /** Resources of one instrument that are answered whole. */
@@ -49,5 +49,5 @@ export interface FundSource {
   /** As those of a route. */
   readonly refusals?: Readonly<Record<number, string>>
   /** `target` is the path below the base address with its query, as they were sent. */
-  answer(query: FundQuery, target: string): Answer | Promise<Answer>
+  answer(query: FundQuery, target: string): MirrorAnswer | Promise<MirrorAnswer>
 }

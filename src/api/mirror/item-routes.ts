@@ -4,7 +4,7 @@
 import { disclosureSchema } from '../../http/schemas/event-schema.ts'
 import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
 import type { ItemStore } from './item-store.ts'
-import { type ListContext, type ListQuery, readListQuery } from './list-query.ts'
+import { type ItemListQuery, type ListContext, readListQuery } from './list-query.ts'
 import type { MirrorRoute } from './route.ts'
 import { listParameters, pageSchema, singleSchema } from './self-description.ts'
 
@@ -22,7 +22,7 @@ export interface ItemRoutesOptions {
   /** Default `default`. */
   pollRange?: ListContext['pollRange']
   /** Warnings about what the store cannot know of a query; default none. */
-  caveats?: (query: ListQuery) => string[]
+  caveats?: (query: ItemListQuery) => string[]
 }
 
 /** Path of the list below the base address. */

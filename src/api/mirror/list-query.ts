@@ -5,7 +5,8 @@
 
 import { crc32 } from 'node:zlib'
 import { DAY_MS } from '../../core/durations.ts'
-import { channels, matches, type Selection } from '../../core/filter/selection.ts'
+import { matchModes } from '../../core/filter/filter.ts'
+import { channels, type Selection } from '../../core/filter/selection.ts'
 import type { PlanName } from '../../core/plans.ts'
 import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
 import { type Read, read, readDate, readEnum, readList, readText, unreadable } from './parameters.ts'
@@ -30,7 +31,7 @@ export interface ListContext {
   pollRange: 'default' | 'whole'
 }
 
-export interface ListQuery {
+export interface ItemListQuery {
   selection: Selection
   pageSize: number
   paging: Paging
@@ -40,7 +41,7 @@ export interface ListQuery {
 }
 
 /** Reads and checks the parameters of one list request. */
-export function readListQuery(params: URLSearchParams, context: ListContext): Read<ListQuery> {
+export function readListQuery(params: URLSearchParams, context: ListContext): Read<ItemListQuery> {
   const paging = readPaging(params)
   if (!paging.ok) return paging
   const pageSize = withinPlan(readPageSize(params), context.plan)
@@ -60,7 +61,7 @@ function readSelection(
   if (!dateFrom.ok) return dateFrom
   const dateTo = readDate(params, 'dateTo')
   if (!dateTo.ok) return dateTo
-  const match = readEnum(params, 'match', matches)
+  const match = readEnum(params, 'match', matchModes)
   if (!match.ok) return match
   const hasSymbol = readEnum(params, 'hasSymbol', ['true', 'false'])
   if (!hasSymbol.ok) return hasSymbol

@@ -3,7 +3,7 @@
  * Open to everybody. Owns how a request becomes a page of the store. Refuses HTTP.
  */
 import { anyObject } from '../../http/schemas/json-schema.ts'
-import { type Answer, listPage, refusedAnswer } from './answer.ts'
+import { listPage, type MirrorAnswer, refusedAnswer } from './answer.ts'
 import { openPageCursor, sealPageCursor } from './page-cursor.ts'
 import { classicPaging, readBrowsing, readPageSize } from './paging.ts'
 import type { ReferenceExchange, ReferenceStore } from './reference-store.ts'
@@ -52,7 +52,7 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
 }
 
 /** A page cursor is the MIC of the last exchange given: a walk outlives exchanges that come and go. */
-function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchParams): Answer {
+function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchParams): MirrorAnswer {
   const paging = readBrowsing(params)
   if (!paging.ok) return refusedAnswer(paging.refusal)
   const size = readPageSize(params)

@@ -4,10 +4,10 @@
 import type { z } from 'zod'
 import type { PlanName } from '../../core/plans.ts'
 import type { Described } from '../../http/route.ts'
-import type { Answer } from './answer.ts'
+import type { MirrorAnswer } from './answer.ts'
 
 /** Who asks, as far as the API cares. */
-export interface Caller {
+export interface MirrorCaller {
   plan: PlanName
 }
 
@@ -36,7 +36,10 @@ export type MirrorRoute = {
   /** Statuses of refusals with their meanings, where there are others than on every path. */
   refusals?: Readonly<Record<number, string>>
 } & (
-  | { key: 'required'; answer(request: MirrorRequest, caller: Caller): Answer | Promise<Answer> }
+  | {
+      key: 'required'
+      answer(request: MirrorRequest, caller: MirrorCaller): MirrorAnswer | Promise<MirrorAnswer>
+    }
   /** Open to everybody; a key is not looked at. */
-  | { key: 'none'; answer(request: MirrorRequest): Answer | Promise<Answer> }
+  | { key: 'none'; answer(request: MirrorRequest): MirrorAnswer | Promise<MirrorAnswer> }
 )

@@ -4,11 +4,11 @@
  */
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import { type HttpProblem, type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
-import { type Answer, refusedAnswer } from './answer.ts'
+import { type MirrorAnswer, refusedAnswer } from './answer.ts'
 import { ITEMS } from './item-routes.ts'
 import { unknownWarnings } from './parameters.ts'
 import { errorBody, type Violation } from './refusal.ts'
-import type { Caller, MirrorRequest, MirrorRoute } from './route.ts'
+import type { MirrorCaller, MirrorRequest, MirrorRoute } from './route.ts'
 import { warned } from './warned.ts'
 
 export interface MirrorOptions {
@@ -18,7 +18,7 @@ export interface MirrorOptions {
   /** Looks at a request before anything else does; throws HttpProblem to refuse it. */
   check?: (request: Request) => void | Promise<void>
   /** The caller behind a request, or null where its key is missing or wrong. May throw HttpProblem. */
-  authenticate: (request: Request) => Caller | null | Promise<Caller | null>
+  authenticate: (request: Request) => MirrorCaller | null | Promise<MirrorCaller | null>
   /** Sends a finished body whose status and headers are set; the sandbox's faults spoil it here. Default: as it is. */
   deliver?: (response: Response, body: string) => void
   /** Told about every refused request. */
@@ -31,12 +31,16 @@ export interface MirrorOptions {
 export function mirrorRouter(options: MirrorOptions): Router {
   const router = express.Router({ caseSensitive: true })
   const deliver = options.deliver ?? ((response, body) => void response.end(body))
-  const send = (response: Response, answer: Answer): void => {
+  const send = (response: Response, answer: MirrorAnswer): void => {
     if (answer.violation !== null) options.onRefused?.(answer.violation)
     if (answer.retryAfterSeconds !== undefined) response.set('retry-after', String(answer.retryAfterSeconds))
     deliver(response.status(answer.status).type('application/json'), answer.body)
   }
-  const answerTo = async (route: MirrorRoute, request: Request, response: Response): Promise<Answer> => {
+  const answerTo = async (
+    route: MirrorRoute,
+    request: Request,
+    response: Response,
+  ): Promise<MirrorAnswer> => {
     if (route.key === 'none') return route.answer(mirrorRequest(request, response))
     const caller = await options.authenticate(request)
     return caller === null

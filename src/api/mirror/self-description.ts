@@ -3,7 +3,8 @@
  * unknown names.
  */
 import { z } from 'zod'
-import { channels, matches } from '../../core/filter/selection.ts'
+import { matchModes } from '../../core/filter/filter.ts'
+import { channels } from '../../core/filter/selection.ts'
 import type { Described } from '../../http/route.ts'
 import { ranged } from '../../http/schemas/json-schema.ts'
 import { PAGE_SIZE } from './paging.ts'
@@ -53,7 +54,7 @@ export function listParameters(nativeWord: string): Parameters {
     symbols: 'Listing symbols, separated by commas.',
     symbol: repeated('The same, repeated; ignored beside `symbols`.'),
     match: z
-      .enum(matches)
+      .enum(matchModes)
       .describe('How instruments and symbols are compared; `issuer` where it is left out.'),
     fcaCategories: 'FCA category codes, separated by commas.',
     fcaCategory: repeated('The same, repeated; ignored beside `fcaCategories`.'),

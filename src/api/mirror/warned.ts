@@ -3,13 +3,13 @@
  * Refuses to re-encode the answer: what others wrote, upstream among them, stays the text it is.
  */
 import { findMember } from '../../upstream/split-items.ts'
-import type { Answer } from './answer.ts'
+import type { MirrorAnswer } from './answer.ts'
 
 /**
  * The answer with these in its top-level list `warnings`, behind what is in it. A refusal stays as it is, and so does a
  * body that is no object or whose own `warnings` is no list. The body must be valid JSON.
  */
-export function warned(answer: Answer, warnings: readonly string[]): Answer {
+export function warned(answer: MirrorAnswer, warnings: readonly string[]): MirrorAnswer {
   const { status, body } = answer
   if (status !== 200 || warnings.length === 0 || !body.trimStart().startsWith('{')) return answer
   const entries = warnings.map((warning) => JSON.stringify(warning)).join(',')
@@ -19,7 +19,7 @@ export function warned(answer: Answer, warnings: readonly string[]): Answer {
 }
 
 /** The answer with one more entry before the bracket at `end`, of the object or list that `opening` begins. */
-function withLast(answer: Answer, end: number, opening: '{' | '[', entry: string): Answer {
+function withLast(answer: MirrorAnswer, end: number, opening: '{' | '[', entry: string): MirrorAnswer {
   const before = answer.body.slice(0, end).trimEnd()
   const comma = before.endsWith(opening) ? '' : ','
   return { ...answer, body: `${before}${comma}${entry}${answer.body.slice(end)}` }

@@ -5,11 +5,11 @@ import type { AnyRoute } from '../../http/route.ts'
 import { httpSchemas } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { mirroredOperation, mirroredPath } from './mirrored.ts'
-import { type Operation, operationOf, type Part, sharedResponses } from './operation.ts'
+import { type OpenApiPart, type Operation, operationOf, sharedResponses } from './operation.ts'
 import { tagsOf } from './tags.ts'
 
 /** What is described. */
-export interface Described {
+export interface DescribedApi {
   routes: readonly AnyRoute[]
   /** Paths of the upstream API below `prefix`. */
   mirror: { prefix: string; routes: readonly MirrorRoute[] }
@@ -24,8 +24,8 @@ const DESCRIPTION = [
 ].join(' ')
 
 /** The document. */
-export function openApiDocument({ routes, mirror }: Described): Part {
-  const paths: Record<string, Record<string, Part>> = {}
+export function openApiDocument({ routes, mirror }: DescribedApi): OpenApiPart {
+  const paths: Record<string, Record<string, OpenApiPart>> = {}
   const tags: string[] = []
   const add = (path: string, method: string, operation: Operation): void => {
     paths[path] = { ...paths[path], [method]: operation }
@@ -67,7 +67,7 @@ export function openApiDocument({ routes, mirror }: Described): Part {
 }
 
 /** The methods of a path in the order in which OpenAPI has them, whatever the order of the routes. */
-function inOrder(item: Readonly<Record<string, Part>>): Record<string, Part> {
+function inOrder(item: Readonly<Record<string, OpenApiPart>>): Record<string, OpenApiPart> {
   const named = METHODS.flatMap((method) =>
     item[method] === undefined ? [] : [[method, item[method]] as const],
   )

@@ -13,10 +13,10 @@ import { problemSchema } from '../../http/shared-schemas.ts'
 import { operationId, pagesByName, pathParameters, tagOf, titleOf } from './words.ts'
 
 /** Part of the document. */
-export type Part = Readonly<Record<string, unknown>>
+export type OpenApiPart = Readonly<Record<string, unknown>>
 
 /** One method on one path. */
-export type Operation = Part & { readonly tags: readonly string[] }
+export type Operation = OpenApiPart & { readonly tags: readonly string[] }
 
 /** What every answer may be, whatever the route. */
 const ALWAYS: readonly ProblemCode[] = [
@@ -54,7 +54,7 @@ export function operationOf(route: AnyRoute): Operation {
 }
 
 /** The scheme of the document and the scope that it wants; none where any token will do. */
-function bearer(scope: string | null): Part {
+function bearer(scope: string | null): OpenApiPart {
   return { bearer: scope === null ? [] : [scope] }
 }
 
@@ -62,7 +62,7 @@ function bearer(scope: string | null): Part {
 export function described(
   parameters: Readonly<Record<string, Described>>,
   where: 'query' | 'header',
-): Part[] {
+): OpenApiPart[] {
   return Object.entries(parameters).map(([name, parameter]) => {
     const { description: _said, ...schema } =
       typeof parameter === 'string' ? { type: 'string' as const } : jsonSchema(parameter)
@@ -78,7 +78,7 @@ export function described(
 }
 
 /** The fields of a filter in their query-string form, and the whole filter as JSON in its place. */
-function filterParameters(): Part[] {
+function filterParameters(): OpenApiPart[] {
   const fields = described(filterParameterSchemas, 'query').map((field) =>
     // Lists come with commas or repeated; the first is the shorter.
     'explode' in field ? { ...field, explode: false } : field,
@@ -92,7 +92,7 @@ function filterParameters(): Part[] {
   return [...fields, whole]
 }
 
-function requestBody({ schema: body, maxBytes }: RouteBody): Part {
+function requestBody({ schema: body, maxBytes }: RouteBody): OpenApiPart {
   const { properties, ...schema } = jsonSchema(body)
   return {
     description: `At most ${maxBytes} bytes.`,
@@ -101,7 +101,7 @@ function requestBody({ schema: body, maxBytes }: RouteBody): Part {
   }
 }
 
-function withPages(members: Readonly<Record<string, JsonSchema>> = {}): Part {
+function withPages(members: Readonly<Record<string, JsonSchema>> = {}): OpenApiPart {
   return Object.fromEntries(
     Object.entries(members).map(([name, { description = '', ...schema }]) => [
       name,
@@ -110,11 +110,16 @@ function withPages(members: Readonly<Record<string, JsonSchema>> = {}): Part {
   )
 }
 
-function answersOf(answers: Readonly<Record<number, RouteAnswer>>): Part {
+function answersOf(answers: Readonly<Record<number, RouteAnswer>>): OpenApiPart {
   return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]))
 }
 
-function answerOf({ meaning, schema, mediaType = 'application/json', headers = {} }: RouteAnswer): Part {
+function answerOf({
+  meaning,
+  schema,
+  mediaType = 'application/json',
+  headers = {},
+}: RouteAnswer): OpenApiPart {
   const named = Object.entries(headers).map(([name, description]) => [
     name,
     { description: pagesByName(description), schema: { type: 'string' } },
@@ -138,7 +143,7 @@ function problemCodesOf({ scope, path, body, takesFilter, problems = [] }: AnyRo
 }
 
 /** By status: what the codes of that status ask the client to do. */
-function problemsOf(codes: readonly ProblemCode[]): Part {
+function problemsOf(codes: readonly ProblemCode[]): OpenApiPart {
   const statuses = [...new Set(codes.map((code) => problemCodes[code][0]))]
   return Object.fromEntries(
     statuses.map((status) => {
@@ -154,7 +159,7 @@ function responseName(codes: readonly ProblemCode[]): string {
 }
 
 /** The answers that the operations of these routes point to. */
-export function sharedResponses(routes: readonly AnyRoute[]): Part {
+export function sharedResponses(routes: readonly AnyRoute[]): OpenApiPart {
   const groups = routes.flatMap((route) => {
     const codes = problemCodesOf(route)
     const statuses = [...new Set(codes.map((code) => problemCodes[code][0]))]
@@ -163,7 +168,7 @@ export function sharedResponses(routes: readonly AnyRoute[]): Part {
   return Object.fromEntries(groups.map((codes) => [responseName(codes), problemResponse(codes)]))
 }
 
-function problemResponse(codes: readonly ProblemCode[]): Part {
+function problemResponse(codes: readonly ProblemCode[]): OpenApiPart {
   const lines = codes.map((code) => `\`${code}\`: ${problemCodes[code][2]}`)
   const retries = codes.some((code) => RETRIED.includes(code))
   return {

@@ -8,7 +8,7 @@ import type { Requests } from '../../log/requests.ts'
 import { decodeReply, type FundReply } from '../../upstream/fund-reply.ts'
 import { fundTarget } from '../../upstream/fund-target.ts'
 import { createKeptReplies } from '../../upstream/kept-replies.ts'
-import type { Answer } from '../mirror/answer.ts'
+import type { MirrorAnswer } from '../mirror/answer.ts'
 import type { FundSource } from '../mirror/fund-source.ts'
 import { errorBody } from '../mirror/refusal.ts'
 
@@ -82,7 +82,7 @@ function notNow(message: string, hint: string | null): FundReply {
   return { status: 503, text: '', refusal: { message, hint }, retryAfterMs: AGAIN_MS, validMs: 0 }
 }
 
-function answerOf({ status, text, refusal, retryAfterMs }: FundReply): Answer {
+function answerOf({ status, text, refusal, retryAfterMs }: FundReply): MirrorAnswer {
   if (refusal === null) return { status, body: text, violation: null }
   return {
     status,

@@ -8,7 +8,7 @@ import { refuseBody } from '../../http/body.ts'
 import { checkUrlLength } from '../../http/limits.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import type { Logger } from '../../obs/logger.ts'
-import type { Caller, MirrorRoute } from '../mirror/route.ts'
+import type { MirrorCaller, MirrorRoute } from '../mirror/route.ts'
 import { mirrorRouter } from '../mirror/router.ts'
 
 export interface BridgeMirrorOptions {
@@ -42,7 +42,7 @@ async function checkBounds(request: Request): Promise<void> {
 }
 
 /** An expired key is told what a wrong one is told: upstream has no other words. */
-function callerOf(key: string | undefined, authenticate: Authenticate): Caller | null {
+function callerOf(key: string | undefined, authenticate: Authenticate): MirrorCaller | null {
   const caller = key === undefined ? 'unknown' : authenticate(key)
   if (caller === 'loading') throw tokensLoading()
   if (caller === 'unknown' || caller === 'expired') return null

@@ -1,10 +1,10 @@
 /** Serves `GET /openapi.json`. */
 import type { OpenRoute } from '../../http/route.ts'
-import { type Described, openApiDocument } from '../openapi/document.ts'
+import { type DescribedApi, openApiDocument } from '../openapi/document.ts'
 import { documentRoute } from './document-route.ts'
 
 /** The route; its document has the route itself too, and holds for as long as these routes do. */
-export function openApiRoute({ routes, mirror }: Described): OpenRoute {
+export function openApiRoute({ routes, mirror }: DescribedApi): OpenRoute {
   return documentRoute({
     path: '/openapi.json',
     summary: 'This API as an OpenAPI 3.1 document: the paths that this node serves.',

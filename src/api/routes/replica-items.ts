@@ -9,7 +9,7 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { isoSeconds } from '../../core/dates.ts'
 import { itemRoutes } from '../mirror/item-routes.ts'
-import type { ListQuery } from '../mirror/list-query.ts'
+import type { ItemListQuery } from '../mirror/list-query.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { archiveItemStore, isBeforeCopy } from './archive-items.ts'
 
@@ -39,7 +39,7 @@ export function copiedItemRoutes(parts: {
  * What is said to a list whose range begins before the copy does, at the time of its first item. A poll asks for what came
  * after its cursor: this copy has all of that, unless events behind the cursor have been pruned.
  */
-function copyCaveats({ selection, paging }: ListQuery, items: ArchiveItems): string[] {
+function copyCaveats({ selection, paging }: ItemListQuery, items: ArchiveItems): string[] {
   if (paging.mode === 'since' && !isBeforeCopy(items, paging.sinceCursor)) return []
   const beginsMs = items.firstItemMs()
   if (beginsMs === null) return ['This copy holds no items yet.']

@@ -5,7 +5,7 @@
 import type { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'
 import { type Caller, tokensLoading } from '../../http/auth.ts'
-import { pageOf, pageParameters, readPage } from '../../http/page.ts'
+import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { readBody } from '../../http/read-body.ts'
@@ -101,7 +101,7 @@ function checkGrant({ tenant, scopes, expiresAtMs }: NewToken, caller: Caller): 
 
 async function list({ url, caller, response }: Call, tokens: Tokens): Promise<void> {
   const query = openQuery(url, ['after', 'limit'])
-  const { after, limit } = readPage(query, (text) => (isId('tok', text) ? text : null))
+  const { after, limit } = readPageParameters(query, (text) => (isId('tok', text) ? text : null))
   query.check()
   if (!tokens.isLoaded) throw tokensLoading()
   const tenant = caller.seesAllTenants ? null : caller.tenant

@@ -1,15 +1,13 @@
 /**
  * Shared by the verbs of `bridge webhooks`: texts for refusals, requests about one endpoint, response members as text.
  */
+import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { readFlagsAndWords } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { harmless } from '../terminal/text.ts'
 import { endpointFlags } from './endpoint-flags.ts'
 import type { RefusalWords } from './refusal.ts'
 import { requesterOf, requestFlags, type SendRequest } from './verbs.ts'
-
-/** Path of the webhook endpoints in the API. */
-export const ENDPOINTS_PATH = '/v1/webhooks'
 
 /** Texts for refusals. */
 export const endpointWords: RefusalWords = {
@@ -23,7 +21,7 @@ export const endpointWords: RefusalWords = {
 }
 
 /** The members of a response. */
-export type Fields = Readonly<Record<string, unknown>>
+export type ResponseFields = Readonly<Record<string, unknown>>
 
 /** The endpoint that a verb is about. */
 export interface NamedEndpoint {
@@ -51,11 +49,11 @@ export function namedEndpoint(
 }
 
 /** A response's members; none where it is null. */
-export function fieldsOf(value: unknown): Fields {
-  return (value ?? {}) as Fields
+export function fieldsOf(value: unknown): ResponseFields {
+  return (value ?? {}) as ResponseFields
 }
 
 /** A member of a response, safe to print: text as it is, anything else as JSON. */
-export function textOf(value: unknown): string {
+export function printableText(value: unknown): string {
   return harmless(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }

@@ -7,16 +7,16 @@ import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import { networkWordsOf } from './network-words.ts'
-import { noAnswer, noBridge, type RefusalWords, refusalOf } from './refusal.ts'
+import { noAnswer, noBridge, type RefusalWords, responseError } from './refusal.ts'
 import { type StreamSelection, streamFlags } from './stream-flags.ts'
-import type { Target } from './target.ts'
+import type { BridgeTarget } from './target.ts'
 
 /** A message that a command shows or forwards: an event, or `live`, after which events are new. */
 export type ShownMessage = Exclude<Message, { type: 'connected' | 'disconnected' | 'heartbeat' }>
 
 /** What is followed. */
 export interface FollowOptions {
-  target: Target
+  target: BridgeTarget
   /** The filter and the start. */
   selection: StreamSelection
   clock: Clock
@@ -143,7 +143,7 @@ async function explainRefusal(
   })
   const { status, headers } = response
   if (status !== 200 && !LATER.includes(status)) {
-    throw refusalOf(status, await response.text(), target, words)
+    throw responseError(status, await response.text(), target, words)
   }
   await response.body?.cancel()
   if (status === 200 && !headers.get('content-type')?.startsWith('text/event-stream')) throw noBridge(target)

@@ -4,7 +4,7 @@
 import { BridgeError, type ErrorCode, type FieldError } from '../../errors.ts'
 import { harmless } from '../terminal/text.ts'
 import { networkWordsOf } from './network-words.ts'
-import type { Target } from './target.ts'
+import type { BridgeTarget } from './target.ts'
 
 /** Most of an error response that is read, characters. */
 const LONGEST_BODY = 64 * 1024
@@ -33,7 +33,12 @@ export interface RefusalWords {
 }
 
 /** The error for a response with this status and body. */
-export function refusalOf(status: number, body: string, target: Target, words: RefusalWords): BridgeError {
+export function responseError(
+  status: number,
+  body: string,
+  target: BridgeTarget,
+  words: RefusalWords,
+): BridgeError {
   const problem = readProblem(body)
   const detail = problem.detail === '' ? '' : `: ${problem.detail}`
   const refuse = (code: ErrorCode, message: string, hint: string): BridgeError =>
@@ -79,7 +84,7 @@ export function refusalOf(status: number, body: string, target: Target, words: R
 }
 
 /** The error where nothing answers; `error` is what `fetch` threw. */
-export function noAnswer(error: unknown, target: Target): BridgeError {
+export function noAnswer(error: unknown, target: BridgeTarget): BridgeError {
   const { what, todo } = networkWordsOf(error)
   return new BridgeError('failed', `no bridge answers at ${target.url}: ${what}`, {
     hint: `Is it running (npm start, npm run demo)? Give --url the address of its ready line. Else: ${todo}.`,
@@ -87,13 +92,13 @@ export function noAnswer(error: unknown, target: Target): BridgeError {
 }
 
 /** The error where something other than a bridge answers. */
-export function noBridge(target: Target): BridgeError {
+export function noBridge(target: BridgeTarget): BridgeError {
   return new BridgeError('failed', `${target.url} is no bridge`, {
     hint: 'Give --url the address `http` of the ready line.',
   })
 }
 
-function tokenHint({ tokenIsFlag }: Target): string {
+function tokenHint({ tokenIsFlag }: BridgeTarget): string {
   const where = tokenIsFlag ? 'Give --token' : 'Set BRIDGE_ADMIN_TOKEN to, or give --token with,'
   return `${where} the token that the bridge was started with; npm run demo prints its own.`
 }

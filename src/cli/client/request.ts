@@ -3,14 +3,14 @@
  */
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { noAnswer, noBridge, type RefusalWords, refusalOf } from './refusal.ts'
-import type { Target } from './target.ts'
+import { noAnswer, noBridge, type RefusalWords, responseError } from './refusal.ts'
+import type { BridgeTarget } from './target.ts'
 
 const TIMEOUT_MS = 30_000
 
 /** One request. */
 export interface ApiRequest {
-  target: Target
+  target: BridgeTarget
   method: 'GET' | 'POST' | 'DELETE'
   /** Path and query, e.g. `/v1/tokens?limit=10`. */
   path: string
@@ -44,7 +44,7 @@ export async function requestBridge(
       signal: AbortSignal.any([signal, late.signal]),
     })
     const text = await response.text()
-    if (!response.ok) throw refusalOf(response.status, text, target, words)
+    if (!response.ok) throw responseError(response.status, text, target, words)
     return text === '' ? null : parsed(text, target)
   } catch (error) {
     if (error instanceof BridgeError) throw error
@@ -54,7 +54,7 @@ export async function requestBridge(
   }
 }
 
-function parsed(text: string, target: Target): unknown {
+function parsed(text: string, target: BridgeTarget): unknown {
   try {
     return JSON.parse(text)
   } catch {

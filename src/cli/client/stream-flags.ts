@@ -35,7 +35,7 @@ export interface StreamSelection {
 /** @throws BridgeError `usage` for filter flags that do not go together */
 export function streamSelection(values: Readonly<Record<string, unknown>>): StreamSelection {
   const given = names.flatMap((name) => {
-    const text = textOf(values[name])
+    const text = flagText(values[name])
     return text === undefined ? [] : [[name, text] as const]
   })
   const filter = filterOf(values)
@@ -52,6 +52,6 @@ export function streamSelection(values: Readonly<Record<string, unknown>>): Stre
 }
 
 /** The text of a flag that is given once at most. */
-export function textOf(value: unknown): string | undefined {
+export function flagText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

@@ -7,7 +7,7 @@ import { type SettingName, settingNames } from '../../settings/schema.ts'
 import { examineSettings, type Settings } from '../../settings/settings.ts'
 
 /** A bridge to talk to. */
-export interface Target {
+export interface BridgeTarget {
   /** Without a slash at its end, e.g. `http://127.0.0.1:8080`. */
   url: string
   token: string
@@ -29,7 +29,7 @@ export function targetOf(
   flags: { url?: string | undefined; token?: string | undefined },
   env: Readonly<Record<string, string | undefined>>,
   readFile: ReadFile,
-): Target {
+): BridgeTarget {
   const url = flags.url === undefined ? null : checkedUrl(flags.url)
   if (flags.token === '')
     throw new BridgeError('usage', '--token is empty', { hint: 'Give a token, or leave it out.' })

@@ -12,7 +12,7 @@ import { newSecret } from '../../webhooks/endpoints/endpoint-secrets.ts'
 import { wantsGaps } from '../../webhooks/endpoints/event-type-opt-in.ts'
 import { followStream, type ShownMessage } from '../client/follow.ts'
 import { createForwarder, type ForwardAttempt, type ForwardedEvent } from '../client/forward.ts'
-import { STREAM_HELP, streamFlags, streamSelection, textOf } from '../client/stream-flags.ts'
+import { flagText, STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'
 import { targetOf } from '../client/target.ts'
 import { asksForHelp, readFlags } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
@@ -51,13 +51,13 @@ export async function listenCommand(args: string[], context: CommandContext): Pr
   }
   const values = readFlags('listen', args, { ...streamFlags, ...flags })
   const { stdout, stderr, clock, chance, env } = context
-  const url = receiverUrl(textOf(values.forward))
-  const secret = textOf(values.secret) ?? newSecret()
+  const url = receiverUrl(flagText(values.forward))
+  const secret = flagText(values.secret) ?? newSecret()
   const key = keyOf(secret)
   const endpointId = newId('ep', clock.now())
   const selection = streamSelection(values)
   const readFile = (path: string): string => readFileSync(path, 'utf8')
-  const target = targetOf({ url: textOf(values.url), token: textOf(values.token) }, env, readFile)
+  const target = targetOf({ url: flagText(values.url), token: flagText(values.token) }, env, readFile)
   const paint = painter(context.colour)
   const signal = AbortSignal.any([context.signal, context.outputGone])
   const counts = { delivered: 0, givenUp: 0 }

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { followStream, type ShownMessage } from '../client/follow.ts'
-import { STREAM_HELP, streamFlags, streamSelection, textOf } from '../client/stream-flags.ts'
+import { flagText, STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'
 import { targetOf } from '../client/target.ts'
 import { asksForHelp, readFlags } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
@@ -44,7 +44,7 @@ export async function tailCommand(args: string[], context: CommandContext): Prom
     else stdout(eventLine(message.json, paint))
   }
   const cursor = await followStream({
-    target: targetOf({ url: textOf(values.url), token: textOf(values.token) }, env, readFile),
+    target: targetOf({ url: flagText(values.url), token: flagText(values.token) }, env, readFile),
     selection: streamSelection(values),
     clock,
     chance,

@@ -3,7 +3,13 @@
  */
 import { BridgeError } from '../../errors.ts'
 import { attemptOutcomes } from '../../obs/metrics.ts'
-import { endpointWords, type Fields, fieldsOf, namedEndpoint, textOf } from '../client/endpoint-request.ts'
+import {
+  endpointWords,
+  fieldsOf,
+  namedEndpoint,
+  printableText,
+  type ResponseFields,
+} from '../client/endpoint-request.ts'
 import { entriesOf, requestFlags } from '../client/verbs.ts'
 import { readFlagsAndWords } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
@@ -51,7 +57,7 @@ interface Wanted {
   limit: number
   values: Parameters<typeof namedEndpoint>[0]
   words: readonly string[]
-  line: (entry: Fields, paint: Paint) => string
+  line: (entry: ResponseFields, paint: Paint) => string
   /** Printed for an empty list. */
   none: string
 }
@@ -87,37 +93,37 @@ function queryOf(parameter: string, value: string | undefined): string {
   return value === undefined ? '' : `?${parameter}=${encodeURIComponent(value)}`
 }
 
-function attemptLine(entry: Fields, paint: Paint): string {
+function attemptLine(entry: ResponseFields, paint: Paint): string {
   const { at, outcome, status, durationMs, phase, attempt, eventId, response } = entry
   const isOk = outcome === 'ok'
   const parts = [
-    textOf(at),
-    paint(isOk ? 'plain' : 'strong', textOf(outcome).padEnd(12)),
+    printableText(at),
+    paint(isOk ? 'plain' : 'strong', printableText(outcome).padEnd(12)),
     orDash(status).padEnd(3),
-    `${textOf(durationMs)} ms`.padStart(8),
-    textOf(phase).padEnd(7),
-    `try ${textOf(attempt)}`,
-    textOf(eventId),
+    `${printableText(durationMs)} ms`.padStart(8),
+    printableText(phase).padEnd(7),
+    `try ${printableText(attempt)}`,
+    printableText(eventId),
   ]
-  const body = typeof response === 'string' && response !== '' ? [paint('soft', textOf(response))] : []
+  const body = typeof response === 'string' && response !== '' ? [paint('soft', printableText(response))] : []
   return [...parts, ...body].join('  ')
 }
 
 const TONES: Readonly<Record<string, Tone>> = { dead: 'alarm', pending: 'strong' }
 
-function deliveryLine(entry: Fields, paint: Paint): string {
+function deliveryLine(entry: ResponseFields, paint: Paint): string {
   const { sequence, state, attempts, nextAttempt, lastStatus, eventId } = entry
-  const next = nextAttempt === null ? [] : [`next ${textOf(nextAttempt)}`]
+  const next = nextAttempt === null ? [] : [`next ${printableText(nextAttempt)}`]
   return [
-    textOf(sequence).padStart(10),
-    paint(TONES[textOf(state)] ?? 'plain', textOf(state).padEnd(9)),
+    printableText(sequence).padStart(10),
+    paint(TONES[printableText(state)] ?? 'plain', printableText(state).padEnd(9)),
     counted(Number(attempts), 'try', 'tries').padEnd(7),
     orDash(lastStatus).padEnd(3),
-    textOf(eventId),
+    printableText(eventId),
     ...next,
   ].join('  ')
 }
 
 function orDash(value: unknown): string {
-  return value === null || value === undefined ? '–' : textOf(value)
+  return value === null || value === undefined ? '–' : printableText(value)
 }

@@ -4,11 +4,11 @@
 import { BridgeError } from '../../errors.ts'
 import {
   endpointWords,
-  type Fields,
   fieldsOf,
   namedEndpoint,
+  printableText,
+  type ResponseFields,
   readOne,
-  textOf,
 } from '../client/endpoint-request.ts'
 import { requestFlags } from '../client/verbs.ts'
 import { readFlagsAndWords } from '../terminal/arguments.ts'
@@ -44,16 +44,16 @@ export async function testEndpoint(args: string[], context: CommandContext): Pro
   const answer = await send({ method: 'POST', path: `${path}/test` })
   const { outcome, durationMs, webhookId, response, ...fields } = fieldsOf(answer)
   if (json) context.stdout(JSON.stringify(answer))
-  const status = fields.status === null ? 'no response' : `status ${textOf(fields.status)}`
-  const what = `${status} after ${textOf(durationMs)} ms`
+  const status = fields.status === null ? 'no response' : `status ${printableText(fields.status)}`
+  const what = `${status} after ${printableText(durationMs)} ms`
   if (outcome === 'ok') {
-    if (!json) context.stdout(`accepted: ${what}, webhook-id ${textOf(webhookId)}`)
+    if (!json) context.stdout(`accepted: ${what}, webhook-id ${printableText(webhookId)}`)
     return
   }
-  if (response !== null && !json) context.stderr(`response: ${textOf(response)}`)
-  const where = `${textOf(outcome)}, ${what} in the phase ${textOf(fields.phase)}`
+  if (response !== null && !json) context.stderr(`response: ${printableText(response)}`)
+  const where = `${printableText(outcome)}, ${what} in the phase ${printableText(fields.phase)}`
   throw new BridgeError('failed', `${id} did not accept the test: ${where}`, {
-    hint: remedies[textOf(outcome)] ?? 'See the log of the receiver: it must respond with 2xx.',
+    hint: remedies[printableText(outcome)] ?? 'See the log of the receiver: it must respond with 2xx.',
   })
 }
 
@@ -78,11 +78,11 @@ export async function replayEvents(args: string[], context: CommandContext): Pro
   const answer = fieldsOf(await send({ method: 'POST', path: `${path}/replay`, body }))
   const dryRun = values['dry-run'] === true
   if (json) context.stdout(JSON.stringify(answer))
-  else context.stdout(textOf(dryRun ? answer.count : (answer.id ?? '–')))
-  context.stderr(`${textOf(id)}: ${summaryOf(answer, dryRun)}`)
+  else context.stdout(printableText(dryRun ? answer.count : (answer.id ?? '–')))
+  context.stderr(`${printableText(id)}: ${summaryOf(answer, dryRun)}`)
 }
 
-function summaryOf({ id, count, more }: Fields, dryRun: boolean): string {
+function summaryOf({ id, count, more }: ResponseFields, dryRun: boolean): string {
   const deliveries = `${more === true ? 'at least ' : ''}${counted(Number(count), 'delivery', 'deliveries')}`
   if (dryRun) return `a replay would send ${deliveries}`
   return id === null ? 'nothing to replay' : `replay of ${deliveries}, after new events`

@@ -1,15 +1,15 @@
 /**
  * Runs `bridge webhooks`: creates, lists, tests, rotates, replays and deletes webhook endpoints of a running bridge.
  */
+import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { BridgeError } from '../../errors.ts'
 import { endpointBody, endpointFlags } from '../client/endpoint-flags.ts'
 import {
-  ENDPOINTS_PATH,
   endpointWords,
-  type Fields,
   fieldsOf,
+  printableText,
+  type ResponseFields,
   readOne,
-  textOf,
 } from '../client/endpoint-request.ts'
 import { FILTER_HELP } from '../client/filter-flags.ts'
 import { chosenVerb, entriesOf, requesterOf, requestFlags } from '../client/verbs.ts'
@@ -110,8 +110,10 @@ async function add(args: string[], context: CommandContext): Promise<void> {
     context,
   )({ method: 'POST', path: ENDPOINTS_PATH, body })
   const made = fieldsOf(answer)
-  context.stdout(values.json === true ? JSON.stringify(answer) : textOf(made.secret))
-  context.stderr(`created ${textOf(made.id)} of the tenant ${textOf(made.tenant)} for ${textOf(made.url)}`)
+  context.stdout(values.json === true ? JSON.stringify(answer) : printableText(made.secret))
+  context.stderr(
+    `created ${printableText(made.id)} of the tenant ${printableText(made.tenant)} for ${printableText(made.url)}`,
+  )
   context.stderr('its secret is shown only once; bridge webhooks rotate creates another')
 }
 
@@ -137,7 +139,7 @@ async function show(args: string[], context: CommandContext): Promise<void> {
     return
   }
   for (const [name, value] of Object.entries(fieldsOf(answer))) {
-    context.stdout(`${harmless(name).padEnd(16)}${value === null ? '–' : textOf(value)}`)
+    context.stdout(`${harmless(name).padEnd(16)}${value === null ? '–' : printableText(value)}`)
   }
 }
 
@@ -145,8 +147,10 @@ async function rotate(args: string[], context: CommandContext): Promise<void> {
   const { json, path, send } = readOne('rotate', args, context)
   const answer = await send({ method: 'POST', path: `${path}/rotate` })
   const { id, secret } = fieldsOf(answer)
-  context.stdout(json ? JSON.stringify(answer) : textOf(secret))
-  context.stderr(`${textOf(id)} has a new secret, shown only once; the old one also signs for 24 hours`)
+  context.stdout(json ? JSON.stringify(answer) : printableText(secret))
+  context.stderr(
+    `${printableText(id)} has a new secret, shown only once; the old one also signs for 24 hours`,
+  )
 }
 
 async function set(action: 'enable' | 'disable', args: string[], context: CommandContext): Promise<void> {
@@ -154,7 +158,7 @@ async function set(action: 'enable' | 'disable', args: string[], context: Comman
   const answer = await send({ method: 'POST', path: `${path}/${action}` })
   const { id, status } = fieldsOf(answer)
   if (json) context.stdout(JSON.stringify(answer))
-  context.stderr(`${textOf(id)} is ${textOf(status)}`)
+  context.stderr(`${printableText(id)} is ${printableText(status)}`)
 }
 
 async function remove(args: string[], context: CommandContext): Promise<void> {
@@ -192,12 +196,15 @@ function partOf(answer: unknown): { rewrapped: number; left: number; unreadable:
   return {
     rewrapped: Number(rewrapped ?? 0),
     left: Number(left ?? 0),
-    unreadable: (Array.isArray(unreadable) ? unreadable : []).map(textOf),
+    unreadable: (Array.isArray(unreadable) ? unreadable : []).map(printableText),
   }
 }
 
-function lineOf({ id, tenant, status, disabledReason, url, description }: Fields): string {
-  const state = disabledReason === null ? textOf(status) : `${textOf(status)} (${textOf(disabledReason)})`
-  const parts = [textOf(id), textOf(tenant).padEnd(12), state.padEnd(8), textOf(url)]
-  return (description === null ? parts : [...parts, textOf(description)]).join('  ')
+function lineOf({ id, tenant, status, disabledReason, url, description }: ResponseFields): string {
+  const state =
+    disabledReason === null
+      ? printableText(status)
+      : `${printableText(status)} (${printableText(disabledReason)})`
+  const parts = [printableText(id), printableText(tenant).padEnd(12), state.padEnd(8), printableText(url)]
+  return (description === null ? parts : [...parts, printableText(description)]).join('  ')
 }

@@ -34,7 +34,7 @@ export interface Reading {
 }
 
 /** A JSON object whose members are not read yet. */
-export type Fields = Readonly<Record<string, unknown>>
+export type JsonFields = Readonly<Record<string, unknown>>
 
 /** Errors that one answer names: ten thousand wrong values need no ten thousand sentences. */
 export const MOST_ERRORS = 20
@@ -73,7 +73,7 @@ function echo(value: string): string {
 }
 
 /** The plain fields among `fields`; other names are the caller's. What is refused is left out. */
-export function readPlainFields(fields: Fields, at: string, reading: Reading): PlainFilter {
+export function readPlainFields(fields: JsonFields, at: string, reading: Reading): PlainFilter {
   const filter: PlainFilter = {}
   for (const name of plainFieldNames) {
     if (Object.hasOwn(fields, name)) readField(filter, name, fields[name], fieldName(at, name), reading)

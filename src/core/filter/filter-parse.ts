@@ -7,7 +7,7 @@ import { BridgeError } from '../../errors.ts'
 import { didYouMean } from '../near.ts'
 import type { Filter, PlainFilter, WebhookKind } from './filter.ts'
 import { eventKinds } from './filter.ts'
-import type { Fields, Reading } from './filter-fields.ts'
+import type { JsonFields, Reading } from './filter-fields.ts'
 import {
   fieldName,
   MOST_ERRORS,
@@ -91,13 +91,13 @@ function readInner(value: unknown, at: string, reading: Reading): PlainFilter {
   return readPlainFields(fields, at, reading)
 }
 
-function readObject(value: unknown, at: string, reading: Reading): Fields | null {
-  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Fields
+function readObject(value: unknown, at: string, reading: Reading): JsonFields | null {
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as JsonFields
   refuse(reading, at, 'must be a JSON object')
   return null
 }
 
-function refuseUnknown(fields: Fields, at: string, known: readonly string[], reading: Reading): void {
+function refuseUnknown(fields: JsonFields, at: string, known: readonly string[], reading: Reading): void {
   for (const name of Object.keys(fields).filter((present) => !known.includes(present))) {
     if (reading.errors.length >= MOST_ERRORS) return
     refuse(reading, fieldName(at, name.slice(0, 64)), `is not a field of a filter${didYouMean(name, known)}`)

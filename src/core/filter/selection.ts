@@ -3,14 +3,11 @@
  * bridge's archive alike. Owns the meaning of `match`. Refuses to know parameters, an order, or where items are kept.
  */
 import { type Company, companyKey, type Facts, spelling } from './facts.ts'
-
-/** How an instrument or listing filter reaches items. */
-export const matches = ['issuer', 'related', 'exact'] as const
-export type Match = (typeof matches)[number]
+import type { MatchMode } from './filter.ts'
 
 /** Distribution channels of specification §4.1.1. */
 export const channels = ['app', 'bot', 'internal', 'social', 'widget'] as const
-export type Channel = (typeof channels)[number]
+export type DistributionChannel = (typeof channels)[number]
 
 /**
  * Which items are asked for: AND across members, OR inside a list; null = not asked.
@@ -24,14 +21,14 @@ export interface Selection {
   isins: readonly string[] | null
   symbols: readonly string[] | null
   /** Holds for `isins` and `symbols`. `issuer` widens each to every item of that issuer: same LEI, else same name. */
-  match: Match
+  match: MatchMode
   fcaCategories: readonly string[] | null
   nativeCategories: readonly string[] | null
   /** Substring of the headline, compared without case. */
   q: string | null
   /** Only items whose issuer has a listing symbol. */
   hasSymbol: boolean
-  channel: Channel | null
+  channel: DistributionChannel | null
 }
 
 /** Asks nothing: every item. */
@@ -80,7 +77,7 @@ export function selects(
 export function widened(
   identifiers: readonly string[],
   field: InstrumentField,
-  match: Match,
+  match: MatchMode,
   publishersUnder: PublishersUnder,
 ): Set<string> {
   if (match === 'exact') return new Set()
@@ -90,7 +87,7 @@ export function widened(
 function instrumentTest(
   identifiers: readonly string[],
   field: InstrumentField,
-  match: Match,
+  match: MatchMode,
   publishersUnder: PublishersUnder,
 ): (facts: Facts) => boolean {
   const named = new Set(identifiers)

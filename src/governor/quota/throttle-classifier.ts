@@ -91,7 +91,7 @@ export interface Evidence {
 }
 
 /** The classifier's result. */
-export interface Verdict {
+export interface Classification {
   /** `unknown`: the next request is a probe. */
   kind: Cause
   /** How long to send nothing. */
@@ -118,7 +118,7 @@ export function classify429(
   state: ClassifierState,
   evidence: Evidence,
   chance: Chance,
-): { state: ClassifierState; verdict: Verdict } {
+): { state: ClassifierState; verdict: Classification } {
   const { nowMs, retryAfterMs } = evidence
   const hint = hintOf(retryAfterMs)
   const inARow = state.inARow + 1

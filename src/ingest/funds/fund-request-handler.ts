@@ -14,7 +14,7 @@ import { createKeptReplies, type KeptReplies } from '../../upstream/kept-replies
 import { isIdle, refillOf } from '../poller/idle-throttle.ts'
 import type { Poller } from '../poller/poller.ts'
 import { refused, replyOf } from './fund-replies.ts'
-import { refusalAt, refusalOf } from './refusals.ts'
+import { planRefusal, refusalAt } from './refusals.ts'
 
 /** What the request handler is built from. */
 export interface FundRequestHandlerParts {
@@ -76,7 +76,7 @@ class FundRequestHandler {
   async #replyTo(target: string, asked: AbortSignal, running: AbortSignal): Promise<FundReply> {
     while (!this.#isLeading() && !asked.aborted) await sleep(this.#parts.clock, CHECK_MS, asked)
     if (asked.aborted) return NO_CLIENT
-    const known = refusalOf(this.#parts.plan, target) ?? this.#replies.get(target)
+    const known = planRefusal(this.#parts.plan, target) ?? this.#replies.get(target)
     if (known !== null) return known
     const entry = this.#waiting.get(target) ?? this.#enqueue(target, running)
     if (entry === null) {

@@ -12,7 +12,7 @@ import { refused } from './fund-replies.ts'
 const LONGEST_WAIT_MS = 10_000
 
 /** Why this request is never sent; null where it may be. */
-export function refusalOf(plan: UpstreamPlan, target: string): FundReply | null {
+export function planRefusal(plan: UpstreamPlan, target: string): FundReply | null {
   const pageSize = pageSizeOf(target)
   if (pageSize === null || pageSize <= plan.pageSize) return null
   return refused(

@@ -5,14 +5,14 @@
 import { isoMillis } from '../../core/dates.ts'
 import type { GapCause } from '../../core/event.ts'
 import { COMMIT_LIMIT } from '../../log/events.ts'
-import type { ListQuery } from '../../upstream/client.ts'
+import type { UpstreamListQuery } from '../../upstream/client.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isTooLong } from './daily-reconciliation.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { addFetched, latestOf } from './fetched-items.ts'
 import { GAP_RETRY_MS, isAstray, LONGEST_GAP_RETRY_MS, OVER_BUDGET_GAP_RETRY_MS } from './postpone.ts'
 import { OVER_BUDGET, publishComplete, publishPart, publishPostponed, publishUnfinished } from './scan-end.ts'
-import type { Answer, PageScan, ReadPage, ScanKind, StateName, StepContext } from './state.ts'
+import type { PageOutcome, PageScan, ReadPage, ScanKind, StateName, StepContext } from './state.ts'
 import { HOLD_MS } from './state.ts'
 
 /** Failed requests in a row after which a scan is postponed. */
@@ -88,7 +88,7 @@ export function wakeScan(context: StepContext, scan: PageScan): void {
 }
 
 /** Handles the answer to a page request. */
-export function answerScan(context: StepContext, scan: PageScan, answer: Answer, spentMs: number): void {
+export function answerScan(context: StepContext, scan: PageScan, answer: PageOutcome, spentMs: number): void {
   if (answer.kind !== 'ok') return retryPage(context, scan, answer, spentMs)
   unblock(context)
   const page = answer.value
@@ -114,7 +114,7 @@ export function answerScan(context: StepContext, scan: PageScan, answer: Answer,
 function retryPage(
   context: StepContext,
   scan: PageScan,
-  failure: Exclude<Answer, { kind: 'ok' }>,
+  failure: Exclude<PageOutcome, { kind: 'ok' }>,
   spentMs: number,
 ): void {
   blockAfter(context, failure, spentMs)
@@ -217,7 +217,7 @@ function requestPage(context: StepContext, scan: PageScan): void {
     return postpone(context, scan, OVER_BUDGET, isGap ? OVER_BUDGET_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS)
   }
   if (isTooLong(context, scan)) return postpone(context, scan, 'the day has more pages than the plan allows')
-  const query: ListQuery = {
+  const query: UpstreamListQuery = {
     pageSize,
     fromMs: scan.fromMs,
     ...(scan.toMs !== null && { toMs: scan.toMs }),

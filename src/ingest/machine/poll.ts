@@ -3,7 +3,7 @@
  * out, and recovers from a cursor that upstream rejects or repeats.
  */
 import { DAY_MS } from '../../core/durations.ts'
-import type { ListQuery } from '../../upstream/client.ts'
+import type { UpstreamListQuery } from '../../upstream/client.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
 import { isBackfillAffordable } from './backfill.ts'
@@ -12,7 +12,7 @@ import { blockAfter, unblock } from './failure.ts'
 import { addFetched } from './fetched-items.ts'
 import { overflowCause, startScan } from './page-scan.ts'
 import { enqueue, newGap, publish } from './publish.ts'
-import type { Answer, ReadPage, StepContext } from './state.ts'
+import type { PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 import { skewOf, upstreamTimeOf } from './upstream-clock.ts'
 
@@ -25,7 +25,7 @@ const MOST_REFUSALS = 2
 
 /** What a good poll covers. */
 interface Polled {
-  query: ListQuery
+  query: UpstreamListQuery
   page: ReadPage
   /** When the poll began, by upstream's clock, ms since 1970. */
   startMs: number
@@ -39,7 +39,7 @@ interface Polled {
  */
 export function poll(context: StepContext): void {
   const { head, cursorRefused } = context.state
-  const query: ListQuery = { pageSize: context.config.pageSize }
+  const query: UpstreamListQuery = { pageSize: context.config.pageSize }
   if (!cursorRefused) {
     if (head.cursor !== null) query.sinceCursor = head.cursor
     else if (head.lastCleanPollMs !== null && head.latestTimeMs > 0) {
@@ -55,7 +55,12 @@ export function poll(context: StepContext): void {
 }
 
 /** Handles the answer to a poll, or to the request for a new cursor. */
-export function answerPoll(context: StepContext, query: ListQuery, answer: Answer, spentMs: number): void {
+export function answerPoll(
+  context: StepContext,
+  query: UpstreamListQuery,
+  answer: PageOutcome,
+  spentMs: number,
+): void {
   if (answer.kind !== 'ok') return retryPoll(context, query, answer, spentMs)
   const page = answer.value
   const loop = cursorLoopIn(context, query, page)
@@ -99,8 +104,8 @@ export function answerPoll(context: StepContext, query: ListQuery, answer: Answe
 /** After a failed poll: the same again once the block is over, or at once a request for a new cursor. */
 function retryPoll(
   context: StepContext,
-  query: ListQuery,
-  failure: Exclude<Answer, { kind: 'ok' }>,
+  query: UpstreamListQuery,
+  failure: Exclude<PageOutcome, { kind: 'ok' }>,
   spentMs: number,
 ): void {
   const { state } = context
@@ -114,7 +119,7 @@ function retryPoll(
 }
 
 /** Why following this answer would spend the quota in a loop; null where it moves on. */
-function cursorLoopIn({ state }: StepContext, query: ListQuery, page: ReadPage): string | null {
+function cursorLoopIn({ state }: StepContext, query: UpstreamListQuery, page: ReadPage): string | null {
   const { latestCursor } = page
   if (query.sinceCursor === undefined || page.fresh.length > 0 || latestCursor === null) return null
   if (latestCursor !== query.sinceCursor) {
@@ -201,7 +206,7 @@ function takeItems(context: StepContext, { query, page, startMs, coveredToMs }: 
 }
 
 /** True when the answer left new items out. A poll by date shows it by a next page behind new items. */
-function overflows({ config }: StepContext, query: ListQuery, page: ReadPage): boolean {
+function overflows({ config }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore ?? page.count >= config.pageSize
   return page.fresh.length > 0 && page.nextCursor !== null
 }
@@ -210,7 +215,7 @@ function overflows({ config }: StepContext, query: ListQuery, page: ReadPage): b
  * True when two polls in a row overflow without any unknown item: the fill of the first has read everything, so another
  * one would find nothing. Counts such polls.
  */
-function isKnownOverflow(context: StepContext, query: ListQuery, page: ReadPage): boolean {
+function isKnownOverflow(context: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   const { state } = context
   const hasNothingNew = page.fresh.length + page.rejected.length === 0
   state.knownOverflows = overflows(context, query, page) && hasNothingNew ? state.knownOverflows + 1 : 0

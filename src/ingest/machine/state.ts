@@ -20,7 +20,7 @@ import type { Chance } from '../../lifecycle/clock.ts'
 import type { RejectedItem } from '../../log/events.ts'
 import type { LogEvent } from '../../obs/log-events.ts'
 import type { PollResult } from '../../obs/metrics.ts'
-import type { ListQuery } from '../../upstream/client.ts'
+import type { UpstreamListQuery } from '../../upstream/client.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { Outcome } from '../../upstream/outcome.ts'
 import { type Head, unusedHead } from '../writer-state/head.ts'
@@ -73,7 +73,7 @@ export interface ReadPage {
 }
 
 /** The outcome of a request, its page compared with what is already published. */
-export type Answer = Outcome<ReadPage>
+export type PageOutcome = Outcome<ReadPage>
 
 /**
  * What a page scan is for. `fill` completes an overflowing poll, `gap_retry` fills an open gap, `overlap_rescan` follows a
@@ -137,7 +137,7 @@ export interface IngestState {
   queue: QueuedCommit[]
   committing: boolean
   /** The request in flight; null when none is. */
-  request: { purpose: Purpose; query: ListQuery } | null
+  request: { purpose: Purpose; query: UpstreamListQuery } | null
   /** The page scan in progress. */
   scan: PageScan | null
   nextPollMs: number
@@ -217,7 +217,7 @@ export type Input = { nowMs: number } & (
   | { type: 'claimed'; writer: WriterState }
   | { type: 'replicated' }
   | { type: 'woke' }
-  | { type: 'answered'; answer: Answer; spentMs: number; ledger: Ledger }
+  | { type: 'answered'; answer: PageOutcome; spentMs: number; ledger: Ledger }
   | { type: 'committed'; writer: WriterState }
   | { type: 'proxied'; outcome: FundOutcome; spentMs: number; ledger: Ledger }
   | { type: 'broke'; code: 'unknown' | 'fenced' }
@@ -228,13 +228,13 @@ export type Input = { nowMs: number } & (
 export type InputType = Input['type']
 
 /** What `Poller` performs. */
-export type Action =
+export type PollerAction =
   | { type: 'campaign' }
   | { type: 'claim' }
   | { type: 'await-replica'; sequence: number }
   /** Sets the one timer. */
   | { type: 'wake'; atMs: number }
-  | { type: 'request'; purpose: Purpose; query: ListQuery }
+  | { type: 'request'; purpose: Purpose; query: UpstreamListQuery }
   | { type: 'commit'; queued: QueuedCommit }
   /** Aborts the request in flight and ignores its answer. */
   | { type: 'abandon' }
@@ -248,7 +248,7 @@ export type Action =
 /** A call of `step`: the draft of the next state and the actions so far. Handlers replace its fields and never mutate their values. */
 export interface StepContext {
   state: IngestState
-  actions: Action[]
+  actions: PollerAction[]
   readonly config: IngestConfig
   readonly nowMs: number
 }

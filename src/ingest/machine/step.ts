@@ -9,7 +9,15 @@ import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
 import { onProxied } from './proxied-request.ts'
 import { compareQuota } from './quota-drift.ts'
-import type { Action, IngestConfig, IngestState, Input, InputType, StateName, StepContext } from './state.ts'
+import type {
+  IngestConfig,
+  IngestState,
+  Input,
+  InputType,
+  PollerAction,
+  StateName,
+  StepContext,
+} from './state.ts'
 import { initialState, UNTAUGHT } from './state.ts'
 
 /** Waits after a failed write to the log: a second, doubling up to five minutes, because every try costs a unit. */
@@ -202,7 +210,7 @@ export function step(
   state: IngestState,
   input: Input,
   config: IngestConfig,
-): { state: IngestState; actions: Action[] } {
+): { state: IngestState; actions: PollerAction[] } {
   const context: StepContext = { state: atTime(state, input.nowMs), actions: [], config, nowMs: input.nowMs }
   const cell = transitions[state.name][input.type] as Cell<InputType>
   cell(context, input)

@@ -5,7 +5,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { Cause } from '../../governor/quota/throttle-classifier.ts'
 import type { Metrics, PollResult } from '../../obs/metrics.ts'
-import type { Answer, IngestConfig, IngestState, QueuedCommit } from '../machine/state.ts'
+import type { IngestConfig, IngestState, PageOutcome, QueuedCommit } from '../machine/state.ts'
 import { skewOf } from '../machine/upstream-clock.ts'
 
 /** Called by the poller for each thing that happens. Its methods never throw. */
@@ -13,7 +13,7 @@ export interface Observer {
   /** A request ended; `cause` is the verdict on a 429, absent after any other outcome. */
   requestDone(purpose: Purpose, result: PollResult, cause?: Cause): void
   /** An answer arrived; called before `requestDone`. */
-  answered(answer: Answer): void
+  answered(answer: PageOutcome): void
   /** A commit became durable. */
   committed(
     queued: QueuedCommit,

@@ -3,21 +3,21 @@
  * them again. Owns what is remembered and until when. Refuses to ask the log.
  */
 import { type Committed, isGap, itemOf, revisionOf } from '../../core/event.ts'
-import type { Standing } from './read-page.ts'
+import type { PublishedRevision } from './read-page.ts'
 
 /** What it asks of the copy. */
 export interface KnownCopy {
   /** Sequence up to which the copy holds everything. */
   readonly latest: number
   /** The latest revision of each of these guids that the copy holds. */
-  known(guids: readonly string[]): ReadonlyMap<string, Standing>
+  known(guids: readonly string[]): ReadonlyMap<string, PublishedRevision>
 }
 
 export interface Ahead {
   /** Remembers committed events, and forgets what the copy holds by now. */
   remember(events: readonly Committed[]): void
   /** The latest revision of each of these guids, held by the copy or on its way there. */
-  standings(guids: readonly string[]): ReadonlyMap<string, Standing>
+  standings(guids: readonly string[]): ReadonlyMap<string, PublishedRevision>
   /** Forgets everything: whoever claims waits for the copy first. */
   clear(): void
   readonly size: number
@@ -25,7 +25,7 @@ export interface Ahead {
 
 /** Nothing remembered yet. */
 export function createAhead(copy: KnownCopy): Ahead {
-  const ahead = new Map<string, Standing & { sequence: number }>()
+  const ahead = new Map<string, PublishedRevision & { sequence: number }>()
   return {
     remember(events) {
       for (const [guid, { sequence }] of ahead) if (sequence <= copy.latest) ahead.delete(guid)

@@ -11,15 +11,15 @@ import { sleep } from '../../lifecycle/clock.ts'
 import { rejectedHash, type Term } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
-import type { ListQuery, UpstreamClient } from '../../upstream/client.ts'
+import type { UpstreamClient, UpstreamListQuery } from '../../upstream/client.ts'
 import type { FundCall, FundOutcome } from '../../upstream/fund-client.ts'
 import type { Page } from '../../upstream/page.ts'
 import type {
-  Action,
-  Answer,
   IngestConfig,
   IngestState,
   Input,
+  PageOutcome,
+  PollerAction,
   QueuedCommit,
   ReadPage,
 } from '../machine/state.ts'
@@ -149,7 +149,7 @@ export class Poller {
     }
   }
 
-  #perform(action: Action): void {
+  #perform(action: PollerAction): void {
     switch (action.type) {
       case 'campaign':
         return this.#campaign()
@@ -284,7 +284,7 @@ export class Poller {
     return createSendPermit({ writer, bucket, clock, signal })
   }
 
-  #send(purpose: Purpose, query: ListQuery): void {
+  #send(purpose: Purpose, query: UpstreamListQuery): void {
     const writer = this.#writer
     if (writer === null) throw new Error('the poller cannot send a request: it has no writer')
     this.#request = new AbortController()
@@ -294,7 +294,7 @@ export class Poller {
       try {
         const outcome = await this.#parts.client.list(query, purpose, permit, signal)
         const nowMs = this.#nowMs()
-        const answer: Answer =
+        const answer: PageOutcome =
           outcome.kind === 'ok' ? { ...outcome, value: this.#readPage(outcome.value, nowMs) } : outcome
         this.#parts.observer.answered(answer)
         return { type: 'answered', answer, spentMs: permit.spentMs, ledger: writer.state.ledger, nowMs }

@@ -16,7 +16,7 @@ const LARGEST_ITEM_BYTES = 512 * 1024
 const LIKE_A_REVISION = /#\d+$/
 
 /** The latest published revision of a guid. */
-export interface Standing {
+export interface PublishedRevision {
   revision: number
   hash: string
 }
@@ -28,7 +28,7 @@ export interface Standing {
  */
 export function readItems(
   page: Page,
-  standings: (guids: string[]) => ReadonlyMap<string, Standing>,
+  standings: (guids: string[]) => ReadonlyMap<string, PublishedRevision>,
   isRejected: (text: string) => boolean,
   isForgotten: (timeMs: number) => boolean,
   nowMs: number,

@@ -7,12 +7,12 @@ import Cluster from 'kafkajs/src/cluster/index.js'
 import {
   type AppendedRecord,
   appendToPartitions,
+  type BrokerConnection,
   type Fetched,
   type FetchOptions,
   fetchPartitions,
   READ_COMMITTED,
   READ_UNCOMMITTED,
-  type Sender,
 } from './partition-protocol.ts'
 
 /** What a cluster is made of: kafkajs's own settings and its logger. */
@@ -34,7 +34,7 @@ export interface AddedPartitions {
 }
 
 /** A connected broker of a cluster. */
-export interface KafkaJsBroker extends Sender {
+export interface KafkaJsBroker extends BrokerConnection {
   listOffsets(query: {
     isolationLevel: number
     topics: { topic: string; partitions: { partition: number; timestamp: number }[] }[]

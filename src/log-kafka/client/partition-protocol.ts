@@ -12,7 +12,7 @@ import { BridgeError } from '../../errors.ts'
 import { type KafkaRecord, type RecordBatch, readBatch } from './record-batch.ts'
 
 /** What sends a request to one broker. */
-export interface Sender {
+export interface BrokerConnection {
   connectionPool: {
     send<T>(call: {
       request: unknown
@@ -87,7 +87,7 @@ export function requireNoError(topic: string, { errorCode }: Fetched): void {
  * of one partition, whatever its size; otherwise at most `maxBytes` over all of them.
  */
 export function fetchPartitions(
-  broker: Sender,
+  broker: BrokerConnection,
   topic: string,
   offsets: ReadonlyMap<number, number>,
   { maxWaitMs, maxBytes, partitionBytes = maxBytes, readUncommitted = false }: FetchOptions,
@@ -113,7 +113,7 @@ export function fetchPartitions(
 
 /** Appends to the partitions, each one's records as one batch. The refusals, by partition. */
 export function appendToPartitions(
-  broker: Sender,
+  broker: BrokerConnection,
   topic: string,
   records: ReadonlyMap<number, readonly AppendedRecord[]>,
 ): Promise<Map<number, Error>> {

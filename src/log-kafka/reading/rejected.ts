@@ -20,7 +20,7 @@ export interface RejectedParts {
  * The newest rejected items, newest last, at most `limit`. Waits up to 2 s for open transactions.
  * @throws BridgeError `log_unavailable`
  */
-export async function readRejected(
+export async function readRejectedRecords(
   parts: RejectedParts,
   topic: string,
   limit: number,

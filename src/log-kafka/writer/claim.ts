@@ -20,14 +20,14 @@ import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/top
 import { resolveState, resolveTopics } from './hanging-transactions.ts'
 import type { StateTail } from './state-tail.ts'
 import { Transactions } from './transactions.ts'
-import { KafkaWriter, type WriterParts } from './writer.ts'
+import { KafkaWriter, type KafkaWriterParts } from './writer.ts'
 import { FENCING_TOKEN_KEY, type KafkaWriterState, readStateRows, stateRows } from './writer-state.ts'
 
 /** How long a claim waits until its own token is read back, ms; usually some ms. */
 const TOKEN_DEADLINE_MS = 10_000
 
 /** What a claim needs. */
-export interface ClaimParts extends Omit<WriterParts, 'transactions' | 'token'> {
+export interface ClaimParts extends Omit<KafkaWriterParts, 'transactions' | 'token'> {
   openSession: OpenSession
   clock: Clock
   logger: Logger

@@ -3,7 +3,7 @@ import type { Committed } from '../../core/event.ts'
 import { isGap } from '../../core/event.ts'
 import type { RowChanges } from '../../log/events.ts'
 import { storedValue } from '../../log/stored-value.ts'
-import { type Place, placedRows, placeRows } from '../../log-shared/place-rows.ts'
+import { type CommittedHead, placedRows, placeRows } from '../../log-shared/place-rows.ts'
 import { eventRecord, type NewRecord } from '../client/records.ts'
 import {
   ALL,
@@ -17,7 +17,7 @@ import {
 
 /** What the writer keeps for itself in the state topic, beside the rows of its caller. */
 export interface KafkaWriterState {
-  readonly place: Place
+  readonly place: CommittedHead
   /** Last topic sequence, by topic; `all` is not among them: its own is the sequence. */
   readonly counts: ReadonlyMap<string, number>
   readonly choices: ReadonlyMap<string, TopicChoice>

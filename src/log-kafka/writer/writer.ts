@@ -22,7 +22,7 @@ import {
 const LONGEST_SILENCE_MS = 55 * 60_000
 
 /** What a writer is made of. */
-export interface WriterParts {
+export interface KafkaWriterParts {
   prefix: string
   /** The kind upstream writes for its own categories, e.g. `Native`. */
   nativeKind: string
@@ -41,7 +41,7 @@ export interface WriterParts {
 
 /** The writer of one claim. After an error every further operation throws the same. */
 export class KafkaWriter implements Writer {
-  readonly #parts: WriterParts
+  readonly #parts: KafkaWriterParts
   readonly rows: ReadonlyMap<string, string>
   #state: KafkaWriterState
   #error: BridgeError | null = null
@@ -50,7 +50,7 @@ export class KafkaWriter implements Writer {
   #cancelKeepAlive = (): void => undefined
 
   /** `state` and `rows` are those that the claim has read; `rows` belong to the writer's caller. */
-  constructor(parts: WriterParts, state: KafkaWriterState, rows: ReadonlyMap<string, string>) {
+  constructor(parts: KafkaWriterParts, state: KafkaWriterState, rows: ReadonlyMap<string, string>) {
     this.#parts = parts
     this.#state = state
     this.rows = rows
@@ -152,7 +152,7 @@ function copyOf({ events, rejected = [], rows }: Commit) {
 
 /** The choices with their topics created; the code of a refused topic uses the shared one, so no event waits for it. */
 async function withTopics(
-  parts: WriterParts,
+  parts: KafkaWriterParts,
   choices: Map<string, TopicChoice>,
 ): Promise<Map<string, TopicChoice>> {
   const wanted = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
@@ -163,7 +163,7 @@ async function withTopics(
 }
 
 /** Creates the topics; those that brokers refuse, or that exist with several partitions. */
-async function refusedOf(parts: WriterParts, topics: readonly string[]): Promise<string[]> {
+async function refusedOf(parts: KafkaWriterParts, topics: readonly string[]): Promise<string[]> {
   const { createTopics, logger, prefix } = parts
   try {
     await createTopics(topics)

@@ -9,7 +9,7 @@ import { months, places } from '../data/names.ts'
 import { headings, sentences } from '../data/sentences.ts'
 
 /** An announcement in full, as far as the sandbox writes one. */
-export interface Announcement {
+export interface AnnouncementText {
   title: string
   /** Label and value. */
   facts: readonly (readonly [string, string])[]
@@ -20,7 +20,7 @@ const PARAGRAPHS_A_SECTION = 2
 const SENTENCES_A_PARAGRAPH = 3
 
 /** The announcement that an item stands for; null where the item cannot be read. */
-export function announcementOf(raw: string): Announcement | null {
+export function announcementText(raw: string): AnnouncementText | null {
   const read = readDisclosure(JSON.parse(raw))
   if (!read.ok) return null
   const { guid, timestamp, headline, issuer, categories, replacesGuid } = read.disclosure

@@ -2,10 +2,10 @@
  * An announcement as HTML: the page that people read, with its styles and layout, and the semantic form, which holds the
  * same text in bare structure: no attribute, no style, no element that only wraps another (specification §2.7).
  */
-import type { Announcement } from './announcement.ts'
+import type { AnnouncementText } from './announcement.ts'
 
 /** The whole page. */
-export function htmlPage({ title, facts, sections }: Announcement): string {
+export function htmlPage({ title, facts, sections }: AnnouncementText): string {
   const rows = facts.map(
     ([label, value]) =>
       `<tr><th class="label" scope="row"><span>${escaped(label)}</span></th><td class="value">${escaped(value)}</td></tr>`,
@@ -26,7 +26,7 @@ export function htmlPage({ title, facts, sections }: Announcement): string {
 }
 
 /** The same text in as few elements as its structure needs. */
-export function semanticHtml({ title, facts, sections }: Announcement): string {
+export function semanticHtml({ title, facts, sections }: AnnouncementText): string {
   const rows = facts.map(([label, value]) => `<tr><th>${escaped(label)}</th><td>${escaped(value)}</td></tr>`)
   const parts = sections.map(
     ({ heading, paragraphs }) =>

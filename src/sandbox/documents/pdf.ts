@@ -2,7 +2,7 @@
  * An announcement as a PDF of plain lines (ISO 32000-1, version 1.4): one font that every reader has, no compression, so
  * that a test can find its words. Owns the file format. Characters outside Latin-1 become question marks.
  */
-import type { Announcement } from './announcement.ts'
+import type { AnnouncementText } from './announcement.ts'
 
 /** Characters of a line at 11 points on A4. */
 const LINE_LENGTH = 84
@@ -14,7 +14,7 @@ const FONT = 3
 const FIRST_PAGE = 4
 
 /** The bytes of the file. */
-export function pdf({ title, facts, sections }: Announcement): Buffer {
+export function pdf({ title, facts, sections }: AnnouncementText): Buffer {
   const lines = [
     ...wrapped(title),
     '',

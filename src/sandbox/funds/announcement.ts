@@ -19,7 +19,7 @@ export interface InstrumentJson {
 }
 
 /** Where a figure comes from. */
-export interface Announcement {
+export interface FundAnnouncement {
   guid: string
   /** ISO 8601, whole seconds, UTC. */
   timestamp: string
@@ -31,11 +31,11 @@ const GUID_DOMAIN = 'funds.sandbox.example'
 const letters = { nav: 'N', buyback: 'B', dividend: 'D', performance: 'P' } as const
 
 /** The announcement of one class about one thing; a class announces each at most once a day. */
-export function announcementOf(
+export function fundAnnouncementOf(
   shareClass: ShareClass,
   about: keyof typeof letters,
   atMs: number,
-): Announcement {
+): FundAnnouncement {
   const timestamp = isoSeconds(atMs)
   const number = `${String(shareClass.index).padStart(4, '0')}${letters[about]}`
   return {

@@ -2,9 +2,9 @@
  * Repurchases of own shares: which trusts have a programme, what they bought on which day, and what that did for the value
  * of the shares left. Owns these records. Refuses paging and HTTP.
  */
-import { secondOfDay } from '../market/london.ts'
+import { parseSecondOfDay } from '../market/london.ts'
 import { type Amount, amount, percent } from './amounts.ts'
-import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
+import { type FundAnnouncement, fundAnnouncementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import { addDays, type MarketDays } from './dates.ts'
 import type { Navs } from './navs.ts'
 import { announcedUnit, type ShareClass, type ShareClasses } from './share-classes.ts'
@@ -16,7 +16,7 @@ export interface BuybackRecord {
   volume: number
   price: Amount
   purpose: 'cancellation' | 'treasury'
-  announcement: Announcement
+  announcement: FundAnnouncement
 }
 
 /** What the repurchases of a period came to. */
@@ -39,7 +39,7 @@ export interface Buybacks {
 /** Part of the trusts that have a programme, and of the days on which those buy. */
 const PROGRAMME_SHARE = 0.7
 const BUYING_DAYS_SHARE = 0.35
-const ANNOUNCED_SECOND = secondOfDay('07:00:05')
+const ANNOUNCED_SECOND = parseSecondOfDay('07:00:05')
 const PERIOD_DAYS = 365
 
 /** One day's repurchases with the figures that a summary needs; prices in ten-thousandths of the currency. */
@@ -77,7 +77,7 @@ export function createBuybacks(
         volume,
         price: amount(price, announcedUnit(shareClass, draw)),
         purpose,
-        announcement: announcementOf(shareClass, 'buyback', days.announcedMs(index, ANNOUNCED_SECOND)),
+        announcement: fundAnnouncementOf(shareClass, 'buyback', days.announcedMs(index, ANNOUNCED_SECOND)),
       }
       made.push({ date, volume, price, navPerShare, record })
     }

@@ -2,9 +2,9 @@
  * Dividends: who pays how often, what was declared when, and when the next are likely. Owns these records. Refuses paging
  * and HTTP.
  */
-import { secondOfDay } from '../market/london.ts'
+import { parseSecondOfDay } from '../market/london.ts'
 import { type Amount, amount } from './amounts.ts'
-import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
+import { type FundAnnouncement, fundAnnouncementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import { addDays, londonMs, onBusinessDay, onThursday } from './dates.ts'
 import { fiscalPeriods, latestReportDate, type Period, reportDate, yearEndMonth } from './fiscal-year.ts'
 import { announcedUnit, type ShareClass, type ShareClasses } from './share-classes.ts'
@@ -23,7 +23,7 @@ export interface DividendRecord extends DividendDates {
   type: DividendType
   period: Period
   amount: Amount
-  announcement: Announcement
+  announcement: FundAnnouncement
 }
 
 /** What a dividend is called; `final` where its period ends the fiscal year. */
@@ -43,7 +43,7 @@ export interface Dividends {
 }
 
 const PROJECTED = 2
-const DECLARED_SECOND = secondOfDay('07:00:03')
+const DECLARED_SECOND = parseSecondOfDay('07:00:03')
 /** Days from a declaration to the ex-dividend Thursday, and from the record day to the payment, at least. */
 const EX_AFTER = 14
 const PAID_AFTER = 14
@@ -75,7 +75,7 @@ export function createDividends({ chance }: Pick<ShareClasses, 'chance'>): Divid
       period: { from: period.from, to: period.to },
       ...dates,
       amount: amount(worth, announcedUnit(shareClass, draw)),
-      announcement: announcementOf(shareClass, 'dividend', announcedMs),
+      announcement: fundAnnouncementOf(shareClass, 'dividend', announcedMs),
     }
     return { announcedMs, record }
   }

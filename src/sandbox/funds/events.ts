@@ -11,7 +11,7 @@ import type { ShareClass, ShareClasses } from './share-classes.ts'
 
 /** One day of the calendar; members: docs/use/sandbox-funds.md. */
 export interface CompanyEvent {
-  type: EventType
+  type: CompanyEventType
   date: string
   status: 'confirmed' | 'projected'
   period: Period
@@ -20,7 +20,7 @@ export interface CompanyEvent {
 }
 
 /** What happens on a day of the calendar. */
-export type EventType =
+export type CompanyEventType =
   | 'finalResults'
   | 'halfYearResults'
   | 'annualGeneralMeeting'

@@ -2,7 +2,7 @@
  * The fund and investor-relations data of the synthetic market as a `FundSource`. Owns what each request is answered with.
  * Refuses to read requests (`api/mirror/fund-routes.ts`) and to make figures (the files beside this one).
  */
-import { type Answer, listPage, refusedAnswer } from '../../api/mirror/answer.ts'
+import { listPage, type MirrorAnswer, refusedAnswer } from '../../api/mirror/answer.ts'
 import type { FundSource, HistoryQuery, SingleQuery } from '../../api/mirror/fund-source.ts'
 import { classicPaging } from '../../api/mirror/paging.ts'
 import type { Issuers } from '../market/issuers.ts'
@@ -44,7 +44,7 @@ export function createFundData(market: { seed: number; issuers: Issuers; now: ()
     }
   }
 
-  const history = (query: HistoryQuery, shareClass: ShareClass): Answer => {
+  const history = (query: HistoryQuery, shareClass: ShareClass): MirrorAnswer => {
     const records = datedHistory(query.resource, shareClass).filter(({ date }) => {
       const dateMs = Date.parse(date)
       return (query.fromMs ?? dateMs) <= dateMs && dateMs <= (query.toMs ?? dateMs)
@@ -107,10 +107,10 @@ const missing: Readonly<Record<Optional, readonly [message: string, hint: string
   ],
 }
 
-function found(data: object): Answer {
+function found(data: object): MirrorAnswer {
   return { status: 200, body: JSON.stringify({ data }), violation: null }
 }
 
-function notFound(message: string, hint: string): Answer {
+function notFound(message: string, hint: string): MirrorAnswer {
   return refusedAnswer({ status: 404, violation: 'not_found', message, hint })
 }

@@ -2,12 +2,12 @@
  * The answers of `/nav`: the latest NAVs by page number, or those announced after a cursor. Owns the reading of its
  * cursors. Refuses to know how a NAV comes about.
  */
-import { type Answer, listPage, refusedAnswer, refusedSinceCursor } from '../../api/mirror/answer.ts'
+import { listPage, type MirrorAnswer, refusedAnswer, refusedSinceCursor } from '../../api/mirror/answer.ts'
 import type { NavsQuery } from '../../api/mirror/fund-source.ts'
 import { classicPaging, pollingPaging } from '../../api/mirror/paging.ts'
 import { isIsin } from '../../core/check-digits.ts'
 import { isBridgeError } from '../../errors.ts'
-import { type Place, placeCursor, readPlaceCursor } from '../store/place-cursor.ts'
+import { type ListPlace, placeCursor, readPlaceCursor } from '../store/place-cursor.ts'
 import type { Navs, PlacedNav } from './navs.ts'
 import type { ShareClass } from './share-classes.ts'
 
@@ -20,7 +20,7 @@ export interface NavListSource {
 }
 
 /** One page of the list, in the shape of the mode that was asked for. A cursor that is not of this list answers 400. */
-export function navListAnswer(query: NavsQuery, { all, navs, nowMs }: NavListSource): Answer {
+export function navListAnswer(query: NavsQuery, { all, navs, nowMs }: NavListSource): MirrorAnswer {
   const { isins, pageSize, paging, warnings } = query
   const asked = isins === null ? all : all.filter(({ isin }) => isins.includes(isin))
   if (paging.mode === 'number') {
@@ -54,7 +54,7 @@ function cursorOf(nav: PlacedNav | undefined): string | undefined {
 }
 
 /** The place behind a cursor of `/nav`, or null where it is none. */
-function readNavCursor(text: string): Place | null {
+function readNavCursor(text: string): ListPlace | null {
   try {
     const place = readPlaceCursor(text)
     return isIsin(place.key) ? place : null

@@ -4,9 +4,9 @@
  */
 import type { SeededChance } from '../../core/chance.ts'
 import { fundBurst } from '../market/day-shape.ts'
-import { comparePlaces, type Place } from '../store/place-cursor.ts'
+import { comparePlaces, type ListPlace } from '../store/place-cursor.ts'
 import { type Amount, amount } from './amounts.ts'
-import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
+import { type FundAnnouncement, fundAnnouncementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import type { MarketDays } from './dates.ts'
 import { announcedUnit, type ShareClass, type ShareClasses } from './share-classes.ts'
 
@@ -15,11 +15,11 @@ export interface NavRecord {
   issuer: IssuerJson
   asOf: string
   navPerShare: { cumIncome: Amount; exIncome?: Amount }
-  announcement: Announcement
+  announcement: FundAnnouncement
 }
 
 /** A NAV by its place in the order of announcements: moment, then ISIN. Only what is served is written out. */
-export interface PlacedNav extends Place {
+export interface PlacedNav extends ListPlace {
   record(): NavRecord
 }
 
@@ -32,7 +32,7 @@ export interface Navs {
   /** The newest `limit` NAVs of these classes after that place, newest first; `more` = others were left out. */
   since(
     shareClasses: readonly ShareClass[],
-    place: Place,
+    place: ListPlace,
     limit: number,
     nowMs: number,
   ): { navs: PlacedNav[]; more: boolean }
@@ -81,7 +81,7 @@ export function createNavs({ chance }: Pick<ShareClasses, 'chance'>, days: Marke
         cumIncome: amount(value, unit),
         ...(shareClass.kind === 'trust' ? { exIncome: amount(value - income, unit) } : {}),
       },
-      announcement: announcementOf(shareClass, 'nav', announcedMs),
+      announcement: fundAnnouncementOf(shareClass, 'nav', announcedMs),
     }
   }
   const placed = (shareClass: ShareClass, index: number): PlacedNav => {

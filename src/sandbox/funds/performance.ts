@@ -5,7 +5,7 @@
 import type { SeededChance } from '../../core/chance.ts'
 import { fundBurst } from '../market/day-shape.ts'
 import { percent } from './amounts.ts'
-import { type Announcement, announcementOf, type IssuerJson, issuerJson } from './announcement.ts'
+import { type FundAnnouncement, fundAnnouncementOf, type IssuerJson, issuerJson } from './announcement.ts'
 import { addDays, londonMs, monthEnd, onBusinessDay } from './dates.ts'
 import type { ShareClass, ShareClasses } from './share-classes.ts'
 
@@ -22,7 +22,7 @@ export interface PerformanceReport {
   issuer: IssuerJson
   asOf: string
   figures: PerformanceFigure[]
-  announcement: Announcement
+  announcement: FundAnnouncement
 }
 
 /** Months or years up to the end of the report's month. */
@@ -65,7 +65,7 @@ export function latestPerformance(
     issuer: issuerJson(shareClass),
     asOf,
     figures: bases.flatMap((basis) => figuresOf(basis, longTypes, draw)),
-    announcement: announcementOf(shareClass, 'performance', announcedMs),
+    announcement: fundAnnouncementOf(shareClass, 'performance', announcedMs),
   }
 }
 

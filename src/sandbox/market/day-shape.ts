@@ -5,14 +5,14 @@
 
 import { intensity } from '../../core/calendar/intensity.ts'
 import type { SeededChance } from '../../core/chance.ts'
-import { secondOfDay } from './london.ts'
+import { parseSecondOfDay } from './london.ts'
 
 /** RNS items of a usual business day. */
 export const USUAL_DAY_ITEMS = 1_900
 
 /** First and last second of the two bursts, as counted: companies at 07:00, fund values at 07:10. */
-export const openBurst = { first: secondOfDay('07:00:01'), last: secondOfDay('07:00:09') }
-export const fundBurst = { first: secondOfDay('07:10:01'), last: secondOfDay('07:10:10') }
+export const openBurst = { first: parseSecondOfDay('07:00:01'), last: parseSecondOfDay('07:00:09') }
+export const fundBurst = { first: parseSecondOfDay('07:10:01'), last: parseSecondOfDay('07:10:10') }
 /** Part of the first burst's minute that is inside the burst. */
 const OPEN_BURST_SHARE = 0.95
 const SHARES_TOTAL = intensity.reduce((sum, [, , share]) => sum + share, 0)

@@ -14,7 +14,7 @@ const londonHour = new Intl.DateTimeFormat('en-GB', {
 })
 
 /** Second of the day of a time written `HH:MM` or `HH:MM:SS`. Hours from 24 on belong to the days after. */
-export function secondOfDay(text: string): number {
+export function parseSecondOfDay(text: string): number {
   const [hour = 0, minute = 0, second = 0] = text.split(':').map(Number)
   return hour * 3600 + minute * 60 + second
 }
@@ -28,7 +28,7 @@ export function londonMidnightMs(day: string): number {
 
 /** A time of `secondOfDay` on that day, ms since 1970. */
 export function londonMomentMs(day: string, time: string): number {
-  return londonMidnightMs(day) + secondOfDay(time) * 1000
+  return londonMidnightMs(day) + parseSecondOfDay(time) * 1000
 }
 
 /** The business day after `day` (`step` 1) or before it (`step` −1). */

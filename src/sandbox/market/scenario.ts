@@ -8,7 +8,7 @@ import { even, USUAL_DAY_ITEMS, usualDay } from './day-shape.ts'
 import { usualHistory } from './issuer-history.ts'
 import type { Issuers } from './issuers.ts'
 import { type Draft, draftDay } from './item-template.ts'
-import { isHalfDay, secondOfDay } from './london.ts'
+import { isHalfDay, parseSecondOfDay } from './london.ts'
 import { disappearances, type Happening, publications } from './market-events.ts'
 
 /** What scenarios draw from. */
@@ -59,7 +59,7 @@ export const plain: Omit<Scenario, 'meaning' | 'firstDay'> = Object.freeze({
 /** A usual day with its corrections. A half day has nothing after 13:30. */
 export function normalDay(market: MarketSeed, day: string, items: number = USUAL_DAY_ITEMS): Happening[] {
   const seconds = usualDay(items, chanceOf(market, day))
-  const end = isHalfDay(day) ? secondOfDay('13:30') : secondOfDay('24:00')
+  const end = isHalfDay(day) ? parseSecondOfDay('13:30') : parseSecondOfDay('24:00')
   const published = publications(
     draftDay(
       market,
@@ -76,7 +76,7 @@ export function evenDrafts(
   day: string,
   { from, to, items }: { from: string; to: string; items: number },
 ): Draft[] {
-  return draftDay(market, day, even({ first: secondOfDay(from), last: secondOfDay(to) }, items))
+  return draftDay(market, day, even({ first: parseSecondOfDay(from), last: parseSecondOfDay(to) }, items))
 }
 
 /** The seed's chance for one day. */

@@ -5,7 +5,7 @@
 import { endOfDayCategory } from '../data/categories.ts'
 import { burst, even, fundBurst, openBurst } from '../market/day-shape.ts'
 import { type Draft, draftDay } from '../market/item-template.ts'
-import { nextBusinessDay, secondOfDay } from '../market/london.ts'
+import { nextBusinessDay, parseSecondOfDay } from '../market/london.ts'
 import { publications } from '../market/market-events.ts'
 import { chanceOf, evenDrafts, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
 import { quietBetweenBursts } from './usual.ts'
@@ -27,7 +27,7 @@ export const calendarScenarios = {
     start: '06:59:55',
     skips: [quietBetweenBursts, { from: '07:10:15', to: '13:28:00' }],
     firstDay: (market, day) => {
-      const last = even({ first: secondOfDay('13:28:05'), last: secondOfDay('13:30:00') }, 16)
+      const last = even({ first: parseSecondOfDay('13:28:05'), last: parseSecondOfDay('13:30:00') }, 16)
       const drafts = draftDay(market, day, [...bursts(market, day, 30, 30), ...last])
       return publications(endMarked(market, drafts))
     },

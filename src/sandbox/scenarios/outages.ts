@@ -7,7 +7,7 @@ import type { ScheduledFault } from '../faults/fault-schedule.ts'
 import type { FaultSetting } from '../faults/faults.ts'
 import { burst, even, openBurst, scattered } from '../market/day-shape.ts'
 import { draftDay } from '../market/item-template.ts'
-import { nextBusinessDay, secondOfDay } from '../market/london.ts'
+import { nextBusinessDay, parseSecondOfDay } from '../market/london.ts'
 import { publications } from '../market/market-events.ts'
 import { chanceOf, evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
@@ -22,11 +22,11 @@ const overflow: Pick<Scenario, 'firstDay' | 'backlog'> = {
   backlog: 150,
   firstDay: (market, day) => {
     const rush = burst(
-      { first: secondOfDay('10:00:20'), last: secondOfDay('10:00:21') },
+      { first: parseSecondOfDay('10:00:20'), last: parseSecondOfDay('10:00:21') },
       250,
       chanceOf(market, day),
     )
-    const after = even({ first: secondOfDay('10:00:30'), last: secondOfDay('10:01:20') }, 30)
+    const after = even({ first: parseSecondOfDay('10:00:30'), last: parseSecondOfDay('10:01:20') }, 30)
     return publications(draftDay(market, day, [...rush, ...after]))
   },
 }
@@ -50,8 +50,12 @@ export const outageScenarios = {
     firstDay: (market, day) => {
       const next = nextBusinessDay(day, 1)
       const chance = chanceOf(market, next)
-      const night = scattered({ first: secondOfDay('00:30'), last: secondOfDay('06:50') }, 15, chance)
-      const after = even({ first: secondOfDay('07:00:10'), last: secondOfDay('07:01:20') }, 70)
+      const night = scattered(
+        { first: parseSecondOfDay('00:30'), last: parseSecondOfDay('06:50') },
+        15,
+        chance,
+      )
+      const after = even({ first: parseSecondOfDay('07:00:10'), last: parseSecondOfDay('07:01:20') }, 70)
       return publications([
         ...evenDrafts(market, day, { from: '18:00:02', to: '18:00:29', items: 14 }),
         ...draftDay(market, next, [...night, ...burst(openBurst, 200, chance), ...after]),

@@ -4,7 +4,7 @@
  */
 import { burst, type Stretch } from '../market/day-shape.ts'
 import { draftDay } from '../market/item-template.ts'
-import { secondOfDay } from '../market/london.ts'
+import { parseSecondOfDay } from '../market/london.ts'
 import { delayed, publications, recategorised } from '../market/market-events.ts'
 import { chanceOf, evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
@@ -44,7 +44,7 @@ export const rushScenarios = {
       const seconds = [
         ...burst(stretch('07:00:04', '07:00:06'), OVERTAKEN_ITEMS, chance),
         ...burst(stretch('07:00:07', '07:00:21'), 60, chance),
-        secondOfDay('07:00:22'),
+        parseSecondOfDay('07:00:22'),
         ...burst(stretch('07:00:23', '07:00:40'), 30, chance),
       ]
       return delayed(
@@ -82,5 +82,5 @@ export const rushScenarios = {
 } as const satisfies Record<string, Scenario>
 
 function stretch(from: string, to: string): Stretch {
-  return { first: secondOfDay(from), last: secondOfDay(to) }
+  return { first: parseSecondOfDay(from), last: parseSecondOfDay(to) }
 }

@@ -4,7 +4,7 @@
 import type { SeededChance } from '../../core/chance.ts'
 import { burst, even, fundBurst, openBurst, USUAL_DAY_ITEMS, usualDay } from '../market/day-shape.ts'
 import { draftDay } from '../market/item-template.ts'
-import { secondOfDay } from '../market/london.ts'
+import { parseSecondOfDay } from '../market/london.ts'
 import { delayed, type Happening, publications } from '../market/market-events.ts'
 import { chanceOf, evenDrafts, type MarketSeed, normalDay, plain, type Scenario } from '../market/scenario.ts'
 
@@ -65,9 +65,9 @@ export const usualScenarios = {
     skips: [quietBetweenBursts],
     goesOn: true,
     firstDay: (market, day) => {
-      const steady = even({ first: secondOfDay('07:10:13'), last: secondOfDay('07:59:58') }, 598)
+      const steady = even({ first: parseSecondOfDay('07:10:13'), last: parseSecondOfDay('07:59:58') }, 598)
       const later = usualDay(USUAL_DAY_ITEMS, chanceOf(market, day)).filter(
-        (second) => second >= secondOfDay('08:00'),
+        (second) => second >= parseSecondOfDay('08:00'),
       )
       return publications(
         draftDay(market, day, [...burstSeconds(chanceOf(market, day)), ...steady, ...later]),

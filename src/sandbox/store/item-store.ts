@@ -7,10 +7,10 @@ import type { ItemStore, NewestPage, StoredItem } from '../../api/mirror/item-st
 import { type Company, companyKey, spelling } from '../../core/filter/facts.ts'
 import { EVERYTHING, type InstrumentField, type Selection } from '../../core/filter/selection.ts'
 import { type ShelfFacts, shelfTest } from './item-facts.ts'
-import { comparePlaces, type Place, placeCursor, readPlaceCursor } from './place-cursor.ts'
+import { comparePlaces, type ListPlace, placeCursor, readPlaceCursor } from './place-cursor.ts'
 
 /** One listed item: its place, its text, and what filters ask of it. */
-export interface Shelved extends Place {
+export interface Shelved extends ListPlace {
   /** The guid, or a stand-in where the item has none. */
   key: string
   guid: string | null
@@ -129,11 +129,11 @@ function stored(item: Shelved): StoredItem {
   return { cursor: placeCursor(item), raw: item.raw }
 }
 
-function firstNotBefore(rising: readonly Shelved[], place: Place): number {
+function firstNotBefore(rising: readonly Shelved[], place: ListPlace): number {
   return lowerBound(rising, (item) => comparePlaces(item, place) >= 0)
 }
 
-function firstAfter(rising: readonly Shelved[], place: Place): number {
+function firstAfter(rising: readonly Shelved[], place: ListPlace): number {
   return lowerBound(rising, (item) => comparePlaces(item, place) > 0)
 }
 

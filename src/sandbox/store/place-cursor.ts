@@ -6,19 +6,19 @@ import { crc32 } from 'node:zlib'
 import { BridgeError } from '../../errors.ts'
 
 /** A place: time in ms since 1970, then a key that tells those of one moment apart. */
-export interface Place {
+export interface ListPlace {
   timeMs: number
   key: string
 }
 
 /** Negative where `left` comes first. */
-export function comparePlaces(left: Place, right: Place): number {
+export function comparePlaces(left: ListPlace, right: ListPlace): number {
   if (left.timeMs !== right.timeMs) return left.timeMs - right.timeMs
   return left.key < right.key ? -1 : left.key > right.key ? 1 : 0
 }
 
 /** Opaque text of a place: time, key and a checksum. */
-export function placeCursor({ timeMs, key }: Place): string {
+export function placeCursor({ timeMs, key }: ListPlace): string {
   const place = `${timeMs}|${key}`
   return Buffer.from(`${crc32(place).toString(36)}|${place}`).toString('base64url')
 }
@@ -27,7 +27,7 @@ export function placeCursor({ timeMs, key }: Place): string {
  * The place behind a cursor.
  * @throws BridgeError `cursor_invalid` for a text that `placeCursor` has not written
  */
-export function readPlaceCursor(text: string): Place {
+export function readPlaceCursor(text: string): ListPlace {
   const [, checksum, place, time, key] =
     /^([0-9a-z]+)\|((-?\d+)\|(.*))$/s.exec(Buffer.from(text, 'base64url').toString()) ?? []
   if (place !== undefined && crc32(place).toString(36) === checksum) {

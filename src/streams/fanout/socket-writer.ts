@@ -26,7 +26,7 @@ export interface WriterOwner {
 }
 
 /** What the writers of a node share. */
-export interface WriterParts {
+export interface SocketWriterParts {
   /** Time in which a slow client must take at least one byte, ms. */
   stallMs: number
   sendBuffers: SendBuffers
@@ -44,13 +44,13 @@ export type OutputKind = 'socket' | 'response'
 export class SocketWriter {
   readonly #output: Output
   readonly #kind: OutputKind
-  readonly #parts: WriterParts
+  readonly #parts: SocketWriterParts
   readonly #owner: WriterOwner
   /** Frames that a slow client has not taken; null where it has taken everything. */
   #retained: Buffer[] | null = null
   #unlisten: (() => void) | null = null
 
-  constructor(output: Output, kind: OutputKind, parts: WriterParts, owner: WriterOwner) {
+  constructor(output: Output, kind: OutputKind, parts: SocketWriterParts, owner: WriterOwner) {
     this.#output = output
     this.#kind = kind
     this.#parts = parts

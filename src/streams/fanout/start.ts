@@ -25,7 +25,7 @@ export type From =
 export type OnGap = 'refuse' | 'earliest'
 
 /** A position to start at, or the oldest cursor that could be resumed from. */
-export type Start = { kind: 'from'; start: SessionStart } | { kind: 'too_old'; oldest: string }
+export type ResolvedStart = { kind: 'from'; start: SessionStart } | { kind: 'too_old'; oldest: string }
 
 /**
  * Resolves the start. An abort of `gone` ends a long search early.
@@ -35,7 +35,7 @@ export async function startAt(
   parts: { reader: Reader; clock: Clock },
   wanted: { from: From; filter: Filter | null; onGap: OnGap },
   gone: AbortSignal,
-): Promise<Start> {
+): Promise<ResolvedStart> {
   const { reader, clock } = parts
   const { from, filter, onGap } = wanted
   const { epoch } = reader

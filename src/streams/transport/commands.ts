@@ -92,13 +92,13 @@ export const commandSchemas = {
 }
 
 /** The name of a command. */
-export type Action = keyof typeof commandSchemas
+export type CommandName = keyof typeof commandSchemas
 
 /** Every command. */
-export const actions = Object.keys(commandSchemas) as Action[]
+export const actions = Object.keys(commandSchemas) as CommandName[]
 
 /** One command. `id` is the client's own; the answers repeat it. */
-export type Command =
+export type StreamCommand =
   | z.output<(typeof commandSchemas)['auth' | 'ping']>
   | (Omit<z.output<(typeof commandSchemas)['subscribe']>, 'filter'> & { filter: Filter | null })
 
@@ -119,7 +119,7 @@ export function idOf(message: Message): string | null {
 }
 
 /** @throws StreamRefusal 400 or 410 */
-export function readCommand(message: Message): Command {
+export function readStreamCommand(message: Message): StreamCommand {
   const action = readAction(message)
   const schema = commandSchemas[action]
   refuseUnknown(message, Object.keys(schema.shape), `a member of ${action}`, 400)
@@ -153,7 +153,7 @@ function echo(text: string): string {
   return JSON.stringify(text.length > LONGEST_ECHO ? `${text.slice(0, LONGEST_ECHO)}…` : text)
 }
 
-function readAction({ action }: Message): Action {
+function readAction({ action }: Message): CommandName {
   const known = actions.find((name) => name === action)
   if (known !== undefined) return known
   if (typeof action !== 'string') {

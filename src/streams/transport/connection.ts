@@ -13,7 +13,7 @@ import { StreamAccount } from '../fanout/stream-account.ts'
 import { CommandRate, MAX_COMMANDS_A_SECOND } from '../limits/command-rate.ts'
 import type { TokenBound } from '../limits/token-expiry.ts'
 import { CommandQueue } from './command-queue.ts'
-import { type Command, fromToJson, idOf, parseMessage, readCommand } from './commands.ts'
+import { fromToJson, idOf, parseMessage, readStreamCommand, type StreamCommand } from './commands.ts'
 import type { Stoppable, StreamContext } from './context.ts'
 import type { PresentedCredential } from './identity.ts'
 import { KeepAlive, type KeepAlivePeer } from './keep-alive.ts'
@@ -212,13 +212,13 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     try {
       const message = parseMessage(text)
       id = idOf(message)
-      await this.#run(readCommand(message))
+      await this.#run(readStreamCommand(message))
     } catch (error) {
       this.#refuse(error, id)
     }
   }
 
-  async #run(command: Command): Promise<void> {
+  async #run(command: StreamCommand): Promise<void> {
     if (command.action === 'auth') {
       if (this.#identity !== null) throw new StreamRefusal(403, 'this connection is authenticated already')
       return await this.#admit(this.#options.identify({ token: command.token }))
@@ -248,7 +248,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     this.#control('hello', { protocol: subprotocol, epoch, oldest, latest, heartbeatMs: HEARTBEAT_MS })
   }
 
-  async #subscribe(command: Command & { action: 'subscribe' }): Promise<void> {
+  async #subscribe(command: StreamCommand & { action: 'subscribe' }): Promise<void> {
     const { context, framing } = this.#options
     if (!(await this.#replicaComplete())) return
     const found = await this.#whileOpen((signal) => startAt(context, command, signal))

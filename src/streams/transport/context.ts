@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Chance } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { SessionParts } from '../fanout/session.ts'
-import type { WriterParts } from '../fanout/socket-writer.ts'
+import type { SocketWriterParts } from '../fanout/socket-writer.ts'
 import type { StreamMetrics } from '../fanout/stream-account.ts'
 import type { ConnectionSlots, TokenSlots } from '../limits/connection-slots.ts'
 import type { TokenExpiry } from '../limits/token-expiry.ts'
@@ -16,7 +16,7 @@ export interface Stoppable {
 }
 
 /** Created once by `streams.ts`. */
-export interface StreamContext extends SessionParts, WriterParts {
+export interface StreamContext extends SessionParts, SocketWriterParts {
   chance: Chance
   metrics: StreamMetrics
   logger: Logger

@@ -5,9 +5,9 @@
 import { connect as netConnect, type Socket } from 'node:net'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { ConnectFault } from './connect-fault.ts'
-import { refusalOf } from './guard.ts'
+import { addressRefusal } from './guard.ts'
 import { judgeAddress } from './judge-address.ts'
-import type { Target } from './judge-url.ts'
+import type { WebhookTarget } from './judge-url.ts'
 import type { EgressProxy } from './proxy.ts'
 import type { AddressRules } from './rules.ts'
 import { connected, secured } from './socket.ts'
@@ -37,7 +37,7 @@ export const systemDial: Dial = (host, port) => netConnect({ host, port })
  * @throws ConnectFault `connect`, `tls`, `blocked` or `timeout`; nothing is left open
  */
 export async function connectTo(
-  target: Target,
+  target: WebhookTarget,
   address: string,
   options: ConnectOptions,
   signal: AbortSignal,
@@ -59,13 +59,13 @@ export async function connectTo(
 }
 
 async function openSocket(
-  target: Target,
+  target: WebhookTarget,
   address: string,
   { rules, proxy, dial }: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Socket> {
   // Once more, and here: whatever called this, no connection is begun to an address that was not judged.
-  const refusal = refusalOf(address, target, rules)
+  const refusal = addressRefusal(address, target, rules)
   if (refusal !== null) throw new ConnectFault('blocked', `${address}: ${refusal}`)
   if (proxy !== null) return await proxy.open(address, target.port, signal)
   const socket = await connected(dial(address, target.port), signal)
@@ -76,9 +76,14 @@ async function openSocket(
 }
 
 /** Why the socket does not stand where it should; null: it does. */
-function misplacement(socket: Socket, address: string, target: Target, rules: AddressRules): string | null {
+function misplacement(
+  socket: Socket,
+  address: string,
+  target: WebhookTarget,
+  rules: AddressRules,
+): string | null {
   const { remoteAddress = '', localAddress } = socket
-  const refusal = refusalOf(remoteAddress, target, rules)
+  const refusal = addressRefusal(remoteAddress, target, rules)
   if (refusal !== null) return `connected to ${remoteAddress}: ${refusal}`
   if (!isSameAddress(remoteAddress, address)) return `connected to ${remoteAddress} for ${address}`
   const own = remoteAddress === localAddress && judgeAddress(remoteAddress, rules).kind === 'public'

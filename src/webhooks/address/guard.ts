@@ -1,7 +1,7 @@
 /** Resolves the host of an attempt once and checks every address: one that is refused refuses all. */
 import { isIP } from 'node:net'
 import { judgeAddress } from './judge-address.ts'
-import type { Target } from './judge-url.ts'
+import type { WebhookTarget } from './judge-url.ts'
 import type { Resolve } from './resolver.ts'
 import type { AddressRules } from './rules.ts'
 
@@ -19,7 +19,7 @@ const THIS_MACHINE = ['127.0.0.1', '::1']
  * known. Never rejects.
  */
 export function checkAddresses(
-  target: Target,
+  target: WebhookTarget,
   rules: AddressRules,
   resolve: Resolve,
 ): Checked | Promise<Checked> {
@@ -31,17 +31,17 @@ export function checkAddresses(
   )
 }
 
-function checkAnswers(answers: readonly string[], target: Target, rules: AddressRules): Checked {
+function checkAnswers(answers: readonly string[], target: WebhookTarget, rules: AddressRules): Checked {
   if (answers.length === 0) return { kind: 'unresolved', reason: 'no address' }
   for (const address of answers) {
-    const why = refusalOf(address, target, rules)
+    const why = addressRefusal(address, target, rules)
     if (why !== null) return { kind: 'blocked', why: `${address}: ${why}` }
   }
   return { kind: 'addresses', addresses: [...new Set(answers)] }
 }
 
 /** Why the target may not be at this address; null: it may. */
-export function refusalOf(address: string, target: Target, rules: AddressRules): string | null {
+export function addressRefusal(address: string, target: WebhookTarget, rules: AddressRules): string | null {
   const verdict = judgeAddress(address, rules)
   if (verdict.kind === 'refused') return verdict.why
   return target.allowedNetsOnly && verdict.kind !== 'allowed' ? 'not in the allowed nets' : null

@@ -7,7 +7,7 @@ import { judgeAddress } from './judge-address.ts'
 import type { AddressRules } from './rules.ts'
 
 /** Where a webhook goes, from a URL that was judged. */
-export interface Target {
+export interface WebhookTarget {
   /** The parsed URL, without userinfo and fragment; what is kept and sent to. */
   url: string
   scheme: 'http' | 'https'
@@ -30,7 +30,7 @@ export type UrlRefusal = (typeof urlRefusals)[number]
 
 /** The target, or why there is none: a code and a sentence for the tenant that says what to write instead. */
 export type UrlVerdict =
-  | { kind: 'ok'; target: Target }
+  | { kind: 'ok'; target: WebhookTarget }
   | { kind: 'refused'; refusal: UrlRefusal; message: string }
 
 /** The one sentence about every refused host: a tenant learns nothing of the net that the bridge stands in. */
@@ -78,13 +78,13 @@ export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
   return judgeHost(url, scheme, rules)
 }
 
-function judgeHost(url: URL, scheme: Target['scheme'], rules: AddressRules): UrlVerdict {
+function judgeHost(url: URL, scheme: WebhookTarget['scheme'], rules: AddressRules): UrlVerdict {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   const port = url.port === '' ? DEFAULT_PORTS[scheme] : Number(url.port)
   if (host === '' || host.length > 253)
     return refused('form', 'must have a host name of up to 253 characters')
   if (port === 0) return refused('port', 'must have a port from 1 to 65535')
-  const target: Target = {
+  const target: WebhookTarget = {
     url: url.href,
     scheme,
     host,
@@ -102,12 +102,12 @@ function judgeHost(url: URL, scheme: Target['scheme'], rules: AddressRules): Url
 }
 
 /** An address in the place of a name is for the operator's nets alone: no certificate of a public host says it. */
-function judgeLiteral(target: Target, rules: AddressRules): UrlVerdict {
+function judgeLiteral(target: WebhookTarget, rules: AddressRules): UrlVerdict {
   if (judgeAddress(target.host, rules).kind !== 'allowed') return refused('address', BLOCKED_ADDRESS)
   return { kind: 'ok', target: { ...target, allowedNetsOnly: true } }
 }
 
-function isUsualPort(scheme: Target['scheme'], port: number, rules: AddressRules): boolean {
+function isUsualPort(scheme: WebhookTarget['scheme'], port: number, rules: AddressRules): boolean {
   return rules.ports.has(port) || (scheme === 'http' && port === DEFAULT_PORTS.http)
 }
 
@@ -115,7 +115,7 @@ function isOrBelow(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`)
 }
 
-function schemeOf({ protocol }: URL): Target['scheme'] | null {
+function schemeOf({ protocol }: URL): WebhookTarget['scheme'] | null {
   if (protocol === 'https:') return 'https'
   return protocol === 'http:' ? 'http' : null
 }

@@ -4,7 +4,7 @@
  */
 import { Client, type Dispatcher } from 'undici'
 import { type ConnectOptions, connectTo } from './connector.ts'
-import type { Target } from './judge-url.ts'
+import type { WebhookTarget } from './judge-url.ts'
 
 /** Idle connections of a receiver end after this; Node's servers keep theirs five seconds. */
 const KEEP_ALIVE_MS = 4_000
@@ -20,7 +20,7 @@ export interface Borrowed {
 
 export interface Pools {
   /** A connection for the target at a judged address. A new one is opened where all are busy: nobody waits for anybody. */
-  borrow(target: Target, address: string): Borrowed
+  borrow(target: WebhookTarget, address: string): Borrowed
   /** How many origins and addresses have connections, or had some in the last seconds. */
   size(): number
   /** Ends everything, attempts that are under way too. */
@@ -75,7 +75,12 @@ export function createPools(options: ConnectOptions): Pools {
   }
 }
 
-function createClient(target: Target, address: string, options: ConnectOptions, signal: AbortSignal): Client {
+function createClient(
+  target: WebhookTarget,
+  address: string,
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Client {
   const host = target.host.includes(':') ? `[${target.host}]` : target.host
   return new Client(`${target.scheme}://${host}:${target.port}`, {
     connect: (_options, callback) => {

@@ -4,7 +4,7 @@
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { didYouMean } from '../../core/near.ts'
-import { pageOf, pageParameters, readPage } from '../../http/page.ts'
+import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { openQuery, type Query } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { attemptOutcomes } from '../../obs/metrics.ts'
@@ -66,7 +66,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
 function listAttempts(call: Call, { endpoints, history }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
   const query = openQuery(call.url, ['after', 'limit', 'outcome'])
-  const { after: before, limit } = readPage(query, attemptPlace)
+  const { after: before, limit } = readPageParameters(query, attemptPlace)
   const outcomes = readWords(query, 'outcome', attemptOutcomes)
   query.check()
   const found = history.attempts(id, { outcomes, before, limit: limit + 1 })
@@ -76,7 +76,9 @@ function listAttempts(call: Call, { endpoints, history }: AttemptRoutesOptions):
 function listDeliveries(call: Call, { endpoints, history, reader }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
   const query = openQuery(call.url, ['after', 'limit', 'state'])
-  const { after: before, limit } = readPage(query, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : null))
+  const { after: before, limit } = readPageParameters(query, (text) =>
+    /^\d{1,15}$/.test(text) ? Number(text) : null,
+  )
   const states = readWords(query, 'state', deliveryStates)
   query.check()
   const { epoch } = reader

@@ -107,7 +107,7 @@ export function replayKey(endpointId: string, replayId: string): string {
 }
 
 /** The endpoint id of a key: what is before the first slash. */
-export function endpointOf(key: string): string {
+export function endpointIdOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf('/')))
 }
 

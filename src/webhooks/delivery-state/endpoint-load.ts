@@ -8,7 +8,7 @@ import type { Cursor } from '../../core/cursor.ts'
 import type { ReadCursor } from './cursor-decode-cache.ts'
 import {
   type DeliveryRow,
-  endpointOf,
+  endpointIdOf,
   type KeyedRow,
   type PositionRow,
   type ReplayRow,
@@ -105,7 +105,7 @@ function warningOf(isOtherEpoch: boolean, isTooOld: boolean): LoadedEndpoint['wa
 export function rowsByEndpoint(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
   const groups = new Map<string, Map<string, DeliveryRow>>()
   for (const [key, row] of all) {
-    const id = endpointOf(key)
+    const id = endpointIdOf(key)
     const own = groups.get(id) ?? new Map<string, DeliveryRow>()
     groups.set(id, own.set(key, row))
   }

@@ -10,9 +10,9 @@ import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './de
 import { Backlog } from './endpoint-backlog.ts'
 import { EndpointCursors } from './endpoint-cursors.ts'
 import { createDeadDeliveries, type DeadDeliveries } from './endpoint-dead.ts'
-import type { Batch, DisableReason, Loaded, MachineConfig, Matched, Start } from './endpoint-state.ts'
+import type { AttemptStart, Batch, DisableReason, Loaded, MachineConfig, Matched } from './endpoint-state.ts'
 import { MOST_WAITING } from './endpoint-waiting.ts'
-import { type AttemptEnd, type Verdict, verdictOn, waitAfter } from './outcome.ts'
+import { type AttemptEnd, type DeliveryDecision, verdictOn, waitAfter } from './outcome.ts'
 import { nextSort, type Sort } from './scheduling-policy.ts'
 import { SendPace } from './send-pace.ts'
 
@@ -142,7 +142,7 @@ export class EndpointMachine {
   }
 
   /** Takes a slot for the next delivery; null: nothing before `wakeAtMs`, or before something in flight ends. */
-  next(nowMs: number): Start | null {
+  next(nowMs: number): AttemptStart | null {
     if (!this.#config.isActive || this.#disableReason !== null) return null
     if (!this.#pace.hasSlot(this.#inFlight.size, nowMs)) return null
     this.#keepBlocked(nowMs)
@@ -190,7 +190,7 @@ export class EndpointMachine {
     sequence: number,
     end: AttemptEnd,
     { nowMs, chance }: { nowMs: number; chance: number },
-  ): Verdict | null {
+  ): DeliveryDecision | null {
     const found = this.#inFlight.get(sequence)
     if (found === undefined) return null
     const { delivery, asked } = found
@@ -271,7 +271,11 @@ export class EndpointMachine {
     return { pending, oldestMs }
   }
 
-  #begin(delivery: Matched, { tries, asked = 0 }: Pick<RetryRow, 'tries' | 'asked'>, sort: Sort): Start {
+  #begin(
+    delivery: Matched,
+    { tries, asked = 0 }: Pick<RetryRow, 'tries' | 'asked'>,
+    sort: Sort,
+  ): AttemptStart {
     this.#pace.started(sort)
     this.#inFlight.set(delivery.sequence, { delivery, tries, asked, sort })
     return { delivery, attempt: tries + 1, sort }

@@ -45,7 +45,7 @@ export interface DeliveryEndpoint {
 }
 
 /** A delivery to send now. */
-export interface Start {
+export interface AttemptStart {
   delivery: Matched
   /** The number of this attempt, from 1. */
   attempt: number

@@ -17,7 +17,7 @@ export type AttemptEnd =
  * What happens to the delivery. `asked`: how many of its tries were followed by a Retry-After of the receiver. `disable`: the
  * endpoint answered 410. `dead`: no try is left.
  */
-export type Verdict =
+export type DeliveryDecision =
   | { next: 'delivered' }
   | { next: 'disable' }
   | { next: 'retry'; delayMs: number; asked: number }
@@ -50,7 +50,7 @@ export function outcomeOf(end: AttemptEnd): AttemptOutcome {
 export function verdictOn(
   end: AttemptEnd,
   { tries, asked, nowMs, chance }: { tries: number; asked: number; nowMs: number; chance: number },
-): Verdict {
+): DeliveryDecision {
   const outcome = outcomeOf(end)
   if (outcome === 'ok') return { next: 'delivered' }
   if (outcome === 'gone') return { next: 'disable' }
@@ -66,7 +66,7 @@ export function verdictOn(
  * Retry-After, `asked` of them before. A delivery whose endpoint is gone is due as soon as that is active again.
  */
 export function waitAfter(
-  verdict: Verdict,
+  verdict: DeliveryDecision,
   { asked, nowMs }: { asked: number; nowMs: number },
 ): { asked?: number; dueMs: number } {
   const next = verdict.next === 'retry' ? verdict : { delayMs: 0, asked }

@@ -4,7 +4,7 @@
 export type Sort = 'first' | 'retry' | 'replay'
 
 /** What the policy decides on when a slot is free. */
-export interface Standing {
+export interface SlotState {
   /** Slots in all, free or not; at least 1. */
   slots: number
   /** Slots that retries and replays use. */
@@ -25,7 +25,7 @@ export interface Standing {
  * - While none waits, retries, and when none is due replays, use up to three quarters; at least one slot stays free for new
  *   first tries, unless there is only one.
  */
-export function nextSort(standing: Standing): Sort | null {
+export function nextSort(standing: SlotState): Sort | null {
   const { slots, behind, firstWaits, retryWaits, replayWaits } = standing
   const quarter = Math.max(1, Math.floor(slots / 4))
   const most = slots === 1 ? 1 : Math.min(slots - 1, Math.ceil((slots * 3) / 4))

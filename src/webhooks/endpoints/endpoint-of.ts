@@ -1,11 +1,10 @@
 /** Finds the endpoint of a request. An endpoint of another tenant answers like one that does not exist. */
+import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import type { Call } from '../../http/route.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 
-/** Where endpoints are made and listed. */
-export const ENDPOINTS_PATH = '/v1/webhooks'
-/** One of them. */
+/** Path of one endpoint. */
 export const ONE_ENDPOINT_PATH = `${ENDPOINTS_PATH}/{id}`
 
 /**

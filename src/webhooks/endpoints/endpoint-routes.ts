@@ -1,7 +1,9 @@
 /** Serves `/v1/webhooks` (contract §6): creates, lists, changes, rotates and deletes the endpoints of a tenant. */
+
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
-import { pageOf, pageParameters, readPage } from '../../http/page.ts'
+import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
+import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
@@ -15,7 +17,7 @@ import {
 import type { Endpoint, EndpointChange, Endpoints } from '../../registry/endpoints.ts'
 import { isId, newId } from '../../registry/ids.ts'
 import type { AddressRules } from '../address/rules.ts'
-import { checkLoaded, ENDPOINTS_PATH, endpointOf, ONE_ENDPOINT_PATH, unknownEndpoint } from './endpoint-of.ts'
+import { checkLoaded, endpointOf, ONE_ENDPOINT_PATH, unknownEndpoint } from './endpoint-of.ts'
 import {
   changeBody,
   creationBody,
@@ -190,7 +192,7 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
 
 async function list({ url, caller, response }: Call, endpoints: Endpoints): Promise<void> {
   const query = openQuery(url, ['after', 'limit'])
-  const { after, limit } = readPage(query, (text) => (isId('ep', text) ? text : null))
+  const { after, limit } = readPageParameters(query, (text) => (isId('ep', text) ? text : null))
   query.check()
   checkLoaded(endpoints)
   const tenant = caller.seesAllTenants ? null : caller.tenant

@@ -2,7 +2,7 @@
  * Reads the body of `POST /v1/webhooks/{id}/replay` by a zod object, which `/openapi.json` shows as well.
  */
 import { z } from 'zod'
-import { type Place, placeText, readBody, timeText } from '../../http/read-body.ts'
+import { type LogPosition, placeText, readBody, timeText } from '../../http/read-body.ts'
 import { mustBe } from '../../http/schemas/json-schema.ts'
 import { CLOCK_MARGIN_MS } from '../endpoints/endpoint-start.ts'
 
@@ -65,9 +65,9 @@ export function replayBody(nowMs: number) {
 /** What a body asks for. */
 export interface ReplayRequest {
   /** Where the window begins, or the events themselves. */
-  from: Place | { kind: 'ids'; ids: readonly string[] }
+  from: LogPosition | { kind: 'ids'; ids: readonly string[] }
   /** null: now. */
-  until: Place | null
+  until: LogPosition | null
   onlyDead: boolean
   dryRun: boolean
 }

@@ -5,7 +5,7 @@ import { decodeCursor } from '../../core/cursor.ts'
 import type { FieldError } from '../../errors.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
 import { HttpProblem } from '../../http/problem.ts'
-import type { Place } from '../../http/read-body.ts'
+import type { LogPosition } from '../../http/read-body.ts'
 import type { ReplayRequest } from './replay-request.ts'
 
 /** Most ids that an answer names. */
@@ -50,14 +50,14 @@ function windowAround(ids: readonly string[], find: FindEvents): ReplayWindow {
   return { after: first - 1, until: only.at(-1) ?? first, only }
 }
 
-function beginning(place: Place, reader: Reader, nowMs: number): number {
+function beginning(place: LogPosition, reader: Reader, nowMs: number): number {
   if (place.kind === 'time') return reader.sequenceSince(place.fromMs)
   const resume = resumeAt(reader, place.text, nowMs)
   if (resume.kind === 'too_old') throw tooOld(resume.oldest)
   return resume.after
 }
 
-function ending(place: Place, reader: Reader): number {
+function ending(place: LogPosition, reader: Reader): number {
   if (place.kind === 'time') return reader.sequenceSince(place.toMs + 1)
   const { epoch, sequence } = decodeCursor(place.text)
   if (epoch === reader.epoch) return sequence

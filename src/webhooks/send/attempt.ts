@@ -3,7 +3,7 @@
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { type Checked, checkAddresses } from '../address/guard.ts'
-import type { Target } from '../address/judge-url.ts'
+import type { WebhookTarget } from '../address/judge-url.ts'
 import type { Pools } from '../address/pools.ts'
 import type { Resolve } from '../address/resolver.ts'
 import type { AddressRules } from '../address/rules.ts'
@@ -51,7 +51,7 @@ export interface AttemptReport {
 
 /** Sends once. Never rejects, and is over in 15 s whatever the receiver does. */
 export async function attemptDelivery(
-  target: Target,
+  target: WebhookTarget,
   post: Omit<Post, 'path'>,
   means: AttemptMeans,
   signal: AbortSignal,
@@ -71,7 +71,7 @@ export async function attemptDelivery(
 /** Tries one address after the other until one is connected to; each gets its share of the time that is left. */
 async function overAddresses(
   addresses: readonly string[],
-  target: Target,
+  target: WebhookTarget,
   post: Omit<Post, 'path'>,
   { pools, clock }: AttemptMeans,
   watch: Watch,

@@ -18,7 +18,7 @@ export interface DeliveryEvent {
 }
 
 /** `later`: this node's replica does not have the event yet. `dropped`: the log no longer keeps it. */
-export type Found = { kind: 'event'; event: DeliveryEvent } | { kind: 'later' } | { kind: 'dropped' }
+export type EventLookup = { kind: 'event'; event: DeliveryEvent } | { kind: 'later' } | { kind: 'dropped' }
 
 export interface DeliveryEvents {
   /** The event as deliveries need it; cached, because it is about to be sent. */
@@ -26,7 +26,7 @@ export interface DeliveryEvents {
   /** The cursor of that sequence. */
   cursorAt(sequence: number): string
   /** The event at that sequence, at once where it is cached. An abort ends it early with `later`. */
-  find(sequence: number, signal: AbortSignal): Found | Promise<Found>
+  find(sequence: number, signal: AbortSignal): EventLookup | Promise<EventLookup>
 }
 
 /** Over one reader; for all shards of the process. */
@@ -61,7 +61,7 @@ export function createDeliveryEvents(
     forgetOldest()
     return event
   }
-  const readOne = async (sequence: number, signal: AbortSignal): Promise<Found> => {
+  const readOne = async (sequence: number, signal: AbortSignal): Promise<EventLookup> => {
     const { events } = await reader.read({ after: sequence - 1, filter: null, limit: 1, signal })
     const [found] = events
     if (found?.sequence === sequence) return { kind: 'event', event: of(found) }

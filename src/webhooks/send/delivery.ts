@@ -1,8 +1,8 @@
 /** Tries a delivery once: finds the event's body, signs it, sends it. */
 import { webhookId as webhookIdOf } from '../../core/signature.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
-import type { DeliveryEndpoint, Matched, Start } from '../delivery-state/endpoint-state.ts'
-import type { AttemptEnd, Verdict } from '../delivery-state/outcome.ts'
+import type { AttemptStart, DeliveryEndpoint, Matched } from '../delivery-state/endpoint-state.ts'
+import type { AttemptEnd, DeliveryDecision } from '../delivery-state/outcome.ts'
 import type { AttemptReport } from './attempt.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
 import { deliveryHeaders } from './delivery-headers.ts'
@@ -34,19 +34,19 @@ export type Tried =
   | { kind: 'aborted' }
 
 /** An attempt that had an end, for metrics, log and history. */
-export interface Attempted extends Start {
+export interface Attempted extends AttemptStart {
   endpoint: DeliveryEndpoint
   delivery: Matched
   webhookId: string
   end: AttemptEnd
   report: AttemptReport
-  verdict: Verdict
+  verdict: DeliveryDecision
 }
 
 /** Tries once. Rejects only where the reader fails. */
 export async function tryDelivery(
   endpoint: DeliveryEndpoint,
-  { delivery }: Start,
+  { delivery }: AttemptStart,
   means: DeliveryMeans,
   signal: AbortSignal,
 ): Promise<Tried> {

@@ -11,12 +11,12 @@ import { replayKey } from '../delivery-state/delivery-rows.ts'
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
 import { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
 import type {
+  AttemptStart,
   Batch,
   DeliveryEndpoint,
   DisableReason,
   Loaded,
   MachineConfig,
-  Start,
 } from '../delivery-state/endpoint-state.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from '../send/delivery.ts'
 import type { Starter, StartQueue } from './start-queue.ts'
@@ -172,14 +172,14 @@ export class EndpointWorker implements Starter {
     if (this.machine.hasPendingRows()) this.#host.markPending(this)
   }
 
-  #send(start: Start): Promise<void> {
+  #send(start: AttemptStart): Promise<void> {
     this.#startedMs = this.#options.clock.now()
     const work = this.#attempt(start)
     this.#host.track(work)
     return work
   }
 
-  async #attempt(start: Start): Promise<void> {
+  async #attempt(start: AttemptStart): Promise<void> {
     const { endpoint, machine, stopped } = this
     const { clock, chance, onAttempted } = this.#options
     const { sequence } = start.delivery

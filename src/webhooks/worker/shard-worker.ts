@@ -6,7 +6,7 @@ import { sleep } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'
 import type { Change } from '../../log/tables.ts'
 import type { ReadCursor } from '../delivery-state/cursor-decode-cache.ts'
-import { type DeliveryRow, endpointOf } from '../delivery-state/delivery-rows.ts'
+import { type DeliveryRow, endpointIdOf } from '../delivery-state/delivery-rows.ts'
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
 import { loadEndpoint, rowsByEndpoint } from '../delivery-state/endpoint-load.ts'
 import type { Batch, DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
@@ -291,7 +291,7 @@ export class ShardWorker implements EndpointHost {
   /** Keeps the copy of the durable rows up to date. */
   #written(changes: readonly Change<DeliveryRow>[]): void {
     for (const { key, value } of changes) {
-      const id = endpointOf(key)
+      const id = endpointIdOf(key)
       const own = this.#rows.get(id) ?? new Map<string, DeliveryRow>()
       if (value === null) own.delete(key)
       else own.set(key, value)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Answer } from '../../../src/api/mirror/answer.ts'
+import type { MirrorAnswer } from '../../../src/api/mirror/answer.ts'
 import { warned } from '../../../src/api/mirror/warned.ts'
 
-const answer = (body: string, status = 200): Answer => ({ status, body, violation: null })
+const answer = (body: string, status = 200): MirrorAnswer => ({ status, body, violation: null })
 const bodyOf = (body: string) => warned(answer(body), ['a "b"', 'c']).body
 
 test('warnings come last, and all that was there keeps its spelling', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { compareQuota } from '../../../src/ingest/machine/quota-drift.ts'
 import {
-  type Answer,
   type IngestConfig,
   initialState,
+  type PageOutcome,
   type StepContext,
 } from '../../../src/ingest/machine/state.ts'
 import type { ReportedQuota } from '../../../src/upstream/reported-quota.ts'
@@ -20,7 +20,7 @@ function poller() {
     state,
     hears(...reported: ReportedQuota[]): string[] {
       const timing = { startedMs: NOW_MS, endedMs: NOW_MS, serverMs: null, sent: true }
-      const answer: Answer = { ...timing, kind: 'server_error', status: 500, reported }
+      const answer: PageOutcome = { ...timing, kind: 'server_error', status: 500, reported }
       compareQuota(context, answer)
       return context.actions.splice(0).flatMap((action) => (action.type === 'report' ? action.event : []))
     },

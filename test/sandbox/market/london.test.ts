@@ -4,7 +4,7 @@ import {
   isHalfDay,
   londonMomentMs,
   nextBusinessDay,
-  secondOfDay,
+  parseSecondOfDay,
 } from '../../../src/sandbox/market/london.ts'
 import { normalDay } from '../../../src/sandbox/market/scenario.ts'
 
@@ -14,7 +14,7 @@ test('times are London’s: 07:00 is 06:00Z in summer, and hours from 24 on belo
   expect(iso('2026-02-03', '07:00:00')).toBe('2026-02-03T07:00:00.000Z')
   expect(iso('2026-07-07', '07:00:00')).toBe('2026-07-07T06:00:00.000Z')
   expect(iso('2026-02-03', '54:59:58')).toBe('2026-02-05T06:59:58.000Z')
-  expect(secondOfDay('13:30')).toBe(48_600)
+  expect(parseSecondOfDay('13:30')).toBe(48_600)
 })
 
 test('business days step over weekends and bank holidays, both ways', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readFault } from '../../../src/sandbox/faults/faults.ts'
-import { londonMomentMs, secondOfDay } from '../../../src/sandbox/market/london.ts'
+import { londonMomentMs, parseSecondOfDay } from '../../../src/sandbox/market/london.ts'
 import { scenarios } from '../../../src/sandbox/scenario-list.ts'
 import { openMarket } from '../market/market-view.ts'
 import { openSandbox, type Reply } from '../sandbox-client.ts'
@@ -28,7 +28,7 @@ describe('every scenario with faults', () => {
   test.each(failing)('%s: its timetable can be read, and ends with the scenario', async (name, scenario) => {
     for (const { from, until, setting } of scenario.faults) {
       expect(readFault(setting)).toEqual(setting)
-      expect(secondOfDay(until ?? from)).toBeGreaterThanOrEqual(secondOfDay(from))
+      expect(parseSecondOfDay(until ?? from)).toBeGreaterThanOrEqual(parseSecondOfDay(from))
     }
     const { sandbox, clock } = await openSandbox({ scenario: name })
     expect(sandbox.finished()).toBe(false)

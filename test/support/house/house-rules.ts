@@ -109,6 +109,17 @@ export function homelessExports(files: SourceFile[]): Breach[] {
   )
 }
 
+/** A name, of a value or a type, is exported by one file only, so that a search for it ends at one meaning. */
+export function sharedNames(files: SourceFile[]): Breach[] {
+  const homes = new Map<string, Set<string>>()
+  for (const { path, exports } of files)
+    for (const name of exports.flatMap(({ names }) => names))
+      homes.set(name, (homes.get(name) ?? new Set()).add(path))
+  return [...homes].flatMap(([name, paths]) =>
+    paths.size > 1 ? [`${[...paths].join(', ')}: each exports ${name}`] : [],
+  )
+}
+
 /** A file begins by saying what it owns. A first line for the shell may stand before it. */
 export function missingHeaders(files: SourceFile[]): Breach[] {
   return files

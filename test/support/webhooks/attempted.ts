@@ -2,7 +2,7 @@
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { webhookId } from '../../../src/core/signature.ts'
 import type { AttemptRecord } from '../../../src/webhooks/attempts/attempt-record.ts'
-import type { AttemptEnd, Verdict } from '../../../src/webhooks/delivery-state/outcome.ts'
+import type { AttemptEnd, DeliveryDecision } from '../../../src/webhooks/delivery-state/outcome.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { EPOCH } from '../store.ts'
 import { answer, endpointOf } from './webhook-world.ts'
@@ -16,7 +16,7 @@ export interface AttemptedParts {
   attempt?: number
   startedMs?: number
   end?: AttemptEnd
-  verdict?: Verdict
+  verdict?: DeliveryDecision
   response?: string | null
 }
 

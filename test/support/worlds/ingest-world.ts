@@ -15,18 +15,18 @@ import { reconciliationBudget } from '../../../src/governor/schedule/daily-recon
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
 import {
-  type Action,
-  type Answer,
   type IngestConfig,
   type Input,
   initialState,
+  type PageOutcome,
+  type PollerAction,
   type QueuedCommit,
 } from '../../../src/ingest/machine/state.ts'
 import { step } from '../../../src/ingest/machine/step.ts'
-import { readItems, type Standing } from '../../../src/ingest/poller/read-page.ts'
+import { type PublishedRevision, readItems } from '../../../src/ingest/poller/read-page.ts'
 import type { Head } from '../../../src/ingest/writer-state/head.ts'
 import { COMMIT_LIMIT, type RejectedItem } from '../../../src/log/events.ts'
-import type { ListQuery } from '../../../src/upstream/client.ts'
+import type { UpstreamListQuery } from '../../../src/upstream/client.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
 import { honestPage, newestFirst, type PlacedItem, textOf, type WorldItem } from './world-upstream.ts'
@@ -60,9 +60,9 @@ export interface WorldOptions {
   /** Every poll cursor is refused, new ones too. */
   alwaysRefuse?: boolean
   /** Changes answers as a strange upstream would. */
-  strange?: (page: Page, query: ListQuery, requests: number) => Page
+  strange?: (page: Page, query: UpstreamListQuery, requests: number) => Page
   /** Requests that surely fail, and how. */
-  fails?: (query: ListQuery, requests: number) => Failure | undefined
+  fails?: (query: UpstreamListQuery, requests: number) => Failure | undefined
   /** Commits that surely fail. */
   refuseCommit?: (queued: QueuedCommit) => boolean
   /** Once, at this moment, upstream forgets every cursor given before. */
@@ -92,12 +92,12 @@ interface Store {
   ledger: Map<number, Partial<Record<Purpose, number>>>
   events: (NewEvent & { sequence: number })[]
   rejected: RejectedItem[]
-  standings: Map<string, Standing>
+  standings: Map<string, PublishedRevision>
 }
 
 export class World {
   readonly store: Store
-  readonly requests: { atMs: number; purpose: Purpose; query: ListQuery }[] = []
+  readonly requests: { atMs: number; purpose: Purpose; query: UpstreamListQuery }[] = []
   readonly reports: { event: string; fields: Record<string, unknown> }[] = []
   halted: string | null = null
   nowMs: number
@@ -227,7 +227,7 @@ export class World {
     for (const action of turn.actions) this.perform(action)
   }
 
-  private perform(action: Action): void {
+  private perform(action: PollerAction): void {
     if (action.type === 'campaign') {
       this.life++
       this.during(10, () => this.feed({ type: 'elected', nowMs: this.nowMs }))
@@ -254,7 +254,7 @@ export class World {
     return { head: { ...this.store.head }, ledger: new Map(this.store.ledger) as Ledger }
   }
 
-  private send(purpose: Purpose, query: ListQuery): void {
+  private send(purpose: Purpose, query: UpstreamListQuery): void {
     const spentMs = this.ourMs
     this.spend(purpose, 1)
     this.store.head = { ...this.store.head, lastSpendMs: spentMs }
@@ -266,7 +266,7 @@ export class World {
       const serverMs = dateOffMs === null ? null : this.nowMs - (this.nowMs % 1000) + dateOffMs
       const given = this.answerTo(query)
       const sent = given.kind !== 'network' || given.message !== 'ECONNREFUSED'
-      const answer: Answer = { startedMs: spentMs, endedMs: this.ourMs, serverMs, sent, ...given }
+      const answer: PageOutcome = { startedMs: spentMs, endedMs: this.ourMs, serverMs, sent, ...given }
       this.feed({ type: 'answered', answer, spentMs, ledger: this.writerState().ledger, nowMs: this.nowMs })
     })
   }
@@ -275,7 +275,7 @@ export class World {
     countUnits(this.store.ledger, units, purpose, atMs)
   }
 
-  private answerTo(query: ListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
+  private answerTo(query: UpstreamListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
     if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
     const failure = this.options.fails?.(query, this.requests.length)
     if (failure !== undefined) return failure
@@ -295,7 +295,7 @@ export class World {
   }
 
   /** The page as an honest upstream would give it now. */
-  answer(query: ListQuery): Page {
+  answer(query: UpstreamListQuery): Page {
     return honestPage(this.newestFirst, query, this.nowMs, this.options.stableCursors === true)
   }
 
@@ -331,6 +331,8 @@ export class World {
   }
 }
 
-function hasStanding(pair: readonly [string, Standing | undefined]): pair is readonly [string, Standing] {
+function hasStanding(
+  pair: readonly [string, PublishedRevision | undefined],
+): pair is readonly [string, PublishedRevision] {
   return pair[1] !== undefined
 }

@@ -17,7 +17,7 @@ import type { Clock } from '../../../src/lifecycle/clock.ts'
 import type { RejectedItem } from '../../../src/log/events.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { openSqliteLog } from '../../../src/log-embedded/log.ts'
-import type { Fields, Logger } from '../../../src/obs/logger.ts'
+import type { LogFields, Logger } from '../../../src/obs/logger.ts'
 import type { Metrics } from '../../../src/obs/metrics.ts'
 import type { FaultSetting } from '../../../src/sandbox/faults/faults.ts'
 import type { Truth } from '../../../src/sandbox/market/market.ts'
@@ -342,7 +342,7 @@ function createLives(parts: {
 function timedLogger(lines: TimedLine[], marketNow: () => number): Logger {
   const at =
     (level: KeptLine['level']) =>
-    (event: string, fields: Fields = {}): void =>
+    (event: string, fields: LogFields = {}): void =>
       void lines.push({ level, event, fields, marketMs: marketNow() })
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -3,7 +3,7 @@
  * Owns cursors and texts of items. Refuses to fail: the world does that (`ingest-world.ts`).
  */
 import { isoSeconds } from '../../../src/core/dates.ts'
-import type { ListQuery } from '../../../src/upstream/client.ts'
+import type { UpstreamListQuery } from '../../../src/upstream/client.ts'
 import type { Page } from '../../../src/upstream/page.ts'
 
 export interface WorldItem {
@@ -37,7 +37,7 @@ export function newestFirst(items: readonly WorldItem[]): readonly PlacedItem[] 
  */
 export function honestPage(
   items: readonly PlacedItem[],
-  query: ListQuery,
+  query: UpstreamListQuery,
   nowMs: number,
   stableCursors: boolean,
 ): Page {

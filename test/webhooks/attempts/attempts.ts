@@ -4,7 +4,7 @@
 import type { Clock } from '../../../src/lifecycle/clock.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Dial, systemDial } from '../../../src/webhooks/address/connector.ts'
-import { judgeUrl, type Target } from '../../../src/webhooks/address/judge-url.ts'
+import { judgeUrl, type WebhookTarget } from '../../../src/webhooks/address/judge-url.ts'
 import { createPools, type Pools } from '../../../src/webhooks/address/pools.ts'
 import { createProxy } from '../../../src/webhooks/address/proxy.ts'
 import type { Resolve } from '../../../src/webhooks/address/resolver.ts'
@@ -66,7 +66,7 @@ export function createTrial({
 }
 
 /** The target of a URL that the rules take. */
-export function targetOf(url: string, rules: AddressRules): Target {
+export function targetOf(url: string, rules: AddressRules): WebhookTarget {
   const verdict = judgeUrl(url, rules)
   if (verdict.kind === 'refused') throw new Error(`${url} is refused: ${verdict.refusal}`)
   return verdict.target

@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor } from '../../../src/core/cursor.ts'
 import {
   type DeliveryRow,
   deadKey,
-  endpointOf,
+  endpointIdOf,
   positionKey,
   readDeliveryRow,
   replayKey,
@@ -80,7 +80,7 @@ describe('a row of a shard', () => {
           row,
           cursor: decodeCursor(row.cursor),
         })
-        expect(endpointOf(key)).toBe('ep_1')
+        expect(endpointIdOf(key)).toBe('ep_1')
       }),
     )
   })

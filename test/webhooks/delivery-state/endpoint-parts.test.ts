@@ -10,7 +10,7 @@ import { createProgress } from '../../../src/webhooks/delivery-state/endpoint-pr
 import { createWaiting } from '../../../src/webhooks/delivery-state/endpoint-waiting.ts'
 import { createIssuerOrder } from '../../../src/webhooks/delivery-state/issuer-order.ts'
 import { createRateLimit } from '../../../src/webhooks/delivery-state/rate-limit.ts'
-import { nextSort, type Standing } from '../../../src/webhooks/delivery-state/scheduling-policy.ts'
+import { nextSort, type SlotState } from '../../../src/webhooks/delivery-state/scheduling-policy.ts'
 
 describe('the book of a cursor', () => {
   const steps = fc.array(
@@ -98,7 +98,7 @@ describe('what waits', () => {
 })
 
 describe('the next slot', () => {
-  const idle: Standing = {
+  const idle: SlotState = {
     slots: 8,
     behind: 0,
     firstWaits: true,

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { type AttemptOutcome, attemptOutcomes } from '../../../src/obs/metrics.ts'
 import {
   type AttemptEnd,
+  type DeliveryDecision,
   LONGEST_RETRY_AFTER_MS,
   MAX_RETRY_AFTER_TRIES,
   outcomeOf,
-  type Verdict,
   verdictOn,
 } from '../../../src/webhooks/delivery-state/outcome.ts'
 import { MOST_TRIES, retryDelayMs } from '../../../src/webhooks/delivery-state/retry-schedule.ts'
@@ -38,7 +38,7 @@ const ends = fc.oneof(
   }),
 )
 
-test.each<[AttemptEnd, AttemptOutcome, Verdict['next']]>([
+test.each<[AttemptEnd, AttemptOutcome, DeliveryDecision['next']]>([
   [answered(200), 'ok', 'delivered'],
   [answered(204), 'ok', 'delivered'],
   [answered(299), 'ok', 'delivered'],
@@ -80,7 +80,7 @@ test('a delivery is tried nine times over 39 hours, then it is dead', () => {
 })
 
 test('a Retry-After takes none of the nine tries away, for a hundred times', () => {
-  const on = (tries: number, asked: number): Verdict =>
+  const on = (tries: number, asked: number): DeliveryDecision =>
     verdictOn(answered(429, '20'), { tries, asked, nowMs: NOW_MS, chance: EVEN })
   expect(on(MOST_TRIES, 0)).toEqual({ next: 'retry', delayMs: 20_000, asked: 1 })
   expect(on(100, 99)).toEqual({ next: 'retry', delayMs: 20_000, asked: 100 })
