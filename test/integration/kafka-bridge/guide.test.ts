@@ -163,7 +163,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
   })
 
   it.skipIf(!hasKcat)('each kcat line shows what the page says', async () => {
-    const [, block = ''] = /kafka-guide\.test\.ts -->\n```sh\n([\s\S]*?)```/.exec(page) ?? []
+    const [, block = ''] = /kafka-bridge\/guide\.test\.ts -->\n```sh\n([\s\S]*?)```/.exec(page) ?? []
     const commands = block.split('\n').filter((line) => line.startsWith('kcat '))
     const outputs: string[][] = []
     for (const command of commands) {
