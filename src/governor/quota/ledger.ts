@@ -87,6 +87,9 @@ export function unitsOf(
   counted: readonly Purpose[] = purposes,
 ): number {
   let sum = 0
-  for (const purpose of counted) sum += units[purpose] ?? 0
+  // A bucket holds one or two purposes, fewer than are counted: this runs for each bucket of a week at each decision.
+  for (const purpose in units) {
+    if (counted === purposes || counted.includes(purpose as Purpose)) sum += units[purpose as Purpose] ?? 0
+  }
   return sum
 }

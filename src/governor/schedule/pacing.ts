@@ -126,7 +126,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
   const forecaster = createForecaster(calendar)
   const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
     quotaAt(ledger, given.weeklyQuota, quotaReset, nowMs).remaining > 0 &&
-    quotaAt(own(ledger), weeklyQuota, quotaReset, nowMs).remaining > 0
+    (weeklyQuota === given.weeklyQuota || quotaAt(own(ledger), weeklyQuota, quotaReset, nowMs).remaining > 0)
   const mayRetryGap = (ledger: Ledger, nowMs: number): boolean =>
     mayRequest(ledger, nowMs) && spentOn(ledger, PAGE_SCANS, nowMs) < weeklyQuota * reservedShare
   const rescanUnits = weeklyQuota * reserved.rescans
