@@ -4,7 +4,7 @@
 import { collectDefaultMetrics } from 'prom-client'
 import { endpointStatuses } from '../core/endpoint-status.ts'
 import { purposes } from '../core/purpose.ts'
-import { createInstruments, type MetricDoc } from './instruments.ts'
+import { createInstruments, type Instruments, type MetricDoc } from './instruments.ts'
 
 /** Sampling interval of the event loop delay, ms; also the smallest delay it shows. Each sample wakes the process. */
 const LOOP_SAMPLE_MS = 100
@@ -90,6 +90,29 @@ export function createMetrics(options: { version: string }) {
   const make = createInstruments()
   const { registry } = make
   const metrics = {
+    ...ingestMetrics(make),
+    ...logMetrics(make),
+    ...streamMetrics(make),
+    ...webhookMetrics(make),
+  }
+  make
+    .gauge('build_info', 'Always 1; the version is its label.', { version: [options.version] })
+    .set({ version: options.version }, 1)
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
+  return {
+    ...metrics,
+    /** Content type of a scrape. */
+    contentType: registry.contentType as string,
+    /** The text of a scrape. */
+    scrape: (): Promise<string> => registry.metrics(),
+    /** Name, type, help and labels of each metric of ours. */
+    docs: make.docs as readonly MetricDoc[],
+  }
+}
+
+/** The upstream: polls, items, gaps and the quota. */
+function ingestMetrics(make: Instruments) {
+  return {
     pollRequests: make.counter('poll_requests_total', 'Requests to the upstream that cost a quota unit.', {
       purpose: purposes,
       result: pollResults,
@@ -137,6 +160,12 @@ export function createMetrics(options: { version: string }) {
       'Planned use divided by the units left; above 1 the quota runs out.',
       {},
     ),
+  }
+}
+
+/** The log and this node's replica of it. */
+function logMetrics(make: Instruments) {
+  return {
     leader: make.gauge('leader', '1 while this process is the leader, else 0.', {}),
     leaderTransitions: make.counter(
       'leader_transitions_total',
@@ -156,6 +185,12 @@ export function createMetrics(options: { version: string }) {
       'Age of the oldest event that the replica lacks; while the log is unavailable, time since its last response.',
       {},
     ),
+  }
+}
+
+/** The live feed. */
+function streamMetrics(make: Instruments) {
+  return {
     streamClients: make.gauge('stream_clients', 'Streams that are open now.', { transport: transports }),
     streamEventsSent: make.counter('stream_events_sent_total', 'Events written to streams.', {
       transport: transports,
@@ -175,12 +210,16 @@ export function createMetrics(options: { version: string }) {
       'Streams whose client has not yet received all that was written.',
       {},
     ),
+  }
+}
+
+/** Deliveries to webhook endpoints. */
+function webhookMetrics(make: Instruments) {
+  return {
     webhookAttempts: make.counter(
       'webhook_attempts_total',
       'Finished webhook delivery attempts, by outcome.',
-      {
-        outcome: attemptOutcomes,
-      },
+      { outcome: attemptOutcomes },
     ),
     webhookAttemptDuration: make.histogram(
       'webhook_attempt_duration_seconds',
@@ -212,18 +251,5 @@ export function createMetrics(options: { version: string }) {
     webhookEndpoints: make.gauge('webhook_endpoints', 'Webhook endpoints, by status.', {
       status: endpointStatuses,
     }),
-  }
-  make
-    .gauge('build_info', 'Always 1; the version is its label.', { version: [options.version] })
-    .set({ version: options.version }, 1)
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
-  return {
-    ...metrics,
-    /** Content type of a scrape. */
-    contentType: registry.contentType as string,
-    /** The text of a scrape. */
-    scrape: (): Promise<string> => registry.metrics(),
-    /** Name, type, help and labels of each metric of ours. */
-    docs: make.docs as readonly MetricDoc[],
   }
 }
