@@ -26,8 +26,12 @@ const HORIZONS_MS = [
 ]
 /** Time after a burst by which its fill has been paid. */
 const FILLED_MS = 60_000
-/** Share of a rolling quota that the plan of a week leaves unspent, for changed forecasts and units that come back late. */
-const ROLLING_RESERVE = 0.03
+/**
+ * Least share of a rolling quota that the plan of a week leaves unspent, for changed forecasts. At least the units of the
+ * largest time bucket, times the margin, are left: they may all come back late.
+ */
+const ROLLING_RESERVE = 0.02
+const LARGEST_BUCKET_MARGIN = 1.1
 /** Fills and re-scans are expected to take what they took last week, times this. */
 const FILL_MARGIN = 1.05
 const RESCAN_MARGIN = 1.25
@@ -119,7 +123,11 @@ function budgetsOf(
 ): Budget[] {
   const weekItems = itemsUntil(forecast, forecast.toMs)
   const rescanUnits = rescansAWeek({ weeklyQuota, quotaReset, reserved, ...quota }, spent, nowMs)
-  const reserve = quotaReset === 'rolling' ? weeklyQuota * ROLLING_RESERVE : 0
+  const largestBucket = spent.buckets.reduce((most, { units }) => Math.max(most, units), 0)
+  const reserve =
+    quotaReset === 'rolling'
+      ? Math.max(weeklyQuota * ROLLING_RESERVE, LARGEST_BUCKET_MARGIN * largestBucket)
+      : 0
   const usual = weeklyQuota - unitsBy(fills, Number.POSITIVE_INFINITY) - rescanUnits - reserve
   const days = forecast.days.filter(({ day }) => day.isOpen).length
   const roundingUnits = ROUNDING_SHARE * (usual - pollsByRule(usual, days))
