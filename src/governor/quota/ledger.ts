@@ -1,36 +1,36 @@
 /**
- * What the weekly quota has left, from the units that the log has counted. Owns the two readings of "weekly": rolling
- * and reset at a fixed moment. Refuses to count: the log's writer does, before each request.
+ * Computes what the weekly quota has left from the ledger, for a rolling week and for one that resets at a fixed moment.
  */
 import { DAY_MS, WEEK_MS } from '../../core/durations.ts'
 import { type Purpose, purposes } from '../../core/purpose.ts'
 import { BUCKET_MS, type Ledger } from './time-buckets.ts'
 
 /**
- * A unit is written down before its request leaves, and upstream counts it when it arrives, by another clock: so much
- * later at most (a request is given up after 10 s).
+ * Longest time between counting a unit in the ledger, before its request leaves, and upstream counting it on arrival, by
+ * its own clock. A request is given up after 10 s.
  */
 const ARRIVAL_MS = 60_000
-/** A unit is counted for a week and at most so much longer, from the start of its spell. */
+/** A unit counts for a week and at most this much longer, from the start of its time bucket. */
 export const COUNTED_MS = BUCKET_MS + ARRIVAL_MS
-/** A fixed week begins so much later here: upstream's clock may be behind ours, and then its old week goes on. */
+/** A fixed week begins this much later here, because upstream's clock may be behind ours. */
 const BEHIND_MS = 2_000
 
 /** `rolling`: the units of any seven days; else a weekly moment, as minutes after Monday 00:00 UTC. */
 export type QuotaReset = 'rolling' | { minutesAfterMonday: number }
 
+/** The weekly quota at a moment. */
 export interface Quota {
   limit: number
   used: number
   /** Never negative. */
   remaining: number
-  /** When units come free again, ms since 1970: just after the fixed reset, or when the oldest spell leaves the week. */
+  /** When units come free again, ms since 1970: just after the fixed reset, or when the oldest time bucket leaves the week. */
   resetMs: number
 }
 
 /**
- * The quota at `nowMs`. A spell that is only partly inside the week, or ended within a minute before it, counts in full,
- * so the count is never too low. `counted`: for a share of the quota, the purposes that draw on it.
+ * The quota at `nowMs`. A time bucket that is only partly inside the week, or ended within a minute before it, counts in
+ * full, so the count is never too low. `counted`: the purposes that draw on the quota, or on a share of it.
  */
 export function quotaAt(
   ledger: Ledger,
@@ -42,12 +42,12 @@ export function quotaAt(
   const startMs = weekStartMs(reset, nowMs)
   let used = 0
   let oldestMs = nowMs
-  for (const [spellMs, units] of ledger) {
-    if (spellMs + COUNTED_MS <= startMs) continue
+  for (const [bucketMs, units] of ledger) {
+    if (bucketMs + COUNTED_MS <= startMs) continue
     const spent = unitsOf(units, counted)
     if (spent === 0) continue
     used += spent
-    oldestMs = Math.min(oldestMs, spellMs)
+    oldestMs = Math.min(oldestMs, bucketMs)
   }
   const resetMs = reset === 'rolling' ? oldestMs + COUNTED_MS + WEEK_MS : startMs + WEEK_MS + BEHIND_MS
   return { limit, used, remaining: Math.max(0, limit - used), resetMs }
@@ -58,11 +58,11 @@ export function spentOn(ledger: Ledger, purposes: readonly Purpose[], nowMs: num
   return spentSince(ledger, purposes, nowMs - WEEK_MS - ARRIVAL_MS)
 }
 
-/** Units spent on any of these purposes since the spell in which `sinceMs` lies began. */
+/** Units spent on any of these purposes since the start of the time bucket that contains `sinceMs`. */
 export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs: number): number {
   let spent = 0
-  for (const [spellMs, units] of ledger) {
-    if (spellMs + BUCKET_MS <= sinceMs) continue
+  for (const [bucketMs, units] of ledger) {
+    if (bucketMs + BUCKET_MS <= sinceMs) continue
     for (const purpose of purposes) spent += units[purpose] ?? 0
   }
   return spent
@@ -70,7 +70,7 @@ export function spentSince(ledger: Ledger, purposes: readonly Purpose[], sinceMs
 
 /** The ledger as if nothing had been spent on that purpose. */
 export function ledgerWithout(ledger: Ledger, purpose: Purpose): Ledger {
-  return new Map([...ledger].map(([spellMs, { [purpose]: _, ...others }]) => [spellMs, others] as const))
+  return new Map([...ledger].map(([bucketMs, { [purpose]: _, ...others }]) => [bucketMs, others] as const))
 }
 
 function weekStartMs(reset: QuotaReset, nowMs: number): number {
@@ -81,7 +81,7 @@ function weekStartMs(reset: QuotaReset, nowMs: number): number {
   return anchorMs + Math.floor(sinceAnchorMs / WEEK_MS) * WEEK_MS
 }
 
-/** Units of a spell of the ledger, of all purposes. */
+/** Units of one time bucket of the ledger. */
 export function unitsOf(
   units: Partial<Record<Purpose, number>>,
   counted: readonly Purpose[] = purposes,
