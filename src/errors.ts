@@ -34,6 +34,11 @@ export interface FieldError {
   message: string
 }
 
+/** Most wrong places that one error names: ten thousand wrong values need no ten thousand sentences. */
+export const MOST_ERRORS = 20
+/** Most characters of a wrong name or value that an error repeats. */
+export const LONGEST_ECHO = 40
+
 /** A fault with a stable code, a sentence for a person, and what that person can do about it. */
 export class BridgeError extends Error {
   readonly code: ErrorCode

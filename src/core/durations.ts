@@ -13,6 +13,8 @@ export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 /** Seven such days in milliseconds. */
 export const WEEK_MS = 7 * DAY_MS
+/** Days of a week on which announcements are published, bank holidays aside. */
+export const BUSINESS_DAYS_A_WEEK = 5
 
 const NUMBER = '(\\d{1,6}(?:[.,]\\d{1,3})?)'
 const DURATION = new RegExp(

@@ -3,12 +3,10 @@
  * twice in one object, of which only the last would count, and nesting that nothing we read needs. Owns these two rules.
  * Refuses to know what the text is for: whoever reads it says so in front of the reason.
  */
-import { messageOf } from '../errors.ts'
+import { LONGEST_ECHO, messageOf } from '../errors.ts'
 
 /** Deepest nesting that is taken; a filter needs five levels. */
 const DEEPEST = 32
-/** Characters of a name that the sentence repeats. */
-const LONGEST_ECHO = 40
 
 /** Characters of the parser's message that the reason repeats. */
 const LONGEST_PARSER_MESSAGE = 120

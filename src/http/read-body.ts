@@ -4,13 +4,12 @@
 import { z } from 'zod'
 import { type DateBound, parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
-import { type FieldError, isBridgeError } from '../errors.ts'
+import { type FieldError, isBridgeError, MOST_ERRORS } from '../errors.ts'
 import { HttpProblem } from './problem.ts'
 import { MISSING, mustBe } from './schemas/json-schema.ts'
 
-/** Longest name of an unknown member that an answer repeats, and most faults that it lists. */
+/** Longest name of an unknown member that an answer repeats. */
 const LONGEST_NAME = 60
-const MOST_ERRORS = 20
 /** Characters of a wrong word that are compared with the known ones. */
 const LONGEST_WORD = 40
 /** Control and format characters, line separators, halves of characters: nothing that could steer a terminal. */

@@ -2,8 +2,10 @@
  * Requests disclosures from upstream: the list and the single item. Each request first counts its unit durably, then waits
  * for the throttle, then leaves.
  */
+
 import { isoSeconds } from '../core/dates.ts'
 import type { Purpose } from '../core/purpose.ts'
+import { ITEMS_PATH } from '../core/upstream-paths.ts'
 import type { Outcome, Timing } from './outcome.ts'
 import type { Page } from './page.ts'
 import { readPage } from './page.ts'
@@ -53,8 +55,6 @@ export interface UpstreamClient {
   close(): Promise<void>
 }
 
-const ITEMS = '/disclosures/sources/rns/items'
-
 /** Sends one counted GET of a path below the base address. Throws what the permit throws. */
 export type CountedSend = (
   path: string,
@@ -77,7 +77,7 @@ export function createUpstreamClient(transport: Transport, now: () => number): U
   const send = countedSend(transport, now)
   return {
     async list(query, purpose, permit, signal) {
-      const outcome = await send(`${ITEMS}?${listParameters(query)}`, purpose, permit, signal)
+      const outcome = await send(`${ITEMS_PATH}?${listParameters(query)}`, purpose, permit, signal)
       if (outcome.kind !== 'ok') return outcome
       const read = readPage(outcome.value)
       return read.ok
@@ -85,7 +85,7 @@ export function createUpstreamClient(transport: Transport, now: () => number): U
         : { ...withoutValue(outcome), kind: 'invalid', reason: read.reason }
     },
     item: (identifier, purpose, permit, signal) =>
-      send(`${ITEMS}/${encodeURIComponent(identifier)}`, purpose, permit, signal),
+      send(`${ITEMS_PATH}/${encodeURIComponent(identifier)}`, purpose, permit, signal),
     close: () => transport.close(),
   }
 }

@@ -2,6 +2,7 @@
  * Requests upstream's exchange references (specification §4.3). They are public: the API key is not sent and no unit is
  * spent, but the throttle of the key's requests applies.
  */
+import { EXCHANGES_PATH } from '../core/upstream-paths.ts'
 import type { Throttle } from './client.ts'
 import { type ExchangePage, type ExchangeReference, readExchange, readExchangePage } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
@@ -21,8 +22,6 @@ export interface ReferenceClient {
   /** The exchange with that operating MIC. Same throws. */
   exchange(mic: string, permit: Throttle, signal: AbortSignal): Promise<Outcome<ExchangeReference>>
 }
-
-const EXCHANGES = '/references/exchanges'
 
 /** A client over that transport, whose owner closes it. */
 export function createReferenceClient(transport: Transport): ReferenceClient {
@@ -45,9 +44,9 @@ export function createReferenceClient(transport: Transport): ReferenceClient {
     exchanges({ pageSize, pageCursor }, permit, signal) {
       const parameters = new URLSearchParams({ pageSize: String(pageSize) })
       if (pageCursor !== undefined) parameters.set('pageCursor', pageCursor)
-      return send(`${EXCHANGES}?${parameters}`, permit, signal, readExchangePage)
+      return send(`${EXCHANGES_PATH}?${parameters}`, permit, signal, readExchangePage)
     },
     exchange: (mic, permit, signal) =>
-      send(`${EXCHANGES}/${encodeURIComponent(mic)}`, permit, signal, (body) => readExchange(body, mic)),
+      send(`${EXCHANGES_PATH}/${encodeURIComponent(mic)}`, permit, signal, (body) => readExchange(body, mic)),
   }
 }

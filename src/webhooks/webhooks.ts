@@ -27,7 +27,7 @@ const STUCK_MS = 4000
 /** Between two checks whether a shard is stuck. */
 const CHECK_MS = 1000
 /** Between two searches for rows of deleted endpoints. */
-const SWEEP_MS = 30_000
+const DELETED_ROWS_CHECK_MS = 30_000
 /** Endpoints whose secrets are opened between two turns of the event loop: under a millisecond. */
 const PREPARED_AT_ONCE = 32
 /** Share of the process's drain time for deliveries; the shards are released in the rest. */
@@ -200,7 +200,7 @@ export class Webhooks {
     const { endpoints, clock, logger } = this.#options
     const isUnknown = (id: string): boolean => this.#known[shardOf(id)]?.has(id) !== true
     while (!signal.aborted) {
-      await sleep(clock, SWEEP_MS, signal)
+      await sleep(clock, DELETED_ROWS_CHECK_MS, signal)
       const unknown = [...this.#workers.values()].flatMap((worker) =>
         [...worker.endpointIds()].filter(isUnknown),
       )

@@ -1,6 +1,7 @@
 /**
  * Serves the list of announcements and the single one as the upstream API does (specification §4.1, §4.2).
  */
+import { ITEMS_PATH } from '../../core/upstream-paths.ts'
 import { disclosureSchema } from '../../http/schemas/event-schema.ts'
 import { itemAnswer, listAnswer, refusedAnswer } from './answer.ts'
 import type { ItemStore } from './item-store.ts'
@@ -25,16 +26,13 @@ export interface ItemRoutesOptions {
   caveats?: (query: ItemListQuery) => string[]
 }
 
-/** Path of the list below the base address. */
-export const ITEMS = '/disclosures/sources/rns/items'
-
 /** The list and the single item over a store. */
 export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
   const { store, check = () => undefined, now, nativeWord = 'native' } = options
   const { channel = 'serve', pollRange = 'default' } = options
   return [
     {
-      path: ITEMS,
+      path: ITEMS_PATH,
       summary: 'The list of announcements, newest first.',
       parameters: listParameters(nativeWord),
       schema: pageSchema(disclosureSchema),
@@ -49,7 +47,7 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
       },
     },
     {
-      path: `${ITEMS}/:identifier`,
+      path: `${ITEMS_PATH}/:identifier`,
       summary: 'One announcement, by guid or by `yyyy-mm-dd.<rnsId>`.',
       parameters: {},
       schema: singleSchema(disclosureSchema),

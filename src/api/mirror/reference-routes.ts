@@ -2,6 +2,7 @@
  * Exchange references of the upstream API: the list in two paging modes and the single exchange (specification §4.3).
  * Open to everybody. Owns how a request becomes a page of the store. Refuses HTTP.
  */
+import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
 import { listPage, type MirrorAnswer, refusedAnswer } from './answer.ts'
 import { openPageCursor, sealPageCursor } from './page-cursor.ts'
@@ -10,9 +11,6 @@ import type { ReferenceExchange, ReferenceStore } from './reference-store.ts'
 import type { Refusal } from './refusal.ts'
 import type { MirrorRoute } from './route.ts'
 import { browsingParameters, pageSchema, singleSchema } from './self-description.ts'
-
-/** Path of the list below the base address. */
-export const EXCHANGES = '/references/exchanges'
 
 /** The seal of this list's page cursors; an item list's never fits, and the other way round. */
 const FINGERPRINT = 'e8c4a9e5'
@@ -23,7 +21,7 @@ const RETRY_AFTER_SECONDS = 30
 export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
   return [
     {
-      path: EXCHANGES,
+      path: EXCHANGES_PATH,
       summary: 'The list of exchanges.',
       parameters: browsingParameters,
       schema: pageSchema(anyObject),
@@ -35,7 +33,7 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
       },
     },
     {
-      path: `${EXCHANGES}/:mic`,
+      path: `${EXCHANGES_PATH}/:mic`,
       summary: 'One exchange with its segments, by operating MIC.',
       parameters: {},
       schema: singleSchema(anyObject),
@@ -90,5 +88,5 @@ const noSuchExchange: Refusal = {
   status: 404,
   violation: 'not_found',
   message: 'there is no exchange with this MIC',
-  hint: `Use an operating MIC in upper case, as ${EXCHANGES} lists them.`,
+  hint: `Use an operating MIC in upper case, as ${EXCHANGES_PATH} lists them.`,
 }

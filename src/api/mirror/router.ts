@@ -2,10 +2,11 @@
  * The upstream API as an Express router: keys, methods, error bodies. Owns the HTTP side only; whoever mounts it gives
  * the base path, the routes and the meaning of a key.
  */
+
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
+import { ITEMS_PATH } from '../../core/upstream-paths.ts'
 import { type HttpProblem, type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
 import { type MirrorAnswer, refusedAnswer } from './answer.ts'
-import { ITEMS } from './item-routes.ts'
 import { unknownWarnings } from './parameters.ts'
 import { errorBody, type Violation } from './refusal.ts'
 import type { MirrorCaller, MirrorRequest, MirrorRoute } from './route.ts'
@@ -144,5 +145,5 @@ const noSuchPath = {
   status: 404,
   violation: 'not_found',
   message: 'there is no such resource',
-  hint: `Items are listed at ${ITEMS} below the base address.`,
+  hint: `Items are listed at ${ITEMS_PATH} below the base address.`,
 } as const

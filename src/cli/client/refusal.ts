@@ -1,7 +1,7 @@
 /**
  * Turns a bridge's error response into a BridgeError with exit code, text and advice; also for no response at all.
  */
-import { BridgeError, type ErrorCode, type FieldError } from '../../errors.ts'
+import { BridgeError, type ErrorCode, type FieldError, MOST_ERRORS } from '../../errors.ts'
 import { harmless } from '../terminal/text.ts'
 import { networkWordsOf } from './network-words.ts'
 import type { BridgeTarget } from './target.ts'
@@ -9,7 +9,6 @@ import type { BridgeTarget } from './target.ts'
 /** Most of an error response that is read, characters. */
 const LONGEST_BODY = 64 * 1024
 const LONGEST_TEXT = 500
-const MOST_ERRORS = 20
 const LIMIT_HINT = 'Delete what is no longer needed.'
 
 /** The members of a problem response; empty where it is not one. */

@@ -3,7 +3,7 @@
  * Refuses to open the file.
  */
 import type { FieldError } from '../../errors.ts'
-import { BridgeError, messageOf } from '../../errors.ts'
+import { BridgeError, MOST_ERRORS, messageOf } from '../../errors.ts'
 import { parseTimestamp } from '../dates.ts'
 import { didYouMean } from '../near.ts'
 
@@ -26,8 +26,6 @@ const listNames = [
   'halfDays',
 ] as const satisfies readonly (keyof CalendarOverrides)[]
 const DATE = /^\d{4}-\d{2}-\d{2}$/
-/** Wrong places that one error names. */
-const MOST_ERRORS = 20
 
 /**
  * Reads `{"holidays":["YYYY-MM-DD"],"businessDays":[…],"halfDays":[…]}`; each list may be missing.

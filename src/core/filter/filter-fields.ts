@@ -2,7 +2,9 @@
  * The plain fields of a filter, each read from a JSON value. Owns shapes, limits of one field and their sentences.
  * Refuses structure: `filter-parse.ts` knows where plain fields may stand.
  */
+
 import type { FieldError } from '../../errors.ts'
+import { LONGEST_ECHO, MOST_ERRORS } from '../../errors.ts'
 import { didYouMean } from '../near.ts'
 import { knownFcaCodes, knownNativeCodes } from './categories.ts'
 import type { Importance, PlainFilter, WebhookKind } from './filter.ts'
@@ -36,10 +38,6 @@ export interface Reading {
 /** A JSON object whose members are not read yet. */
 export type JsonFields = Readonly<Record<string, unknown>>
 
-/** Errors that one answer names: ten thousand wrong values need no ten thousand sentences. */
-export const MOST_ERRORS = 20
-/** Characters of a wrong value that an error repeats. */
-const LONGEST_ECHO = 40
 /** Shortest and longest `q`, in characters; one beyond U+FFFF, which is two of a string’s units, counts as one. */
 export const Q_LENGTHS = [2, 200] as const
 

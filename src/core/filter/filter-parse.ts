@@ -3,19 +3,12 @@
  * (contract §5). Refuses to evaluate, and to know where the value came from.
  */
 import type { FieldError } from '../../errors.ts'
-import { BridgeError } from '../../errors.ts'
+import { BridgeError, MOST_ERRORS } from '../../errors.ts'
 import { didYouMean } from '../near.ts'
 import type { Filter, PlainFilter, WebhookKind } from './filter.ts'
 import { eventKinds } from './filter.ts'
 import type { JsonFields, Reading } from './filter-fields.ts'
-import {
-  fieldName,
-  MOST_ERRORS,
-  plainFieldNames,
-  readPlainFields,
-  refuse,
-  refuseContradiction,
-} from './filter-fields.ts'
+import { fieldName, plainFieldNames, readPlainFields, refuse, refuseContradiction } from './filter-fields.ts'
 
 /** Most identifiers in one filter, `exclude` and `filters` included. */
 export const IDENTIFIER_LIMIT = 10_000

@@ -1,12 +1,11 @@
 /**
  * Computes whether a plan can pay for daily reconciliation: reading a whole day again after it has ended.
  */
-import { HOUR_MS } from '../../core/durations.ts'
+import { BUSINESS_DAYS_A_WEEK, HOUR_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'
 import { ITEMS_A_DAY } from '../arrivals/profile.ts'
 import { rescansOf } from './rescans.ts'
 
-const BUSINESS_DAYS = 5
 /** Largest share of a day's units that its reconciliation may take. */
 const LARGEST_SHARE = 0.15
 
@@ -31,7 +30,7 @@ export function reconciliationBudget(
   plan: Pick<PlanLimits, 'weeklyQuota' | 'pageSize'>,
 ): ReconciliationBudget | null {
   const rescans = rescansOf(plan)
-  const unitsADay = plan.weeklyQuota / BUSINESS_DAYS
+  const unitsADay = plan.weeklyQuota / BUSINESS_DAYS_A_WEEK
   const mostUnits = Math.floor(unitsADay * LARGEST_SHARE)
   const usualUnits = reconciliationUnits(ITEMS_A_DAY, plan.pageSize)
   if (rescans === null || usualUnits > mostUnits) return null

@@ -1,6 +1,7 @@
 /**
  * Estimates what gap fills cost: a burst of more than a page overflows its poll, and the fill reads it page by page.
  */
+import { BUSINESS_DAYS_A_WEEK } from '../../core/durations.ts'
 import { createBusinessDays, type DayShape, segmentAt } from '../arrivals/day-shape.ts'
 import type { Forecast } from '../arrivals/forecast.ts'
 import { momentOfDay } from '../arrivals/london-day.ts'
@@ -12,7 +13,6 @@ const BURST_RATE = 1.5
 const NEAR_S = 60
 /** A fill re-reads what arrived this long before the burst: its margin, and the time since the previous poll. */
 const READ_BEFORE_S = 20 * 60
-const BUSINESS_DAYS = 5
 /** Units reserved for fills, as a multiple of what is expected. */
 const MARGIN = 1.1
 /** Share of the weekly quota reserved beside them for gaps that are tried again. */
@@ -52,7 +52,7 @@ export function expectedFills({ fromMs, toMs, days }: Forecast, pageSize: number
 export function usualFillShare({ weeklyQuota, pageSize }: { weeklyQuota: number; pageSize: number }): number {
   const bursts = burstsOf(createBusinessDays()(firstProfile()))
   const aDay = bursts.reduce((sum, burst) => sum + fillUnits(burst, 1, pageSize), 0)
-  return (BUSINESS_DAYS * aDay * MARGIN) / weeklyQuota + RETRY_SHARE
+  return (BUSINESS_DAYS_A_WEEK * aDay * MARGIN) / weeklyQuota + RETRY_SHARE
 }
 
 function fillUnits({ items, read }: Burst, factor: number, pageSize: number): number {

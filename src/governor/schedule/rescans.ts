@@ -1,11 +1,10 @@
 /**
  * Computes how often a plan can pay for scheduled re-scans, which read everything a second time.
  */
-import { HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
+import { BUSINESS_DAYS_A_WEEK, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'
 import { ITEMS_A_DAY } from '../arrivals/profile.ts'
 
-const BUSINESS_DAYS = 5
 /** The part of a business day with news: 06:00 to 20:00 London. */
 const NEWS_MS = 14 * HOUR_MS
 /** Shares of a day's units that re-scans may take: the first with which they come often enough. */
@@ -41,7 +40,7 @@ function shortestEveryMs(
   { weeklyQuota, pageSize }: Pick<PlanLimits, 'weeklyQuota' | 'pageSize'>,
   share: number,
 ) {
-  const units = (weeklyQuota / BUSINESS_DAYS) * share
+  const units = (weeklyQuota / BUSINESS_DAYS_A_WEEK) * share
   const pages = Math.ceil(ITEMS_A_DAY / pageSize)
   if (units <= pages) return Number.POSITIVE_INFINITY
   const frequentMs = units > 2 * pages ? NEWS_MS / (units - 2 * pages) : Number.POSITIVE_INFINITY

@@ -2,8 +2,9 @@
  * The sandbox's exchange references: the registry's lines in the shapes of specification §2.9 to §2.11. Owns the reading
  * of those lines. Refuses to change over time: the registry is the same in every scenario.
  */
-import { EXCHANGES } from '../../api/mirror/reference-routes.ts'
+
 import type { ReferenceExchange, ReferenceStore } from '../../api/mirror/reference-store.ts'
+import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { registryLines } from '../data/iso10383.ts'
 
 /** A store of all exchanges in `data/iso10383.ts`. */
@@ -38,7 +39,7 @@ function exchangeOf(record: string): ReferenceExchange {
     ...{ mic, name, abbreviation, country, city, status, website },
     ...{ creationDate, lastUpdateDate, expiryDate, comments },
     segments: segmentLines.map(segmentOf),
-    _links: { self: `/v2${EXCHANGES}/${mic}` },
+    _links: { self: `/v2${EXCHANGES_PATH}/${mic}` },
   }
   return { mic, listed: JSON.stringify(listed), detail: JSON.stringify(detail) }
 }

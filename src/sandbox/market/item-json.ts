@@ -8,10 +8,8 @@ import { nativeNames } from '../data/categories.ts'
 import { months, places } from '../data/names.ts'
 import { appearanceAt, type Issuer, type Issuers, pickPopular } from './issuers.ts'
 import type { Draft } from './item-template.ts'
-import { type CompanyJson, type ItemJson, itemVariants } from './item-variants.ts'
+import { type CompanyJson, type ItemJson, itemVariants, LONGEST_HEADLINE } from './item-variants.ts'
 
-/** Headlines stop here, as on the live service; one that is cut may end in a blank. */
-const LONGEST_HEADLINE = 50
 /** Part of the announcements about one company that name another; forms about other companies always do. */
 const RELATED_SHARE = 0.02
 const HOLDER_RELATED_SHARE = 0.9

@@ -18,8 +18,8 @@ export interface ItemJson {
   category: { kind: string; code: string; name: string; description?: string; importance?: string }[]
 }
 
-/** Headlines end here on the live service. */
-const LONGEST_HEADLINE = 50
+/** Headlines stop here, as on the live service; one that is cut may end in a blank. */
+export const LONGEST_HEADLINE = 50
 
 /** Every way in which an item may be odd and still have identity and time. */
 export const itemVariants = {

@@ -1,10 +1,10 @@
 /**
  * Limits how many commands one WebSocket client may send per second. Frames are counted before they are parsed.
  */
+import { SECOND_MS } from '../../core/durations.ts'
 
 /** Most commands in any second (contract §8). */
 export const MAX_COMMANDS_A_SECOND = 10
-const SECOND_MS = 1000
 
 /** The command count of one client: the times of its last ten commands. */
 export class CommandRate {

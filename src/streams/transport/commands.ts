@@ -9,7 +9,7 @@ import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilter } from '../../core/filter/filter-parse.ts'
 import { readJson } from '../../core/json-structure.ts'
 import { didYouMean } from '../../core/near.ts'
-import { BridgeError } from '../../errors.ts'
+import { BridgeError, LONGEST_ECHO } from '../../errors.ts'
 import { withHint } from '../../http/problem.ts'
 import { unreadFilter } from '../../http/schemas/filter-schema.ts'
 import { type From, MAX_TAIL, type OnGap } from '../fanout/start.ts'
@@ -17,8 +17,6 @@ import { type CloseCode, type ErrorNumber, StreamRefusal } from './refusal.ts'
 
 /** Most characters of a client's own id. */
 const LONGEST_ID = 64
-/** Characters of a wrong word that an answer repeats. */
-const LONGEST_ECHO = 40
 
 const id = z
   .string(`must be text of at most ${LONGEST_ID} characters`)

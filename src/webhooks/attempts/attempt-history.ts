@@ -20,7 +20,7 @@ const SLICE = 500
 /** Between two looks at attempts that are a week old. */
 const FORGET_EVERY_MS = 3_600_000
 /** Between two searches for attempts of endpoints that were deleted. */
-const SWEEP_MS = 30_000
+const DELETED_CHECK_MS = 30_000
 /** Between two tries to follow the journal after it or the file failed. */
 const FOLLOW_BACKOFF: Backoff = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.2 }
 /** Bounds of the time in which attempts are gathered for a direct write. Between them, writing takes a hundredth of the time. */
@@ -89,7 +89,7 @@ export class AttemptHistory {
     await firstEndpoint(this.#options.endpoints, signal)
     await Promise.all([
       this.#follow(signal),
-      this.#repeat(SWEEP_MS, signal, () => this.#forgetDeleted(signal)),
+      this.#repeat(DELETED_CHECK_MS, signal, () => this.#forgetDeleted(signal)),
       this.#repeat(FORGET_EVERY_MS, signal, () => this.#forgetOld(signal)),
     ])
   }

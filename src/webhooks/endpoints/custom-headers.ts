@@ -2,14 +2,14 @@
  * Reads the headers that a tenant adds to its webhooks. Names that steer the connection, describe the body or belong to the
  * bridge are refused.
  */
+
 import { z } from 'zod'
+import { LONGEST_ECHO } from '../../errors.ts'
 
 const MOST_HEADERS = 20
 /** Longest name, and most of all names and values together. */
 const LONGEST_NAME = 100
 const MOST_BYTES = 4096
-/** Characters of a wrong name that an answer repeats. */
-const LONGEST_ECHO = 40
 
 /** A token (RFC 9110) that begins with a letter or digit. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9!#$%&'*+.^_`|~-]*$/

@@ -1,15 +1,14 @@
 /** Translates a replay request into a window of this log: from which sequence to which, or which sequences. */
+
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'
 import { decodeCursor } from '../../core/cursor.ts'
 import type { FieldError } from '../../errors.ts'
+import { MOST_ERRORS } from '../../errors.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import type { LogPosition } from '../../http/read-body.ts'
 import type { ReplayRequest } from './replay-request.ts'
-
-/** Most ids that an answer names. */
-const MOST_ERRORS = 20
 
 /** Events behind `after`, up to `until`; `only`: these sequences of them, rising; null: all. */
 export interface ReplayWindow {

@@ -1,0 +1,6 @@
+/** Names the paths of the upstream API below its base address, for its client, the mirror and the sandbox. */
+
+/** The list of announcements (specification §4.1); one item is below it. */
+export const ITEMS_PATH = '/disclosures/sources/rns/items'
+/** The list of exchanges (specification §4.3); one exchange is below it. */
+export const EXCHANGES_PATH = '/references/exchanges'
