@@ -27,9 +27,9 @@ import { createMemoryLog } from '../src/log-memory/log.ts'
 import { logEvents } from '../src/obs/log-events.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
-import { createEndpoints } from '../src/registry/endpoints.ts'
+import { Endpoints } from '../src/registry/endpoints.ts'
 import type { Tickets } from '../src/registry/tickets.ts'
-import { createTokens } from '../src/registry/tokens.ts'
+import { Tokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { docOf, settingNames } from '../src/settings/schema.ts'
 import { createStreams } from '../src/streams/streams.ts'
@@ -276,8 +276,8 @@ export function documentedRoutes(): AnyRoute[] {
   })
   const pull = disclosuresRoute({ reader, clock: systemClock, stopping: new AbortController().signal })
   const logger = createLogger({ level: 'silent', secrets: [] })
-  const tokens = createTokens({ log: createMemoryLog(), clock: systemClock, logger })
-  const endpoints = createEndpoints({ log: createMemoryLog(), clock: systemClock, logger })
+  const tokens = new Tokens({ log: createMemoryLog(), clock: systemClock, logger })
+  const endpoints = new Endpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
   const hooks = { endpoints, reader, rules, secrets: noSecrets, clock: systemClock, logger }
   const recovery = wireReplays({

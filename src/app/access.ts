@@ -2,9 +2,9 @@
  * Builds what authenticates callers (admin token, tokens, tickets) and the registry of webhook endpoints.
  */
 import { type Authenticate, adminAuthenticate, eitherAuthenticate, findCallerAmong } from '../http/auth.ts'
-import { createEndpoints, type Endpoints } from '../registry/endpoints.ts'
+import { Endpoints } from '../registry/endpoints.ts'
 import { createTickets, type Tickets } from '../registry/tickets.ts'
-import { createTokens, type Tokens } from '../registry/tokens.ts'
+import { Tokens } from '../registry/tokens.ts'
 import { hasRole, type StartContext } from './context.ts'
 import type { Storage } from './storage.ts'
 
@@ -26,8 +26,8 @@ export interface Access {
 export function buildAccess(context: StartContext, { log }: Storage): Access {
   const { settings, roles } = context
   const keys = { key: settings.secretKey ?? '', oldKey: settings.oldSecretKey }
-  const tokens = createTokens({ ...context, log })
-  const endpoints = createEndpoints({ ...context, log })
+  const tokens = new Tokens({ ...context, log })
+  const endpoints = new Endpoints({ ...context, log })
   const needsTokens = hasRole(context, 'api', 'feed')
   const needsEndpoints = hasRole(context, 'api', 'webhooks')
   if (needsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })

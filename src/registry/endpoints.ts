@@ -8,7 +8,7 @@ import { createKeyedMutex } from '../lifecycle/keyed-mutex.ts'
 import { createChangeFeed } from '../log/change-feed.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Log } from '../log/log.ts'
-import type { Change } from '../log/tables.ts'
+import type { Change, Table } from '../log/tables.ts'
 import type { Logger } from '../obs/logger.ts'
 import { createAwaitedChanges } from './awaited-changes.ts'
 import { createRoom, type NoRoom } from './endpoint-room.ts'
@@ -20,7 +20,7 @@ import {
   readEndpointRow,
 } from './endpoint-rows.ts'
 
-/** Deleted endpoints that are remembered, so that a late write of another node brings none of them back. */
+/** Deleted endpoints that are remembered, so that a late write of another node does not restore one. */
 const MOST_REMEMBERED = 10_000
 
 /** An endpoint as it is known here. */
@@ -38,115 +38,79 @@ export type NewEndpoint = Omit<Endpoint, 'version' | 'createdAtMs' | 'disabledRe
 /** What may change. */
 export type EndpointChange = Partial<Omit<Endpoint, 'id' | 'version' | 'tenant' | 'start' | 'createdAtMs'>>
 
-export interface Endpoints {
-  /** Whether the table has been read: until then no endpoint is known. */
-  readonly isLoaded: boolean
-  /**
-   * Makes an endpoint, known on this node when it resolves. The limits are those that this node sees: two nodes that make
-   * endpoints in the same instant may go above by a few.
-   * @throws BridgeError `log_unavailable`
-   */
-  create(wanted: NewEndpoint): Promise<Endpoint | NoRoom>
-  /** The endpoint of that id; null where there is none. */
-  get(id: string): Endpoint | null
-  /**
-   * Changes an endpoint by what `change` makes of it; null, or what it has already: nothing is written. What `change` throws is thrown. Of two
-   * nodes that change one endpoint at the same time the last write wins.
-   * @throws BridgeError `log_unavailable`
-   */
-  update(id: string, change: (now: Endpoint) => EndpointChange | null): Promise<Endpoint | NoRoom | 'unknown'>
-  /** Disables an endpoint, unless it is disabled already or gone. @throws BridgeError `log_unavailable` */
-  disable(id: string, reason: DisabledReason): Promise<void>
-  /**
-   * Deletes an endpoint, unless `check` throws; false where there was none.
-   * @throws BridgeError `log_unavailable`
-   */
-  delete(id: string, check: (now: Endpoint) => void): Promise<boolean>
-  /** Endpoints in the order of their ids, after that id, of that tenant or of all (null). */
-  list(options: { tenant: string | null; after: string; limit: number }): Endpoint[]
-  /** All of them, in no order. */
-  all(): Endpoint[]
-  /**
-   * Which of these ids belong to no endpoint, not even to one that this node has not heard of or cannot read: the table is
-   * read to its end for it.
-   * @throws BridgeError `log_unavailable`
-   */
-  absent(ids: readonly string[]): Promise<string[]>
-  /**
-   * Ids of endpoints that are new, changed or gone: `get` says what each is now. First all that are known once the table
-   * has been read. Ends when the signal aborts.
-   */
-  changes(signal: AbortSignal): AsyncIterable<readonly string[]>
-  /** Reads the table and follows it until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>
-}
-
-/** Nothing is known until it runs. */
-export function createEndpoints({
-  log,
-  clock,
-  logger,
-}: {
+/** What the endpoints work with. */
+export interface EndpointsParts {
   log: Log
   clock: Clock
   logger: Logger
-}): Endpoints {
-  const table = log.table<EndpointRow>(ENDPOINTS_TABLE)
-  const byId = new Map<string, { endpoint: Endpoint; bytes: number }>()
-  const deleted = new Set<string>()
-  const room = createRoom()
-  const inTurn = createKeyedMutex()
-  const changed = createChangeFeed<null>()
-  const loaded = Promise.withResolvers<void>()
-  const stopped = new AbortController()
-  const awaited = createAwaitedChanges(stopped.signal)
-  let isLoaded = false
-  /** Ids in order; null after one came or went. */
-  let inOrder: string[] | null = null
+}
 
-  const forget = (id: string): void => {
-    const known = byId.get(id)
-    if (known === undefined) return
-    byId.delete(id)
-    room.take({ tenant: known.endpoint.tenant, count: -1, bytes: -known.bytes })
-    inOrder = null
+/** The endpoints of all tenants as this node knows them. Nothing is known until it runs. */
+export class Endpoints {
+  readonly #parts: EndpointsParts
+  readonly #table: Table<EndpointRow>
+  readonly #byId = new Map<string, { endpoint: Endpoint; bytes: number }>()
+  readonly #deleted = new Set<string>()
+  readonly #room = createRoom()
+  readonly #inTurn = createKeyedMutex()
+  readonly #changed = createChangeFeed<null>()
+  readonly #loaded = Promise.withResolvers<void>()
+  readonly #stopped = new AbortController()
+  readonly #awaited = createAwaitedChanges(this.#stopped.signal)
+  #isLoaded = false
+  /** Ids in order; null after an endpoint was added or removed. */
+  #inOrder: string[] | null = null
+
+  constructor(parts: EndpointsParts) {
+    this.#parts = parts
+    this.#table = parts.log.table<EndpointRow>(ENDPOINTS_TABLE)
   }
-  const keep = (id: string, { kind: _, ...row }: EndpointRow): void => {
-    const { version, bytes } = measureRow({ kind: 'endpoint', ...row })
-    const before = byId.get(id)?.endpoint
-    if (before?.version === version) return
-    const isSame = before !== undefined && JSON.stringify(before.filter) === JSON.stringify(row.filter)
-    forget(id)
-    const filter = isSame ? before.filter : row.filter
-    byId.set(id, { endpoint: { id, version, ...row, filter }, bytes })
-    room.take({ tenant: row.tenant, count: 1, bytes })
-    inOrder = null
+
+  /** Whether the table has been read: until then no endpoint is known. */
+  get isLoaded(): boolean {
+    return this.#isLoaded
   }
-  /** A node that had not yet heard of the deletion wrote the row once more. */
-  const deleteAgain = (id: string): void => {
-    table.delete(id).catch((error: unknown) => logger.warn('endpoints.undeleted', { endpointId: id, error }))
+
+  /**
+   * Creates an endpoint, known on this node when it resolves. The limits are those that this node sees: two nodes that
+   * create endpoints in the same instant may exceed them by a few.
+   * @throws BridgeError `log_unavailable`
+   */
+  create({ id, ...wanted }: NewEndpoint): Promise<Endpoint | NoRoom> {
+    return this.#inTurn('create', async () => {
+      const row: EndpointRow = {
+        kind: 'endpoint',
+        ...wanted,
+        disabledReason: null,
+        createdAtMs: this.#parts.clock.now(),
+      }
+      const { version, bytes } = measureRow(row)
+      const noRoom = this.#room.refusal({ tenant: row.tenant, count: 1, bytes })
+      if (noRoom !== null) return noRoom
+      const made = await this.#write(id, row)
+      // Deleted by another node meanwhile, or this node stops: it was created all the same.
+      if (made !== 'unknown') return made
+      const { kind: _, ...facts } = row
+      return { id, version, ...facts }
+    })
   }
-  const apply = ({ key: id, value }: Change<unknown>): void => {
-    const row = readEndpointRow(value)
-    if (value === null) {
-      deleted.add(id)
-      const [oldest] = deleted
-      if (deleted.size > MOST_REMEMBERED && oldest !== undefined) deleted.delete(oldest)
-    } else if (row === null) logger.error('endpoints.unreadable', { endpointId: id })
-    if (row === null) forget(id)
-    else if (deleted.has(id)) deleteAgain(id)
-    else keep(id, row)
-    changed.publish({ key: id, value: null })
-    awaited.seen(id)
+
+  /** The endpoint of that id; null where there is none. */
+  get(id: string): Endpoint | null {
+    return this.#byId.get(id)?.endpoint ?? null
   }
-  /** The endpoint as this node sees it after the write. */
-  const write = async (id: string, row: EndpointRow): Promise<Endpoint | 'unknown'> => {
-    await awaited.write(id, () => table.put(id, row))
-    return byId.get(id)?.endpoint ?? 'unknown'
-  }
-  const update: Endpoints['update'] = (id, change) =>
-    inTurn(id, async () => {
-      const known = byId.get(id)
+
+  /**
+   * Changes the members that `change` returns; null or equal values write nothing, and what `change` throws is thrown. Of
+   * two nodes that change one endpoint at the same time the last write wins.
+   * @throws BridgeError `log_unavailable`
+   */
+  update(
+    id: string,
+    change: (now: Endpoint) => EndpointChange | null,
+  ): Promise<Endpoint | NoRoom | 'unknown'> {
+    return this.#inTurn(id, async () => {
+      const known = this.#byId.get(id)
       if (known === undefined) return 'unknown'
       const parts = change(known.endpoint)
       if (parts === null) return known.endpoint
@@ -154,79 +118,129 @@ export function createEndpoints({
       const row: EndpointRow = { kind: 'endpoint', ...now, ...parts }
       const { version: next } = measureRow(row)
       if (next === version) return known.endpoint
-      // A status has always room: one that is gone is disabled also where no byte is left.
+      // A change of status always has room: a receiver that is gone is disabled also where no byte is left.
       const { status, disabledReason } = now
       const { bytes } = measureRow({ ...row, status, disabledReason })
       const grown = { tenant: row.tenant, count: 0, bytes: bytes - known.bytes } as const
-      return room.refusal(grown) ?? (await write(id, row))
+      return this.#room.refusal(grown) ?? (await this.#write(id, row))
     })
+  }
 
-  return {
-    get isLoaded() {
-      return isLoaded
-    },
-    create: ({ id, ...wanted }) =>
-      inTurn('create', async () => {
-        const row: EndpointRow = {
-          kind: 'endpoint',
-          ...wanted,
-          disabledReason: null,
-          createdAtMs: clock.now(),
-        }
-        const { version, bytes } = measureRow(row)
-        const noRoom = room.refusal({ tenant: row.tenant, count: 1, bytes })
-        if (noRoom !== null) return noRoom
-        const made = await write(id, row)
-        // Deleted by another node meanwhile, or this node stops: it was made all the same.
-        if (made !== 'unknown') return made
-        const { kind: _, ...facts } = row
-        return { id, version, ...facts }
-      }),
-    get: (id) => byId.get(id)?.endpoint ?? null,
-    update,
-    async disable(id, disabledReason) {
-      await update(id, ({ status }) =>
-        status === 'disabled' ? null : { status: 'disabled', disabledReason },
-      )
-    },
-    delete: (id, check) =>
-      inTurn(id, async () => {
-        const known = byId.get(id)
-        if (known === undefined) return false
-        check(known.endpoint)
-        await awaited.write(id, () => table.delete(id))
-        return true
-      }),
-    list({ tenant, after, limit }) {
-      inOrder ??= [...byId.keys()].sort()
-      const found: Endpoint[] = []
-      for (const id of inOrder) {
-        const known = byId.get(id)
-        if (known === undefined || id <= after) continue
-        if (tenant === null || known.endpoint.tenant === tenant) found.push(known.endpoint)
-        if (found.length === limit) break
-      }
-      return found
-    },
-    all: () => [...byId.values()].map(({ endpoint }) => endpoint),
-    async absent(ids) {
-      const rows = await table.load()
-      return ids.filter((id) => !rows.has(id))
-    },
-    async *changes(signal) {
-      const later = changed.subscribe(signal)
-      await Promise.race([loaded.promise, aborted(signal)])
-      if (signal.aborted) return
-      yield [...byId.keys()]
-      for await (const batch of later) yield batch.map(({ key }) => key)
-    },
-    async run(signal) {
-      signal.addEventListener('abort', () => stopped.abort(), { once: true })
-      const onLoaded = (): void => {
-        isLoaded = true
-        loaded.resolve()
-      }
-      await followTable(table, { onChange: apply, onLoaded }, signal)
-    },
+  /** Disables an endpoint, unless it is disabled already or gone. @throws BridgeError `log_unavailable` */
+  async disable(id: string, disabledReason: DisabledReason): Promise<void> {
+    await this.update(id, ({ status }) =>
+      status === 'disabled' ? null : { status: 'disabled', disabledReason },
+    )
+  }
+
+  /**
+   * Deletes an endpoint, unless `check` throws; false where there was none.
+   * @throws BridgeError `log_unavailable`
+   */
+  delete(id: string, check: (now: Endpoint) => void): Promise<boolean> {
+    return this.#inTurn(id, async () => {
+      const known = this.#byId.get(id)
+      if (known === undefined) return false
+      check(known.endpoint)
+      await this.#awaited.write(id, () => this.#table.delete(id))
+      return true
+    })
+  }
+
+  /** Endpoints in the order of their ids, after that id, of that tenant or of all (null). */
+  list({ tenant, after, limit }: { tenant: string | null; after: string; limit: number }): Endpoint[] {
+    this.#inOrder ??= [...this.#byId.keys()].sort()
+    const found: Endpoint[] = []
+    for (const id of this.#inOrder) {
+      const known = this.#byId.get(id)
+      if (known === undefined || id <= after) continue
+      if (tenant === null || known.endpoint.tenant === tenant) found.push(known.endpoint)
+      if (found.length === limit) break
+    }
+    return found
+  }
+
+  /** All of them, in no order. */
+  all(): Endpoint[] {
+    return [...this.#byId.values()].map(({ endpoint }) => endpoint)
+  }
+
+  /**
+   * Which of these ids belong to no endpoint. The table is read to its end, so an endpoint that this node does not know yet
+   * or cannot read counts as present.
+   * @throws BridgeError `log_unavailable`
+   */
+  async absent(ids: readonly string[]): Promise<string[]> {
+    const rows = await this.#table.load()
+    return ids.filter((id) => !rows.has(id))
+  }
+
+  /**
+   * Ids of endpoints that are new, changed or gone: `get` returns the present state. First all that are known once the
+   * table has been read. Ends when the signal aborts.
+   */
+  async *changes(signal: AbortSignal): AsyncIterable<readonly string[]> {
+    const later = this.#changed.subscribe(signal)
+    await Promise.race([this.#loaded.promise, aborted(signal)])
+    if (signal.aborted) return
+    yield [...this.#byId.keys()]
+    for await (const batch of later) yield batch.map(({ key }) => key)
+  }
+
+  /** Reads the table and follows it until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#stopped.abort(), { once: true })
+    const onLoaded = (): void => {
+      this.#isLoaded = true
+      this.#loaded.resolve()
+    }
+    await followTable(this.#table, { onChange: (change) => this.#apply(change), onLoaded }, signal)
+  }
+
+  /** The endpoint as this node sees it after the write. */
+  async #write(id: string, row: EndpointRow): Promise<Endpoint | 'unknown'> {
+    await this.#awaited.write(id, () => this.#table.put(id, row))
+    return this.get(id) ?? 'unknown'
+  }
+
+  #apply({ key: id, value }: Change<unknown>): void {
+    const row = readEndpointRow(value)
+    if (value === null) {
+      this.#deleted.add(id)
+      const [oldest] = this.#deleted
+      if (this.#deleted.size > MOST_REMEMBERED && oldest !== undefined) this.#deleted.delete(oldest)
+    } else if (row === null) this.#parts.logger.error('endpoints.unreadable', { endpointId: id })
+    if (row === null) this.#remove(id)
+    else if (this.#deleted.has(id)) this.#deleteAgain(id)
+    else this.#add(id, row)
+    this.#changed.publish({ key: id, value: null })
+    this.#awaited.seen(id)
+  }
+
+  /** A node that did not know of the deletion yet wrote the row once more. */
+  #deleteAgain(id: string): void {
+    this.#table
+      .delete(id)
+      .catch((error: unknown) => this.#parts.logger.warn('endpoints.undeleted', { endpointId: id, error }))
+  }
+
+  #add(id: string, { kind: _, ...row }: EndpointRow): void {
+    const { version, bytes } = measureRow({ kind: 'endpoint', ...row })
+    const before = this.get(id)
+    if (before?.version === version) return
+    const isSame = before !== null && JSON.stringify(before.filter) === JSON.stringify(row.filter)
+    this.#remove(id)
+    const filter = isSame ? before.filter : row.filter
+    this.#byId.set(id, { endpoint: { id, version, ...row, filter }, bytes })
+    this.#room.take({ tenant: row.tenant, count: 1, bytes })
+    this.#inOrder = null
+  }
+
+  #remove(id: string): void {
+    const known = this.#byId.get(id)
+    if (known === undefined) return
+    this.#byId.delete(id)
+    this.#room.take({ tenant: known.endpoint.tenant, count: -1, bytes: -known.bytes })
+    this.#inOrder = null
   }
 }

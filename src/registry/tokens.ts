@@ -7,19 +7,19 @@ import type { Clock } from '../lifecycle/clock.ts'
 import { createKeyedMutex } from '../lifecycle/keyed-mutex.ts'
 import { followTable } from '../log/follow-table.ts'
 import type { Log } from '../log/log.ts'
-import type { Change } from '../log/tables.ts'
+import type { Change, Table } from '../log/tables.ts'
 import type { Logger } from '../obs/logger.ts'
 import { createAwaitedChanges } from './awaited-changes.ts'
 import { newId } from './ids.ts'
 import { type Row, readRow, TOKENS_TABLE, type TokenRow, usedToken } from './token-rows.ts'
 import { newTokenText, tokenHash } from './token-text.ts'
-import { createTokenUses } from './token-uses.ts'
+import { createTokenUses, type TokenUses } from './token-uses.ts'
 
 /** Most tokens of a tenant, expired ones among them, and of all tenants together. */
 export const MAX_TOKENS_PER_TENANT = 1000
 const MAX_TOKENS = 20_000
-/** The wall clock may be set: the next expiry is looked at again after this time. */
-const LOOK_AGAIN_MS = 60_000
+/** Longest timer for the next expiry: the wall clock may be set meanwhile. */
+const MAX_TIMER_MS = 60_000
 
 /** A token as it may be shown. Times are ms since 1970. */
 export interface Token {
@@ -29,34 +29,12 @@ export interface Token {
   name: string | null
   expiresAtMs: number | null
   createdAtMs: number
-  /** The beginning of the hour in which it was last shown to any node; null = never. */
+  /** The beginning of the hour in which any node last saw it used; null = never. */
   lastUsedMs: number | null
 }
 
 /** What is asked for. */
 export type NewToken = Pick<Token, 'tenant' | 'scopes' | 'name' | 'expiresAtMs'>
-
-export interface Tokens {
-  /** Whether the table has been read: until then nobody but the administrator is known. */
-  readonly isLoaded: boolean
-  readonly authenticate: Authenticate
-  /** The caller with the token of that id. It is no use of the token: that was when it was shown. */
-  readonly findCaller: FindCaller
-  /**
-   * Makes a token, good on this node when it resolves. Its text is in the answer and nowhere else. The limits are those
-   * that this node sees: two nodes that make tokens in the same instant may go above by a few.
-   * @throws BridgeError `log_unavailable`
-   */
-  create(wanted: NewToken): Promise<{ token: Token; text: string } | 'tenant_full' | 'full'>
-  /** The token of that id; null where there is none. */
-  get(id: string): Token | null
-  /** Deletes a token; it is good for nothing on this node when it resolves. @throws BridgeError `log_unavailable` */
-  delete(id: string): Promise<void>
-  /** Tokens in the order of their ids, after that id, of that tenant or of all (null). */
-  list(options: { tenant: string | null; after: string; limit: number }): Token[]
-  /** Reads the table and follows it, writes uses, ends what expires; until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>
-}
 
 /** A token that is known. */
 interface Entry {
@@ -66,95 +44,104 @@ interface Entry {
   end: AbortController
 }
 
-/** Nothing is known until it runs. */
-export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; logger: Logger }): Tokens {
-  const table = log.table<Row>(TOKENS_TABLE)
-  const uses = createTokenUses({ table, clock, logger })
-  const byId = new Map<string, Entry>()
-  const byHash = new Map<string, Entry>()
-  const perTenant = new Map<string, number>()
+/** The tokens of all tenants as this node knows them. Nothing is known until it runs. */
+export class Tokens {
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #table: Table<Row>
+  readonly #uses: TokenUses
+  readonly #byId = new Map<string, Entry>()
+  readonly #byHash = new Map<string, Entry>()
+  readonly #perTenant = new Map<string, number>()
+  readonly #stopped = new AbortController()
+  readonly #awaited = createAwaitedChanges(this.#stopped.signal)
+  readonly #inTurn = createKeyedMutex()
   /** Ids in order; null after a change. */
-  let inOrder: string[] | null = null
-  let isLoaded = false
-  let cancelExpiry = (): void => {}
-  const stopped = new AbortController()
-  const awaited = createAwaitedChanges(stopped.signal)
-  const inTurn = createKeyedMutex()
+  #inOrder: string[] | null = null
+  #isLoaded = false
+  #cancelExpiry = (): void => {}
 
-  const remove = (id: string): void => {
-    const entry = byId.get(id)
-    if (entry === undefined) return
-    byId.delete(id)
-    byHash.delete(entry.row.hash)
-    count(perTenant, entry.row.tenant, -1)
-    inOrder = null
-    entry.end.abort()
+  constructor({ log, clock, logger }: { log: Log; clock: Clock; logger: Logger }) {
+    this.#clock = clock
+    this.#logger = logger
+    this.#table = log.table<Row>(TOKENS_TABLE)
+    this.#uses = createTokenUses({ table: this.#table, clock, logger })
   }
-  const add = (id: string, row: TokenRow): void => {
-    if (byId.get(id)?.row.hash === row.hash) return
-    remove(id)
-    const end = new AbortController()
-    const { tenant, scopes, expiresAtMs } = row
-    const caller: Caller = Object.freeze({
-      tokenId: id,
-      tenant,
-      scopes,
-      seesAllTenants: false,
-      expiresAtMs,
-      ended: end.signal,
-    })
-    const entry = { id, row, caller, end }
-    byId.set(id, entry)
-    byHash.set(row.hash, entry)
-    count(perTenant, tenant, 1)
-    inOrder = null
-    if (isLoaded && expiresAtMs !== null) watchExpiry()
+
+  /** Whether the table has been read: until then nobody but the administrator is known. */
+  get isLoaded(): boolean {
+    return this.#isLoaded
   }
-  const apply = ({ key, value }: Change<Row>): void => {
-    const used = usedToken(key)
-    const row = readRow(value)
-    if (row === null && value !== null) logger.error('tokens.unreadable', { tokenId: used ?? key })
-    if (used !== null) {
-      if (row?.kind === 'use' && (!isLoaded || byId.has(used))) uses.take(used, row.hourMs)
-      return
+
+  /** Finds the caller of a request by the token's text, and marks the token as used. */
+  readonly authenticate: Authenticate = (text) => {
+    const caller = this.#judge(this.#byHash.get(tokenHash(text)))
+    if (typeof caller === 'object') this.#uses.mark(caller.tokenId)
+    return caller
+  }
+
+  /** The caller with the token of that id. It does not count as a use of the token. */
+  readonly findCaller: FindCaller = (id) => this.#judge(this.#byId.get(id))
+
+  /**
+   * Creates a token, valid on this node when it resolves. Its text is in the answer and nowhere else. The limits are those
+   * that this node sees: two nodes that create tokens in the same instant may exceed them by a few.
+   * @throws BridgeError `log_unavailable`
+   */
+  create(wanted: NewToken): Promise<{ token: Token; text: string } | 'tenant_full' | 'full'> {
+    // One after the other, so that the limits hold.
+    return this.#inTurn('create', () => this.#createNow(wanted))
+  }
+
+  /** The token of that id; null where there is none. */
+  get(id: string): Token | null {
+    const entry = this.#byId.get(id)
+    return entry === undefined ? null : this.#shown(entry)
+  }
+
+  /** Deletes a token; it is valid no longer on this node when it resolves. @throws BridgeError `log_unavailable` */
+  async delete(id: string): Promise<void> {
+    await this.#awaited.write(id, () => this.#table.delete(id))
+    this.#uses.forget(id, true)
+  }
+
+  /** Tokens in the order of their ids, after that id, of that tenant or of all (null). */
+  list({ tenant, after, limit }: { tenant: string | null; after: string; limit: number }): Token[] {
+    this.#inOrder ??= [...this.#byId.keys()].sort()
+    const tokens: Token[] = []
+    for (const id of this.#inOrder) {
+      const entry = this.#byId.get(id)
+      if (entry === undefined || id <= after) continue
+      if (tenant === null || entry.row.tenant === tenant) tokens.push(this.#shown(entry))
+      if (tokens.length === limit) break
     }
-    if (row?.kind === 'token') add(key, row)
-    else {
-      remove(key)
-      uses.forget(key, false)
+    return tokens
+  }
+
+  /** Reads the table and follows it, writes uses, ends what expires; until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#stopped.abort(), { once: true })
+    const reader = {
+      onChange: (change: Change<Row>): void => this.#apply(change),
+      onLoaded: (): void => {
+        this.#isLoaded = true
+        // A token's row comes before those of its uses: uses without a token belong to a deleted one.
+        for (const id of this.#uses.ids()) if (!this.#byId.has(id)) this.#uses.forget(id, true)
+        this.#watchExpiry()
+      },
     }
-    awaited.seen(key)
-  }
-  /** Ends what has expired and comes back for the next. */
-  const watchExpiry = (): void => {
-    cancelExpiry()
-    const nowMs = clock.now()
-    let delayMs = Number.POSITIVE_INFINITY
-    for (const { row, end } of byId.values()) {
-      if (row.expiresAtMs === null || end.signal.aborted) continue
-      if (row.expiresAtMs <= nowMs) end.abort()
-      else delayMs = Math.min(delayMs, row.expiresAtMs - nowMs)
+    try {
+      await Promise.all([followTable(this.#table, reader, signal), this.#uses.run(signal)])
+    } finally {
+      this.#cancelExpiry()
     }
-    cancelExpiry =
-      delayMs === Number.POSITIVE_INFINITY || stopped.signal.aborted
-        ? () => {}
-        : clock.after(Math.min(delayMs, LOOK_AGAIN_MS), watchExpiry)
   }
-  const shown = ({ id, row }: Entry): Token => {
-    const { tenant, scopes, name, expiresAtMs, createdAtMs } = row
-    return { id, tenant, scopes, name, expiresAtMs, createdAtMs, lastUsedMs: uses.lastHourMs(id) }
-  }
-  const judged = (entry: Entry | undefined): Caller | NoCaller => {
-    if (entry === undefined) return isLoaded ? 'unknown' : 'loading'
-    const { row, caller, end } = entry
-    const hasExpired = end.signal.aborted || (row.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.now()
-    return hasExpired ? 'expired' : caller
-  }
-  const make = async (wanted: NewToken): Promise<{ token: Token; text: string } | 'tenant_full' | 'full'> => {
-    if (byId.size >= MAX_TOKENS) return 'full'
-    if ((perTenant.get(wanted.tenant) ?? 0) >= MAX_TOKENS_PER_TENANT) return 'tenant_full'
+
+  async #createNow(wanted: NewToken): Promise<{ token: Token; text: string } | 'tenant_full' | 'full'> {
+    if (this.#byId.size >= MAX_TOKENS) return 'full'
+    if ((this.#perTenant.get(wanted.tenant) ?? 0) >= MAX_TOKENS_PER_TENANT) return 'tenant_full'
     const text = newTokenText()
-    const createdAtMs = clock.now()
+    const createdAtMs = this.#clock.now()
     const id = newId('tok', createdAtMs)
     const { tenant, scopes, name, expiresAtMs } = wanted
     const row: TokenRow = {
@@ -166,58 +153,84 @@ export function createTokens({ log, clock, logger }: { log: Log; clock: Clock; l
       expiresAtMs,
       createdAtMs,
     }
-    await awaited.write(id, () => table.put(id, row))
+    await this.#awaited.write(id, () => this.#table.put(id, row))
     return { token: { id, tenant, scopes, name, expiresAtMs, createdAtMs, lastUsedMs: null }, text }
   }
 
-  return {
-    get isLoaded() {
-      return isLoaded
-    },
-    authenticate(text) {
-      const caller = judged(byHash.get(tokenHash(text)))
-      if (typeof caller === 'object') uses.mark(caller.tokenId)
-      return caller
-    },
-    findCaller: (id) => judged(byId.get(id)),
-    // One after the other, so that the limits hold.
-    create: (wanted) => inTurn('create', () => make(wanted)),
-    get(id) {
-      const entry = byId.get(id)
-      return entry === undefined ? null : shown(entry)
-    },
-    async delete(id) {
-      await awaited.write(id, () => table.delete(id))
-      uses.forget(id, true)
-    },
-    list({ tenant, after, limit }) {
-      inOrder ??= [...byId.keys()].sort()
-      const tokens: Token[] = []
-      for (const id of inOrder) {
-        const entry = byId.get(id)
-        if (entry === undefined || id <= after) continue
-        if (tenant === null || entry.row.tenant === tenant) tokens.push(shown(entry))
-        if (tokens.length === limit) break
-      }
-      return tokens
-    },
-    async run(signal) {
-      signal.addEventListener('abort', () => stopped.abort(), { once: true })
-      const reader = {
-        onChange: apply,
-        onLoaded() {
-          isLoaded = true
-          // A token's row stands before those of its uses: these lost theirs.
-          for (const id of uses.ids()) if (!byId.has(id)) uses.forget(id, true)
-          watchExpiry()
-        },
-      }
-      try {
-        await Promise.all([followTable(table, reader, signal), uses.run(signal)])
-      } finally {
-        cancelExpiry()
-      }
-    },
+  #apply({ key, value }: Change<Row>): void {
+    const used = usedToken(key)
+    const row = readRow(value)
+    if (row === null && value !== null) this.#logger.error('tokens.unreadable', { tokenId: used ?? key })
+    if (used !== null) {
+      if (row?.kind === 'use' && (!this.#isLoaded || this.#byId.has(used))) this.#uses.take(used, row.hourMs)
+      return
+    }
+    if (row?.kind === 'token') this.#add(key, row)
+    else {
+      this.#remove(key)
+      this.#uses.forget(key, false)
+    }
+    this.#awaited.seen(key)
+  }
+
+  #add(id: string, row: TokenRow): void {
+    if (this.#byId.get(id)?.row.hash === row.hash) return
+    this.#remove(id)
+    const end = new AbortController()
+    const { tenant, scopes, expiresAtMs } = row
+    const caller: Caller = Object.freeze({
+      tokenId: id,
+      tenant,
+      scopes,
+      seesAllTenants: false,
+      expiresAtMs,
+      ended: end.signal,
+    })
+    const entry = { id, row, caller, end }
+    this.#byId.set(id, entry)
+    this.#byHash.set(row.hash, entry)
+    count(this.#perTenant, tenant, 1)
+    this.#inOrder = null
+    if (this.#isLoaded && expiresAtMs !== null) this.#watchExpiry()
+  }
+
+  #remove(id: string): void {
+    const entry = this.#byId.get(id)
+    if (entry === undefined) return
+    this.#byId.delete(id)
+    this.#byHash.delete(entry.row.hash)
+    count(this.#perTenant, entry.row.tenant, -1)
+    this.#inOrder = null
+    entry.end.abort()
+  }
+
+  /** Ends what has expired and sets a timer for the next expiry. */
+  #watchExpiry(): void {
+    this.#cancelExpiry()
+    const nowMs = this.#clock.now()
+    let delayMs = Number.POSITIVE_INFINITY
+    for (const { row, end } of this.#byId.values()) {
+      if (row.expiresAtMs === null || end.signal.aborted) continue
+      if (row.expiresAtMs <= nowMs) end.abort()
+      else delayMs = Math.min(delayMs, row.expiresAtMs - nowMs)
+    }
+    this.#cancelExpiry =
+      delayMs === Number.POSITIVE_INFINITY || this.#stopped.signal.aborted
+        ? () => {}
+        : this.#clock.after(Math.min(delayMs, MAX_TIMER_MS), () => this.#watchExpiry())
+  }
+
+  #shown({ id, row }: Entry): Token {
+    const { tenant, scopes, name, expiresAtMs, createdAtMs } = row
+    return { id, tenant, scopes, name, expiresAtMs, createdAtMs, lastUsedMs: this.#uses.lastHourMs(id) }
+  }
+
+  #judge(entry: Entry | undefined): Caller | NoCaller {
+    if (entry === undefined) return this.#isLoaded ? 'unknown' : 'loading'
+    const { row, caller, end } = entry
+    const hasExpired =
+      end.signal.aborted || (row.expiresAtMs ?? Number.POSITIVE_INFINITY) <= this.#clock.now()
+    return hasExpired ? 'expired' : caller
   }
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { MAX_ENDPOINT_BYTES_PER_TENANT, MAX_ENDPOINTS_PER_TENANT } from '../../src/registry/endpoint-room.ts'
 import { ENDPOINTS_TABLE, type EndpointRow, measureRow } from '../../src/registry/endpoint-rows.ts'
-import { createEndpoints, type Endpoint, type Endpoints } from '../../src/registry/endpoints.ts'
+import { type Endpoint, Endpoints } from '../../src/registry/endpoints.ts'
 import { newId } from '../../src/registry/ids.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
@@ -123,7 +123,7 @@ test('who follows the changes hears of every endpoint first, and then of each th
   const first = await node(log)
   const old = await made(first.endpoints)
   const { logger } = keepingLogger()
-  const second = createEndpoints({ log, clock: createManualClock(), logger })
+  const second = new Endpoints({ log, clock: createManualClock(), logger })
   const stop = new AbortController()
   const heard: string[] = []
   const following = (async () => {

@@ -5,7 +5,7 @@ import type { Log } from '../../src/log/log.ts'
 import type { Table } from '../../src/log/tables.ts'
 import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { type Row, TOKENS_TABLE } from '../../src/registry/token-rows.ts'
-import { createTokens, MAX_TOKENS_PER_TENANT, type NewToken } from '../../src/registry/tokens.ts'
+import { MAX_TOKENS_PER_TENANT, type NewToken, Tokens } from '../../src/registry/tokens.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
@@ -16,7 +16,7 @@ const reading: NewToken = { tenant: 'desk', scopes: ['events:read'], name: null,
 /** A node over that log, which follows it until the test ends. */
 async function node(log: Log, clock = createManualClock()) {
   const { logger, lines } = keepingLogger()
-  const tokens = createTokens({ log, clock, logger })
+  const tokens = new Tokens({ log, clock, logger })
   const stop = new AbortController()
   const running = tokens.run(stop.signal)
   onTestFinished(async () => {
@@ -116,7 +116,7 @@ test('an unknown token is unknown only when the tokens have been read: until the
     },
   }))
   const { logger } = keepingLogger()
-  const tokens = createTokens({ log, clock: createManualClock(), logger })
+  const tokens = new Tokens({ log, clock: createManualClock(), logger })
   const stop = new AbortController()
   const running = tokens.run(stop.signal)
   expect([tokens.isLoaded, tokens.authenticate('bridge_x')]).toEqual([false, 'loading'])

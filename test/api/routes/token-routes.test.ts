@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTokens } from '../../../src/registry/tokens.ts'
+import { Tokens } from '../../../src/registry/tokens.ts'
 import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
 import { ask } from '../../support/http/ask.ts'
 
@@ -258,7 +258,7 @@ describe('a token is shown', () => {
 
   test('while the tokens are being read: 503 with Retry-After, but the token of the settings works', async () => {
     await using api = await startApi()
-    const never = createTokens({
+    const never = new Tokens({
       log: { table: () => ({ load: () => new Promise(() => {}) }) } as never,
       clock: api.clock,
       logger: { debug() {}, info() {}, warn() {}, error() {} },

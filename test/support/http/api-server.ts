@@ -19,9 +19,9 @@ import type { Journal } from '../../../src/log/journal.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { createMetrics, type Metrics } from '../../../src/obs/metrics.ts'
-import { createEndpoints, type Endpoints } from '../../../src/registry/endpoints.ts'
+import { Endpoints } from '../../../src/registry/endpoints.ts'
 import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
-import { createTokens, type Tokens } from '../../../src/registry/tokens.ts'
+import { Tokens } from '../../../src/registry/tokens.ts'
 import { createStreams, type Streams } from '../../../src/streams/streams.ts'
 import { addressRules } from '../../../src/webhooks/address/rules.ts'
 import { AttemptHistory } from '../../../src/webhooks/attempts/attempt-history.ts'
@@ -119,8 +119,8 @@ export async function startApi(
   const metrics = createMetrics({ version: '0' })
   const { logger, lines } = keepingLogger()
   const log = createMemoryLog()
-  const tokens = options.tokens ?? createTokens({ log, clock, logger })
-  const endpoints = options.endpoints ?? createEndpoints({ log, clock, logger })
+  const tokens = options.tokens ?? new Tokens({ log, clock, logger })
+  const endpoints = options.endpoints ?? new Endpoints({ log, clock, logger })
   const keys = { key: SECRET_KEY, oldKey: OLD_SECRET_KEY }
   const secrets = createSecretBox(keys)
   const tickets = createTickets({ keys, clock })

@@ -1,7 +1,7 @@
 /** Endpoints for tests: one as it is asked for, and a node that follows the log's table of them. */
 import { onTestFinished } from 'vitest'
 import type { Log } from '../../../src/log/log.ts'
-import { createEndpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
+import { Endpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
 import { newId } from '../../../src/registry/ids.ts'
 import { until } from '../http/api-server.ts'
 import { keepingLogger } from '../keeping-logger.ts'
@@ -29,7 +29,7 @@ export function wantedEndpoint(parts: Partial<NewEndpoint> = {}): NewEndpoint {
 /** A node over that log, which follows it until the test ends. */
 export async function endpointNode(log: Log, clock = createManualClock()) {
   const { logger, lines } = keepingLogger()
-  const endpoints = createEndpoints({ log, clock, logger })
+  const endpoints = new Endpoints({ log, clock, logger })
   const stop = new AbortController()
   const running = endpoints.run(stop.signal)
   onTestFinished(async () => {

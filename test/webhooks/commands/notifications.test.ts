@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Log } from '../../../src/log/log.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
-import { createEndpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
+import { Endpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
 import type { Command } from '../../../src/webhooks/commands/command-rows.ts'
 import { newSecret } from '../../../src/webhooks/endpoints/endpoint-secrets.ts'
 import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
@@ -53,7 +53,7 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
   function start() {
     const life = new AbortController()
     const own: Log = mortalLog(log, clock, life.signal)
-    const endpoints = createEndpoints({ log: own, clock, logger })
+    const endpoints = new Endpoints({ log: own, clock, logger })
     const recovery = wireReplays({
       log: own,
       reader: createScriptedReader(clock).reader,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decodeCursor, encodeCursor } from '../../../src/core/cursor.ts'
 import { ENDPOINTS_TABLE } from '../../../src/registry/endpoint-rows.ts'
-import { createEndpoints } from '../../../src/registry/endpoints.ts'
+import { Endpoints } from '../../../src/registry/endpoints.ts'
 import { signingSecrets } from '../../../src/webhooks/endpoints/endpoint-secrets.ts'
 import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
@@ -331,7 +331,7 @@ describe('a secret is rotated', () => {
 test('while the endpoints are being read every path answers 503 with Retry-After', async () => {
   const log = { table: () => ({ load: () => new Promise(() => {}) }) }
   await using api = await startApi({
-    endpoints: createEndpoints({ log: log as never, clock: {} as never, logger: keepingLogger().logger }),
+    endpoints: new Endpoints({ log: log as never, clock: {} as never, logger: keepingLogger().logger }),
   })
   for (const [method, path, body] of [
     ['POST', '', { url: URL }],
