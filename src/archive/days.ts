@@ -34,6 +34,27 @@ export interface DayReport extends DayCounts {
   units: Partial<Record<Purpose, number>>
 }
 
+/** The words in which readers get the state of the reconciliation; stored rows keep those that they began with. */
+const reportedStates = {
+  not_due: 'not_due',
+  none: 'none',
+  owed: 'pending',
+  whole: 'complete',
+  unpaid: 'over_budget',
+  failed: 'failed',
+  missed: 'missed',
+} as const satisfies Record<WalkReport, string>
+
+/** A report as `GET /v1/report` and the status topic give it. */
+export interface PublishedDay extends Omit<DayReport, 'walk'> {
+  walk: (typeof reportedStates)[WalkReport]
+}
+
+/** A stored report in the words of its readers. A state that a later version stored passes as it is. */
+export function publishedDay(report: DayReport): PublishedDay {
+  return { ...report, walk: reportedStates[report.walk] ?? report.walk }
+}
+
 /** A row of the table. */
 export interface DayRow {
   report: DayReport

@@ -2,7 +2,7 @@
  * Serves `GET /v1/report`: what each of the last days brought, as the leader reported it.
  */
 import { z } from 'zod'
-import type { DayReplica } from '../../archive/days.ts'
+import { type DayReplica, publishedDay } from '../../archive/days.ts'
 import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
@@ -30,7 +30,7 @@ export function reportRoute(days: Pick<DayReplica, 'last'>): Route {
       query.check()
       const data = days.last(count)
       if (data === null) throw retryLater('unavailable', 'this node has not read the reports yet')
-      sendJson(response, 200, Buffer.from(JSON.stringify({ data })))
+      sendJson(response, 200, Buffer.from(JSON.stringify({ data: data.map(publishedDay) })))
     },
   }
 }

@@ -107,11 +107,11 @@ function cells(figures: readonly number[]): string {
 
 /** Result of the daily reconciliation, by the report's `walk`. */
 const RECONCILIATIONS: Readonly<Record<string, readonly [Tone, string]>> = {
-  whole: ['plain', 'complete'],
+  complete: ['plain', 'complete'],
   not_due: ['soft', 'not over yet'],
   none: ['soft', 'no releases'],
-  owed: ['strong', 'reconciliation pending'],
-  unpaid: ['strong', 'not reconciled: over budget'],
+  pending: ['strong', 'reconciliation pending'],
+  over_budget: ['strong', 'not reconciled: over budget'],
   failed: ['strong', 'not reconciled: upstream failed'],
   missed: ['strong', 'not reconciled: no leader'],
 }

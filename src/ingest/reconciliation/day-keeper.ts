@@ -5,7 +5,7 @@
  * A report is published before its row is marked as published, so that a crash loses none; a crash between the two publishes
  * it twice, with the same date.
  */
-import { DAYS_TABLE, type DayReport, type DayRow } from '../../archive/days.ts'
+import { DAYS_TABLE, type DayReport, type DayRow, publishedDay } from '../../archive/days.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 import { isLogOutage, messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
@@ -105,10 +105,14 @@ class DayKeeper {
   }
 
   async #publish(report: DayReport): Promise<void> {
-    await this.#parts.log.publishStatus?.({ type: 'day', ...report })
+    await this.#parts.log.publishStatus?.({ type: 'day', ...publishedDay(report) })
     await this.#put({ report, isTold: true })
-    const { date, walk, gapsLeft } = report
-    this.#parts.logger.info('day_report.published', { day: date, verdict: walk, openGaps: gapsLeft })
+    const { date, gapsLeft } = report
+    this.#parts.logger.info('day_report.published', {
+      day: date,
+      verdict: publishedDay(report).walk,
+      openGaps: gapsLeft,
+    })
   }
 
   #isPublished(date: string): boolean {

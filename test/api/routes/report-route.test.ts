@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { reportRoute } from '../../../src/api/routes/report-route.ts'
-import type { DayReport } from '../../../src/archive/days.ts'
+import { type DayReport, publishedDay } from '../../../src/archive/days.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { adminAuthenticate } from '../../../src/http/auth.ts'
@@ -35,8 +35,26 @@ function report(index: number): DayReport {
 test('the last two weeks come without being asked for, or as many days as are asked for', async () => {
   const days = Array.from({ length: 20 }, (_, index) => report(index))
   await using api = await start(days)
-  expect(await (await api.ask('')).json()).toEqual({ data: days.slice(-14) })
-  expect(await (await api.ask('?days=1')).json()).toEqual({ data: days.slice(-1) })
+  expect(await (await api.ask('')).json()).toEqual({ data: days.slice(-14).map(publishedDay) })
+  expect(await (await api.ask('?days=1')).json()).toEqual({ data: days.slice(-1).map(publishedDay) })
+})
+
+test('states of the reconciliation come in the words of readers, whatever the stored row calls them', async () => {
+  const stored = [
+    'not_due',
+    'none',
+    'owed',
+    'whole',
+    'unpaid',
+    'failed',
+    'missed',
+    'of a later version',
+  ] as const
+  await using api = await start(stored.map((walk) => ({ ...report(1), walk }) as DayReport))
+  const { data } = (await (await api.ask('')).json()) as { data: { walk: string }[] }
+  expect(data.map(({ walk }) => walk)).toEqual([
+    ...['not_due', 'none', 'pending', 'complete', 'over_budget', 'failed', 'missed', 'of a later version'],
+  ])
 })
 
 test('a wrong number, an unknown parameter and a missing token are refused', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { reportRoute } from '../../../src/api/routes/report-route.ts'
-import type { DayReport } from '../../../src/archive/days.ts'
+import { type DayReport, publishedDay } from '../../../src/archive/days.ts'
 import { reportCommand } from '../../../src/cli/commands/report.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -63,7 +63,7 @@ describe('bridge report', () => {
 
   test('with --json gives each day as the bridge does, one a line, and as many as are asked for', async () => {
     const { stdout } = await run([route], '--json', '--days', '2')
-    expect(stdout.map((line) => JSON.parse(line) as unknown)).toEqual(days.slice(1))
+    expect(stdout.map((line) => JSON.parse(line) as unknown)).toEqual(days.slice(1).map(publishedDay))
   })
 
   test('says so where no day is counted yet', async () => {
