@@ -30,7 +30,7 @@ export function createLocalShards<V>(
     number,
     rows: new Map([...store.load(number)].map(([key, text]) => [key, storedValue<V>(key, text)])),
     lost,
-    leaving: NEVER,
+    releasing: NEVER,
     async write(changes) {
       const texts = textChanges(changes)
       if (lost.aborted) throw shardLost(number)

@@ -16,7 +16,7 @@ export interface Shard<V> {
    * Aborts when another process waits to acquire the shard: start nothing new, and resolve `work` when what is in flight has
    * ended and is written. After some seconds `lost` aborts.
    */
-  readonly leaving: AbortSignal
+  readonly releasing: AbortSignal
   /**
    * Resolves when the changes are durable, and every later owner will find them. The writes of a shard take effect in the
    * order they were called. All of one call or none of it survives a crash; on Kafka as long as the call has at most
@@ -32,7 +32,7 @@ export interface Shard<V> {
 export interface Shards<V> {
   /**
    * Owns shards until the signal aborts: runs `work` for each shard assigned to this process, once it is loaded, and again
-   * when it comes back after a loss. `work` must resolve soon after `shard.lost`, orderly after `shard.leaving`, and when the
+   * when it comes back after a loss. `work` must resolve soon after `shard.lost`, orderly after `shard.releasing`, and when the
    * caller wants to stop: the shards are released when the signal has aborted and all of `work` has resolved. Of several
    * calls in one process one owns at a time. Ends too when the log is closed.
    * @throws what `work` throws (except `shard_lost` of a lost shard), when all of `work` has ended and every shard was

@@ -35,7 +35,7 @@ export function beginOwning(log: Log, name: string, count: number): Owner {
     held.set(shard.number, shard)
     came.push(shard)
     wakeup.wake()
-    await aborted(AbortSignal.any([shard.lost, shard.leaving, stopping.signal]))
+    await aborted(AbortSignal.any([shard.lost, shard.releasing, stopping.signal]))
     if (held.get(shard.number) === shard) held.delete(shard.number)
     wakeup.wake()
   }, stopping.signal)

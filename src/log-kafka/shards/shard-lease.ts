@@ -160,7 +160,7 @@ export class ShardLease<V> implements PartitionHandler {
       number: this.#shard,
       rows,
       lost: this.#lost.signal,
-      leaving: this.#releasing.signal,
+      releasing: this.#releasing.signal,
       write: async (changes) => {
         const texts = textChanges(changes)
         if (this.#lost.signal.aborted) throw shardLost(this.#shard)

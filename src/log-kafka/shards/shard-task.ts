@@ -89,7 +89,7 @@ export class ShardTask<V> {
       const acquired = await abortable(stopping, lease.acquired)
       setLoading(shard, false)
       await work(acquired)
-      await abortable(stopping, Promise.race([aborted(lease.lost), aborted(acquired.leaving)]))
+      await abortable(stopping, Promise.race([aborted(lease.lost), aborted(acquired.releasing)]))
     } catch (error) {
       const isEnd = error === stopping.reason || (isBridgeError(error, 'shard_lost') && lease.lost.aborted)
       if (!isEnd) throw error

@@ -1,4 +1,4 @@
-/** Owns the shards that are assigned to this process, one partition of a topic each, for the callers of `Log.shards`. */
+/** Acquires the shards assigned to this process, one topic partition each, and runs the work of `Log.shards` on them. */
 import { aborted } from '../../lifecycle/aborted.ts'
 import { createKeyedMutex } from '../../lifecycle/keyed-mutex.ts'
 import type { Shard, Shards } from '../../log/shards.ts'
@@ -106,7 +106,7 @@ class ShardOwner<V> {
     const onClosed = (): void => this.#loseAll('the log is closed')
     closed.addEventListener('abort', onClosed, { once: true })
     const reading = this.#reader.run(this.#over.signal)
-    const leaving = new AbortController()
+    const leaveGroup = new AbortController()
     const assigning = this.#parts.assign(
       {
         ...this.#parts,
@@ -115,13 +115,13 @@ class ShardOwner<V> {
         assigned: (shards) => this.#onAssigned(shards),
         expelled: (reason, heardMs) => this.#onExpelled(reason, heardMs),
       },
-      leaving.signal,
+      leaveGroup.signal,
     )
     await aborted(this.#stopping)
     this.#loading.delete('group')
     await Promise.all(this.#tasks().map((task) => task.ended.catch(() => undefined)))
     this.#loseAll('it was given up')
-    leaving.abort()
+    leaveGroup.abort()
     await assigning
     this.#over.abort()
     await reading

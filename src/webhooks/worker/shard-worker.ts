@@ -120,9 +120,9 @@ export class ShardWorker implements EndpointHost {
    * ended. Rejects only with a fault of the program or the log.
    */
   async run(signal: AbortSignal): Promise<void> {
-    const { lost, leaving } = this.#shard
+    const { lost, releasing } = this.#shard
     const over = new AbortController()
-    const either = AbortSignal.any([signal, lost, leaving, over.signal])
+    const either = AbortSignal.any([signal, lost, releasing, over.signal])
     const stopped = new AbortController()
     const writing = this.#writer.run(stopped.signal)
     writing.catch(this.#failed.reject)

@@ -139,7 +139,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     const held: Shard<Row>[] = []
     const owning = first.shards.own(async (shard) => {
       held.push(shard)
-      await aborted(AbortSignal.any([shard.leaving, stopping.signal]))
+      await aborted(AbortSignal.any([shard.releasing, stopping.signal]))
       await ended.promise
       await putRow(shard, 'last', shard.number)
     }, stopping.signal)

@@ -134,7 +134,7 @@ export class WebhookWorld {
       number: 0,
       rows: new Map(this.rows),
       lost: this.lost.signal,
-      leaving: this.leaving.signal,
+      releasing: this.leaving.signal,
       write: (changes) => this.write(life, structuredClone(changes)),
     }
     const worker = new ShardWorker({
