@@ -43,6 +43,11 @@ test('imports, types included, go down the floors, never up or across', () => {
   expect(wrongDirections(sources)).toEqual([])
 })
 
+test('folders are used through their doors only, and every door is used', () => {
+  expect(closedDoors(sources)).toEqual([])
+  expect(unusedDoors(sources)).toEqual([])
+})
+
 test('the architecture page prints the plan of the floors', () => {
   const page = texts.find(({ path }) => path === 'ARCHITECTURE.md')?.text ?? ''
   expect(page.split('<!-- floors -->\n')[1]?.split('\n<!-- /floors -->')[0]).toBe(printedPlan())

@@ -15,7 +15,7 @@ import type { Storage } from './storage.ts'
 export async function listenPublic(
   { settings, clock, logger, stack }: StartContext,
   { authenticate }: Access,
-  served: { routes: AnyRoute[]; mounts: Mount[]; upgrade: Upgrade | undefined },
+  served: { routes: AnyRoute[]; mounts: readonly Mount[]; upgrade: Upgrade | undefined },
 ): Promise<Listener> {
   const { corsOrigins } = settings
   const { upgrade, ...routing } = served

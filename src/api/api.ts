@@ -1,0 +1,116 @@
+/**
+ * Builds the routes of the role `api`, and the mirror of the upstream API below `/v2`.
+ */
+import { createDayReplica, DAYS_TABLE } from '../archive/days.ts'
+import { createExchangeReplica, EXCHANGES_TABLE } from '../archive/exchanges.ts'
+import { archiveItems } from '../archive/items/items.ts'
+import type { Reader } from '../archive/reading/reader.ts'
+import type { SearchSlices } from '../archive/reading/search-slices.ts'
+import type { Archive } from '../archive/store/archive.ts'
+import type { Mount } from '../http/app.ts'
+import type { Authenticate } from '../http/auth.ts'
+import type { Channel } from '../http/channel.ts'
+import type { AnyRoute } from '../http/route.ts'
+import type { Clock } from '../lifecycle/clock.ts'
+import type { Role } from '../lifecycle/supervisor.ts'
+import type { Log } from '../log/log.ts'
+import type { Logger } from '../obs/logger.ts'
+import type { Tickets } from '../registry/tickets.ts'
+import type { Tokens } from '../registry/tokens.ts'
+import { fundRoutes } from './mirror/fund-routes.ts'
+import { referenceRoutes } from './mirror/reference-routes.ts'
+import { asyncApiRoute } from './routes/asyncapi-route.ts'
+import { disclosuresRoute } from './routes/disclosures-route.ts'
+import { filterTestRoute } from './routes/filter-test-route.ts'
+import { createFundGateway } from './routes/fund-gateway.ts'
+import { fundsOff } from './routes/funds-off.ts'
+import { bridgeMirror } from './routes/mirror-router.ts'
+import { openApiRoute } from './routes/openapi-route.ts'
+import { copiedItemRoutes } from './routes/replica-items.ts'
+import { reportRoute } from './routes/report-route.ts'
+import type { Status } from './routes/status.ts'
+import { statusRoute } from './routes/status-route.ts'
+import { ticketRoute } from './routes/ticket-route.ts'
+import { tokenRoutes } from './routes/token-routes.ts'
+
+/** Where the mirror of the upstream API is served. */
+const MIRROR_PREFIX = '/v2'
+
+/** What the role works with. */
+export interface ApiParts {
+  log: Log
+  archive: Archive
+  reader: Reader
+  searchSlices: SearchSlices
+  tokens: Tokens
+  tickets: Tickets
+  authenticate: Authenticate
+  status: () => Status
+  /** The upstream's present time, ms since 1970. */
+  upstreamNowMs: () => number
+  /** What stands for `native` in parameter names of the upstream API. */
+  nativeWord: string
+  /** Whether requests for fund data may go to the upstream. */
+  servesFunds: boolean
+  /** Every channel of the product, for `/asyncapi.json`. */
+  channels: readonly Channel[]
+  clock: Clock
+  logger: Logger
+  /** Aborts when the process begins to stop. */
+  stopping: AbortSignal
+}
+
+/** What the public listener serves for this role. */
+export interface Api {
+  /** What runs as long as the process does. */
+  roles: readonly Role[]
+  routes: readonly AnyRoute[]
+  mounts: readonly Mount[]
+  /** These routes, which are all of the process, and those of the OpenAPI and AsyncAPI documents that describe them. */
+  documented(routes: readonly AnyRoute[]): AnyRoute[]
+}
+
+/** The API of a process that does not have the role. */
+export const NO_API: Api = {
+  roles: [],
+  routes: [],
+  mounts: [],
+  documented: (routes) => [...routes],
+}
+
+/** The API over these parts. Reports and exchanges are empty until its roles run. */
+export function createApi(parts: ApiParts): Api {
+  const { log, archive, reader, tokens, tickets, authenticate, clock, logger } = parts
+  const days = createDayReplica(log.table(DAYS_TABLE))
+  const exchanges = createExchangeReplica(log.table(EXCHANGES_TABLE))
+  const mirrored = [
+    ...copiedItemRoutes({
+      items: archiveItems(archive, clock, parts.searchSlices),
+      copy: reader.replica,
+      now: parts.upstreamNowMs,
+      nativeWord: parts.nativeWord,
+    }),
+    ...referenceRoutes(exchanges),
+    ...fundRoutes(parts.servesFunds ? createFundGateway({ requests: log.requests, clock }) : fundsOff),
+  ]
+  return {
+    roles: [
+      { name: 'reports', run: (signal) => days.run(signal) },
+      { name: 'exchanges', run: (signal) => exchanges.run(signal) },
+    ],
+    routes: [
+      disclosuresRoute({ reader, clock, stopping: parts.stopping }),
+      filterTestRoute(reader),
+      statusRoute(parts.status),
+      reportRoute(days),
+      ...tokenRoutes({ tokens, clock, logger }),
+      ticketRoute(tickets),
+    ],
+    mounts: [{ prefix: MIRROR_PREFIX, handler: bridgeMirror({ routes: mirrored, authenticate, logger }) }],
+    documented(routes) {
+      const all = [...routes, asyncApiRoute(parts.channels)]
+      all.push(openApiRoute({ routes: all, mirror: { prefix: MIRROR_PREFIX, routes: mirrored } }))
+      return all
+    },
+  }
+}
