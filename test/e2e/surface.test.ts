@@ -178,7 +178,7 @@ describe('the command line', () => {
     const run = await runToEnd(['rum'], {})
     expect([run.code, run.stderr.split('\n')[0]]).toEqual([
       2,
-      'bridge: there is no command "rum" – did you mean "run"?',
+      'bridge: no command "rum" – did you mean "run"?',
     ])
   })
 
@@ -192,7 +192,7 @@ describe('the command line', () => {
     const run = await runToEnd(['run'], env)
     await sandbox.close()
     expect(run.code).toBe(3)
-    expect(run.stderr).toMatch(/would cost about \d+ of the 349 requests left of this week's 350/)
+    expect(run.stderr).toMatch(/needs about \d+ requests, more than half of the 349 left of this week's 350/)
   })
 
   it('ends with 0 when it is stopped before Kafka has ever answered', async () => {

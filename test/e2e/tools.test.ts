@@ -60,7 +60,7 @@ describe('before the first start', () => {
     expect(first.by.key?.finding).toContain('pages of 100')
     expect(first.by.quota?.finding).toContain('3499 of 3500')
     const second = await doctor({}, '--no-spend')
-    expect([second.code, second.by.key?.finding]).toEqual([0, 'not tried (--no-spend)'])
+    expect([second.code, second.by.key?.finding]).toEqual([0, 'not tested (--no-spend)'])
     expect(sandbox.usage()).toMatchObject({ units: 1, violations: 0 })
   })
 
@@ -99,7 +99,7 @@ describe('beside a running bridge', () => {
   it('doctor asks it, and spends nothing', async () => {
     const { code, by } = await doctor()
     expect(code).toBe(0)
-    expect(by.key?.finding).toContain('the running bridge polls with the one it was started with')
+    expect(by.key?.finding).toContain('the running bridge polls with its key')
     expect(by.bridge).toMatchObject({ level: 'ok', finding: expect.stringContaining('no open gap') })
     expect(by.data?.finding).toContain(`process ${bridge?.pid}`)
     const stranger = await doctor({ BRIDGE_ADMIN_TOKEN: 'another-token-0123456789' })
