@@ -1,6 +1,5 @@
 /**
- * That a write counts here before whoever asked for it hears of it. Owns the waiting for the change that this node reads
- * back from its own write. Refuses to write and to read: whoever keeps the rows does both.
+ * Makes a write to a table resolve only once this node has read the change back, so that a caller sees its own write.
  */
 
 /** Writes that are waited for. */

@@ -1,7 +1,6 @@
 /**
- * In which hour each token was last used, on any node. Owns that a token costs one write an hour at most on each node,
- * usually one on all of them: nodes see each other's, and write the hour, not the moment. A use that cannot be written is
- * tried again, never told to whoever used the token.
+ * Records the hour in which each token was last used on any node. A node writes at most once an hour for each token, and
+ * retries a failed write without failing the request.
  */
 import { HOUR_MS } from '../core/durations.ts'
 import { aborted } from '../lifecycle/aborted.ts'

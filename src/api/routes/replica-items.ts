@@ -1,7 +1,6 @@
 /**
- * The item routes of the bridge's own `/v2` (contract §6). Owns what differs from upstream's: `channel` is
- * warned about, a poll reads everything behind its cursor, and a list that asks for more than the copy can
- * hold says so. Refuses to answer: `api/mirror` does.
+ * Serves the item routes of the bridge's `/v2` from the replica. Unlike the upstream, it warns about `channel`, returns
+ * everything after a poll's cursor, and says when a list begins before the replica does.
  */
 
 import type { ArchiveItems } from '../../archive/items/items.ts'
