@@ -48,7 +48,7 @@ export interface ApiParts {
   status: () => Status
   /** The upstream's present time, ms since 1970. */
   upstreamNowMs: () => number
-  /** What stands for `native` in parameter names of the upstream API. */
+  /** The word that replaces `native` in parameter names of the upstream API. */
   nativeWord: string
   /** Whether requests for fund data may go to the upstream. */
   servesFunds: boolean

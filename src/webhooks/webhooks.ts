@@ -1,5 +1,5 @@
 /**
- * Runs the role `webhooks`: owns shards, gives each a worker, and passes every endpoint to the worker of its shard.
+ * Runs the role `webhooks`: acquires shards, gives each a worker, and passes every endpoint to the worker of its shard.
  */
 import type { Reader } from '../archive/reading/reader.ts'
 import { endpointStatuses } from '../core/endpoint-status.ts'
@@ -170,7 +170,7 @@ export class Webhooks {
     }
   }
 
-  /** Owns shards once there is an endpoint: before, nothing is to be delivered, and on Kafka shards would cost a group. */
+  /** Acquires shards once an endpoint exists: until then nothing is due, and on Kafka shards would cost a consumer group. */
   async #own(signal: AbortSignal): Promise<void> {
     await Promise.race([this.#needed.promise, aborted(signal)])
     if (signal.aborted) return

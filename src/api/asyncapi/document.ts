@@ -9,7 +9,7 @@ import { eventSchemas } from '../../http/shared-schemas.ts'
 import { operationsOf } from './operations.ts'
 import { securitySchemes, servers } from './servers.ts'
 
-/** Part of the document. */
+/** Any object of the document. */
 export type AsyncApiPart = Readonly<Record<string, unknown>>
 
 const DESCRIPTION = [

@@ -1,11 +1,10 @@
 /**
- * Where the channels of an AsyncAPI document are, and what proves who one is there. Owns these four places, with variables
- * for what differs from bridge to bridge: the document is open to everybody, so it names no broker and no host. Refuses to
- * know channels.
+ * Lists the servers and security schemes of the AsyncAPI document. The document is public, so brokers and hosts are
+ * variables.
  */
 import type { ChannelServer } from '../../http/channel.ts'
 
-/** How one proves who one is, by name. */
+/** The security schemes by name. */
 export const securitySchemes: Readonly<Record<string, object>> = {
   bearer: {
     type: 'http',
@@ -33,7 +32,7 @@ export const securitySchemes: Readonly<Record<string, object>> = {
 
 const host = { description: 'Host and port of this bridge.', default: '127.0.0.1:8080' }
 
-/** By name. */
+/** The servers by name. */
 export const servers: Readonly<Record<ChannelServer, object>> = {
   kafka: {
     host: '{brokers}',

@@ -1,6 +1,6 @@
 /**
- * Answers of the upstream API in its own shapes (specification §2.12, §4.1, §4.2). Owns how a page of the store
- * becomes an answer. Refuses to re-encode items: their JSON text goes out as the store holds it.
+ * Builds the responses of the upstream API for lists and single items (specification §2.12, §4.1, §4.2). Items are not
+ * re-encoded: their JSON text is sent as stored.
  */
 import { isBridgeError } from '../../errors.ts'
 import type { ItemStore, StoredItem } from './item-store.ts'
@@ -13,16 +13,16 @@ import { badRequest, errorBody, type Refusal, type Violation } from './refusal.t
 export interface MirrorAnswer {
   status: number
   body: string
-  /** Why it was refused; null where it was not. */
+  /** The rule that the request broke; null where it was answered. */
   violation: Violation | null
-  /** Value of the Retry-After header; without it there is none. */
+  /** Value of the Retry-After header; absent: the header is not sent. */
   retryAfterSeconds?: number
 }
 
 /** Length of a date-and-number identifier, `yyyy-mm-dd.<rnsId>` (specification §4.2). */
 const RNS_DATE_ID_LENGTH = 16
 
-/** The answer that a refusal is. */
+/** Builds the response of a refused request. */
 export function refusedAnswer(refusal: Refusal): MirrorAnswer {
   return {
     status: refusal.status,
@@ -32,7 +32,7 @@ export function refusedAnswer(refusal: Refusal): MirrorAnswer {
   }
 }
 
-/** One page of the list, in the shape of the mode that was asked for. A cursor that is not ours answers 400. */
+/** Builds one page of the list in the shape of the requested paging mode. An invalid cursor answers 400. */
 export async function listAnswer(
   store: ItemStore,
   query: ItemListQuery,
@@ -47,7 +47,7 @@ export async function listAnswer(
   }
 }
 
-/** The latest revision of one item: an identifier of 16 characters is an rnsDateId, any other a guid. */
+/** Builds the response with the latest revision of one item. 16 characters are an rnsDateId, anything else a guid. */
 export async function itemAnswer(store: ItemStore, identifier: string): Promise<MirrorAnswer> {
   const raw =
     identifier.length === RNS_DATE_ID_LENGTH
@@ -86,7 +86,7 @@ async function pageAnswer(store: ItemStore, query: ItemListQuery, gone: AbortSig
   return okAnswer(query, items, { pageSize, nextCursor, ...latestOf(items) })
 }
 
-/** A page of a list: JSON texts of its items, `meta.paging`, and the warnings where there are any. */
+/** Builds a page of a list from the JSON texts of its items, `meta.paging` and any warnings. */
 export function listPage(
   texts: readonly string[],
   paging: object,
@@ -105,13 +105,13 @@ function okAnswer(query: ItemListQuery, items: readonly StoredItem[], paging: ob
   )
 }
 
-/** `latestCursor`: of the newest item in this response, absent where there is none. */
+/** `latestCursor` of the newest item in this response; absent if there are no items. */
 function latestOf(items: readonly StoredItem[]): { latestCursor?: string } {
   const newest = items[0]
   return newest === undefined ? {} : { latestCursor: newest.cursor }
 }
 
-/** The refusal of a `sinceCursor` that is no cursor of ours. */
+/** The refusal of an invalid `sinceCursor`. */
 export function refusedSinceCursor(): Refusal {
   return badRequest(
     'cursor_refused',

@@ -38,7 +38,7 @@ const historySummaries: Readonly<Record<FundHistory, string>> = {
 
 type ReadQuery = (request: MirrorRequest, plan: PlanName) => Read<FundQuery>
 
-/** The nine paths over a source. A malformed request never reaches it. */
+/** Builds the nine fund routes over a source. A malformed request never reaches the source. */
 export function fundRoutes(source: FundSource): MirrorRoute[] {
   const route = (
     path: string,

@@ -1,12 +1,11 @@
 /**
- * The port between the fund paths of the upstream API (specification §4.4) and whatever answers them: the sandbox's
- * funds, or a bridge that passes them through. Owns the words of that contract. Refuses the shapes of the data: upstream
- * does not publish them.
+ * Defines the source behind the fund paths of the upstream API (specification §4.4): the sandbox's funds or the fund
+ * gateway. Response bodies are untyped, because the upstream does not publish their schemas.
  */
 import type { MirrorAnswer } from './answer.ts'
 import type { InstrumentIdentifier } from './instrument-identifier.ts'
 
-/** Resources of one instrument that are answered whole. */
+/** Resources of one instrument that have no pages. */
 export const fundSingles = ['nav', 'buybacks', 'dividends', 'events', 'performance'] as const
 export type FundSingle = (typeof fundSingles)[number]
 
@@ -24,14 +23,14 @@ export interface NavsQuery {
   warnings: string[]
 }
 
-/** What one instrument has at present. */
+/** The present value of one resource of one instrument. */
 export interface SingleQuery {
   kind: 'single'
   resource: FundSingle
   instrument: InstrumentIdentifier
 }
 
-/** What one instrument has had. Bounds are ms since 1970, included; null = none. */
+/** The history of one resource of one instrument. Bounds are ms since 1970, inclusive; null = none. */
 export interface HistoryQuery {
   kind: 'history'
   resource: FundHistory
@@ -42,12 +41,12 @@ export interface HistoryQuery {
   pageNumber: number
 }
 
-/** A request of one of the nine paths, read and checked. */
+/** A parsed and validated request to one of the nine paths. */
 export type FundQuery = NavsQuery | SingleQuery | HistoryQuery
 
 export interface FundSource {
-  /** As those of a route. */
+  /** Statuses of refusals with their meanings, as in `MirrorRoute`. */
   readonly refusals?: Readonly<Record<number, string>>
-  /** `target` is the path below the base address with its query, as they were sent. */
+  /** `target` is the path below the base address with its query, as sent. */
   answer(query: FundQuery, target: string): MirrorAnswer | Promise<MirrorAnswer>
 }

@@ -1,11 +1,11 @@
 /**
- * The `identifier` segment of the fund paths: an ISIN, a symbol, or a symbol with its market (specification §4.4). Owns
- * what is well formed. Refuses to know which instruments exist.
+ * Parses the `identifier` segment of the fund paths: an ISIN, a symbol, or a symbol with its market (specification
+ * §4.4). It checks the form only, not whether the instrument exists.
  */
 import { isIsin } from '../../core/check-digits.ts'
 import { type Read, read, unreadable } from './parameters.ts'
 
-/** One instrument as a request names it; `mic` is null for a bare symbol. */
+/** The instrument that a request names; `mic` is null for a bare symbol. */
 export type InstrumentIdentifier =
   | { kind: 'isin'; isin: string }
   | { kind: 'symbol'; mic: string | null; symbol: string }
@@ -14,7 +14,7 @@ const ISIN_LENGTH = 12
 /** A listing mnemonic, with or without a market identifier code (ISO 10383) before a colon. */
 const SYMBOL = /^(?:([A-Z0-9]{4}):)?([A-Z0-9][A-Z0-9.]{0,9})$/
 
-/** Reads the decoded segment; 12 characters without a colon are an ISIN. */
+/** Parses the decoded segment; 12 characters without a colon are an ISIN. */
 export function readIdentifier(text: string): Read<InstrumentIdentifier> {
   if (text.length === ISIN_LENGTH && !text.includes(':')) {
     return isIsin(text)

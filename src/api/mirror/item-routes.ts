@@ -9,24 +9,24 @@ import { type ItemListQuery, type ListContext, readListQuery } from './list-quer
 import type { MirrorRoute } from './route.ts'
 import { listParameters, pageSchema, singleSchema } from './self-description.ts'
 
-/** What the list may depend on besides its parameters. */
+/** What the item routes need. */
 export interface ItemRoutesOptions {
   store: ItemStore
-  /** Asked before each answer; may throw HttpProblem. Default: nothing is asked. */
+  /** Called before each response; may throw HttpProblem. Default: nothing. */
   check?: () => void
-  /** The server's present moment, ms since 1970. */
+  /** The server's current time, ms since 1970. */
   now: () => number
-  /** Word in the place of `native` in parameter names; default `native`. */
+  /** The word that replaces `native` in parameter names; default `native`. */
   nativeWord?: string
   /** Default `serve`. */
   channel?: ListContext['channel']
   /** Default `default`. */
   pollRange?: ListContext['pollRange']
-  /** Warnings about what the store cannot know of a query; default none. */
+  /** Warnings about what the store cannot answer of a query; default none. */
   caveats?: (query: ItemListQuery) => string[]
 }
 
-/** The list and the single item over a store. */
+/** Builds the routes of the list and of the single item over a store. */
 export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
   const { store, check = () => undefined, now, nativeWord = 'native' } = options
   const { channel = 'serve', pollRange = 'default' } = options

@@ -5,37 +5,37 @@
 
 import type { Selection } from '../../core/filter/selection.ts'
 
-/** One item as it leaves: its JSON text untouched, and its place in the store's order. */
+/** One stored item: its JSON text, unchanged, and its cursor in the store's order. */
 export interface StoredItem {
   cursor: string
   raw: string
 }
 
-/** One page of a walk, newest first. */
+/** One page of a page scan, newest first. */
 export interface WalkPage {
   items: StoredItem[]
-  /** Where the walk goes on; null where nothing that matches was left out. */
+  /** Position of the next page; null on the last page. */
   next: string | null
 }
 
-/** The newest of what was asked, newest first; `more` says that matching items were left out by the limit. */
+/** The newest matching items, newest first; `more` is true if the limit cut off further ones. */
 export interface NewestPage {
   items: StoredItem[]
   more: boolean
 }
 
-/** A page of a numbered list, newest first, and how many items match in all. */
+/** A page of a numbered list, newest first, and the total of matching items. */
 export interface NumberedPage {
   items: StoredItem[]
   total: number
 }
 
 /**
- * Any method may answer at once or later. A cursor that is not the store's own: BridgeError `cursor_invalid`. A store that
- * takes its time may give up with whatever it has when `gone` aborts: nobody reads the answer.
+ * Reads items for the mirror, synchronously or not. A cursor of another store is a BridgeError `cursor_invalid`. When
+ * `gone` aborts, the client has disconnected and a slow store may return a partial result.
  */
 export interface ItemStore {
-  /** At most `limit` items from where a walk stands (`next` of the page before; null = from the newest). */
+  /** At most `limit` items from a scan position (`next` of the previous page; null = from the newest). */
   pageBefore(
     selection: Selection,
     walk: string | null,
@@ -49,7 +49,7 @@ export interface ItemStore {
     limit: number,
     gone: AbortSignal,
   ): NewestPage | Promise<NewestPage>
-  /** `limit` items after leaving out the `offset` newest. */
+  /** At most `limit` items after skipping the `offset` newest. */
   pageAt(
     selection: Selection,
     offset: number,

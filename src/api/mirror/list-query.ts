@@ -1,6 +1,6 @@
 /**
- * The list's query string, read and checked (specification §4.1, §8): selection, page and warnings, or the refusal.
- * Owns every rule about parameters. Refuses to read items, and to look inside a cursor.
+ * Parses and validates the query string of the item list (specification §4.1, §8) into selection, paging and warnings,
+ * or a refusal.
  */
 
 import { crc32 } from 'node:zlib'
@@ -15,18 +15,18 @@ import { type EntitledFilter, missingPlan } from './plans.ts'
 /** How far back the list reads without `dateFrom` (specification §4.1.1). */
 const DEFAULT_RANGE_MS = 30 * DAY_MS
 
-/** What the server knows besides the query. */
+/** What parsing depends on besides the query string. */
 export interface ListContext {
   plan: PlanName
-  /** The server's present moment, ms since 1970. */
+  /** The server's current time, ms since 1970. */
   nowMs: number
-  /** The word in the place of `native` in parameter names. */
+  /** The word that replaces `native` in parameter names. */
   nativeWord: string
-  /** `ignore` = no item here carries a channel: the filter is left out with a warning. */
+  /** `ignore`: no stored item has a channel, so the filter is ignored with a warning. */
   channel: 'serve' | 'ignore'
   /**
-   * What a poll without dates reads: the default range, as upstream does, or everything behind its cursor, where the
-   * order is not that of time and an old item may well be new.
+   * Range of a poll without dates: `default` as the upstream does, `whole` for everything after its cursor. `whole` suits
+   * a store that is not ordered by time, where a new entry may be an old item.
    */
   pollRange: 'default' | 'whole'
 }
@@ -36,11 +36,11 @@ export interface ItemListQuery {
   pageSize: number
   paging: Paging
   warnings: string[]
-  /** The same for the same filters, whatever page: a page cursor is good only for the query that gave it. */
+  /** Equal for equal filters on any page: a page cursor is valid only for the query that returned it. */
   fingerprint: string
 }
 
-/** Reads and checks the parameters of one list request. */
+/** Parses and validates the parameters of one list request. */
 export function readListQuery(params: URLSearchParams, context: ListContext): Read<ItemListQuery> {
   const paging = readPaging(params)
   if (!paging.ok) return paging
@@ -85,7 +85,7 @@ function readSelection(
     hasSymbol: hasSymbol.value === 'true',
     channel: channel.value,
   }
-  // The default start moves with the clock, and a walk must outlive that: the fingerprint holds what was sent.
+  // The default start moves with the clock. The fingerprint has only what was sent, so that page cursors stay valid.
   const asked = { ...selection, fromMs: dateFrom.value?.fromMs ?? null }
   return read({ selection, warnings, fingerprint: fingerprintOf(asked) })
 }
@@ -100,7 +100,7 @@ function fingerprintOf(asked: Selection): string {
 
 type Lists = Pick<Selection, 'isins' | 'symbols' | 'fcaCategories' | 'nativeCategories'>
 
-/** The four list filters, each in its two forms, without those that the plan lacks. */
+/** Reads the four list filters in both forms; those that the plan lacks are ignored with a warning. */
 function readLists(params: URLSearchParams, context: ListContext, warnings: string[]): Read<Lists> {
   const lists: Lists = { isins: null, symbols: null, fcaCategories: null, nativeCategories: null }
   for (const { filter, plural, singular } of listNames(context.nativeWord)) {
@@ -115,7 +115,7 @@ function readLists(params: URLSearchParams, context: ListContext, warnings: stri
   return read(lists)
 }
 
-/** Parameter names of the list filters; the native one is spelt with the live service's word. */
+/** Parameter names of the list filters; the native one uses the live service's word. */
 function listNames(nativeWord: string): { filter: keyof Lists; plural: string; singular: string }[] {
   return [
     { filter: 'isins', plural: 'isins', singular: 'isin' },

@@ -1,18 +1,17 @@
 /**
- * The page cursor of the upstream API: a store's place, sealed with the query it belongs to. Owns its text and the
- * refusal of any other. Refuses to know what a place is.
+ * Encodes and decodes the page cursors of the upstream API: a position in a store, bound to the fingerprint of its query.
  */
 import { type Read, read } from './parameters.ts'
 import { badRequest, type Refusal } from './refusal.ts'
 
 const PAGE_CURSOR = /^p1([0-9a-f]{8})(.+)$/s
 
-/** The opaque text for a place. `fingerprint`: eight hex digits, the same for the same filters, whatever page. */
+/** Encodes a position as an opaque text. `fingerprint`: eight hex digits, equal for equal filters on any page. */
 export function sealPageCursor(place: string, fingerprint: string): string {
   return Buffer.from(`p1${fingerprint}${place}`).toString('base64url')
 }
 
-/** The place in a sealed text, where it belongs to this query. */
+/** Decodes the position from a page cursor; refuses a cursor of another query. */
 export function openPageCursor(text: string, fingerprint: string): Read<string> {
   const [, sealed, place] = PAGE_CURSOR.exec(Buffer.from(text, 'base64url').toString()) ?? []
   if (sealed === undefined || place === undefined || sealPageCursor(place, sealed) !== text) {
@@ -27,7 +26,7 @@ export function openPageCursor(text: string, fingerprint: string): Read<string> 
   return { ok: false, refusal }
 }
 
-/** The refusal of a text that is no page cursor of ours. */
+/** The refusal of an invalid page cursor. */
 export function refusedPageCursor(): Refusal {
   return badRequest(
     'cursor_refused',

@@ -1,23 +1,23 @@
 /**
- * Paging of the upstream API (specification §2.12, §4.1.2): which mode is asked for, how large a page, and the members of
- * `meta.paging` in the classic and the polling shape. Owns these for every list of the API. Refuses to look inside a cursor.
+ * Reads the paging parameters of the upstream API (specification §2.12, §4.1.2) and builds `meta.paging` in the classic
+ * and the polling shape.
  */
 import type { PlanName } from '../../core/plans.ts'
 import { type Read, read, readInteger, readText } from './parameters.ts'
 import { largestPage, planForPage } from './plans.ts'
 import { badRequest } from './refusal.ts'
 
-/** Items a page. */
+/** Items per page. */
 export const PAGE_SIZE = { low: 1, high: 200, otherwise: 50 }
 const LAST_PAGE_NUMBER = 1_000_000_000
 
-/** The two modes that read a list from its start: by cursor, the first page without one, or by number from 1. */
+/** The two modes that read a list from its start: by cursor (the first page has none), or by number from 1. */
 export type Browsing = { mode: 'cursor'; pageCursor: string | null } | { mode: 'number'; pageNumber: number }
 
-/** Which of the three modes of specification §4.1.2, and where it stands. */
+/** One of the three paging modes of specification §4.1.2, with its position. */
 export type Paging = Browsing | { mode: 'since'; sinceCursor: string }
 
-/** The one mode that a request uses; more than one is refused. */
+/** Reads the paging mode of a request; more than one is refused. */
 export function readPaging(params: URLSearchParams): Read<Paging> {
   const single = readSingle(params, ['pageCursor', 'pageNumber', 'sinceCursor'])
   if (!single.ok) return single
@@ -27,7 +27,7 @@ export function readPaging(params: URLSearchParams): Read<Paging> {
   return readBrowsing(params)
 }
 
-/** The same for a list that cannot be polled: `sinceCursor` is no parameter of it (specification §4.3). */
+/** Reads the paging mode for a list without polling, which has no `sinceCursor` (specification §4.3). */
 export function readBrowsing(params: URLSearchParams): Read<Browsing> {
   const single = readSingle(params, ['pageCursor', 'pageNumber'])
   if (!single.ok) return single
@@ -38,7 +38,7 @@ export function readBrowsing(params: URLSearchParams): Read<Browsing> {
   return pageCursor.ok ? read({ mode: 'cursor', pageCursor: pageCursor.value }) : pageCursor
 }
 
-/** Refuses two of these parameters together. */
+/** Checks that at most one of these parameters is present. */
 function readSingle(params: URLSearchParams, names: readonly string[]): Read<null> {
   const used = names.filter((name) => params.has(name))
   if (used.length < 2) return read(null)
@@ -50,13 +50,13 @@ function readSingle(params: URLSearchParams, names: readonly string[]): Read<nul
   return { ok: false, refusal }
 }
 
-/** Items a page, by default 50. */
+/** Reads the items per page, by default 50. */
 export function readPageSize(params: URLSearchParams): Read<number> {
   const pageSize = readInteger(params, 'pageSize', PAGE_SIZE)
   return pageSize.ok ? read(pageSize.value ?? PAGE_SIZE.otherwise) : pageSize
 }
 
-/** The page size, refused where it is above the ceiling of the plan (specification §8). */
+/** Checks the page size against the plan's maximum (specification §8). */
 export function withinPlan(pageSize: Read<number>, plan: PlanName): Read<number> {
   const ceiling = largestPage(plan)
   if (!pageSize.ok || pageSize.value <= ceiling) return pageSize
@@ -69,7 +69,7 @@ export function withinPlan(pageSize: Read<number>, plan: PlanName): Read<number>
   return { ok: false, refusal }
 }
 
-/** The classic shape; `latestCursor` is that of the newest item in the response, if it has one. */
+/** Builds the classic shape; `latestCursor` is that of the newest item in the response, if any. */
 export function classicPaging(
   page: { pageSize: number; pageNumber: number; itemTotal: number },
   latestCursor: string | undefined,
@@ -80,7 +80,7 @@ export function classicPaging(
   return latestCursor === undefined ? totals : { ...totals, latestCursor }
 }
 
-/** The polling shape; without items its cursor is the one that was sent. */
+/** Builds the polling shape; without items it returns the cursor that was sent. */
 export function pollingPaging(page: {
   pageSize: number
   sinceCursor: string

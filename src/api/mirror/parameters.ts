@@ -1,34 +1,32 @@
 /**
- * Query parameters as text, read by name: the two forms of a list (plural with commas, singular repeated), single
- * values, enums, whole numbers and dates, and warnings about names that do not exist. Owns these forms. Refuses to know
- * which parameters exist.
+ * Parses single query parameters by name: lists in two forms, texts, enums, integers and dates; warns about unknown names.
  */
 import { type DateBound, parseDateBound } from '../../core/dates.ts'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
 import { badRequest, type Refusal } from './refusal.ts'
 
-/** A value, or why it cannot be one. */
+/** A parsed value, or the refusal of an invalid one. */
 export type Read<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
 
-/** A read value. */
+/** Wraps a parsed value. */
 export function read<T>(value: T): Read<T> {
   return { ok: true, value }
 }
 
-/** A parameter that cannot be read. */
+/** Refuses an invalid parameter. */
 export function unreadable(message: string, hint: string | null = null): { ok: false; refusal: Refusal } {
   return { ok: false, refusal: badRequest('parameter_invalid', message, hint) }
 }
 
-/** The text of a parameter that is given at most once; null where it is not given. */
+/** Reads a parameter that may be sent once; null where it is absent. */
 export function readText(params: URLSearchParams, name: string): Read<string | null> {
   const values = params.getAll(name)
   if (values.length > 1) return unreadable(`${name} is given ${values.length} times`, `Send ${name} once.`)
   return read(values[0] ?? null)
 }
 
-/** A whole number from `low` to `high`; null where it is not given. */
+/** Reads an integer from `low` to `high`; null where it is absent. */
 export function readInteger(
   params: URLSearchParams,
   name: string,
@@ -43,7 +41,7 @@ export function readInteger(
   )
 }
 
-/** One of `members`; null where it is not given. */
+/** Reads one of `members`; null where it is absent. */
 export function readEnum<T extends string>(
   params: URLSearchParams,
   name: string,
@@ -60,7 +58,7 @@ export function readEnum<T extends string>(
   )
 }
 
-/** A date in one of the five forms of specification §4.1.3; null where it is not given. */
+/** Reads a date in one of the five forms of specification §4.1.3; null where it is absent. */
 export function readDate(params: URLSearchParams, name: string): Read<DateBound | null> {
   const text = readText(params, name)
   if (!text.ok || text.value === null) return text as Read<null>
@@ -72,13 +70,13 @@ export function readDate(params: URLSearchParams, name: string): Read<DateBound 
   }
 }
 
-/** A list in either form, with the warning that both were sent; null where it is not given. */
+/** A list in either form, null where it is absent, and a warning where both forms were sent. */
 export interface ReadList {
   values: string[] | null
   warning: string | null
 }
 
-/** Reads `plural=A,B` or `singular=A&singular=B`; with both, the plural one counts (specification §4.1.4). */
+/** Reads `plural=A,B` or `singular=A&singular=B`; the plural form wins over the singular (specification §4.1.4). */
 export function readList(params: URLSearchParams, plural: string, singular: string): Read<ReadList> {
   const usesPlural = params.has(plural)
   if (!usesPlural && !params.has(singular)) return read({ values: null, warning: null })
@@ -95,7 +93,7 @@ export function readList(params: URLSearchParams, plural: string, singular: stri
   return read({ values, warning })
 }
 
-/** A warning for each parameter that does not exist, with the near match. */
+/** Builds a warning for each unknown parameter, with the closest known name. */
 export function unknownWarnings(params: URLSearchParams, known: readonly string[]): string[] {
   const unknown = [...new Set(params.keys())].filter((name) => !known.includes(name))
   return unknown.map((name) => {

@@ -1,6 +1,5 @@
 /**
- * What a plan may ask of the list (specification §8): which filters, which page sizes. Owns no figures: they are in
- * `core/plans.ts`.
+ * Checks which filters and page sizes a plan includes (specification §8). The figures are in `core/plans.ts`.
  */
 import { type PlanName, planIncludes, plans } from '../../core/plans.ts'
 
@@ -23,7 +22,7 @@ export function missingPlan(plan: PlanName, filter: EntitledFilter): PlanName | 
   return planIncludes(plan, minimum) ? null : minimum
 }
 
-/** Largest `pageSize` of the plan. */
+/** The largest `pageSize` of the plan. */
 export function largestPage(plan: PlanName): number {
   return plans[plan].pageSize
 }

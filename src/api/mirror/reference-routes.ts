@@ -1,6 +1,6 @@
 /**
- * Exchange references of the upstream API: the list in two paging modes and the single exchange (specification §4.3).
- * Open to everybody. Owns how a request becomes a page of the store. Refuses HTTP.
+ * Serves the exchange references of the upstream API: the list in two paging modes and the single exchange
+ * (specification §4.3). No key is needed.
  */
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
@@ -12,12 +12,12 @@ import type { Refusal } from './refusal.ts'
 import type { MirrorRoute } from './route.ts'
 import { browsingParameters, pageSchema, singleSchema } from './self-description.ts'
 
-/** The seal of this list's page cursors; an item list's never fits, and the other way round. */
+/** Fingerprint of this list's page cursors, so that they are never taken for those of an item list. */
 const FINGERPRINT = 'e8c4a9e5'
-/** A bridge reads the list within seconds of its first good poll, the details one a second. */
+/** A bridge reads the list within seconds of its first successful poll, and then one detail per second. */
 const RETRY_AFTER_SECONDS = 30
 
-/** The list and the single exchange over a store. */
+/** Builds the routes of the list and of the single exchange over a store. */
 export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
   return [
     {
@@ -49,7 +49,7 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
   ]
 }
 
-/** A page cursor is the MIC of the last exchange given: a walk outlives exchanges that come and go. */
+/** A page cursor is the MIC of the last exchange returned, so added or removed exchanges do not break paging. */
 function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchParams): MirrorAnswer {
   const paging = readBrowsing(params)
   if (!paging.ok) return refusedAnswer(paging.refusal)

@@ -1,10 +1,9 @@
 /**
- * The port between the exchange references of the upstream API as a server and whatever holds them: the sandbox's table,
- * the bridge's copy of upstream's. Owns the words of that contract. Refuses to know pages: a few hundred entries are
- * given whole.
+ * Defines the store behind the exchange references of the mirror: the sandbox's table or the bridge's replica. It has no
+ * pages, because it returns a few hundred entries at once.
  */
 
-/** One exchange as it leaves: JSON texts untouched. */
+/** One exchange as unchanged JSON texts. */
 export interface ReferenceExchange {
   /** Operating MIC. */
   mic: string
@@ -14,10 +13,10 @@ export interface ReferenceExchange {
   detail?: string | null
 }
 
-/** Holds the exchanges. */
+/** Returns the exchanges that have been read so far. */
 export interface ReferenceStore {
-  /** Every exchange, rising by MIC, each MIC once; null while no whole list has been read yet. */
+  /** All exchanges in ascending order of MIC, each MIC once; null until a complete list has been read. */
   exchanges(): readonly ReferenceExchange[] | null
-  /** The exchange with that MIC, spelt exactly so. */
+  /** The exchange with exactly this MIC (case-sensitive). */
   exchange(mic: string): ReferenceExchange | null
 }

@@ -1,9 +1,8 @@
 /**
- * Why a request of the upstream API is refused, and the body it is refused with (specification §2.13, §7).
- * Owns the closed list of reasons. Refuses to be an exception: a refusal is an expected outcome.
+ * Defines why a request to the mirrored upstream API is refused, and builds the error body (specification §2.13, §7).
  */
 
-/** What a client can do wrong; the sandbox counts them by this name. */
+/** The rules that a request can break; the sandbox counts refusals by these names. */
 export const violations = [
   'two_paging_modes',
   'page_size_above_plan',
@@ -26,16 +25,16 @@ export interface Refusal {
   violation: Violation
   message: string
   hint: string | null
-  /** Of a 503: when to try again. */
+  /** When to retry after a 503. */
   retryAfterSeconds?: number
 }
 
-/** An invalid parameter or cursor. */
+/** Builds the refusal of an invalid parameter or cursor. */
 export function badRequest(violation: Violation, message: string, hint: string | null = null): Refusal {
   return { status: 400, violation, message, hint }
 }
 
-/** `{error:{message, hint?}}` as JSON text. */
+/** Encodes `{error:{message, hint?}}` as JSON text. */
 export function errorBody(message: string, hint: string | null = null): string {
   return JSON.stringify({ error: hint === null ? { message } : { message, hint } })
 }

@@ -6,40 +6,40 @@ import type { PlanName } from '../../core/plans.ts'
 import type { Described } from '../../http/route.ts'
 import type { MirrorAnswer } from './answer.ts'
 
-/** Who asks, as far as the API cares. */
+/** The caller of a request. */
 export interface MirrorCaller {
   plan: PlanName
 }
 
 /** One GET request below the base address. */
 export interface MirrorRequest {
-  /** Path below the base address and query, as they were sent. */
+  /** Path below the base address and query, as sent. */
   target: string
-  /** The query string as it was sent; repeated names stay repeated. */
+  /** The query string as sent; repeated names stay repeated. */
   params: URLSearchParams
-  /** The path segment in the place of `:name`, decoded. */
+  /** The decoded path segment for `:name`. */
   segment(name: string): string
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client disconnects. */
   gone: AbortSignal
 }
 
-/** One path of the API. Its answer may throw HttpProblem or BridgeError: they leave in upstream's error body. */
+/** One path of the API. `answer` may throw HttpProblem or BridgeError; they are sent in the upstream's error body. */
 export type MirrorRoute = {
-  /** Below the base address, with `:name` in the place of a variable segment. */
+  /** Path below the base address, with `:name` for a variable segment. */
   path: string
   /** One line for the docs. */
   summary: string
   /** Query parameters with their meanings. */
   parameters: Readonly<Record<string, Described>>
-  /** Of the body of a 200. */
+  /** Schema of the body of a 200. */
   schema: z.ZodType
-  /** Statuses of refusals with their meanings, where there are others than on every path. */
+  /** Statuses of refusals that only this path has, with their meanings. */
   refusals?: Readonly<Record<number, string>>
 } & (
   | {
       key: 'required'
       answer(request: MirrorRequest, caller: MirrorCaller): MirrorAnswer | Promise<MirrorAnswer>
     }
-  /** Open to everybody; a key is not looked at. */
+  /** Public: a key is ignored. */
   | { key: 'none'; answer(request: MirrorRequest): MirrorAnswer | Promise<MirrorAnswer> }
 )

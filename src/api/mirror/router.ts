@@ -1,6 +1,5 @@
 /**
- * The upstream API as an Express router: keys, methods, error bodies. Owns the HTTP side only; whoever mounts it gives
- * the base path, the routes and the meaning of a key.
+ * Serves the mirrored upstream API through an Express router: authentication, methods, responses and error bodies.
  */
 
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
@@ -16,19 +15,19 @@ export interface MirrorOptions {
   routes: readonly MirrorRoute[]
   /** Upstream ignores unknown parameters silently, which is the default; the bridge's own `/v2` warns about them. */
   unknownParameters?: 'ignore' | 'warn'
-  /** Looks at a request before anything else does; throws HttpProblem to refuse it. */
+  /** Checks a request first of all; throws HttpProblem to refuse it. */
   check?: (request: Request) => void | Promise<void>
   /** The caller behind a request, or null where its key is missing or wrong. May throw HttpProblem. */
   authenticate: (request: Request) => MirrorCaller | null | Promise<MirrorCaller | null>
-  /** Sends a finished body whose status and headers are set; the sandbox's faults spoil it here. Default: as it is. */
+  /** Sends the body once status and headers are set; the sandbox injects its faults here. Default: unchanged. */
   deliver?: (response: Response, body: string) => void
-  /** Told about every refused request. */
+  /** Called for every refused request. */
   onRefused?: (violation: Violation) => void
-  /** Told about a fault on our side; the caller sees a bare 500. */
+  /** Called for every internal error; the client gets a 500 without details. */
   onFault?: (error: unknown, request: Request) => void
 }
 
-/** Serves the routes; anything else under the mount point answers 404. */
+/** Builds the router; anything else under the mount point answers 404. */
 export function mirrorRouter(options: MirrorOptions): Router {
   const router = express.Router({ caseSensitive: true })
   const deliver = options.deliver ?? ((response, body) => void response.end(body))
@@ -71,7 +70,7 @@ export function mirrorRouter(options: MirrorOptions): Router {
   return router
 }
 
-/** The query string as it was sent; repeated names stay repeated. */
+/** Parses the query string as sent; repeated names stay repeated. */
 export function queryOf(request: { originalUrl: string }): URLSearchParams {
   const start = request.originalUrl.indexOf('?')
   return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
@@ -89,8 +88,8 @@ function mirrorRequest(request: Request, response: Response): MirrorRequest {
 }
 
 /**
- * A path that cannot be decoded is the caller's, answered 400; what was thrown as a problem leaves as one; everything
- * else is ours, answered 500.
+ * Turns errors into responses: an HttpProblem into its status, a path that cannot be decoded into 400, anything else
+ * into 500.
  */
 function errorAnswers(options: MirrorOptions): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
@@ -120,7 +119,7 @@ function sendProblem(response: Response, problem: HttpProblem): void {
     .end(errorBody(problem.message, hints[problem.code] ?? remedy))
 }
 
-/** What to do, where the remedy of a problem names members that upstream's error body does not have. */
+/** Hints that replace the remedy of a problem where it names members that the upstream's error body does not have. */
 const hints: Partial<Record<ProblemCode, string>> = {
   forbidden: 'Send a key that may do this in the request header x-api-key.',
   body_too_large: 'Send no body with this request.',

@@ -30,7 +30,7 @@ function repeated(description: string) {
   return z.array(z.string()).describe(description)
 }
 
-/** Parameters of a list that is browsed by cursor or number. */
+/** Parameters of a list that is paged by cursor or number. */
 export const browsingParameters: Parameters = { pageSize, pageCursor, pageNumber }
 
 /** Parameters of the latest NAVs. */
@@ -45,7 +45,7 @@ export const navsParameters: Parameters = {
 /** Parameters of the history of one instrument. */
 export const historyParameters: Parameters = { ...dates, pageSize, pageNumber }
 
-/** Parameters of the list of announcements. `nativeWord` stands in the place of `native`. */
+/** Parameters of the list of announcements. `nativeWord` replaces `native`. */
 export function listParameters(nativeWord: string): Parameters {
   return {
     ...dates,
@@ -72,12 +72,12 @@ export function listParameters(nativeWord: string): Parameters {
 
 const warnings = z.array(z.string().describe('What was ignored, and why.')).optional()
 
-/** The answer with one resource: `data`, and `warnings` where there are any. */
+/** Schema of a response with one resource: `data`, and `warnings` if there are any. */
 export function singleSchema(data: z.ZodType) {
   return z.object({ data, warnings })
 }
 
-/** A page: `data`, `meta.paging` in the shape of its mode, and `warnings` where there are any. */
+/** Schema of a page: `data`, `meta.paging` in the shape of its mode, and `warnings` if there are any. */
 export function pageSchema(item: z.ZodType) {
   const paging = z.object({
     pageSize: z.int(),

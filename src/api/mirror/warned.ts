@@ -1,13 +1,12 @@
 /**
- * Warnings in an answer that is there already. Owns where they go, so that every path of the API can warn in the same way.
- * Refuses to re-encode the answer: what others wrote, upstream among them, stays the text it is.
+ * Adds warnings to a finished JSON response of any path. The rest of the text is not re-encoded.
  */
 import { findMember } from '../../upstream/split-items.ts'
 import type { MirrorAnswer } from './answer.ts'
 
 /**
- * The answer with these in its top-level list `warnings`, behind what is in it. A refusal stays as it is, and so does a
- * body that is no object or whose own `warnings` is no list. The body must be valid JSON.
+ * Appends the warnings to the top-level list `warnings`. Leaves a refusal unchanged, and a body that is not an object or
+ * whose own `warnings` is not a list. The body must be valid JSON.
  */
 export function warned(answer: MirrorAnswer, warnings: readonly string[]): MirrorAnswer {
   const { status, body } = answer
@@ -18,7 +17,7 @@ export function warned(answer: MirrorAnswer, warnings: readonly string[]): Mirro
   return body[own.start] === '[' ? withLast(answer, own.end - 1, '[', entries) : answer
 }
 
-/** The answer with one more entry before the bracket at `end`, of the object or list that `opening` begins. */
+/** Inserts one more entry before the bracket at `end`, in the object or list that `opening` begins. */
 function withLast(answer: MirrorAnswer, end: number, opening: '{' | '[', entry: string): MirrorAnswer {
   const before = answer.body.slice(0, end).trimEnd()
   const comma = before.endsWith(opening) ? '' : ','

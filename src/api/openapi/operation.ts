@@ -12,7 +12,7 @@ import { type JsonSchema, jsonSchema } from '../../http/schemas/json-schema.ts'
 import { problemSchema } from '../../http/shared-schemas.ts'
 import { operationId, pagesByName, pathParameters, tagOf, titleOf } from './words.ts'
 
-/** Part of the document. */
+/** Any object of the document. */
 export type OpenApiPart = Readonly<Record<string, unknown>>
 
 /** One method on one path. */

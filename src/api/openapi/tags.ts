@@ -1,6 +1,5 @@
 /**
- * The groups of an OpenAPI document's operations, each with a sentence. Owns these sentences. Refuses to sort paths into
- * groups: `words.ts` does.
+ * Lists the tags of the OpenAPI document, each with a one-line description. `words.ts` derives the tag of a path.
  */
 
 const sentences: Readonly<Record<string, string>> = {
@@ -17,14 +16,14 @@ const sentences: Readonly<Record<string, string>> = {
   'asyncapi.json': 'What comes by Kafka, webhook and stream, for tools.',
 }
 
-/** A group as the document lists it. */
+/** A tag as the document lists it. */
 export interface Tag {
   name: string
-  /** Absent where nobody has written one. */
+  /** Absent where `sentences` has none. */
   description?: string
 }
 
-/** Groups of these names, each once, by name. */
+/** Builds the tags of these names, each once, sorted by name. */
 export function tagsOf(names: Iterable<string>): Tag[] {
   return [...new Set(names)].sort().map((name) => {
     const description = name.startsWith('upstream ') ? 'As the upstream API has it.' : sentences[name]

@@ -1,6 +1,6 @@
 /**
- * The bridge's copy as the item store of its `/v2`. Owns the cursor texts: a place is the cursor that the event itself
- * carries, a walk is a place and the end of the log when it began. Refuses to look at items: `archive/items/items.ts` does.
+ * Serves the item store of the bridge's `/v2` from its archive. A cursor names an event of the log; a page position also
+ * has the end of the log when the scan began, so its pages see one snapshot.
  */
 
 import type { ArchiveItems, Item } from '../../archive/items/items.ts'
@@ -9,10 +9,10 @@ import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
 import type { ItemStore, StoredItem } from '../mirror/item-store.ts'
 
-/** Between the two cursors of a walk; occurs in neither. */
+/** Separates the two cursors of a page position; occurs in neither. */
 const SEPARATOR = '.'
 
-/** Whether events that came after the cursor are no longer here. False for a cursor that the store refuses. */
+/** True if events after the cursor have been pruned from this replica. False for an invalid cursor. */
 export function isBeforeCopy(items: ArchiveItems, cursor: string): boolean {
   try {
     return sequenceIn(items, cursor) + 1 < items.oldest
@@ -22,14 +22,14 @@ export function isBeforeCopy(items: ArchiveItems, cursor: string): boolean {
   }
 }
 
-/** @throws BridgeError `cursor_invalid` where it is no cursor of this log */
+/** @throws BridgeError `cursor_invalid` if it is not a cursor of this log */
 function sequenceIn(items: ArchiveItems, cursor: string): number {
   const { epoch, sequence } = decodeCursor(cursor)
   if (epoch === items.epoch) return sequence
   throw new BridgeError('cursor_invalid', 'this cursor is of another log')
 }
 
-/** The store; order is the log's sequence, and of each item there is the latest revision. */
+/** Creates the store, ordered by the log's sequence, with the latest revision of each item. */
 export function archiveItemStore(items: ArchiveItems): ItemStore {
   const sequenceOf = (cursor: string): number => sequenceIn(items, cursor)
   const cursorAt = (sequence: number, timeMs: number): string =>

@@ -40,7 +40,7 @@ interface Wanted {
   after: number
   cursor: string
   filter: Filter | null
-  /** It goes on from a cursor: what comes next must not be dropped by age unnoticed. */
+  /** True if it continues from a cursor: events dropped by age must not be skipped silently. */
   isResumed: boolean
   limit: number
   waitMs: number
@@ -109,8 +109,8 @@ async function readBehind(localGap: LocalGap, reader: Reader, clock: Clock, want
 }
 
 /**
- * While a poll waits or reads, the copy may be filled anew, or lose what comes next by age: its place says nothing then, and
- * the client's own cursor is judged when it comes back.
+ * Reads one page, waiting up to `waitMs` for its first event. If the replica is refilled or prunes the next events meanwhile,
+ * the request fails and the client resumes from its own cursor.
  * @throws HttpProblem `unavailable` or `cursor_too_old`
  */
 async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {

@@ -5,7 +5,7 @@ import { openQuery } from '../../http/parameters.ts'
 import type { OpenRoute } from '../../http/route.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
 
-/** What is served where. */
+/** The document and its path. */
 export interface ServedDocument {
   path: `/${string}`
   /** One line for the docs. */
@@ -33,7 +33,7 @@ export function documentRoute({ path, summary, write }: ServedDocument): OpenRou
     },
     async handle({ url, request, response }) {
       openQuery(url, []).check()
-      // Asked for again each time, answered in full only after a change.
+      // Caches revalidate each time and receive the body only after a change.
       const headers = { ETag: tag, 'Cache-Control': 'no-cache' }
       if (knows(request, tag)) {
         response.writeHead(304, headers).end()
@@ -52,7 +52,7 @@ export function documentRoute({ path, summary, write }: ServedDocument): OpenRou
   return route
 }
 
-/** Whether the client has the document of that tag already; a weak comparison, as If-None-Match asks for. */
+/** True if the client already has the document with this tag; a weak comparison, as If-None-Match requires. */
 function knows({ headers }: IncomingMessage, tag: string): boolean {
   const tags = (headers['if-none-match'] ?? '').split(',').map((known) => known.trim().replace(/^W\//, ''))
   return tags.includes(tag) || tags.includes('*')

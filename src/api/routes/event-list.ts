@@ -4,7 +4,7 @@ const BEGIN = Buffer.from('[')
 const COMMA = Buffer.from(',')
 const END = Buffer.from(']')
 
-/** The pieces of `[event,event,…]`: the bytes of each event are copied once, by whoever joins them into an answer. */
+/** Returns the pieces of `[event,event,…]`. The bytes of each event are copied only once, when the caller joins them. */
 export function eventList(events: readonly Buffer[]): Buffer[] {
   return [BEGIN, ...events.flatMap((json, index) => (index === 0 ? [json] : [COMMA, json])), END]
 }

@@ -18,9 +18,9 @@ const LAST = { low: 1, high: 100_000, otherwise: 1000 }
 const LIMIT = { low: 1, high: 1000, otherwise: 20 }
 /** Ten thousand ISINs with their quotes and commas are 150 KB; LEIs are 230 KB. */
 const MAX_BODY_BYTES = 256 * 1024
-/** Events of one read; the reader gives the event loop its turn inside and between reads. */
+/** Events per read; the reader yields to the event loop inside and between reads. */
 const WINDOW = 1000
-/** Most JSON of events in one answer; of larger ones fewer are shown. */
+/** Limit on the JSON of events in one response; of large events fewer are returned. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 const requestSchema = z.strictObject({
@@ -67,15 +67,15 @@ export function filterTestRoute(reader: Reader): Route {
   }
 }
 
-/** What a filter did to a stretch of the log. */
+/** Result of a filter over a range of the log. */
 interface Trial {
-  /** Disclosures looked at; of these the filter matched `matched`. */
+  /** Disclosures tested; the filter matched `matched` of them. */
   tested: number
   matched: number
-  /** Gap events in the stretch: they reach every stream reader, so they are no match of the filter. */
+  /** Gap events in the range: every stream reader receives them, so they do not count as matches. */
   gaps: number
   filter: Filter
-  /** The resume points before the first and after the last event looked at. */
+  /** The resume points before the first and after the last event tested. */
   from: string
   to: string
   /** The newest matches, oldest first. */
@@ -114,7 +114,7 @@ async function tryFilter(
   }
 }
 
-/** The last `limit` events, fewer where their JSON is too much for one answer, but at least one. */
+/** Keeps the last `limit` events: fewer if their JSON exceeds the limit of a response, but at least one. */
 function newestOf(events: readonly StoredEvent[], limit: number): StoredEvent[] {
   const newest: StoredEvent[] = []
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * The fund paths of `/v2`, passed through: the leader asks upstream, and this node keeps what it said while that is valid.
- * Owns that equal requests of this node are one question, and how long it waits. Refuses to spend: the leader does.
+ * Serves the fund paths of `/v2` through the leader, which requests the upstream, and caches replies while they are valid.
+ * Concurrent equal requests of this node share one request to the leader.
  */
 import { isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -12,7 +12,7 @@ import type { MirrorAnswer } from '../mirror/answer.ts'
 import type { FundSource } from '../mirror/fund-source.ts'
 import { errorBody } from '../mirror/refusal.ts'
 
-/** What the gateway of a node is made of. */
+/** What the gateway of a node needs. */
 export interface FundGatewayParts {
   requests: Pick<Requests, 'send'>
   clock: Clock
@@ -20,19 +20,19 @@ export interface FundGatewayParts {
 
 /** Longest wait for the leader (contract §6). */
 const PATIENCE_MS = 10_000
-/** Most questions of this node at a time. */
+/** Maximum of concurrent requests of this node to the leader. */
 const MOST_ASKED = 100
-/** When to come back where nobody knows better. */
+/** Default `Retry-After`. */
 const AGAIN_MS = 5_000
 
-/** What the leader may say besides (`ingest/funds/fund-replies.ts`). */
+/** Further refusals of the leader (`ingest/funds/fund-replies.ts`). */
 const refusals = {
   429: 'The share of fund requests, or the whole upstream quota, is used up; `Retry-After` says when units come back.',
   502: "Upstream failed, could not be read, or refuses the bridge's own key; `Retry-After` says when to ask again, where that is of use.",
   504: 'Upstream did not answer in time; `Retry-After` says when to ask again.',
 }
 
-/** A source that asks the leader. */
+/** Creates a source that sends requests to the leader. */
 export function createFundGateway({ requests, clock }: FundGatewayParts): FundSource {
   const replies = createKeptReplies(clock)
   const asked = new Map<string, Promise<FundReply>>()

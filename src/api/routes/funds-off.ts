@@ -1,11 +1,10 @@
 /**
- * The fund paths of `/v2` while nothing passes them through: well-formed requests answer 503 and say so. Owns that answer
- * only; the gateway (`BRIDGE_GATEWAY_WEEKLY_UNITS`) takes its place.
+ * Answers 503 to well-formed requests for the fund paths of `/v2` while the gateway (`BRIDGE_GATEWAY_WEEKLY_UNITS`) is off.
  */
 import { refusedAnswer } from '../mirror/answer.ts'
 import type { FundSource } from '../mirror/fund-source.ts'
 
-/** A source that has nothing and never will while this process runs, hence no Retry-After. */
+/** The source without data. It sends no Retry-After, because only a restart with other settings changes that. */
 export const fundsOff: FundSource = {
   answer: () =>
     refusedAnswer({

@@ -1,6 +1,6 @@
 /**
- * The upstream API as the bridge serves it (`/v2`, contract §6): a token of the bridge as the key, the bridge's bounds of a
- * request, upstream's error bodies. Owns what a key means here. Refuses to know what is served: routes are given.
+ * Serves the mirrored upstream API under `/v2` (contract §6). Keys are tokens of the bridge, size limits are those of the
+ * bridge, error bodies are those of the upstream.
  */
 import type { Request, RequestHandler } from 'express'
 import { type Authenticate, tokensLoading } from '../../http/auth.ts'
@@ -13,12 +13,12 @@ import { mirrorRouter } from '../mirror/router.ts'
 
 export interface BridgeMirrorOptions {
   routes: readonly MirrorRoute[]
-  /** Knows the tokens that are good as `x-api-key`, where they have the scope `events:read`. */
+  /** Authenticates the token in `x-api-key`; it must have the scope `events:read`. */
   authenticate: Authenticate
   logger: Logger
 }
 
-/** The handler of everything below `/v2`. Who has a key may what the plan `enterprise` may. */
+/** Creates the handler of everything below `/v2`. Every key has the rights of the plan `enterprise`. */
 export function bridgeMirror({ routes, authenticate, logger }: BridgeMirrorOptions): RequestHandler {
   return mirrorRouter({
     routes,
@@ -35,13 +35,13 @@ export function bridgeMirror({ routes, authenticate, logger }: BridgeMirrorOptio
   })
 }
 
-/** A method that is wrong anyway is told so, whatever its body. */
+/** Limits the URL length and refuses a body of GET and HEAD; other methods answer 405 in any case. */
 async function checkBounds(request: Request): Promise<void> {
   checkUrlLength(request.originalUrl)
   if (request.method === 'GET' || request.method === 'HEAD') await refuseBody(request)
 }
 
-/** An expired key is told what a wrong one is told: upstream has no other words. */
+/** Finds the caller of a key. An expired key answers like an unknown one, because the upstream has no other error. */
 function callerOf(key: string | undefined, authenticate: Authenticate): MirrorCaller | null {
   const caller = key === undefined ? 'unknown' : authenticate(key)
   if (caller === 'loading') throw tokensLoading()

@@ -3,7 +3,7 @@ import type { OpenRoute } from '../../http/route.ts'
 import { type DescribedApi, openApiDocument } from '../openapi/document.ts'
 import { documentRoute } from './document-route.ts'
 
-/** The route; its document has the route itself too, and holds for as long as these routes do. */
+/** Builds the route; its document includes the route itself and is built once for these routes. */
 export function openApiRoute({ routes, mirror }: DescribedApi): OpenRoute {
   return documentRoute({
     path: '/openapi.json',

@@ -12,14 +12,14 @@ import type { ItemListQuery } from '../mirror/list-query.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { archiveItemStore, isBeforeCopy } from './archive-items.ts'
 
-/** The list and the single item over the copy. */
+/** Builds the routes of the list and of the single item over the replica. */
 export function copiedItemRoutes(parts: {
   items: ArchiveItems
-  /** Whether they are all there. */
+  /** Whether the replica is complete. */
   copy: Reader['replica']
-  /** Upstream's present moment, from which the default range counts back; ms since 1970. */
+  /** The upstream's current time, from which the default range counts back; ms since 1970. */
   now: () => number
-  /** What stands for `native` in parameter names. */
+  /** The word that replaces `native` in parameter names. */
   nativeWord: string
 }): MirrorRoute[] {
   const { items, copy, now, nativeWord } = parts
@@ -35,8 +35,8 @@ export function copiedItemRoutes(parts: {
 }
 
 /**
- * What is said to a list whose range begins before the copy does, at the time of its first item. A poll asks for what came
- * after its cursor: this copy has all of that, unless events behind the cursor have been pruned.
+ * Warns about a list whose range begins before the first item of this replica. A poll reads what follows its cursor, which
+ * is complete here unless events after the cursor have been pruned.
  */
 function copyCaveats({ selection, paging }: ItemListQuery, items: ArchiveItems): string[] {
   if (paging.mode === 'since' && !isBeforeCopy(items, paging.sinceCursor)) return []

@@ -9,10 +9,10 @@ import { type Route, sendJson } from '../../http/route.ts'
 import { daySchema } from '../../http/schemas/day-schema.ts'
 import { ranged } from '../../http/schemas/json-schema.ts'
 
-/** The most are as many as are kept. */
+/** Maximum of days: as many as are kept. */
 const DAYS = { low: 1, high: 400, otherwise: 14 }
 
-/** The route over this node's copy of the reports. */
+/** Builds the route over this node's replica of the reports. */
 export function reportRoute(days: Pick<DayReplica, 'last'>): Route {
   return {
     method: 'GET',

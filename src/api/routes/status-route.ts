@@ -5,7 +5,7 @@ import { openQuery } from '../../http/parameters.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { type Status, statusSchema } from './status.ts'
 
-/** The route; `status` is asked at each call. */
+/** Builds the route; each request calls `status`. */
 export function statusRoute(status: () => Status): Route {
   return {
     method: 'GET',

@@ -6,7 +6,7 @@ import { phases } from '../../core/calendar/calendar.ts'
 import { gapSchema } from '../../http/schemas/event-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 
-/** The state of a node, as far as an outsider may see it. What the node does not know is null. */
+/** The state of a node as clients may see it. Unknown values are null. */
 export const statusSchema = z.object({
   leader: z.object({
     id: z.string().describe('Who polls; null while nobody does.').nullable(),
@@ -54,5 +54,5 @@ export const statusSchema = z.object({
 
 /** The answer. */
 export type Status = z.infer<typeof statusSchema>
-/** What upstream last did: `waiting` before the first request, and on a node that does not poll. */
+/** Outcome of the last upstream request: `waiting` before the first one, and on a node that does not poll. */
 export type UpstreamState = Status['upstream']['state']

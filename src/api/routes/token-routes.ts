@@ -81,7 +81,7 @@ async function create({ url, body, caller, response }: Call, options: TokenRoute
   sendJson(response, 201, Buffer.from(JSON.stringify({ id, token: text, ...factsOf(token) })))
 }
 
-/** @throws HttpProblem `forbidden` where the caller asks for more than it has itself */
+/** @throws HttpProblem `forbidden` if the caller requests more rights than its own */
 function checkGrant({ tenant, scopes, expiresAtMs }: NewToken, caller: Caller): void {
   if (!caller.seesAllTenants && tenant !== caller.tenant) {
     throw new HttpProblem('forbidden', `this token makes tokens of its own tenant only, ${caller.tenant}`)

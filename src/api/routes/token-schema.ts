@@ -1,5 +1,6 @@
 /**
- * The body and the answers of `/v1/tokens` as zod objects: types, validation and the schemas of `/openapi.json`.
+ * Defines the request and response bodies of `/v1/tokens` as zod objects: types, validation and the schemas of
+ * `/openapi.json`.
  */
 import { z } from 'zod'
 import { scopes } from '../../http/auth.ts'
@@ -14,7 +15,7 @@ const TENANT = /^[a-z0-9][a-z0-9._-]{0,62}$/
 const tenantRule = mustBe('must be 1 to 63 of a–z, 0–9, ".", "_", "-", the first a letter or digit')
 const scopesRule = mustBe(`must be a list of 1 to ${scopes.length} of ${scopes.join(', ')}`)
 
-/** The body of `POST /v1/tokens` at that moment, ms since 1970. */
+/** Schema of the body of `POST /v1/tokens`, validated against this time, ms since 1970. */
 export function tokenRequest(nowMs: number) {
   return z.strictObject({
     tenant: z
@@ -60,7 +61,7 @@ const facts = {
 }
 const id = z.string().meta({ description: 'Names the token; no secret.', pattern: '^tok_' })
 
-/** A token that was just made. */
+/** A token that was just created. */
 export const madeToken = z.object({
   id,
   token: z

@@ -15,7 +15,7 @@ import {
 
 /** Most values of one field that a predicate names: with more, a scan is faster (FTS5 tries each word per row). */
 const VALUES_LIMIT = 64
-/** Most trigrams of a headline search, spread over the text: each costs a list walk, and more exclude few more rows. */
+/** Most trigrams of a headline search, spread over the text: each costs a list scan, and more exclude few more rows. */
 const TRIGRAMS_LIMIT = 6
 
 /** Longer than any word, so that no event is indexed under it. */

@@ -1,6 +1,5 @@
 /**
- * One committed event as rows, and rows as the committed event. Owns what is derived from an item when it is stored.
- * Refuses to know what is already there: `archive.ts` keeps the order.
+ * Converts a committed event to rows of the archive and back, and derives the columns and index terms of its item.
  */
 import { parseTimestamp } from '../../core/dates.ts'
 import type { Committed, EventType } from '../../core/event.ts'

@@ -39,7 +39,7 @@ export function streamSelection(values: Readonly<Record<string, unknown>>): Stre
     return text === undefined ? [] : [[name, text] as const]
   })
   const filter = filterOf(values)
-  // The bridge refuses a wrong filter and two starts, in its own words.
+  // A wrong filter or two starts are left to the bridge, which answers with an error.
   const from = Object.fromEntries(given.map(([name, text]) => [name, name === 'tail' ? Number(text) : text]))
   return {
     subscription: {

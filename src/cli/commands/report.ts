@@ -43,7 +43,7 @@ const words: RefusalWords = {
   },
 }
 
-/** Prints the report. Rejects where no bridge answers or it refuses the request. */
+/** Prints the report. Rejects if no bridge answers or the request fails. */
 export async function reportCommand(args: string[], context: CommandContext): Promise<void> {
   const { stdout, stderr, env, colour } = context
   if (asksForHelp(args)) {

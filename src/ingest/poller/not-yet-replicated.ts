@@ -1,29 +1,28 @@
 /**
- * Revisions that are committed and that this node's copy does not hold yet: without them the next page would publish
- * them again. Owns what is remembered and until when. Refuses to ask the log.
+ * Remembers committed revisions until this node's replica has them; without this, the next page would publish them again.
  */
 import { type Committed, isGap, itemOf, revisionOf } from '../../core/event.ts'
 import type { PublishedRevision } from './read-page.ts'
 
-/** What it asks of the copy. */
+/** The part of the replica that is used here. */
 export interface KnownCopy {
-  /** Sequence up to which the copy holds everything. */
+  /** Sequence up to which the replica is complete. */
   readonly latest: number
-  /** The latest revision of each of these guids that the copy holds. */
+  /** The latest revision of each of these guids in the replica. */
   known(guids: readonly string[]): ReadonlyMap<string, PublishedRevision>
 }
 
 export interface Ahead {
-  /** Remembers committed events, and forgets what the copy holds by now. */
+  /** Remembers committed events, and drops those that the replica has by now. */
   remember(events: readonly Committed[]): void
-  /** The latest revision of each of these guids, held by the copy or on its way there. */
+  /** The latest revision of each of these guids, in the replica or not yet replicated. */
   standings(guids: readonly string[]): ReadonlyMap<string, PublishedRevision>
-  /** Forgets everything: whoever claims waits for the copy first. */
+  /** Drops everything: a claim waits until the replica is up to date. */
   clear(): void
   readonly size: number
 }
 
-/** Nothing remembered yet. */
+/** Creates an empty set over this replica. */
 export function createAhead(copy: KnownCopy): Ahead {
   const ahead = new Map<string, PublishedRevision & { sequence: number }>()
   return {

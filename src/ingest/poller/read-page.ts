@@ -1,6 +1,5 @@
 /**
- * From a page's raw items to what is new in it. Owns the comparison with what is published and the rejection of items
- * that cannot be read. Refuses to publish.
+ * Parses the raw items of a page and selects the revisions that are not published yet; unreadable items are rejected.
  */
 
 import { isoMillis } from '../../core/dates.ts'
@@ -9,10 +8,10 @@ import type { RejectedItem } from '../../log/events.ts'
 import type { Page, RawItem } from '../../upstream/page.ts'
 import type { FetchedItem, ReadPage } from '../machine/state.ts'
 
-/** A broker refuses batches above 1 MiB; an item is at most half of that. */
+/** A broker rejects batches above 1 MiB; an item is at most half of that. */
 const LARGEST_ITEM_BYTES = 512 * 1024
 
-/** Such a guid could not be told from the event id of another guid's revision. */
+/** Such a guid would be indistinguishable from the event id of another guid's revision. */
 const LIKE_A_REVISION = /#\d+$/
 
 /** The latest published revision of a guid. */
@@ -22,9 +21,9 @@ export interface PublishedRevision {
 }
 
 /**
- * Reads a page, which upstream sends newest first: of two contents of one guid the upper one is the later revision.
- * `standings` gives the latest published revision of each guid it is asked for; `isRejected` whether
- * this unreadable text is already kept; `isForgotten` whether an unknown item of that upstream time counts as published.
+ * Reads a page, which the upstream sends newest first: of two contents of one guid the upper one is the later revision.
+ * `standings` returns the latest published revision of each guid; `isRejected` is true for an unreadable text that is
+ * already stored; `isForgotten` is true if an unknown item of that upstream time counts as published.
  */
 export function readItems(
   page: Page,

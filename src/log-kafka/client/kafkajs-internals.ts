@@ -73,7 +73,7 @@ export interface UnstableTopic {
 
 /**
  * Reads and writes partitions over a cluster of its own; partition 0 where a method takes none. Every request is sent
- * once. A broker answers the requests of one connection in order, so one long wait at a time. Whoever made the sockets
+ * once. A broker answers the requests of one connection in order, so one long wait at a time. The owner of the sockets
  * ends it by destroying them.
  */
 export class PartitionClient {

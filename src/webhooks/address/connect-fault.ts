@@ -2,7 +2,7 @@
  * Defines the error of a connection that could not be made, in a form that undici passes on to the waiting request.
  */
 
-/** `connect`: no TCP, or the proxy said no. `tls`: no handshake, or a certificate of somebody else. */
+/** `connect`: no TCP connection, or the proxy refused. `tls`: no handshake, or a certificate for another name. */
 export type ConnectFaultKind = 'connect' | 'tls' | 'blocked' | 'timeout'
 
 /** A connection that was not made. The message is for the operator. */

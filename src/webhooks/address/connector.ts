@@ -64,7 +64,7 @@ async function openSocket(
   { rules, proxy, dial }: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Socket> {
-  // Once more, and here: whatever called this, no connection is begun to an address that was not judged.
+  // Checked again here, so that no caller can open a connection to an unchecked address.
   const refusal = addressRefusal(address, target, rules)
   if (refusal !== null) throw new ConnectFault('blocked', `${address}: ${refusal}`)
   if (proxy !== null) return await proxy.open(address, target.port, signal)
@@ -75,7 +75,7 @@ async function openSocket(
   throw new ConnectFault('blocked', misplaced)
 }
 
-/** Why the socket does not stand where it should; null: it does. */
+/** The reason why the socket is connected to a wrong address; null if it is not. */
 function misplacement(
   socket: Socket,
   address: string,

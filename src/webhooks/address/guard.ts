@@ -1,4 +1,4 @@
-/** Resolves the host of an attempt once and checks every address: one that is refused refuses all. */
+/** Resolves the host of an attempt once and checks every address: one refused address blocks the attempt. */
 import { isIP } from 'node:net'
 import { judgeAddress } from './judge-address.ts'
 import type { WebhookTarget } from './judge-url.ts'
@@ -11,12 +11,12 @@ export type Checked =
   | { kind: 'unresolved'; reason: string }
   | { kind: 'blocked'; why: string }
 
-/** What `localhost` and all below it are, without asking anybody (RFC 6761): the one in the allowed nets, where only one is. */
+/** Addresses of `localhost` and its subdomains, without DNS (RFC 6761); if only one is in the allowed nets, that one. */
 const THIS_MACHINE = ['127.0.0.1', '::1']
 
 /**
- * Resolves the target's name once and judges every answer; one that is refused refuses all. At once where the answers are
- * known. Never rejects.
+ * Resolves the target's name once and checks every address; one refused address blocks the attempt. Returns synchronously
+ * where the addresses are known. Never rejects.
  */
 export function checkAddresses(
   target: WebhookTarget,
@@ -40,7 +40,7 @@ function checkAnswers(answers: readonly string[], target: WebhookTarget, rules: 
   return { kind: 'addresses', addresses: [...new Set(answers)] }
 }
 
-/** Why the target may not be at this address; null: it may. */
+/** The reason why the target may not use this address; null if it may. */
 export function addressRefusal(address: string, target: WebhookTarget, rules: AddressRules): string | null {
   const verdict = judgeAddress(address, rules)
   if (verdict.kind === 'refused') return verdict.why

@@ -3,7 +3,7 @@ import { type Ip, parseIp } from '../../core/ip.ts'
 import { type AddressRules, type AddressVerdict, isAllowed } from './rules.ts'
 import { specialNetOf, unfold } from './special-nets.ts'
 
-/** Above this many addresses remembered, all are forgotten: two megabytes. */
+/** Maximum of cached verdicts, two megabytes; above it the cache is cleared. */
 export const MOST_JUDGED = 10_000
 
 /**

@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { judgeAddress } from './judge-address.ts'
 import type { AddressRules } from './rules.ts'
 
-/** Where a webhook goes, from a URL that was judged. */
+/** The target of a webhook, from a checked URL. */
 export interface WebhookTarget {
   /** The parsed URL, without userinfo and fragment; what is kept and sent to. */
   url: string
@@ -28,12 +28,12 @@ export const urlRefusals = ['form', 'length', 'scheme', 'userinfo', 'fragment', 
 /** One of them. */
 export type UrlRefusal = (typeof urlRefusals)[number]
 
-/** The target, or why there is none: a code and a sentence for the tenant that says what to write instead. */
+/** The target, or a refusal: a code and a text for the tenant with what to write instead. */
 export type UrlVerdict =
   | { kind: 'ok'; target: WebhookTarget }
   | { kind: 'refused'; refusal: UrlRefusal; message: string }
 
-/** The one sentence about every refused host: a tenant learns nothing of the net that the bridge stands in. */
+/** The one error text for every refused host: it reveals nothing about the bridge's network. */
 export const BLOCKED_ADDRESS = 'must not lead to a private, loopback, link-local or metadata address'
 
 /** Longest URL that is taken, in characters, before and after parsing; what the common servers take too. */
@@ -101,7 +101,7 @@ function judgeHost(url: URL, scheme: WebhookTarget['scheme'], rules: AddressRule
   return publicName ? refusedPort(rules) : refused('address', BLOCKED_ADDRESS)
 }
 
-/** An address in the place of a name is for the operator's nets alone: no certificate of a public host says it. */
+/** A literal address is allowed only in the operator's nets: certificates of public hosts name no addresses. */
 function judgeLiteral(target: WebhookTarget, rules: AddressRules): UrlVerdict {
   if (judgeAddress(target.host, rules).kind !== 'allowed') return refused('address', BLOCKED_ADDRESS)
   return { kind: 'ok', target: { ...target, allowedNetsOnly: true } }

@@ -12,12 +12,12 @@ import { connected, secured } from './socket.ts'
 export interface EgressProxy {
   /**
    * A tunnel to the address.
-   * @throws ConnectFault `connect` where the proxy is away or says no; what the signal is aborted with. Nothing is left open
+   * @throws ConnectFault `connect` where the proxy is down or refuses; what the signal is aborted with. Nothing is left open
    */
   open(address: string, port: number, signal: AbortSignal): Promise<Socket>
 }
 
-/** What the proxy said to a CONNECT. */
+/** The proxy's response to a CONNECT. */
 interface Answer {
   statusCode: number
   socket: Socket

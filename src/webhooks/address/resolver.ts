@@ -14,9 +14,9 @@ export type Resolve = (name: string) => readonly string[] | Promise<readonly str
 /** Wait for one server's first answer; c-ares doubles it for the second try. */
 const SERVER_TIMEOUT_MS = 1_500
 const TRIES = 2
-/** How long an answer is held. Who connects does so to the judged address, so a held answer opens no gap. */
+/** How long an answer is cached. Connections go to the checked address, so a cached answer bypasses no check. */
 const HOLD_MS = 5_000
-/** Above this many names held, all are forgotten. */
+/** Maximum of cached names; above it the cache is cleared. */
 const MOST_NAMES = 10_000
 
 /** Asks these name servers (`host:port`), by default those of the system, for both families at once. */
@@ -32,7 +32,7 @@ export function createResolver(servers?: readonly string[]): Resolve {
   }
 }
 
-/** The same, asked once for all who want a name at the same time, and answered for five seconds. Failures are not held. */
+/** Caches answers for five seconds and shares one look-up among concurrent callers. Failures are not cached. */
 export function holdAnswers(resolve: Resolve, clock: Clock): Resolve {
   const held = new Map<string, { untilMs: number; answer: ReturnType<Resolve> }>()
   return (name) => {

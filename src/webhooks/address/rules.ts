@@ -15,7 +15,7 @@ export interface AddressRules {
   judged: Map<string, AddressVerdict>
 }
 
-/** The same, as the settings say it. */
+/** The rules as the settings have them. */
 export interface AddressSettings {
   allowNets: readonly string[]
   allowHttp: boolean
@@ -35,7 +35,7 @@ export function addressRules(settings: AddressSettings): AddressRules {
   }
 }
 
-/** Whether the operator lets the address through, whatever net it lies in. */
+/** True if the operator allows the address, in whatever net it is. */
 export function isAllowed(rules: AddressRules, ip: Ip): boolean {
   return rules.allowNets.some((net) => netHolds(net, ip))
 }

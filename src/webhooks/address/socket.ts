@@ -4,7 +4,7 @@ import { connect as tlsConnect } from 'node:tls'
 import { ConnectFault, type ConnectFaultKind } from './connect-fault.ts'
 
 /**
- * The socket once TCP stands.
+ * Resolves with the socket once TCP is connected.
  * @throws ConnectFault `connect`; what the signal is aborted with
  */
 export function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {

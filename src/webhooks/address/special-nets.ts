@@ -48,14 +48,14 @@ const FOLDED_V4 = [
   '64:ff9b:1::/96', // NAT64 of a site, RFC 8215; elsewhere in its /48 the place of the inner address is the site's secret
 ].map(parseNet)
 
-/** The IPv4 address that an IPv6 one stands for; any other address as it is. */
+/** The IPv4 address inside an IPv6 one; any other address unchanged. */
 export function unfold(ip: Ip): Ip {
   return ip.length === 16 && FOLDED_V4.some((net) => netHolds(net, ip)) ? ip.subarray(12) : ip
 }
 
 /**
- * The special net that the address lies in, or null for that of a public host. Expects what `unfold` gives.
- * `not 2000::/3` stands for all IPv6 addresses outside of it.
+ * The special net that contains the address, or null for that of a public host. Expects what `unfold` gives.
+ * `not 2000::/3` means all IPv6 addresses outside of it.
  */
 export function specialNetOf(ip: Ip): string | null {
   if (ip.length === 4) return SPECIAL_V4.find((net) => netHolds(net, ip))?.text ?? null
@@ -63,7 +63,7 @@ export function specialNetOf(ip: Ip): string | null {
   return SPECIAL_V6.find((net) => netHolds(net, ip))?.text ?? null
 }
 
-/** Whether two texts stand for one address, in whatever form either is written. */
+/** True if two texts mean the same address, in whatever form either is written. */
 export function isSameAddress(one: string, other: string): boolean {
   const [a, b] = [parseIp(one), parseIp(other)]
   return a !== null && b !== null && Buffer.compare(unfold(a), unfold(b)) === 0

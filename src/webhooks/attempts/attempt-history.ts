@@ -1,6 +1,6 @@
 /**
  * Keeps the attempt history of a node in a file: follows the log's journal of attempts, or takes them directly where the log
- * has no other process. Attempts that are a week old, or whose endpoint was deleted, are forgotten.
+ * has no other process. Attempts that are a week old, or whose endpoint was deleted, are removed.
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { BridgeError } from '../../errors.ts'
@@ -15,7 +15,7 @@ import type { AttemptStore } from './attempt-store.ts'
 
 /** The file in the data directory. */
 export const ATTEMPTS_FILE = 'attempts.db'
-/** Attempts written or forgotten between two turns of the event loop: some five milliseconds. */
+/** Attempts written or removed per event-loop tick: some five milliseconds. */
 const SLICE = 500
 /** Between two looks at attempts that are a week old. */
 const FORGET_EVERY_MS = 3_600_000

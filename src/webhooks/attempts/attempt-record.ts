@@ -8,7 +8,7 @@ export const ATTEMPTS_JOURNAL = 'attempts'
 /** How long an attempt is kept, in the journal and in every index made of it. A whole schedule of tries takes 39 hours. */
 export const ATTEMPTS_KEPT_MS = 7 * 24 * 3_600_000
 
-/** What became of the delivery. `gone`: the endpoint said so, and the delivery waits until it is active again. */
+/** What became of the delivery. `gone`: the endpoint answered 410, and the delivery waits until it is active again. */
 export const attemptResults = ['delivered', 'retry', 'dead', 'gone'] as const
 /** One of them. */
 export type AttemptResult = (typeof attemptResults)[number]

@@ -97,7 +97,7 @@ export type KeptAttempt = Pick<
 /** The place of an attempt in the order of an endpoint's. */
 export type AttemptPlace = Pick<AttemptRecord, 'atMs' | 'sequence' | 'attempt'>
 
-/** An attempt that may be forgotten. */
+/** An attempt that may be removed. */
 type OldAttempt = AttemptPlace & { epoch: string; response: number | null }
 
 /** A delivery of a list. */
@@ -275,7 +275,7 @@ export class AttemptStore {
     return old.length
   }
 
-  /** One transaction; where it is undone, the numbers that it gave to endpoints are forgotten. */
+  /** One transaction; a rollback also drops the numbers that it gave to endpoints. */
   #transaction<T>(work: () => T): T {
     try {
       return this.#db.transaction(work)

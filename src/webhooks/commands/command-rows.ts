@@ -49,7 +49,7 @@ export interface NotificationCommand {
   json: string
   /** Tries made. */
   tries: number
-  /** Of these, those after which the receiver said when to come back; absent = none. */
+  /** How many of them the receiver answered with Retry-After; absent = none. */
   asked?: number
   /** When the next is due. */
   dueMs: number
@@ -59,11 +59,11 @@ export interface NotificationCommand {
 /** A command. `atMs`: when it was requested, ms since 1970. */
 export type Command = ReplayCommand | CountCommand | CountedCommand | DisableCommand | NotificationCommand
 
-/** A command with what its key says. */
+/** A command with the members of its key. */
 export interface KeyedCommand<C extends Command = Command> {
   key: string
   endpointId: string
-  /** Of the replay or the question. */
+  /** Id of the replay or of the request. */
   id: string
   command: C
 }

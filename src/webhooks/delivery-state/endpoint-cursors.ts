@@ -109,7 +109,7 @@ export class EndpointCursors<D extends { sequence: number }> {
     for (const { progress } of this.#all()) progress.kept(sequence)
   }
 
-  /** The event is delivered or dead: the rows of all cursors behind it must say so. */
+  /** The event is delivered or dead: the rows of all cursors behind it must record it. */
   done(sequence: number): void {
     for (const cursor of this.#all()) {
       // A retry row may end before the live cursor has read its event again; a replay that has not reached it sends it anyway.

@@ -2,7 +2,7 @@
 import type { Change } from '../../log/tables.ts'
 import { type DeadRow, type DeliveryRow, deadKey } from './delivery-rows.ts'
 
-/** Most dead deliveries of an endpoint that are remembered; the oldest are forgotten first. */
+/** Maximum of remembered dead deliveries of an endpoint; the oldest are dropped first. */
 const MAX_DEAD = 10_000
 
 /** The dead deliveries of one endpoint. */

@@ -72,7 +72,7 @@ export class EndpointMachine {
     this.#applyOrder()
   }
 
-  /** Why the endpoint must be disabled; nothing is sent until `configure` says that it is inactive, or active again. */
+  /** Why the endpoint must be disabled; nothing is sent until `configure` reports it inactive, or active again. */
   get disableReason(): DisableReason | null {
     return this.#disableReason
   }

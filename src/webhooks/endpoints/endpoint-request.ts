@@ -27,7 +27,7 @@ const OWNER_STATUSES = ['active', 'paused'] as const satisfies readonly Endpoint
 const urlRule = mustBe('must be a URL such as https://hooks.example/path')
 const rateRule = mustBe(`must be a number from ${RATES.low} to ${RATES.high}, or null`)
 
-/** The members that both bodies have. `url` is judged by the rules. */
+/** The members that both bodies have. `url` is checked by the address rules. */
 function sharedMembers(rules: AddressRules) {
   return {
     url: z

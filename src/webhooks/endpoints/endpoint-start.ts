@@ -7,7 +7,7 @@ import { resumeAt } from '../../archive/reading/resume.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
 import { placeText } from '../../http/read-body.ts'
 
-/** A time this far ahead may be a clock that differs; what is further ahead is a mistake. */
+/** Tolerance for clocks that differ; a time further in the future is an error. */
 export const CLOCK_MARGIN_MS = 60_000
 
 /** The member `since`: a cursor, a time, or nothing (now). */
@@ -21,12 +21,12 @@ export function sinceText(nowMs: number) {
     .describe('Cursor after which, or time from which on, deliveries begin; default: now.')
 }
 
-/** What `since` says. */
+/** The parsed `since`. */
 export type Since = z.output<ReturnType<typeof sinceText>>
 
 /**
  * The cursor after which deliveries begin. A time before everything that is kept means everything that is kept; a cursor
- * of another epoch, or ahead of this node's copy, means what it means to a reader (`archive/reading/resume.ts`).
+ * of another epoch, or ahead of this node's replica, means what it means to a reader (`archive/reading/resume.ts`).
  * @throws BridgeError `cursor_invalid`; HttpProblem `cursor_too_old` with the oldest
  */
 export function startOf(since: Since, reader: Reader, nowMs: number): string {
@@ -34,6 +34,6 @@ export function startOf(since: Since, reader: Reader, nowMs: number): string {
   if (since.kind === 'time') return reader.cursorAt(reader.sequenceSince(since.fromMs))
   const resume = resumeAt(reader, since.text, nowMs)
   if (resume.kind === 'too_old') throw tooOld(resume.oldest)
-  // The time in a cursor that came from outside is not believed where this copy knows it.
+  // A client's cursor may have a wrong time, so the replica's own time is used where it has the event.
   return resume.after <= reader.latest ? reader.cursorAt(resume.after) : since.text
 }

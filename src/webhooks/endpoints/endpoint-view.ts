@@ -1,5 +1,5 @@
 /**
- * Describes and makes the endpoint that the API shows (contract §6), and judges `If-Match` against its state.
+ * Describes and makes the endpoint that the API shows (contract §6), and checks `If-Match` against its state.
  */
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'

@@ -1,15 +1,15 @@
 /**
- * Whether a webhook gets the kinds of events that it has to name: gaps, which streams and pull get in any case (contract
- * §5), and notices that another endpoint was disabled (docs/adr/0005). Owns that rule alone. Refuses to evaluate filters.
+ * Decides whether a webhook's filter opts in to gap events and `webhook.disabled` notifications (contract §5,
+ * docs/adr/0005). Streams and pull receive gap events without opting in.
  */
 import type { Filter } from '../../core/filter/filter.ts'
 
-/** True where the filter's `types`, or those of one of its `filters`, name `gap`, and nothing leaves them out. */
+/** True if `types` of the filter, or of one of its `filters`, has `gap`, and `exclude` does not. */
 export function wantsGaps(filter: Filter): boolean {
   return names(filter, 'gap')
 }
 
-/** The same for `webhook.disabled`. */
+/** The same rule for `webhook.disabled`. */
 export function wantsNotices(filter: Filter): boolean {
   return names(filter, 'webhook.disabled')
 }

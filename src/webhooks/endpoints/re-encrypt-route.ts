@@ -1,6 +1,6 @@
 /**
- * `POST /v1/webhooks/rewrap`: the secrets that still lie under the old key are put under the present one. Owns the part
- * that one request does, and what the caller is told of the rest. Refuses to know keys: `secrets.ts` does.
+ * Serves `POST /v1/webhooks/rewrap`: re-encrypts the secrets that are still under the old key. One request does a limited
+ * number of endpoints and reports how many are left.
  */
 import { z } from 'zod'
 import { isBridgeError } from '../../errors.ts'
@@ -13,11 +13,11 @@ import { checkLoaded } from './endpoint-of.ts'
 import { rewrapped } from './endpoint-secrets.ts'
 import type { SecretBox } from './secrets.ts'
 
-/** Most endpoints that one request writes: on Kafka each takes some milliseconds. */
+/** Maximum of endpoints that one request writes: on Kafka each takes some milliseconds. */
 const MOST_WRITES = 200
-/** Endpoints looked at between two turns of the event loop: two milliseconds. */
+/** Endpoints checked per event-loop tick: two milliseconds. */
 const SLICE = 200
-/** Most unreadable ones that are named. */
+/** Maximum of unreadable endpoints in the response. */
 const MOST_NAMED = 100
 
 /** What the route works with. */

@@ -1,7 +1,6 @@
 /**
- * The secrets of endpoints as they lie in the log: AES-256-GCM under a key derived from `BRIDGE_SECRET_KEY`, bound to the
- * endpoint they belong to, with the id of the key, so that it can be changed. Owns form, derivation and rewrapping.
- * Refuses to keep secrets, and to derive keys for any other purpose.
+ * Encrypts endpoint secrets for the log with AES-256-GCM, under a key derived from `BRIDGE_SECRET_KEY`. Each ciphertext is
+ * bound to its endpoint and has the id of its key, so that the key can be changed.
  */
 import {
   createCipheriv,
@@ -13,24 +12,24 @@ import {
 } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'
 
-/** Wraps with the present key; unwraps with it and with the one before. */
+/** Encrypts with the current key; decrypts with it and with the old one. */
 export interface SecretBox {
-  /** The secret's text, wrapped for the endpoint. Never the same twice. */
+  /** Encrypts a secret for the endpoint. The result differs each time. */
   wrap(secret: string, endpointId: string): string
   /**
-   * The secret's text.
-   * @throws BridgeError `secret_unreadable` where the key is neither the present nor the old one, or the text was changed
+   * Decrypts a secret.
+   * @throws BridgeError `secret_unreadable` where the key is neither the current nor the old one, or the text was changed
    * or belongs to another endpoint
    */
   unwrap(wrapped: string, endpointId: string): string
-  /** The same secret under the present key; null where it is under it already. Throws as `unwrap`. */
+  /** Re-encrypts a secret under the current key; null where it already is. Throws as `unwrap`. */
   rewrap(wrapped: string, endpointId: string): string | null
 }
 
 interface WrappingKey {
-  /** Tells keys apart, and nothing about them. */
+  /** Identifies the key and reveals nothing about it. */
   id: string
-  /** Made once: from bytes, every cipher would make it anew (28 µs of 33). */
+  /** Created once: from bytes, every cipher would create it again (28 µs of 33). */
   key: KeyObject
 }
 
@@ -42,7 +41,7 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 const PURPOSE = 'disclosure-bridge webhook secrets 1'
 
-/** A box with the keys of the settings; `oldKey` null: there was none before. */
+/** Creates a box with the keys of the settings; `oldKey` is null if there is none. */
 export function createSecretBox({ key, oldKey }: { key: string; oldKey: string | null }): SecretBox {
   const present = wrappingKey(key)
   const keys = oldKey === null ? [present] : [present, wrappingKey(oldKey)]
@@ -93,7 +92,7 @@ function open({ id, key }: WrappingKey, iv: Buffer, sealed: Buffer, endpointId: 
   }
 }
 
-/** What is authenticated beside the secret: a wrapped text copied to another endpoint opens no more. */
+/** The additional authenticated data: a ciphertext copied to another endpoint cannot be decrypted. */
 function boundTo(keyId: string, endpointId: string): Buffer {
   return Buffer.from(`${FORM}\n${keyId}\n${endpointId}`)
 }
@@ -108,7 +107,7 @@ function partsOf(wrapped: string): { keyId: string; iv: Buffer; sealed: Buffer }
   return { keyId, iv, sealed: sealed ?? Buffer.alloc(0) }
 }
 
-/** Null where another text stands for the same bytes. */
+/** Decodes canonical base64url; null for any other text. */
 function bytesOf(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : null

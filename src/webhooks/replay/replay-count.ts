@@ -33,7 +33,7 @@ export async function countReplay(
       ({ sequence, facts }) => sequence <= last && (facts.kind !== 'gap' || wantsGaps(filter)),
     )
     count += wanted.length
-    // The copy was emptied meanwhile: what is left of the window is not here.
+    // The replica was emptied meanwhile: the rest of the window is not here.
     if (read.position === position) break
     position = read.position
   }

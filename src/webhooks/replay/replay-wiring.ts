@@ -17,19 +17,19 @@ import { prepareEndpoint } from '../worker/delivery-endpoint.ts'
 import { replayRoute } from './replay-route.ts'
 import type { FindEvents } from './replay-window.ts'
 
-/** What it needs of the process. */
+/** What it needs from the process. */
 export interface ReplayWiringOptions {
   log: Log
   reader: Reader
   findEvents: FindEvents
-  /** Followed by somebody else. */
+  /** Kept up to date by the caller. */
   endpoints: Endpoints
   secrets: SecretBox
   /** Sends tests and notifications. */
   attempt: Attempt
-  /** Told of every test that had an end. */
+  /** Called for every test that was not aborted. */
   onTested: (attempted: Attempted) => void
-  /** Told of every attempt to deliver a notice that had one. */
+  /** Called for every attempt to deliver a notification that was not aborted. */
   onAttempted: (attempted: Attempted) => void
   clock: Clock
   chance: Chance
@@ -38,9 +38,9 @@ export interface ReplayWiringOptions {
 }
 
 export interface ReplayWiring {
-  /** To be run by every process that asks for something or carries it out. */
+  /** To be run by every process that stores commands or carries them out. */
   readonly commands: Commands
-  /** Disables an endpoint and has the tenant's others told. */
+  /** Disables an endpoint and notifies the tenant's others. */
   readonly disable: Notifications['disable']
   /** For the role api. */
   readonly routes: readonly Route[]

@@ -13,7 +13,7 @@ import { type ExchangeEnd, exchange, type Post } from './exchange.ts'
 
 /** Limits of an attempt, ms. */
 export const attemptLimits = {
-  /** From the first question to the last byte. */
+  /** From the DNS query to the last byte. */
   wholeMs: 15_000,
   dnsMs: 5_000,
   /** TCP and TLS, over all addresses of the name. */

@@ -86,7 +86,7 @@ export function createDeliveryEvents(
 /** Where the attributes end: inside one of them its quotes would be escaped, and `data` is the last member. */
 const DATA = ',"data":'
 
-/** What the JSON of an event says of itself, without reading its data. */
+/** Reads the attributes from the JSON of an event without parsing its data. */
 function envelopeOf(json: Buffer): { eventId: string; subject: string } {
   const attributes = json.subarray(0, json.indexOf(DATA))
   const { id, subject } = JSON.parse(`${attributes.toString('utf8')}}`) as { id: string; subject: string }

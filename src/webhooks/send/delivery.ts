@@ -53,7 +53,7 @@ export async function tryDelivery(
   const found = await means.events.find(delivery.sequence, signal)
   if (signal.aborted) return { kind: 'aborted' }
   if (found.kind !== 'event') return found
-  // The log was begun anew, and another event has this sequence: the worker is about to notice.
+  // The log has a new epoch, and another event has this sequence: the worker will soon reset.
   if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
   const { webhookId, post } = signed(endpoint, { eventId: delivery.eventId, body: found.event.body }, means)
   const report = await means.attempt(endpoint, post, signal)

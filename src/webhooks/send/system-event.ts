@@ -41,7 +41,10 @@ export function disabledEvent(
   return systemEvent({ id, type: DISABLED_TYPE, subject: endpointId, atMs, data })
 }
 
-/** A system event as a delivery. It is not in the log: its time serves as sequence, without an epoch, so the history tells two apart. */
+/**
+ * Makes a delivery of a system event. The event is not in the log, so its time serves as sequence, without an epoch; this
+ * keeps two of them apart in the history.
+ */
 export function systemDelivery({ id, atMs }: Pick<SystemEvent, 'id' | 'atMs'>): Matched {
   const cursor = encodeCursor({ epoch: NO_EPOCH, sequence: atMs, timeMs: atMs })
   return { sequence: atMs, eventId: id, subject: '', cursor, recordedMs: atMs }

@@ -1,10 +1,9 @@
 /**
- * `POST /v1/webhooks/{id}/test`: one event of the bridge's own to one endpoint, now, and what came of it. Owns the request,
- * its bounds and its answer. Refuses to try again and to change anything: a test of an endpoint that answers 410 disables
- * nothing.
+ * Serves `POST /v1/webhooks/{id}/test`: sends one test event to one endpoint and returns the outcome. It is not retried, and
+ * a 410 does not disable the endpoint.
  *
- * The node that is asked sends it: there is nothing to remember, so it takes no shard, and the answer comes at once, also while
- * nobody owns one. It goes by the rules, the proxy and the signature of every delivery.
+ * The node that receives the request sends the event itself, so a test needs no shard owner. Address rules, proxy and
+ * signature are those of every delivery.
  */
 import { z } from 'zod'
 import { openQuery } from '../../http/parameters.ts'
@@ -21,15 +20,15 @@ import { attemptPhases } from './attempt-timer.ts'
 import { type Attempted, type PostMeans, postEvent } from './delivery.ts'
 import { systemDelivery, TEST_TYPE, testEvent } from './system-event.ts'
 
-/** Most tests that a node has under way; of one endpoint it has one. */
+/** Maximum of concurrent tests on a node; an endpoint has one at a time. */
 const MOST_TESTS = 16
 
 /** What the route works with. */
 export interface TestRouteOptions extends PostMeans {
   endpoints: Endpoints
-  /** The endpoint with its keys; null where nothing can be signed for it. */
+  /** Prepares the endpoint with its secrets; null where none can be decrypted. */
   prepare: (endpoint: Endpoint) => DeliveryEndpoint | null
-  /** Told of every test that had an end. */
+  /** Called for every test that was not aborted. */
   onTested: (attempted: Attempted) => void
   metrics: Pick<Metrics, 'webhookAttempts' | 'webhookAttemptDuration'>
   logger: Logger

@@ -288,7 +288,7 @@ export class ShardWorker implements EndpointHost {
     return deleted.length === 0 ? batches : [...batches, { changes: deleted, settled: () => undefined }]
   }
 
-  /** Keeps the copy of the durable rows up to date. */
+  /** Updates the in-memory copy of the durable rows. */
   #written(changes: readonly Change<DeliveryRow>[]): void {
     for (const { key, value } of changes) {
       const id = endpointIdOf(key)
