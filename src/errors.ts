@@ -1,5 +1,5 @@
 /**
- * The one error type of this program: a closed code, the cause, and a hint that tells the operator what to do.
+ * Defines the program's one error type: a closed code, a message, and a hint that says what the operator can do.
  * Expected outcomes (an upstream 500, an empty poll) are values, not errors.
  */
 
@@ -34,7 +34,7 @@ export interface FieldError {
   message: string
 }
 
-/** Most wrong places that one error names: ten thousand wrong values need no ten thousand sentences. */
+/** Most wrong fields that one error lists. */
 export const MOST_ERRORS = 20
 /** Most characters of a wrong name or value that an error repeats. */
 export const LONGEST_ECHO = 40
@@ -43,7 +43,7 @@ export const LONGEST_ECHO = 40
 export class BridgeError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined
-  /** Each wrong field, where several can be told apart. */
+  /** Each wrong field, where several are known. */
   readonly errors: readonly FieldError[]
 
   constructor(
@@ -59,7 +59,7 @@ export class BridgeError extends Error {
   }
 }
 
-/** True for a BridgeError of that code: the way to tell outcomes of the log port apart. */
+/** True for a BridgeError of that code: distinguishes outcomes of the log port. */
 export function isBridgeError(error: unknown, code: ErrorCode): error is BridgeError {
   return error instanceof BridgeError && error.code === code
 }
@@ -81,12 +81,12 @@ export const exitMeanings: Readonly<Record<number, string>> = {
 
 const exitCodes: Partial<Record<ErrorCode, number>> = { usage: 2, settings: 3, upstream: 4, kafka: 5 }
 
-/** The process exit code for whatever ended a command. */
+/** The process exit code for the error that ended a command. */
 export function exitCodeFor(error: unknown): number {
   return error instanceof BridgeError ? (exitCodes[error.code] ?? 1) : 1
 }
 
-/** The text of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,17 +1,14 @@
-/**
- * How long to wait before the next try: exponential with a ceiling, spread by jitter. Owns the arithmetic.
- * Refuses to count attempts or to wait.
- */
+/** Computes how long to wait before the next retry: exponential back-off with a ceiling and jitter. */
 
 /** The shape of a back-off. */
 export interface Backoff {
   /** Delay after the first failed attempt, before jitter. */
   baseMs: number
-  /** What each further attempt multiplies the delay by. */
+  /** Factor by which each further attempt multiplies the delay. */
   factor: number
   /** Ceiling before jitter. */
   maxMs: number
-  /** Share of the delay that chance takes or adds: 0.1 spreads it over ±10 %. */
+  /** Largest random change, as a share of the delay: 0.1 is ±10 %. */
   jitter: number
 }
 

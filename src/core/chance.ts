@@ -1,6 +1,6 @@
 /**
- * A seeded generator: the same seed gives the same numbers on every machine. Owns the algorithm (mulberry32)
- * and the few draws built on it. Refuses to be a source of secrets.
+ * Generates pseudo-random numbers from a seed (mulberry32): the same seed gives the same numbers on every machine.
+ * Not for secrets.
  */
 
 /** Draws from one seeded sequence. */
@@ -15,7 +15,7 @@ export interface SeededChance {
   yes(probability: number): boolean
 }
 
-/** A generator whose whole sequence follows from `seed`. */
+/** A generator whose sequence depends on `seed` only. */
 export function seededChance(seed: number): SeededChance {
   let state = seed >>> 0
   const next = (): number => {

@@ -1,9 +1,6 @@
-/**
- * Check digits of the identifiers of this field: ISIN (ISO 6166) and LEI (ISO 17442). Owns the arithmetic. Refuses to
- * know which identifiers exist.
- */
+/** Computes and verifies the check digits of ISIN (ISO 6166) and LEI (ISO 17442). */
 
-/** True for two letters, nine letters or digits, and a check digit that fits. */
+/** True for two letters, nine letters or digits, and a valid check digit. */
 export function isIsin(text: string): boolean {
   return /^[A-Z]{2}[0-9A-Z]{9}\d$/.test(text) && luhnSum(digitsOf(text)) % 10 === 0
 }
@@ -13,7 +10,7 @@ export function isinCheckDigit(body: string): number {
   return (10 - (luhnSum(`${digitsOf(body)}0`) % 10)) % 10
 }
 
-/** True for 18 letters or digits and two check digits that fit. */
+/** True for 18 letters or digits and two valid check digits. */
 export function isLei(text: string): boolean {
   return /^[0-9A-Z]{18}\d{2}$/.test(text) && BigInt(digitsOf(text)) % 97n === 1n
 }

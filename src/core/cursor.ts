@@ -1,6 +1,7 @@
 /**
- * The resume point of every consumer: epoch, sequence, time and a checksum in one opaque string (contract §3).
- * Owns its encoding. Refuses to know what is kept: whoever reads decides whether a cursor is too old.
+ * Encodes and decodes the cursor from which a reader resumes: epoch, sequence, time and checksum in one opaque string
+ * (contract §3).
+ * The caller checks whether the cursor is older than the retained events.
  */
 import { crc32 } from 'node:zlib'
 import { BridgeError } from '../errors.ts'
@@ -33,7 +34,7 @@ export function encodeCursor(cursor: Cursor): string {
 
 /**
  * Reads a cursor's text.
- * @throws BridgeError `cursor_invalid` when it is cut, changed or not one of ours
+ * @throws BridgeError `cursor_invalid` when it is truncated, changed or of another program
  */
 export function decodeCursor(text: string): Cursor {
   const bytes = Buffer.from(text, 'base64url')

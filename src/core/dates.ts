@@ -1,6 +1,6 @@
 /**
- * Times as text: upstream timestamps, the five forms of a date bound (specification §4.1.3), and the times that our own
- * readers may give. Owns parsing to milliseconds. Refuses calendars, and zones beyond an offset: what has none is UTC.
+ * Parses upstream timestamps and date bounds (specification §4.1.3) to milliseconds, and formats moments as ISO 8601.
+ * A time without a zone is UTC.
  */
 
 import { BridgeError } from '../errors.ts'
@@ -74,8 +74,8 @@ export function parseDateBound(text: string): DateBound {
 }
 
 /**
- * Reads a time that a reader of ours gives: whatever upstream may send as a timestamp, so that the `time` of every event
- * can be given back, or a partial form as above.
+ * Reads a time from a request to the bridge: any timestamp that upstream may send, so that the `time` of every event is
+ * accepted, or a partial form as above.
  * @throws BridgeError `date_invalid` naming the forms
  */
 export function parseTimeBound(text: string): DateBound {

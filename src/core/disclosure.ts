@@ -1,16 +1,16 @@
 /**
- * The upstream item, read tolerantly: unknown fields and values pass, and only an item without identity or time is
- * refused. Owns what this program looks at inside an item. Refuses to change the item: its text travels as it came.
+ * Parses upstream items tolerantly: unknown fields and values pass, and only an item without identity or time is
+ * rejected.
  */
 import { createHash } from 'node:crypto'
 import { parseTimestamp } from './dates.ts'
 
-/** Deepest nesting of an item that is read; real items have six levels. */
+/** Deepest nesting accepted in an item; real items have six levels. */
 const DEEPEST = 64
-/** Longest value that is taken for an identity or identifier; a guid has about 50 characters. */
+/** Longest accepted identity or identifier; a guid has about 50 characters. */
 const LONGEST_IDENTIFIER = 512
 
-/** A company's identifiers as far as the item names them; null where it does not. */
+/** A company's identifiers; null where the item has none. */
 export interface Party {
   name: string | null
   lei: string | null
@@ -25,10 +25,10 @@ export interface Category {
   importance: string | null
 }
 
-/** What this program looks at in an item; everything else stays in the item's own text. */
+/** The fields of an item that this program uses; everything else stays in the item's own text. */
 export interface Disclosure {
   guid: string
-  /** `timestamp` as it came. */
+  /** `timestamp` as received. */
   timestamp: string
   timeMs: number
   headline: string
@@ -39,7 +39,7 @@ export interface Disclosure {
   replacesGuid: string | null
 }
 
-/** What became of reading one item. */
+/** The result of reading one item. */
 export type ReadDisclosure =
   | { ok: true; disclosure: Disclosure }
   | { ok: false; reason: string; guid: string | null }
@@ -53,7 +53,7 @@ export interface ParsedItem {
   rnsDateId: string | null
 }
 
-/** What became of parsing one item. */
+/** The result of parsing one item. */
 export type ParseResult = { ok: true; item: ParsedItem } | { ok: false; reason: string; guid: string | null }
 
 type Fields = Record<string, unknown>
@@ -135,7 +135,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Text that every store and search of ours can hold: no lone surrogate, no NUL. */
+/** The text if all stores and indexes can hold it: no lone surrogate, no NUL. */
 function plainText(value: unknown): string | null {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : null
 }

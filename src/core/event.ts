@@ -1,6 +1,6 @@
 /**
- * The event envelope of contract §3 (CloudEvents 1.0). Owns how an item or a gap becomes an event and how an event is
- * written as JSON. Refuses to assign sequences: only a claimed writer of the log does.
+ * Builds the event of an item or a gap and encodes it as CloudEvents 1.0 JSON (contract §3).
+ * The writer of the log assigns the sequence.
  */
 
 import { encodeCursor } from './cursor.ts'
@@ -14,53 +14,53 @@ export const GAP_OPENED = 'bridge.gap.opened.v1'
 export const GAP_FILLED = 'bridge.gap.filled.v1'
 export const GAP_GIVEN_UP = 'bridge.gap.given_up.v1'
 
-/** The types of events that tell of an announcement, and of those that tell of a gap. */
+/** Event types of announcements, and event types of gaps. */
 export const disclosureTypes = [PUBLISHED, AMENDED] as const
 export const gapTypes = [GAP_OPENED, GAP_FILLED, GAP_GIVEN_UP] as const
 
 /** The type of an event. */
 export type EventType = (typeof disclosureTypes | typeof gapTypes)[number]
 
-/** What CloudEvents takes for a time. */
+/** The time format of CloudEvents. */
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** An event before the log gave it its place. */
+/** An event before the log has assigned its sequence. */
 export interface NewEvent {
   id: string
   source: string
   type: EventType
-  /** Upstream `timestamp` as it came where it is RFC 3339, else the same moment so; for a gap, when its state changed. */
+  /** Upstream `timestamp`, converted where it is not RFC 3339; for a gap, when its state changed. */
   time: string
   timeMs: number
   subject: string
-  /** ISO 8601: when the bridge first held it. */
+  /** ISO 8601: when the bridge received it. */
   recordedtime: string
   late: boolean
   replacesid: string | null
-  /** JSON text of the upstream item as it came, on one line; or of the gap. */
+  /** JSON text of the upstream item as received, on one line; or of the gap. */
   data: string
   /** `data` as parsed when the item was fetched. Absent in a gap and in an event that was read from a log. */
   item?: ParsedItem
 }
 
-/** An event in its place: what the log keeps and hands to readers. */
+/** An event with its sequence, as the log stores it and readers receive it. */
 export interface Committed extends NewEvent {
   /** Gap-free from 1 inside an epoch. */
   sequence: number
   epoch: string
 }
 
-/** Why items may be missing: a poll left some out, the cursor was refused, or nobody polled. */
+/** Why items may be missing: a poll left some out, upstream rejected the cursor, or no process polled. */
 export type GapCause = 'overflow' | 'cursor_refused' | 'outage'
 
-/** A stretch of upstream time in which items may be missing. Times are ISO 8601. */
+/** A range of upstream time in which items may be missing. Times are ISO 8601. */
 export interface Gap {
   id: string
   from: string
   to: string
   cause: GapCause
   openedAt: string
-  /** Items that filling it has brought so far. */
+  /** Items found so far by filling it. */
   found: number
   /** null while open. */
   closedAt: string | null
@@ -76,7 +76,7 @@ export function revisionOf(id: string, guid: string): number {
   return id === guid ? 1 : Number(id.slice(guid.length + 1))
 }
 
-/** The event of one item revision. `revision` 1 is the first content held of this guid. */
+/** The event of one item revision. `revision` 1 is the first known content of this guid. */
 export function disclosureEvent(
   disclosure: Disclosure,
   held: { data: string; revision: number; recordedMs: number; late: boolean; item?: ParsedItem },
@@ -101,7 +101,7 @@ export function itemOf({ item, data }: Pick<NewEvent, 'item' | 'data'>): ParseRe
   return item === undefined ? parseItem(JSON.parse(data)) : { ok: true, item }
 }
 
-/** The event that a gap changed its state: at `timeMs` by upstream’s clock, at `recordedMs` by ours. */
+/** The event for a changed state of a gap: at `timeMs` by upstream’s clock, at `recordedMs` by ours. */
 export function gapEvent(
   gap: Gap,
   type: typeof GAP_OPENED | typeof GAP_FILLED | typeof GAP_GIVEN_UP,

@@ -1,30 +1,29 @@
 /**
- * IP addresses and nets as bytes, so that all spellings of one address are one value. Owns the reading of both families,
- * in every form that the system prints. Refuses zones, ports and the spellings of browsers (`0x7f.1`): the URL parser has
- * resolved those before. Refuses to know which nets are special.
+ * Parses IP addresses and networks to bytes, so that every notation of an address gives the same value.
+ * Zones, ports and the notations of browsers (`0x7f.1`) are not accepted.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 
 /** The bytes of an address in network order: four, or sixteen. */
 export type Ip = Uint8Array
 
-/** A net: the first `bits` bits of an address. */
+/** A network: the first `bits` bits of an address. */
 export interface Net {
-  /** As it was written. */
+  /** The text as given. */
   text: string
   base: Ip
   bits: number
 }
 
-/** The address, or null where the text is none. A zone (`fe80::1%eth0`) makes it none: it names one machine's interface. */
+/** Parses an address; null where the text is none. A zone (`fe80::1%eth0`) is rejected: it names one machine's interface. */
 export function parseIp(text: string): Ip | null {
   if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number)
   return isIPv6(text) && !text.includes('%') ? bytesOfV6(text) : null
 }
 
 /**
- * A net such as `10.0.0.0/8` or `fd00::/8`; bits beyond its length count for nothing.
- * @throws TypeError where it is none: settings and tables have been checked before
+ * Parses a network such as `10.0.0.0/8` or `fd00::/8`; bits beyond its length are ignored.
+ * @throws TypeError where the text is none: settings and tables have been checked before
  */
 export function parseNet(text: string): Net {
   const [address = '', length = ''] = text.split('/')
@@ -36,7 +35,7 @@ export function parseNet(text: string): Net {
   return { text, base, bits }
 }
 
-/** Whether the address lies in the net. An address of the other family never does. */
+/** Whether the network contains the address. An address of the other family never does. */
 export function netHolds({ base, bits }: Net, ip: Ip): boolean {
   if (ip.length !== base.length) return false
   const whole = bits >> 3

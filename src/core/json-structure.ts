@@ -1,17 +1,13 @@
-/**
- * JSON that somebody wrote for us, read strictly: what `JSON.parse` lets pass in silence is refused too, a name that stands
- * twice in one object, of which only the last would count, and nesting that nothing we read needs. Owns these two rules.
- * Refuses to know what the text is for: whoever reads it says so in front of the reason.
- */
+/** Parses JSON strictly: rejects duplicate member names, which `JSON.parse` silently accepts, and excessive nesting. */
 import { LONGEST_ECHO, messageOf } from '../errors.ts'
 
-/** Deepest nesting that is taken; a filter needs five levels. */
+/** Deepest accepted nesting; a filter needs five levels. */
 const DEEPEST = 32
 
 /** Characters of the parser's message that the reason repeats. */
 const LONGEST_PARSER_MESSAGE = 120
 
-/** The value, or what is wrong with the text as a sentence without its subject: `is not JSON: …`, `has "a" twice …`. */
+/** Parses the text. The reason of a failure is a sentence without its subject: `is not JSON: …`, `has "a" twice …`. */
 export function readJson(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
   let value: unknown
   try {
@@ -23,9 +19,9 @@ export function readJson(text: string): { ok: true; value: unknown } | { ok: fal
   return reason === null ? { ok: true, value } : { ok: false, reason }
 }
 
-/** What is wrong with the structure of well-formed JSON text, as a sentence without its subject; null where nothing is. */
+/** The structural error of well-formed JSON text, as a sentence without its subject; null where there is none. */
 export function structureFault(text: string): string | null {
-  /** The names in each object that is open; null stands for a list. */
+  /** The names in each open object; null for a list. */
   const open: (Set<string> | null)[] = []
   let isName = false
   for (let at = 0; at < text.length; at += 1) {
@@ -59,7 +55,7 @@ export function structureFault(text: string): string | null {
   return null
 }
 
-/** The place of the quote that ends the string which begins at `start`. */
+/** The index of the quote that ends the string which begins at `start`. */
 function stringEnd(text: string, start: number): number {
   let end = start + 1
   while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1

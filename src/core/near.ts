@@ -8,7 +8,7 @@ const LONGEST_NAME = 64
 /** Up to this many letters a name may be one edit away: with two, most short names are near each other. */
 const SHORT_NAME = 4
 
-/** What a missing end costs, however long, after three or four letters: "fail" is near "failed". */
+/** Cost of a missing end of any length after three or four letters: "fail" is near "failed". */
 const MISSING_END = 1.9
 
 /** Cost of a wrong character. A missing or extra one costs 1, because it is the more frequent slip. */

@@ -1,6 +1,6 @@
 /**
- * The plans of the upstream and their figures: pure data, the one table that the sandbox enforces and the poller's
- * settings start from. Refuses to count anything.
+ * Lists the upstream plans with their rates, quotas and page sizes, for the sandbox and as defaults of the poller's
+ * settings.
  */
 
 /** Every plan, from the smallest to the largest. */

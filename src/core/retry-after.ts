@@ -1,11 +1,9 @@
-/**
- * The Retry-After header in both its forms. Owns the reading; whoever waits decides how far to trust it.
- */
+/** Parses the Retry-After header in both its forms, seconds and date. */
 
 const WHOLE_SECONDS = /^\d{1,15}$/
 
 /**
- * Milliseconds to wait from `nowMs`, or null when the header is absent or makes no sense (negative, not a number,
+ * Milliseconds to wait from `nowMs`, or null when the header is absent or invalid (negative, not a number,
  * a date that has passed).
  */
 export function retryAfterMs(header: string | null, nowMs: number): number | null {

@@ -1,7 +1,6 @@
 /**
- * How a webhook is signed: Standard Webhooks 1.0.0, scheme `v1` (HMAC-SHA256), and the id that a delivery keeps over all
- * its tries. Owns the forms of id, secret and signature. Refuses to draw random bytes, to ask for the time and to keep
- * secrets.
+ * Signs webhooks by Standard Webhooks 1.0.0, scheme `v1` (HMAC-SHA256), and derives the id that all retries of a
+ * delivery share.
  */
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
@@ -13,7 +12,7 @@ const LONGEST_SECRET_BYTES = 64
 const ID_DIGITS = 32
 
 /**
- * The `webhook-id` of an event for an endpoint: the same on every try, replay and after a change of epoch. Hashed because
+ * The `webhook-id` of an event for an endpoint: the same on every attempt, replay and after a change of epoch. Hashed because
  * Standard Webhooks allows no dot in it, and guids hold dots.
  */
 export function webhookId(endpointId: string, eventId: string): string {
@@ -29,30 +28,30 @@ export function secretText(bytes: Uint8Array): string {
   return `${SECRET_PREFIX}${Buffer.from(bytes).toString('base64')}`
 }
 
-/** The bytes of a secret's text; null where it has another form or length, or another way to write it exists. */
+/** The bytes of a secret's text; null where it has another form or length, or is not canonical base64. */
 export function secretBytes(text: string): Uint8Array | null {
   if (!text.startsWith(SECRET_PREFIX)) return null
   const bytes = Buffer.from(text.slice(SECRET_PREFIX.length), 'base64')
   return fits(bytes) && secretText(bytes) === text ? bytes : null
 }
 
-/** The key that a secret's text stands for, made once: from bytes, every signature would make it anew (20 µs for 5). Null as above. */
+/** The signing key of a secret's text, to be created once: it cuts a signature from 20 µs to 5 µs. Null as above. */
 export function signingKey(text: string): KeyObject | null {
   const bytes = secretBytes(text)
   return bytes === null ? null : createSecretKey(bytes)
 }
 
-/** What is signed. */
+/** The parts of a webhook that are signed. */
 export interface SignedMessage {
   /** The `webhook-id`; holds no dot. */
   id: string
-  /** The `webhook-timestamp` of this try: whole seconds since 1970. */
+  /** The `webhook-timestamp` of this attempt: whole seconds since 1970. */
   timestampSeconds: number
   /** The body as it is sent. */
   body: Uint8Array
 }
 
-/** The `webhook-signature`: one for each secret, separated by a blank; two during a rotation. */
+/** The `webhook-signature`: one signature per key, separated by a space; two during a rotation. */
 export function signatures(message: SignedMessage, keys: readonly KeyObject[]): string {
   return keys.map((key) => signature(message, key)).join(' ')
 }

@@ -1,2 +1,2 @@
-/** The product's version: one line, held equal to `package.json` by a test. */
+/** States the version of the product; a test compares it with `package.json`. */
 export const VERSION = '0.1.0'

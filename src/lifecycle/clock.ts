@@ -1,6 +1,6 @@
 /**
- * Provides the only access to the machine's clock, timers and random source, behind interfaces that tests replace. A lint
- * rule refuses direct calls elsewhere.
+ * Provides the only access to the machine's clock, timers and random source, behind interfaces that tests replace.
+ * A lint rule rejects direct calls elsewhere.
  */
 
 /** Wall-clock time and timers. Tests use a clock that they advance themselves. */
@@ -19,7 +19,7 @@ const LONGEST_TIMER_MS = 2_147_483_647
 
 /** The clock of the machine. */
 export const systemClock: Clock = {
-  // biome-ignore lint/plugin: the one place that asks the machine for the time
+  // biome-ignore lint/plugin: the only place that reads the system time
   now: () => Date.now(),
   after(delayMs, callback) {
     let timer: NodeJS.Timeout
@@ -33,7 +33,7 @@ export const systemClock: Clock = {
 }
 
 /** The random source of the machine. */
-// biome-ignore lint/plugin: the one place that asks the machine for chance
+// biome-ignore lint/plugin: the only place that reads system randomness
 export const systemChance: Chance = () => Math.random()
 
 /** Resolves after `delayMs`, or at once when the signal aborts; never rejects. The caller checks the signal. */

@@ -1,11 +1,11 @@
 /**
- * Wakes the followers of a log in this process after a commit. A wake-up carries no data: each follower reads on from its own
- * position, so none is lost.
+ * Wakes the readers of a log in this process after a commit, and reads a stored log in batches.
+ * A wake-up carries no data: each reader continues from its own position, so a lost wake-up loses nothing.
  */
 import type { Committed } from '../core/event.ts'
 import { yieldToEventLoop } from './clock.ts'
 
-/** Most events in one batch of a follower. */
+/** Most events in one batch of a reader. */
 const BATCH = 500
 
 /** A signal that can be raised any number of times. */

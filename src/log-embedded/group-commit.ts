@@ -1,26 +1,29 @@
-/** Groups small writes into one SQLite transaction, soon after the first of them; slow disks get longer pauses in between. */
+/**
+ * Groups small writes into one SQLite transaction, soon after the first write; slow disks get longer pauses between
+ * transactions.
+ */
 
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Database } from '../storage/database.ts'
 
-/** Between the beginnings of two transactions, ms, at least: then a disk is waited for a hundred times a second at most. */
+/** Shortest time between the starts of two transactions, ms: at most a hundred disk flushes a second. */
 export const APART_MS = 10
-/** The same at most: who sends on when a write is durable waits for one transaction, and the next. */
+/** Longest such time, ms: a caller that needs its write durable waits for up to two transactions. */
 export const MOST_APART_MS = 60
-/** Between those bounds the transactions have a twentieth of the time: they are as many times as long apart as they take. */
+/** Within those bounds transactions take a twentieth of the time: their distance is this multiple of their duration. */
 const TIMES_AS_LONG = 20
-/** Weight of the last transaction in the mean of what they take; a clock of whole milliseconds tells it in the mean only. */
+/** Weight of the last transaction in the mean duration; a clock of whole milliseconds is too coarse for single ones. */
 const WEIGHT = 1 / 8
 
 /** A queue of writes. */
 export interface GroupCommit {
   /**
-   * Runs `write` in the next transaction, after those that came before it, and resolves when it is durable. A transaction
-   * of several that fails is undone, and each of its writes is run once more by itself: a caller hears of no fault but that
-   * of its own write, so that a large one which finds no room takes no small one with it.
+   * Runs `write` in the next transaction, in the order of the calls, and resolves when it is durable. If a transaction of
+   * several writes fails, it is rolled back and each write runs again alone. A caller thus gets only the error of its own
+   * write, and a large write that finds no space does not fail small ones.
    */
   run(write: () => void): Promise<void>
-  /** Writes everything that waits, now. Callable twice. */
+  /** Writes everything that is queued, now. Callable twice. */
   flush(): void
 }
 
@@ -30,11 +33,11 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** A queue in which nothing waits yet. */
+/** An empty queue. */
 export function createGroupCommit(db: Database, clock: Clock): GroupCommit {
   let waiting: Waiting[] = []
   let lastMs = Number.NEGATIVE_INFINITY
-  /** What a transaction takes, in the mean. */
+  /** Mean duration of a transaction. */
   let meanMs = 0
   let cancel: (() => void) | null = null
 
@@ -43,7 +46,7 @@ export function createGroupCommit(db: Database, clock: Clock): GroupCommit {
     db.transaction(() => {
       for (const { write } of group) write()
     })
-  /** The clock may have been set meanwhile: more than the most counts as the most. */
+  /** Limited above, because the clock may have been set meanwhile. */
   const tookUntil = (nowMs: number): void => {
     const tookMs = Math.min(MOST_APART_MS, Math.max(0, nowMs - lastMs))
     meanMs += WEIGHT * (tookMs - meanMs)

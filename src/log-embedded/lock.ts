@@ -14,8 +14,8 @@ const NOTE = 'owner.json'
 export type Unlock = () => void
 
 /**
- * Takes the data directory, making it where it is missing.
- * @throws BridgeError `log_locked` naming the process that has it, `settings` when it cannot be made, `log_unavailable`
+ * Locks the data directory, creating it where it is missing.
+ * @throws BridgeError `log_locked` naming the process that holds it, `settings` when it cannot be created, `log_unavailable`
  *   when it cannot be written
  */
 export function lockDirectory(dataDir: string, clock: Clock): Unlock {
@@ -37,8 +37,8 @@ export function lockDirectory(dataDir: string, clock: Clock): Unlock {
 }
 
 /**
- * Who holds the data directory, in words; null where nobody does. Makes nothing, and holds nothing afterwards.
- * @throws BridgeError `log_unavailable` when the lock cannot be looked at
+ * Describes the process that holds the data directory; null where none does. Creates nothing and keeps no lock.
+ * @throws BridgeError `log_unavailable` when the lock cannot be read
  */
 export function holderOf(dataDir: string): string | null {
   const lock = join(dataDir, LOCK)
@@ -59,7 +59,7 @@ function makeDirectory(dataDir: string): void {
   }
 }
 
-/** Level by level: below a parent that denies its children exist, such as /proc, Node's own recursion never ends. */
+/** Creates one level at a time: Node's own recursion never ends below a parent such as /proc. */
 function makeMissing(path: string): void {
   if (isDirectory(path)) return
   const parent = dirname(path)

@@ -1,4 +1,6 @@
-/** Implements the log on SQLite: the archive's events table is the log, the writer's rows are beside it in the same file. */
+/**
+ * Implements the log port on SQLite: the archive's events table is the log, and the same file holds the writer's rows.
+ */
 import { join } from 'node:path'
 import type { Archive, ArchiveOptions } from '../archive/store/archive.ts'
 import { openArchive } from '../archive/store/archive.ts'
@@ -36,7 +38,7 @@ import {
 } from './writer-tables.ts'
 
 export interface SqliteLogOptions {
-  /** Made where it is missing; this process has it alone. */
+  /** Created where it is missing; locked by this process. */
   dataDir: string
   /** The kind upstream writes for its own categories, e.g. `Native`. */
   nativeKind: string
@@ -169,7 +171,7 @@ function claimWriter(
   })
 }
 
-/** The stored place and rows, checked against the events; an unused log gets its epoch. */
+/** The stored epoch, sequence and rows, checked against the events; an unused log gets its epoch. */
 function readPlace(archive: Archive): { place: CommittedHead; rows: Map<string, string> } {
   const stored = placedRows(readRows(archive.db))
   const { epoch, latest } = archive

@@ -6,7 +6,7 @@ import type { ShardStore } from '../log-shared/local-shards.ts'
 import type { Database } from '../storage/database.ts'
 import type { GroupCommit } from './group-commit.ts'
 
-/** The next number of a journal has a row of its own, so that none comes again when all records were forgotten. */
+/** A row stores the next number of a journal, so that no number is reused after all records have expired. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS lanes(
     name TEXT NOT NULL, lane INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, lane, key)
@@ -17,13 +17,13 @@ const TABLES = `
   ) WITHOUT ROWID;
 `
 
-/** Old records forgotten beside each new one, so that a journal shrinks faster than it grows. */
+/** Expired records deleted with each new one, so that a journal shrinks faster than it grows. */
 const FORGOTTEN_PER_RECORD = 4
 
-/** Old records forgotten in one step of a journal that is only read. */
+/** Expired records deleted in one step from a journal that is only read. */
 const FORGOTTEN_AT_ONCE = 200
 
-/** Makes the tables of shards and journals where they are missing. */
+/** Creates the tables of shards and journals where they are missing. */
 export function ensureShardTables(db: Database): void {
   db.transaction(() => db.exec(TABLES))
 }
@@ -56,7 +56,7 @@ export function createSqliteJournalStore(
 ): JournalStore {
   const { db, commits, clock } = parts
   const oldestMs = (): number => clock.now() - retentionMs
-  /** Forgets in steps whatever is too old, for a journal that nobody appends to any more. */
+  /** Deletes expired records in steps, for a journal without new appends. */
   const forgetAll = (): void => {
     const first = db.prepare<{ at_ms: number }>(
       'SELECT at_ms FROM journals WHERE name = ? ORDER BY id LIMIT 1',
@@ -65,7 +65,7 @@ export function createSqliteJournalStore(
     commits
       .run(() => forget(db, name, oldestMs(), FORGOTTEN_AT_ONCE))
       .then(forgetAll)
-      // What could not be forgotten is forgotten after the next read.
+      // Records that could not be deleted are deleted after the next read.
       .catch(() => undefined)
   }
   return {
@@ -80,7 +80,7 @@ export function createSqliteJournalStore(
       }),
     last: () =>
       db.prepare<{ last: number }>('SELECT last FROM journal_ends WHERE name = ?').get(name)?.last ?? 0,
-    // Records beyond their time that are not forgotten yet are not given either.
+    // Expired records that are not deleted yet are not returned.
     read(after, { records, characters }) {
       const rows = db
         .prepare<JournalRow>(
@@ -100,7 +100,7 @@ export function createSqliteJournalStore(
   }
 }
 
-/** Takes the oldest records out that are older than a moment, at most `limit` of them. Inside a transaction. */
+/** Deletes records older than a moment, at most the `limit` oldest. Inside a transaction. */
 function forget(db: Database, name: string, oldestMs: number, limit: number): void {
   const old = db
     .prepare<{ id: number; at_ms: number }>(

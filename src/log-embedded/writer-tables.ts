@@ -1,4 +1,6 @@
-/** Stores the writer's rows, the rejected items and the fence, a number that each claim raises and every write compares. */
+/**
+ * Stores the writer's rows, the rejected items and the fence: a number that each claim raises and every write compares.
+ */
 import type { RejectedItem, RowChanges } from '../log/events.ts'
 import type { Database } from '../storage/database.ts'
 
@@ -14,7 +16,7 @@ const TABLES = `
   INSERT INTO fence(term) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM fence);
 `
 
-/** Makes the tables of the log beside those of the archive where they are missing. */
+/** Creates the tables of the log beside those of the archive where they are missing. */
 export function ensureLogTables(db: Database): void {
   db.transaction(() => db.exec(TABLES))
 }

@@ -1,4 +1,4 @@
-/** Implements the log in memory, for tests and as the shortest reference of the port. */
+/** Implements the log port in memory, for tests and as its shortest reference. */
 import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import { type Clock, systemClock } from '../lifecycle/clock.ts'
@@ -18,7 +18,7 @@ import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log-shared/rejected-wind
 import { createMemoryJournalStore, createMemoryShardStore } from './shard-rows.ts'
 import { createMemoryTable } from './table.ts'
 
-/** An unused log. `clock` tells how old the records of its journals are. */
+/** An unused log. `clock` gives the age of journal records. */
 export function createMemoryLog(options: { faultHooks?: FaultHooks; clock?: Clock } = {}): Log {
   const { clock = systemClock } = options
   const events: Committed[] = []

@@ -1,4 +1,4 @@
-/** Rows of shards and records of a journal in memory, as JSON texts, so that nobody changes a stored value by holding it. */
+/** Stores shard rows and journal records in memory as JSON text, so that callers cannot change stored values. */
 import type { Clock } from '../lifecycle/clock.ts'
 import type { JournalRow, JournalStore } from '../log-shared/local-journal.ts'
 import type { ShardStore } from '../log-shared/local-shards.ts'

@@ -1,4 +1,4 @@
-/** Draws the random name of a log's epoch, which must never occur twice. */
+/** Generates the random name of a log's epoch. */
 import { randomInt } from 'node:crypto'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

@@ -1,4 +1,4 @@
-/** Reads and appends journals of the logs without other processes (embedded, memory); the adapter stores and expires records. */
+/** Appends and reads journals of single-process logs (embedded, memory); the adapter stores and expires the records. */
 
 import { BridgeError } from '../errors.ts'
 import { yieldToEventLoop } from '../lifecycle/clock.ts'
@@ -7,33 +7,33 @@ import type { Journal } from '../log/journal.ts'
 import { storedValue } from '../log/stored-value.ts'
 import { recordTexts } from './stored-rows.ts'
 
-/** Handed to a reader at once: some milliseconds of reading JSON. */
+/** Largest batch for a reader: it takes some milliseconds to parse. */
 export const JOURNAL_BATCH: JournalBound = { records: 500, characters: 256 * 1024 }
 
-/** A record as JSON text and which of its journal it is, from 1 on without ever beginning anew. */
+/** A record as JSON text, with its number in the journal: from 1 on, never reused. */
 export interface JournalRow {
   id: number
   text: string
 }
 
-/** How much is read at once. */
+/** Limits of one batch. */
 export interface JournalBound {
   records: number
-  /** After which no further record is read. */
+  /** Once reached, no further record is read. */
   characters: number
 }
 
-/** Where the records of one journal lie. */
+/** Storage of the records of one journal. */
 export interface JournalStore {
   /** Rejects with BridgeError `log_unavailable`, `log_damaged`. */
   append(texts: readonly string[]): Promise<void>
-  /** The number of the last record there ever was; 0 before the first. */
+  /** The number of the last record ever appended; 0 before the first. */
   last(): number
   /** Records after that one, in order, within the bound. */
   read(after: number, bound: JournalBound): JournalRow[]
 }
 
-/** The journal in that store. `open` throws once the log is closed, which `closed` tells. */
+/** The journal in that store. `open` throws once the log is closed; `closed` aborts then. */
 export function createLocalJournal<V>(
   store: JournalStore,
   { open, closed }: { open(): void; closed: AbortSignal },
@@ -69,7 +69,7 @@ export function createLocalJournal<V>(
 
 /**
  * The number of a position; 0 for the beginning.
- * @throws BridgeError `log_damaged` when it is none
+ * @throws BridgeError `log_damaged` when it is not a number
  */
 export function positionOf(position: string | null): number {
   if (position === null) return 0

@@ -1,23 +1,25 @@
-/** Carries requests and responses inside one process, for the logs without others; the latest handler serves them. */
+/**
+ * Passes requests and responses inside one process, for the embedded and memory logs; the newest handler serves them.
+ */
 import { aborted } from '../lifecycle/aborted.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
 import { LONGEST_REQUEST, LONGEST_RESPONSE, type RequestHandler, type Requests } from '../log/requests.ts'
 
 interface Server {
   handle: RequestHandler
-  /** Aborts when it serves no longer. */
+  /** Aborts when it no longer serves. */
   ended: AbortSignal
   fail(error: unknown): void
 }
 
-/** Requests that nobody handles yet. `open` throws once the log is closed; `closed` aborts then. */
+/** Requests without a handler yet. `open` throws once the log is closed; `closed` aborts then. */
 export function createLocalRequests(open: () => void, closed: AbortSignal): Requests {
   const wakeup = createWakeup()
   let serving: Server | null = null
 
   /** The response; null when `either` aborted or the server failed before. */
   const responseOf = async (server: Server, request: string, either: AbortSignal): Promise<string | null> => {
-    // Without it the listeners of `signal` would stay, with the response, for as long as the server serves.
+    // Removes the listeners of `signal`; else they would keep the response in memory while the server serves.
     const over = new AbortController()
     const signal = AbortSignal.any([either, server.ended, over.signal])
     try {

@@ -7,18 +7,18 @@ import type { Shard, Shards } from '../log/shards.ts'
 import { storedValue } from '../log/stored-value.ts'
 import { shardLost, type TextChange, textChanges } from './stored-rows.ts'
 
-/** Where the rows of some shards lie. */
+/** Storage of the rows of some shards. */
 export interface ShardStore {
   /** The rows of that shard, values as JSON text. Throws BridgeError `log_damaged`, `log_unavailable`. */
   load(shard: number): Iterable<readonly [key: string, text: string]>
-  /** All of it or none, in the order of the calls. Rejects with BridgeError `log_unavailable`, `log_damaged`. */
+  /** All changes or none, in the order of the calls. Rejects with BridgeError `log_unavailable`, `log_damaged`. */
   write(shard: number, changes: readonly TextChange[]): Promise<void>
 }
 
-/** There is nobody to leave them to. */
+/** Never aborts: no other process can request the shards. */
 const NEVER = new AbortController().signal
 
-/** `count` shards in that store. `open` throws once the log is closed, which `closed` tells. */
+/** `count` shards in that store. `open` throws once the log is closed; `closed` aborts then. */
 export function createLocalShards<V>(
   store: ShardStore,
   count: number,
@@ -65,7 +65,7 @@ export function createLocalShards<V>(
   }
 
   return {
-    // A shard is loaded as soon as it is asked for, or the ownership ends.
+    // A shard loads at once, or `own` fails.
     loadingSinceMs: null,
     async own(work, signal) {
       open()

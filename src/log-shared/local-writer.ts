@@ -19,14 +19,14 @@ export interface Write {
 /** Makes the write durable and visible, or throws: `log_fenced` and `log_damaged` as such, the rest as unknown. */
 export type Persist = (write: Write) => void
 
-/** The error of a writer that has been overtaken. */
+/** The error of a writer that a later claim has fenced. */
 export function fencedError(): BridgeError {
   return new BridgeError('log_fenced', 'a later writer has claimed the log', {
     hint: 'Step down and campaign again.',
   })
 }
 
-/** A writer that continues at that place; `rows` are those that the claim has read. */
+/** A writer that continues after that head; `rows` are those that the claim has read. */
 export function createLocalWriter(
   claimed: CommittedHead,
   rows: ReadonlyMap<string, string>,

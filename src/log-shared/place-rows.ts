@@ -1,4 +1,4 @@
-/** Reads and writes the rows in which an adapter stores its own place, epoch and sequence, beside the rows of its caller. */
+/** Reads and writes the rows that store an adapter's epoch and last sequence, beside the rows of its caller. */
 import { BridgeError } from '../errors.ts'
 import { storedValue } from '../log/stored-value.ts'
 
@@ -7,14 +7,14 @@ const EPOCH_KEY = 'head/epoch'
 /** Key of the row that holds the sequence of the last event. */
 export const SEQUENCE_KEY = 'head/sequence'
 
-/** How far a log goes. */
+/** The epoch and last sequence of a log. */
 export interface CommittedHead {
   readonly epoch: string
   /** Of the last event; 0 before the first. */
   readonly sequence: number
 }
 
-/** The rows that differ between two places; both where there was none before. */
+/** The rows that differ between two heads; both rows where there was no head before. */
 export function placeRows(before: CommittedHead | null, after: CommittedHead): Map<string, string> {
   const rows = new Map<string, string>()
   if (before?.epoch !== after.epoch) rows.set(EPOCH_KEY, JSON.stringify(after.epoch))
@@ -23,8 +23,8 @@ export function placeRows(before: CommittedHead | null, after: CommittedHead): M
 }
 
 /**
- * Splits stored rows into the log's place and the rows of its caller; null where there are none.
- * @throws BridgeError `log_damaged` when there are rows but not those of the place
+ * Splits stored rows into the log's head and the rows of its caller; null where there are none.
+ * @throws BridgeError `log_damaged` when there are rows but not those of the head
  */
 export function placedRows(
   stored: ReadonlyMap<string, string>,

@@ -1,18 +1,18 @@
-/** Bounds how many rejected items a claim reads, and keeps their hashes instead of their texts. */
+/** Hashes the newest rejected items, up to a limit of items and bytes, so that a claim keeps no texts in memory. */
 import { rejectedHash } from '../log/events.ts'
 
-/** Most text that is read for hashes, bytes; an item may have as many as an upstream's answer. */
+/** Most bytes of text that are read for hashes; one item may be as large as a whole upstream response. */
 export const REJECTED_WINDOW_BYTES = 64 * 1024 * 1024
 
-/** Where to stop reading. */
+/** Limits of reading. */
 export interface RejectedWindow {
   /** Most items. */
   limit: number
-  /** No further item is read once so many bytes were. */
+  /** Once so many bytes were read, no further item is. */
   mostBytes: number
 }
 
-/** The hashes of these texts, which come newest first and one at a time; newest last, as far as the window goes. */
+/** Hashes texts, which arrive newest first and one at a time, within the window. Returns the newest last. */
 export function hashesWithin(texts: Iterable<string>, { limit, mostBytes }: RejectedWindow): string[] {
   const hashes: string[] = []
   let bytes = 0

@@ -27,7 +27,7 @@ export function recordTexts(records: readonly unknown[]): string[] {
   })
 }
 
-/** What a write to a shard throws once it is lost. */
+/** The error of a write to a lost shard. */
 export function shardLost(number: number): BridgeError {
   return new BridgeError('shard_lost', `shard ${number} is no longer owned here`, {
     hint: 'Its owner now goes on from what was written before.',

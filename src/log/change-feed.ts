@@ -2,7 +2,7 @@
 import { createWakeup } from '../lifecycle/wakeup.ts'
 import type { Change } from './tables.ts'
 
-/** Publishes changes to whoever has subscribed before. */
+/** Publishes changes to the present subscribers. */
 export interface ChangeFeed<V> {
   publish(change: Change<V>): void
   /** Every change published after this call, in order, until the signal aborts. */

@@ -5,7 +5,7 @@
 import { contentHash } from '../core/disclosure.ts'
 import type { Committed, NewEvent } from '../core/event.ts'
 
-/** An upstream item that could not be read, kept as it came. */
+/** An upstream item that could not be read, stored as received. */
 export interface RejectedItem {
   /** The item's bytes as upstream sent them, as text. */
   raw: string
@@ -27,7 +27,7 @@ export type RowChanges = ReadonlyMap<string, string | null>
 export interface Commit {
   events: readonly NewEvent[]
   rejected?: readonly RejectedItem[]
-  /** Written in this order. The adapters keep `head/epoch`, `head/sequence`, `count/…`, `topic/…` and `nonce` for themselves. */
+  /** Written in this order. Reserved for adapters: `head/epoch`, `head/sequence`, `count/…`, `topic/…` and `nonce`. */
   rows?: RowChanges
 }
 
@@ -63,7 +63,7 @@ export interface Writer {
    * @throws RangeError with nothing written when there are more than COMMIT_LIMIT events; else as above
    */
   commit(commit: Commit): Promise<Committed[]>
-  /** Gives the claim up cleanly. Never throws; later operations throw `log_fenced`. */
+  /** Releases the claim cleanly. Never throws; later operations throw `log_fenced`. */
   release(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Defines journals: records of all processes in one order, which are kept for a time. */
+/** Defines journals: append-only records of all processes in one order, kept for a limited time. */
 
 /** Consecutive records, and the position from which reading continues after them. */
 export interface JournalBatch<V> {

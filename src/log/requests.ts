@@ -1,4 +1,4 @@
-/** Defines request and response over the log: any process asks, a process that serves responds, nothing is kept. */
+/** Defines request and response over the log: any process sends, a serving process responds, nothing is stored. */
 
 /** Most characters of a request. */
 export const LONGEST_REQUEST = 16 * 1024

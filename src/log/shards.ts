@@ -1,16 +1,16 @@
-/** Defines shards: a fixed number of sets of rows, each owned and written by one process at a time. */
+/** Defines shards: a fixed number of row sets, each written by one owning process at a time. */
 import type { Change } from './tables.ts'
 
 /** Most bytes of one row of a shard, key and value as JSON together, and of one record of a journal. */
 export const LARGEST_ROW_BYTES = 512 * 1024
 
-/** One shard as its owner holds it: rows that only the owner writes. */
+/** One shard, as its owner sees it: rows that only the owner writes. */
 export interface Shard<V> {
   /** From 0 on. */
   readonly number: number
-  /** The rows that earlier owners left, read completely when this process acquired the shard. Own writes do not show here. */
+  /** The rows that earlier owners wrote, read completely when this process acquired the shard. Own writes do not show here. */
   readonly rows: ReadonlyMap<string, V>
-  /** Aborts when another process owns the shard, or may; and when it was released. */
+  /** Aborts when the shard was released, or another process may have acquired it. */
   readonly lost: AbortSignal
   /**
    * Aborts when another process waits to acquire the shard: start nothing new, and resolve `work` when what is in flight has
@@ -31,10 +31,10 @@ export interface Shard<V> {
 /** A fixed number of shards, distributed over the processes that call `own`: each shard has one owner at a time. */
 export interface Shards<V> {
   /**
-   * Owns shards until the signal aborts: runs `work` for each shard assigned to this process, once it is loaded, and again
+   * Acquires shards until the signal aborts: runs `work` for each shard assigned to this process, once it is loaded, and again
    * when it comes back after a loss. `work` must resolve soon after `shard.lost`, orderly after `shard.releasing`, and when the
    * caller wants to stop: the shards are released when the signal has aborted and all of `work` has resolved. Of several
-   * calls in one process one owns at a time. Ends too when the log is closed.
+   * calls in one process only one holds shards at a time. Ends too when the log is closed.
    * @throws what `work` throws (except `shard_lost` of a lost shard), when all of `work` has ended and every shard was
    * released; BridgeError `log_damaged`
    */

@@ -19,7 +19,7 @@ export interface ExchangePage {
   exchanges: ExchangeReference[]
   /** Entries without a valid MIC, or longer than 256 Ki characters. */
   unreadable: number
-  /** Cursor of the next page; null at the end; undefined where the answer has none. */
+  /** Cursor of the next page; null at the end; undefined where the response has none. */
   nextCursor: string | null | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * Requests fund and investor-relations data from upstream (specification §4.4). An answer stays text: upstream does not
+ * Requests fund and investor-relations data from upstream (specification §4.4). A response stays text: upstream does not
  * publish these shapes, so only the presence of `data` is checked.
  */
 import { type CountedSend, countedSend, type SendPermit, withoutValue } from './client.ts'
@@ -30,7 +30,7 @@ export interface FundClient {
   get(target: string, call: FundCall): Promise<FundOutcome>
 }
 
-/** A client over that transport, which its owner closes. `now` is our clock, ms since 1970. */
+/** A client over that transport; the caller closes the transport. `now` is our clock, ms since 1970. */
 export function createFundClient(transport: Transport, now: () => number): FundClient {
   const send = countedSend(transport, now)
   return { get: (target, call) => ask(send, target, call) }

@@ -1,4 +1,4 @@
-/** Classifies the end of a request to upstream: HTTP statuses and transport errors become values, not exceptions. */
+/** Classifies how a request to upstream ended: HTTP statuses and transport errors become values, not exceptions. */
 import type { ReportedQuota } from './reported-quota.ts'
 
 /** Message and hint of upstream's error body, each cut to 300 characters; empty and null where it has none. */
@@ -7,7 +7,7 @@ export interface UpstreamWords {
   hint: string | null
 }
 
-/** The end of a request without a usable answer. */
+/** The end of a request without a usable response. */
 export type Failure =
   | { kind: 'too_many'; retryAfter: string | null }
   | { kind: 'unauthorised'; status: number }
@@ -48,7 +48,7 @@ export function classifyStatus(status: number, retryAfter: string | null, body: 
 /** Error codes of a connection that was never made: upstream cannot have counted the request. */
 const NEVER_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_INVALID_URL)/
-/** Error codes of an answer whose content encoding is corrupt. */
+/** Error codes of a response whose content encoding is corrupt. */
 const BROKEN_ENCODING = /^(Z_|ERR_BROTLI|ERR_ZSTD|ERR__ERROR)/
 
 /** The failure for an error of fetch or of reading its body. */

@@ -1,5 +1,5 @@
 /**
- * Parses a list answer of upstream tolerantly: items, cursors, `hasMore` and warnings. An unreadable item does not make the
+ * Parses a list response of upstream tolerantly: items, cursors, `hasMore` and warnings. An unreadable item does not make the
  * page unreadable.
  */
 import { splitItems } from './split-items.ts'
@@ -7,21 +7,21 @@ import { splitItems } from './split-items.ts'
 /** Longest warning that is kept, in characters. */
 const LONGEST_WARNING = 500
 
-/** One element of `data`: its text as it came (on one line) and its parsed value. */
+/** One element of `data`: its text as received (on one line) and its parsed value. */
 export interface RawItem {
   text: string
   value: unknown
 }
 
-/** A list answer. */
+/** A list response. */
 export interface Page {
   /** In the order upstream sent them. */
   items: RawItem[]
-  /** Cursor of the next page of a scan; null at its end; undefined where the answer has none. */
+  /** Cursor of the next page of a scan; null at its end; undefined where the response has none. */
   nextCursor: string | null | undefined
-  /** Cursor of the next poll; null where the answer has none. */
+  /** Cursor of the next poll; null where the response has none. */
   latestCursor: string | null
-  /** True when new items were left out; undefined where the answer does not contain it. */
+  /** True when new items were left out; undefined where the response does not contain it. */
   hasMore: boolean | undefined
   warnings: string[]
 }

@@ -23,7 +23,7 @@ export interface ReferenceClient {
   exchange(mic: string, permit: Throttle, signal: AbortSignal): Promise<Outcome<ExchangeReference>>
 }
 
-/** A client over that transport, whose owner closes it. */
+/** A client over that transport; the caller closes the transport. */
 export function createReferenceClient(transport: Transport): ReferenceClient {
   const send = async <T>(
     path: string,

@@ -1,6 +1,6 @@
 /**
- * Cuts the JSON texts of items, or of any top-level member, out of an answer without changing them: numbers keep their
- * digits, escapes their spelling. The answer must be valid JSON.
+ * Cuts the JSON texts of items, or of any top-level member, out of a response without changing them: numbers keep their
+ * digits, escapes their form. The response must be valid JSON.
  */
 
 /**

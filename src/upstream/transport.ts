@@ -28,7 +28,7 @@ export interface TransportOptions {
 export interface Transport {
   /**
    * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
-   * When `signal` aborts before the status is known, or inside a good answer, the outcome is `network` with the
+   * When `signal` aborts before the status is known, or inside a good response, the outcome is `network` with the
    * message `aborted`. `keyless` leaves the key out, for what upstream serves to everybody.
    */
   get(path: string, signal: AbortSignal, options?: { keyless: boolean }): Promise<Outcome<string>>

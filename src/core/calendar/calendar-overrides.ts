@@ -1,6 +1,6 @@
 /**
- * The operator's corrections to the London calendar, read from the text of a file. Owns its shape and refusals.
- * Refuses to open the file.
+ * Parses the text of the operator's calendar file: holidays, business days and half days that override the computed
+ * calendar.
  */
 import type { FieldError } from '../../errors.ts'
 import { BridgeError, MOST_ERRORS, messageOf } from '../../errors.ts'

@@ -1,19 +1,19 @@
 /**
- * London's days and hours as the announcement service keeps them: release window 07:00–18:30 on business days, early
- * close 13:30. Owns the day's phases. Refuses a clock: every moment is an argument, in ms since 1970.
+ * Computes London business days and the phases of their release window: 07:00–18:30, or until 13:30 on half days.
+ * Every moment is an argument, in ms since 1970; the module reads no clock.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../durations.ts'
 import type { CalendarOverrides } from './calendar-overrides.ts'
 import { NO_OVERRIDES } from './calendar-overrides.ts'
 import { bankHolidays, halfDays, isWeekendDate } from './holidays.ts'
 
-/** Offsets kept, one an hour of UTC; beyond it the cache starts afresh. */
+/** Most cached offsets, one per hour of UTC; when full, the cache is cleared. */
 const MOST_OFFSETS = 20_000
-/** Dates and days kept of each sort; beyond it they start afresh. */
+/** Most cached dates and days of each kind; when full, the cache is cleared. */
 const MOST_DAYS = 2_000
 
 /**
- * Where a business day stands: `closed` · `pre` 06:30–07:00 · `burst` 07:00–07:12 (both morning bursts) · `open` until
+ * Phase of a business day: `closed` · `pre` 06:30–07:00 · `burst` 07:00–07:12 (both morning bursts) · `open` until
  * 16:30 · `late` until 18:30. On half days `open` ends at 12:30 and `late` at 13:30. Ends are exclusive.
  */
 export const phases = ['closed', 'pre', 'burst', 'open', 'late'] as const
@@ -28,7 +28,7 @@ const halfDay = { openEnd: minuteOf(12, 30), releaseEnd: minuteOf(13, 30) }
 /** Dates are London's, as `YYYY-MM-DD`; minutes count from London's midnight. */
 export interface Calendar {
   londonDate(ms: number): string
-  /** 0–1439, by London's clock on the wall. */
+  /** 0–1439, London local time. */
   minuteOfDay(ms: number): number
   /**
    * The moment of that minute of London's day; 0 is its start. A minute that the spring night skips means the one an
@@ -62,7 +62,7 @@ export function createCalendar(overrides: CalendarOverrides = NO_OVERRIDES): Cal
   const minuteOfDay = (ms: number): number => Math.floor(modulo(wallMs(ms), DAY_MS) / MINUTE_MS)
   const momentMs = (date: string, minute: number): number => {
     const asUtcMs = midnightOf(date) + minute * MINUTE_MS
-    // London is never more than an hour ahead, so this asks for the offset before a change of clocks.
+    // London is never more than an hour ahead, so this is the offset before a change of clocks.
     return asUtcMs - offsetMs(asUtcMs - HOUR_MS)
   }
   const isBusinessDay = remembered((date: string): boolean => {
@@ -107,8 +107,8 @@ function phaseAt(minute: number, ends: typeof fullDay): Phase {
 }
 
 /**
- * How far London's clock is ahead of UTC, in ms, as the machine's zone data says. Kept by the hour, because asking
- * takes microseconds and clocks change on the hour.
+ * Offset of London's clock from UTC, in ms, from the machine's zone data. Cached by the hour, because a lookup takes
+ * microseconds and clocks change on the hour.
  */
 function londonOffsets(): (ms: number) => number {
   const format = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/London', timeZoneName: 'longOffset' })
@@ -127,7 +127,7 @@ function londonOffsets(): (ms: number) => number {
   }
 }
 
-/** Computes each answer once: a plan of polls asks for the same few days thousands of times. */
+/** Caches results: a plan of polls needs the same few days thousands of times. */
 function remembered<Question, Answer>(
   compute: (question: Question) => Answer,
 ): (question: Question) => Answer {

@@ -1,40 +1,39 @@
 /**
- * What one day of London brought, as the log's state keeps it: counts of items by what found them first, and what became
- * of the walk over the day. Owns the shape and its arithmetic; pure. Refuses to say which items belong to which day.
+ * Defines and updates the stored record of one London day: item counts by how they were found, and its daily
+ * reconciliation.
  */
 
-/** Days that the log's state keeps: as many as an open gap is tried and the ledger reaches back, and some. */
+/** Days kept in the log's state: more than open gaps are retried and the ledger covers. */
 export const DAYS_KEPT = 16
 
-/** The walk that reads a whole day again after its release window. */
+/** The daily reconciliation, which reads a whole day again after its release window. */
 export interface DayWalk {
   /**
-   * `owed`: it failed or was not paid so far, and is tried again. `whole`: it has read the day to its end. `unpaid`: it
-   * would have cost more than the plan pays for, or no units came free until the next one was due. `failed`: upstream never
-   * answered it to its end.
+   * Stored names. `owed`: pending, it failed or was over budget so far and is retried. `whole`: complete. `unpaid`: over
+   * the plan's budget, or no units became free until the next one was due. `failed`: upstream never responded to all pages.
    */
   state: 'owed' | 'whole' | 'unpaid' | 'failed'
-  /** When that was decided; for `owed` the earliest moment of the next try. Ms since 1970, our clock. */
+  /** When this state began; for `owed` the earliest moment of the next try. Ms since 1970, our clock. */
   atMs: number
-  /** Tries that came to nothing. */
+  /** Failed tries. */
   attempts: number
-  /** Where the next try goes on; null: from the start. */
+  /** Where the next try continues; null: from the start. */
   pageCursor: string | null
 }
 
-/** Contents of items, counted at the day of London in which their own `timestamp` lies. */
+/** Item contents, counted on the London day of their own `timestamp`. */
 export interface DayCounts {
   /** Found by polls. */
   polled: number
-  /** By fills and retried gaps: what a poll had to leave out. */
+  /** Found by fills and retried gaps, after a poll had left them out. */
   filled: number
-  /** By sweeps, rounds and the walk over the day: behind the cursor, or sooner than the next poll. */
+  /** Found by re-scans and daily reconciliation: behind the cursor, or sooner than the next poll. */
   swept: number
-  /** By the backfill of the first start. */
+  /** Found by the backfill of the first start. */
   backfilled: number
-  /** Of all these, later contents of items that were held already. */
+  /** Of all these, changed contents of items that were known already. */
   amended: number
-  /** Unreadable items, counted at the day on which they came. */
+  /** Unreadable items, counted on the day they were received. */
   rejected: number
 }
 
@@ -42,26 +41,25 @@ export interface DayCounts {
 export interface DayRecord extends DayCounts {
   /** London's, `YYYY-MM-DD`. */
   date: string
-  /** Whether an item with the category code `EOD` is among them: upstream's own mark of a day's end. */
+  /** Whether an item with the category code `EOD` is among them: upstream's own mark of the end of a day. */
   eodSeen: boolean
-  /** null while none is due, and for ever where the plan pays for none or nothing is released on that day. */
+  /** null while no reconciliation is due, and always where the plan cannot pay for one or the day has no release window. */
   walk: DayWalk | null
 }
 
-/** A day of which nothing is known. */
+/** A day without items. */
 export function emptyDay(date: string): DayRecord {
   const counts = { polled: 0, filled: 0, swept: 0, backfilled: 0, amended: 0, rejected: 0 }
   return { date, ...counts, eodSeen: false, walk: null }
 }
 
-/** Different items of the day that are held. */
+/** Number of different items of the day. */
 export function itemsOf({ polled, filled, swept, backfilled, amended }: DayCounts): number {
   return polled + filled + swept + backfilled - amended
 }
 
 /**
- * The days with that day changed, rising by date; where it is new and there are more than DAYS_KEPT then, the oldest is
- * gone.
+ * The days with that day changed, in order of date; where it is new and exceeds DAYS_KEPT, the oldest is dropped.
  */
 export function withDay(
   days: readonly DayRecord[],
@@ -75,7 +73,7 @@ export function withDay(
     .slice(-DAYS_KEPT)
 }
 
-/** The day with these counts added, and its mark of the end where one was among them. */
+/** The day with these counts added; `eodSeen` stays true once it was. */
 export function withCounts(day: DayRecord, counts: Partial<DayCounts>, eodSeen = false): DayRecord {
   const sum = { ...day, eodSeen: day.eodSeen || eodSeen }
   for (const [name, count] of Object.entries(counts) as [keyof DayCounts, number][]) sum[name] += count

@@ -1,6 +1,6 @@
 /**
- * The bank holidays of England and Wales and the half days of the exchange, computed by rule. Owns the rules since 1978
- * and the one-off days since 1999. Refuses local closures: those come from the override file of the calendar.
+ * Computes the bank holidays of England and Wales since 1978, and the half days of the exchange.
+ * Holidays proclaimed for one year are listed from 1999 on.
  */
 import { DAY_MS } from '../durations.ts'
 
@@ -19,7 +19,7 @@ const proclaimed: readonly string[] = [
   '2023-05-08', // coronation
 ]
 
-/** Holidays that one year had on another day than the rule says. */
+/** Holidays that were moved in one year, from the date of the rule. */
 const moved: Readonly<Record<string, string>> = {
   '1995-05-01': '1995-05-08',
   '2002-05-27': '2002-06-04',

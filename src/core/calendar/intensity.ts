@@ -1,6 +1,6 @@
 /**
- * How a business day's items spread over its London minutes: shares of a day counted on nine business days of summer
- * 2026. Pure data. Refuses to know seconds: `day-shape.ts` places the two bursts.
+ * Lists how a business day's items spread over its London minutes, counted on nine business days of summer 2026.
+ * `day-shape.ts` spreads the two morning bursts over seconds.
  */
 
 /** `[first minute of day, minute after the last, share of the day in 1/100,000]`, in order, without holes. */

@@ -1,6 +1,6 @@
 /**
- * The category codes that are known today, for near matches and topics that exist before their first event.
- * Owns the lists. Refuses to be a gate: codes are data, and one that is not listed here is as good as any other.
+ * Lists the category codes known today, for suggestions on typos and for topics that exist before their first event.
+ * Other codes are accepted too.
  */
 
 /** Codes of kind `FCA`: DTR 8 Annex 2, the source-only codes of the RNS feed, and the older ones that still occur. */

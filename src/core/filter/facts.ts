@@ -1,6 +1,6 @@
 /**
- * What filters, indexes and topics ask of an event, read once from its data. Owns the reading of category kinds.
- * Refuses to hold the item: facts can always be derived again.
+ * Extracts from an event the facts that filters, indexes and topics match on: companies, codes, importance and
+ * headline.
  */
 import type { Disclosure, Party } from '../disclosure.ts'
 
@@ -13,9 +13,9 @@ export interface Identifiers {
 
 /** One company of an event. What follows from the identifiers alone is left out, so that stored facts stay small. */
 export interface Company extends Identifiers {
-  /** In lower case; only where there is no LEI, because only then it tells which company this is. */
+  /** In lower case; only where there is no LEI, because only then it identifies the company. */
   name?: string
-  /** Identifiers that upstream did not spell in upper case, as it spelt them. */
+  /** Identifiers that upstream did not send in upper case, as received. */
   spelt?: { isin?: string; symbol?: string }
 }
 
@@ -26,7 +26,7 @@ export interface Facts {
   related: Company[]
   fca: string[]
   native: string[]
-  /** Importance of the FCA categories, as upstream spelt them. */
+  /** Importance of the FCA categories, as upstream sent them. */
   importance: string[]
   /** In lower case. */
   headline: string
@@ -63,8 +63,8 @@ export const GAP_FACTS: Facts = Object.freeze({
 })
 
 /**
- * Which company this is, the same for all its names and instruments: its LEI, else its name, else what identifier it has,
- * each behind the word for what it is. null where nothing tells.
+ * A key of the company, the same for all its names and instruments: its LEI, else its name, else another identifier,
+ * prefixed with its kind. null where it has none of them.
  */
 export function companyKey({ lei, name, isin, symbol }: Company): string | null {
   if (lei !== undefined) return `lei ${lei}`
@@ -73,7 +73,7 @@ export function companyKey({ lei, name, isin, symbol }: Company): string | null 
   return symbol === undefined ? null : `symbol ${symbol}`
 }
 
-/** The identifier as upstream spelt it; undefined where there is none. */
+/** The identifier as upstream sent it; undefined where there is none. */
 export function spelling(company: Company, field: 'isin' | 'symbol'): string | undefined {
   return company.spelt?.[field] ?? company[field]
 }

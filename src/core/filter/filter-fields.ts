@@ -1,6 +1,6 @@
 /**
- * The plain fields of a filter, each read from a JSON value. Owns shapes, limits of one field and their sentences.
- * Refuses structure: `filter-parse.ts` knows where plain fields may stand.
+ * Parses and validates the plain fields of a filter from JSON values, with the limits of each field.
+ * `filter-parse.ts` checks where the fields may appear.
  */
 
 import type { FieldError } from '../../errors.ts'
@@ -26,9 +26,9 @@ export const plainFieldNames = [
   'preset',
 ] as const satisfies readonly (keyof PlainFilter)[]
 
-/** What the reading of one filter has met so far, `exclude` and `filters` included. */
+/** State of parsing one filter, `exclude` and `filters` included. */
 export interface Reading {
-  /** What `types` may name. */
+  /** Event kinds allowed in `types`. */
   kinds: readonly WebhookKind[]
   errors: FieldError[]
   identifiers: number
@@ -38,7 +38,7 @@ export interface Reading {
 /** A JSON object whose members are not read yet. */
 export type JsonFields = Readonly<Record<string, unknown>>
 
-/** Shortest and longest `q`, in characters; one beyond U+FFFF, which is two of a string’s units, counts as one. */
+/** Shortest and longest `q`, in characters; a surrogate pair counts as one. */
 export const Q_LENGTHS = [2, 200] as const
 
 const identifierRules = {
@@ -55,7 +55,7 @@ const identifierRules = {
 const CODE = /^[A-Za-z0-9_-]{1,16}$/
 const knownCodes = { fcaCategories: knownFcaCodes, nativeCategories: knownNativeCodes }
 
-/** Adds one refusal. */
+/** Adds one error. */
 export function refuse(reading: Reading, field: string, message: string): void {
   reading.errors.push({ field, message })
 }
@@ -65,12 +65,12 @@ export function fieldName(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`
 }
 
-/** A value that came from outside, short enough for a sentence. */
+/** An untrusted value, shortened for an error message. */
 function echo(value: string): string {
   return JSON.stringify(value.length > LONGEST_ECHO ? `${value.slice(0, LONGEST_ECHO)}…` : value)
 }
 
-/** The plain fields among `fields`; other names are the caller's. What is refused is left out. */
+/** Parses the plain fields among `fields`; ignores other names. Invalid ones are left out of the result. */
 export function readPlainFields(fields: JsonFields, at: string, reading: Reading): PlainFilter {
   const filter: PlainFilter = {}
   for (const name of plainFieldNames) {
@@ -80,7 +80,7 @@ export function readPlainFields(fields: JsonFields, at: string, reading: Reading
   return filter
 }
 
-/** Refuses `asking` beside `forbidding` where no item can fulfil both: a listing symbol of the issuer, and none. */
+/** Adds an error where no item can match both fields, e.g. a listing symbol of the issuer, and none. */
 export function refuseContradiction(
   asking: PlainFilter,
   forbidding: PlainFilter,
@@ -138,7 +138,7 @@ function readField(
   }
 }
 
-/** Every member that `readMember` accepts, each once. Stops reading once the errors fill an answer. */
+/** Every member that `readMember` accepts, each once. Stops at the limit of reported errors. */
 function readList<T>(
   value: unknown,
   at: string,

@@ -1,18 +1,17 @@
 /**
- * An inverted index over many filters: which of them want an event, without asking each. Owns the candidates. A filter that
- * asks for one list of identifiers or codes and nothing else is decided by being found; on every other candidate `matches`
- * has the verdict, and a test holds a million pairs to it. Refuses to know who holds a filter.
+ * Finds which of many filters match an event, by an inverted index of identifiers and category codes.
+ * A filter with a single list of keys matches as soon as one key does; `matches` tests every other candidate.
  */
 import type { Facts, Identifiers } from './facts.ts'
 import type { Filter, PlainFilter } from './filter.ts'
 import { matches } from './filter.ts'
 import { presets } from './presets.ts'
 
-/** Filters by the id of whoever holds them. */
+/** An index of filters by the id of their subscriber. */
 export interface FilterIndex<Id> {
-  /** Registers a filter; an id that is known gets the new one. */
+  /** Adds a filter; replaces the present one of the same id. */
   add(id: Id, filter: Filter): void
-  /** Forgets it; an unknown id is no error. */
+  /** Removes a filter; an unknown id is no error. */
   remove(id: Id): void
   /** Exactly the ids whose filter matches, each once, in no promised order. */
   match(facts: Facts): Id[]
@@ -22,10 +21,10 @@ export interface FilterIndex<Id> {
 
 const identifierFields = { isin: 'isins', symbol: 'symbols', lei: 'leis' } as const
 const identifierKinds = Object.keys(identifierFields) as (keyof typeof identifierFields)[]
-/** Members of a filter that keys say everything about. */
+/** Filter fields that the index decides completely. */
 const listFields = new Set<string>([...Object.values(identifierFields), 'fcaCategories', 'nativeCategories'])
 
-/** What a key is looked for among: an identifier of the issuer or of any party, or a code. */
+/** Kind of a key: an identifier of the issuer or of any party, or a category code. */
 type KeyKind = `${'issuer' | 'related'} ${keyof Identifiers}` | 'fca' | 'native'
 interface Key {
   kind: KeyKind
@@ -35,11 +34,11 @@ interface Key {
 /** An empty index. */
 export function createFilterIndex<Id>(): FilterIndex<Id> {
   const filters = new Map<Id, Filter>()
-  /** Those that want every event with the key. */
+  /** Filters that match every event with the key. */
   const decided = createKeyed<Id>()
-  /** Those that want nothing without one of their keys, and are asked about the rest. */
+  /** Filters that need one of their keys; `matches` tests the rest. */
   const asked = createKeyed<Id>()
-  /** Those that have to be asked about every event. */
+  /** Filters without keys: `matches` tests them on every event. */
   const unkeyed = new Set<Id>()
 
   const remove = (id: Id): void => {
@@ -79,15 +78,15 @@ export function createFilterIndex<Id>(): FilterIndex<Id> {
   }
 }
 
-/** Ids by key; keys with none take no memory. */
+/** Ids by key; keys without ids take no memory. */
 interface Keyed<Id> {
   add(id: Id, keys: readonly Key[]): void
   remove(id: Id, keys: readonly Key[]): void
-  /** The ids of each key that the event has, where there are any. */
+  /** The sets of ids for the keys of the event. */
   of(facts: Facts): ReadonlySet<Id>[]
 }
 
-/** A map for each kind: an event is not asked about kinds that nobody names, and no key has to be put together. */
+/** One map per kind: unused kinds cost nothing, and no combined key has to be built. */
 function createKeyed<Id>(): Keyed<Id> {
   const idsByKind = new Map<KeyKind, Map<string, Set<Id>>>()
   return {
@@ -131,14 +130,14 @@ function union<Id>(sets: readonly ReadonlySet<Id>[]): Id[] {
   return [...all]
 }
 
-/** Whether an event that has one of its keys is all that this filter asks for. */
+/** True where any event with one of its keys matches this filter. */
 function isOneList(filter: Filter): boolean {
   const { match: _, ...asks } = filter
   const [only, ...more] = Object.entries(asks).filter(([, wanted]) => wanted !== undefined)
   return only !== undefined && more.length === 0 && listFields.has(only[0])
 }
 
-/** Keys of which every event that the filter matches has at least one, or null where no field gives such keys. */
+/** Keys of which every matching event has at least one; null where no field gives such keys. */
 function keysOfFilter(filter: Filter): Key[] | null {
   const own = keysOfPlain(filter)
   if (own !== null || filter.filters === undefined) return own
@@ -147,7 +146,7 @@ function keysOfFilter(filter: Filter): Key[] | null {
   return complete.length < keysOfMembers.length ? null : complete.flat()
 }
 
-/** The keys of one field: an identifier before a code, since fewer events have it. */
+/** The keys of one field: identifiers before codes, since fewer events have them. */
 function keysOfPlain(filter: PlainFilter): Key[] | null {
   const reach = filter.match === 'related' ? 'related' : 'issuer'
   for (const field of identifierKinds) {

@@ -1,6 +1,6 @@
 /**
- * From a JSON value to a Filter. Owns where fields may stand, the limits over a whole filter, and what can never match
- * (contract §5). Refuses to evaluate, and to know where the value came from.
+ * Parses a filter from JSON (contract §5), checks the limits of the whole filter and rejects filters that can never
+ * match.
  */
 import type { FieldError } from '../../errors.ts'
 import { BridgeError, MOST_ERRORS } from '../../errors.ts'
@@ -22,7 +22,7 @@ const nestingNames: readonly string[] = ['exclude', 'filters']
 /**
  * Reads a filter's JSON form.
  * @param at name of the field that holds it, put before the names in errors, e.g. `filter`; empty for none
- * @param kinds what `types` may name: more for a webhook (`webhookKinds`) than for who reads the log
+ * @param kinds event kinds allowed in `types`: more for a webhook (`webhookKinds`) than for readers of the log
  * @throws BridgeError `filter_invalid` with each wrong field (at most 20 of them)
  */
 export function parseFilter(value: unknown, at = '', kinds: readonly WebhookKind[] = eventKinds): Filter {
@@ -34,7 +34,7 @@ export function parseFilter(value: unknown, at = '', kinds: readonly WebhookKind
   return filter
 }
 
-/** The refusal of a filter because of these fields (at least one). */
+/** The error for a filter with these invalid fields (at least one). */
 export function filterError(errors: readonly FieldError[]): BridgeError {
   const sentences = errors.map(({ field, message }) => `${field} ${message}`)
   return new BridgeError('filter_invalid', `the filter is refused: ${sentences[0]}`, {
@@ -70,7 +70,7 @@ function readMembers(value: unknown, at: string, reading: Reading): PlainFilter[
   return []
 }
 
-/** A plain filter inside `exclude` or `filters`; it has to ask for something. */
+/** A plain filter inside `exclude` or `filters`; it must have at least one field. */
 function readInner(value: unknown, at: string, reading: Reading): PlainFilter {
   const fields = readObject(value, at, reading)
   if (fields === null) return {}

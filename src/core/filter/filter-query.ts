@@ -1,6 +1,6 @@
 /**
- * From query parameters to a Filter: the same names as the JSON form, lists comma-separated or repeated. Owns the
- * difference between the two forms, nothing else; `filter-parse.ts` judges the fields.
+ * Parses a filter from query parameters: the same names as in JSON, lists comma-separated or repeated.
+ * `filter-parse.ts` validates the fields.
  */
 import type { FieldError } from '../../errors.ts'
 import { readJson } from '../json-structure.ts'
@@ -8,17 +8,17 @@ import type { Filter } from './filter.ts'
 import { plainFieldNames } from './filter-fields.ts'
 import { filterError, parseFilter } from './filter-parse.ts'
 
-/** Fields that have no query-string form; each gets a refusal that says where it belongs. */
+/** Fields that have no query-string form; each gets an error that says where it belongs. */
 const jsonOnly: readonly string[] = ['exclude', 'filters']
 
-/** Every query parameter that `parseFilterQuery` has a say in, so that callers can tell their own apart. */
+/** Every query parameter that `parseFilterQuery` reads, so that callers can separate their own. */
 export const FILTER_PARAMETERS: readonly string[] = [...plainFieldNames, 'filter', ...jsonOnly]
 
 const singleFields: readonly string[] = ['match', 'q', 'hasSymbol', 'preset']
 const flags: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /**
- * Reads the filter among query parameters; other parameters are left alone.
+ * Reads the filter among query parameters; ignores other parameters.
  * @returns null where no parameter belongs to a filter
  * @throws BridgeError `filter_invalid` as `parseFilter`
  */
@@ -28,8 +28,8 @@ export function parseFilterQuery(params: URLSearchParams): Filter | null {
 }
 
 /**
- * The JSON form of the filter among query parameters, still unjudged; undefined where no parameter belongs to one.
- * @throws BridgeError `filter_invalid` where the parameters do not go together, or `filter` is not JSON or names a member twice
+ * The JSON form of the filter among query parameters, not validated yet; undefined where no parameter belongs to one.
+ * @throws BridgeError `filter_invalid` where the parameters exclude each other, or `filter` is not JSON or names a member twice
  */
 export function filterValue(params: URLSearchParams): unknown {
   const names = FILTER_PARAMETERS.filter((name) => params.has(name))
@@ -56,7 +56,7 @@ function parsedJson(text: string): unknown {
   return read.ok ? read.value : refuseAll(['filter'], read.reason)
 }
 
-/** The JSON form of the same filter, still unjudged. */
+/** The JSON form of the same filter, not validated yet. */
 function jsonForm(names: readonly string[], params: URLSearchParams): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, jsonValue(name, params)]))
 }

@@ -1,13 +1,12 @@
 /**
- * The filter of contract §5: its fields, and the plain evaluator that every faster path is proven against.
- * Owns the meaning. Refuses text: `filter-parse.ts` and `filter-query.ts` make a Filter from the outside, and every
- * Filter is one of theirs, with identifiers in upper case, `q` in lower case and `<level>+` written out.
+ * Defines the filter of contract §5 and evaluates it; tests compare every faster path with this evaluator.
+ * The parsers have normalised each filter: identifiers in upper case, `q` in lower case, `<level>+` expanded.
  */
 import type { Facts, Identifiers } from './facts.ts'
 import type { PresetName } from './presets.ts'
 import { presets } from './presets.ts'
 
-/** How identifiers are compared; `issuer` where a filter does not say. */
+/** How identifiers are compared; default `issuer`. */
 export const matchModes = ['issuer', 'related', 'exact'] as const
 export type MatchMode = (typeof matchModes)[number]
 
@@ -15,15 +14,15 @@ export type MatchMode = (typeof matchModes)[number]
 export const importances = ['low', 'medium', 'high', 'ultra'] as const
 export type Importance = (typeof importances)[number]
 
-/** What an event is to a filter. */
+/** The event kinds that filters distinguish. */
 export const eventKinds = ['published', 'amended', 'gap'] as const
 
-/** What the filter of a webhook may name besides: an event that is sent to webhooks alone, and is of no log. */
+/** Event kinds for the filters of webhooks. `webhook.disabled` is sent to webhooks only and is in no log. */
 export const webhookKinds = [...eventKinds, 'webhook.disabled'] as const
 /** One of them. */
 export type WebhookKind = (typeof webhookKinds)[number]
 
-/** Fields that are ANDed; inside a list, any member does. A field left out asks nothing. Lists are never empty. */
+/** Fields that are ANDed; lists match if any member does. An absent field matches everything. Lists are never empty. */
 export interface PlainFilter {
   /** 12 characters, upper case. */
   isins?: readonly string[]
@@ -38,12 +37,12 @@ export interface PlainFilter {
   /** Part of the headline, lower case, 2–200 characters. */
   q?: string
   hasSymbol?: boolean
-  /** Of a stream or pull reader never more than `eventKinds`. */
+  /** For a stream or pull reader only members of `eventKinds`. */
   types?: readonly WebhookKind[]
   preset?: PresetName
 }
 
-/** A plain filter that may leave things out (`exclude`) and may ask for any of several (`filters`). */
+/** A plain filter that may exclude events (`exclude`) and may match any of several filters (`filters`). */
 export interface Filter extends PlainFilter {
   exclude?: PlainFilter
   filters?: readonly PlainFilter[]
@@ -51,8 +50,8 @@ export interface Filter extends PlainFilter {
 
 /**
  * True when a stream or pull reader with this filter gets the event. A gap event reaches every reader whatever its
- * filter says, so that nobody can pass a gap without seeing it. (A webhook gets gaps only where its `types` names
- * them: that rule belongs to the webhooks, not here.)
+ * filter, so that no reader can pass a gap without receiving it. (A webhook gets gaps only where its `types` names
+ * them; the webhooks implement that rule.)
  */
 export function matches(filter: Filter, facts: Facts): boolean {
   if (facts.kind === 'gap') return true

@@ -1,15 +1,12 @@
-/**
- * The named filters that users ask for most (docs/use/filters.md lists them). Owns their codes and meanings.
- * Refuses to evaluate: a preset is data, `filter.ts` asks it like any other field.
- */
+/** Lists the named filters that users need most, with their category codes and meanings (docs/use/filters.md). */
 
 /** A named filter over FCA categories. */
 export interface Preset {
-  /** One sentence for the docs and for the answer to a wrong name. */
+  /** One sentence for the docs and for the error about a wrong name. */
   meaning: string
   /** FCA category codes. */
   fcaCategories: readonly string[]
-  /** `only` keeps what has one of the codes; `without` keeps what has none of them. */
+  /** `only` keeps items with one of the codes; `without` keeps items with none of them. */
   keeps: 'only' | 'without'
 }
 

@@ -1,7 +1,4 @@
-/**
- * What the upstream's list asks for, and the one test of it (specification §4.1.4): for the sandbox's market and for the
- * bridge's archive alike. Owns the meaning of `match`. Refuses to know parameters, an order, or where items are kept.
- */
+/** Tests items against the parameters of upstream's list (specification §4.1.4), for the sandbox and the archive. */
 import { type Company, companyKey, type Facts, spelling } from './facts.ts'
 import type { MatchMode } from './filter.ts'
 
@@ -10,8 +7,8 @@ export const channels = ['app', 'bot', 'internal', 'social', 'widget'] as const
 export type DistributionChannel = (typeof channels)[number]
 
 /**
- * Which items are asked for: AND across members, OR inside a list; null = not asked.
- * Lists are never empty. Codes and identifiers are compared as they are.
+ * The requested items: AND across members, OR inside a list; null = any.
+ * Lists are never empty. Codes and identifiers are compared case-sensitively.
  */
 export interface Selection {
   /** First moment, ms since 1970, included. */
@@ -20,7 +17,7 @@ export interface Selection {
   toMs: number | null
   isins: readonly string[] | null
   symbols: readonly string[] | null
-  /** Holds for `isins` and `symbols`. `issuer` widens each to every item of that issuer: same LEI, else same name. */
+  /** Applies to `isins` and `symbols`. `issuer` widens each to every item of that issuer: same LEI, else same name. */
   match: MatchMode
   fcaCategories: readonly string[] | null
   nativeCategories: readonly string[] | null
@@ -31,7 +28,7 @@ export interface Selection {
   channel: DistributionChannel | null
 }
 
-/** Asks nothing: every item. */
+/** Selects every item. */
 export const EVERYTHING: Selection = Object.freeze({
   fromMs: null,
   toMs: null,
@@ -48,15 +45,15 @@ export const EVERYTHING: Selection = Object.freeze({
 /** Identifiers of an instrument that a selection can name. */
 export type InstrumentField = 'isin' | 'symbol'
 
-/** The `companyKey` of every issuer that has ever published under an identifier, spelt like this. */
+/** The `companyKey` of every issuer that has ever published under exactly this identifier. */
 export type PublishersUnder = (field: InstrumentField, identifier: string) => Iterable<string>
 
-/** True where `timeMs` lies in the asked range. */
+/** True where `timeMs` is within the requested range. */
 export function isInRange({ fromMs, toMs }: Selection, timeMs: number): boolean {
   return (fromMs === null || timeMs >= fromMs) && (toMs === null || timeMs <= toMs)
 }
 
-/** The test of everything asked but the range and the channel, or null where nothing else is asked. */
+/** Returns a test of all criteria except range and channel; null where there are no others. */
 export function selects(
   selection: Selection,
   publishersUnder: PublishersUnder,
@@ -73,7 +70,7 @@ export function selects(
   return tests.length === 0 ? null : (facts) => tests.every((test) => test(facts))
 }
 
-/** Keys of the issuers that identifiers are widened to; none where they are taken exactly. */
+/** Keys of the issuers that `match` extends the identifiers to; none for `exact`. */
 export function widened(
   identifiers: readonly string[],
   field: InstrumentField,

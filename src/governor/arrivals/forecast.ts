@@ -1,6 +1,4 @@
-/**
- * Forecasts arrivals over a time range: the profile's day shapes laid over the calendar, with sums of items and of √rate.
- */
+/** Forecasts item arrivals over a time range, from the daily arrival rates of the profile and the calendar. */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { closedDayShape, createBusinessDays, type DayShape, segmentAt, truncatedShape } from './day-shape.ts'
 import { dayFactor, type LondonDay, londonDayOf, momentOfDay, secondOfDay } from './london-day.ts'

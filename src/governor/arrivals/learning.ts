@@ -1,5 +1,6 @@
 /**
- * Updates the arrival profile from what a poll found: Gamma–Poisson beliefs per slot and burst minute, with forgetting.
+ * Updates the arrival profile from the items of a poll: Gamma–Poisson estimates per slot and burst minute, with
+ * forgetting.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAY_MS } from '../../core/durations.ts'

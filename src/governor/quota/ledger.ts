@@ -1,6 +1,4 @@
-/**
- * Computes what the weekly quota has left from the ledger, for a rolling week and for one that resets at a fixed moment.
- */
+/** Computes how much weekly quota the ledger leaves, for a rolling week and for one that resets at a fixed moment. */
 import { DAY_MS, WEEK_MS } from '../../core/durations.ts'
 import { type Purpose, purposes } from '../../core/purpose.ts'
 import { BUCKET_MS, type Ledger } from './time-buckets.ts'

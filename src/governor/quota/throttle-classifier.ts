@@ -37,7 +37,7 @@ const HINT_ODDS: Readonly<Record<Hint, number>> = { none: 1, short: 1 / 4, long:
 const NEAR_RESET_MS = 5 * MINUTE_MS
 const RESET_ODDS = 8
 /**
- * Likelihood ratio of a repeated 429, by how many refill times nothing was sent. A spent quota always refuses; a throttle
+ * Likelihood ratio of a repeated 429, by how many refill times nothing was sent. A spent quota rejects every request; a throttle
  * only while another process keeps it full, which would spend any plan's quota within six minutes.
  */
 const REPEATED: readonly (readonly [refills: number, odds: number])[] = [

@@ -1,5 +1,5 @@
 /**
- * Estimates what gap fills cost: a burst of more than a page overflows its poll, and the fill reads it page by page.
+ * Estimates what gap fills cost: a burst of more than one page overflows its poll, and the fill reads it page by page.
  */
 import { BUSINESS_DAYS_A_WEEK } from '../../core/durations.ts'
 import { createBusinessDays, type DayShape, segmentAt } from '../arrivals/day-shape.ts'

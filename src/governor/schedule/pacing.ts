@@ -1,5 +1,6 @@
 /**
- * Shares out the weekly quota: when the next poll is due, and whether a fill, re-scan or backfill request can be paid.
+ * Divides the weekly quota: when the next poll is due, and whether a fill, re-scan or backfill request is within
+ * budget.
  */
 
 import type { Calendar } from '../../core/calendar/calendar.ts'

@@ -1,5 +1,5 @@
 /**
- * Plans the next poll: budgets from the ledger and the plan, the rate that they pay, and the interval that this rate gives.
+ * Plans the next poll: computes budgets from the ledger and the plan, the polling rate they allow, and the interval.
  */
 import { DAY_MS, HOUR_MS, SECOND_MS, WEEK_MS } from '../../core/durations.ts'
 import { type Forecast, type Forecaster, itemsUntil, rootsUntil } from '../arrivals/forecast.ts'

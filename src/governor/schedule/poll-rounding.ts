@@ -1,6 +1,6 @@
 /**
- * Corrects poll counts for rounding: the √ rule gives an hour three tenths of a poll, the scheduler one or none. Where
- * polls are few, each burst and busy period still gets one, so more are made than the rule says.
+ * Corrects poll counts for rounding: the square-root rule gives fractions of a poll, the scheduler makes whole ones.
+ * Where polls are few, each burst and busy period still gets one, so more are made than the rule says.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Schedules the next poll: a shortest path over the next few polls, in which each costs its price and the delay of the
- * items it picks up. The price follows from the pace of the rate solver.
+ * Schedules the next poll by a shortest path over the next few polls, weighing their cost against the delay of items.
+ * The cost of a poll follows from the pace of the rate solver.
  */
 import { type Forecast, ratePeriods } from '../arrivals/forecast.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Solves for the polling rate that the budgets pay: pace × √(items a second), at most the plan's rate. This rule minimises
- * the mean delay.
+ * Solves for the polling rate that the budgets allow: pace × √(items a second), at most the plan's rate.
+ * This rule minimises the mean delay.
  */
 import { eachRate, type Forecast, highestRate, rootsUntil } from '../arrivals/forecast.ts'
 
