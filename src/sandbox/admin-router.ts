@@ -1,6 +1,6 @@
 /**
- * The sandbox's admin side: truth, usage, faults, clock, items, all as JSON (docs/use/sandbox.md). Owns routes and the reading
- * of bodies. Open to whoever reaches its port: it is a test tool that listens on this machine only.
+ * Serves the sandbox's admin API as JSON: published items, usage, faults, scenario and clock (docs/use/sandbox.md). It
+ * has no authentication: it is a test tool that listens on this machine by default.
  */
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { z } from 'zod'
@@ -14,17 +14,17 @@ export interface AdminOptions {
   faults: Faults
   usage: () => Usage
   finished: () => boolean
-  /** What runs, as `GET /scenario` tells it. */
+  /** The running scenario as `GET /scenario` returns it. */
   scenario: Readonly<Record<string, unknown>>
 }
 
-/** Furthest move of the market's clock in one request: a longer one would publish for seconds. */
+/** Longest move of the market clock in one request; a longer one would publish items for seconds. */
 const LONGEST_MOVE_MS = 7 * 86_400_000
 
 const itemsBody = z.union([z.array(z.unknown()), z.strictObject({ items: z.array(z.unknown()) })])
 const clockBody = z.strictObject({ advanceMs: z.int().min(0).max(LONGEST_MOVE_MS) })
 
-/** The admin app. */
+/** Creates the admin app. */
 export function adminApp({ market, faults, usage, finished, scenario }: AdminOptions): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -99,7 +99,7 @@ function readBody<T>(schema: z.ZodType<T>, request: Request, example: string): T
   })
 }
 
-/** A body or path that cannot be read is the caller's (400); anything else is ours (500). */
+/** Answers 400 for an invalid body or path, 413 for a body above 32 MB, and 500 for anything else. */
 const answerErrors: ErrorRequestHandler = (error: unknown, _request, response, _next) => {
   const unreadable = error instanceof SyntaxError || error instanceof URIError
   const tooLarge = error instanceof Error && error.name === 'PayloadTooLargeError'

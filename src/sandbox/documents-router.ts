@@ -1,7 +1,7 @@
 /**
- * The documents behind the addresses in the items: HTML, semantic HTML and PDF, written when they are asked for and kept
- * nowhere. Open to everybody, outside `/v2`, without limits or faults: on the live service they lie on another host. An
- * item that has left the listings has no documents any more.
+ * Serves the documents that items link to as HTML, semantic HTML and PDF, rendered on each request. Routes need no key
+ * and have no limits or faults, because the live service uses another host for documents. An item that is no longer
+ * listed has no documents.
  */
 import express, { type ErrorRequestHandler, type Response, type Router } from 'express'
 import { type AnnouncementText, announcementText } from './documents/announcement.ts'
@@ -11,9 +11,9 @@ import type { Market } from './market/market.ts'
 
 export interface DocumentsOptions {
   market: Pick<Market, 'advance' | 'listed' | 'nowMs'>
-  /** What the addresses in the items begin with. */
+  /** Prefix of the document URLs in the items. */
   documentsUrl: string
-  /** How long after its item became visible a document is not there yet, milliseconds of market time. */
+  /** How long documents answer 404 after their item became visible, milliseconds of market time. */
   readyAfterMs: number
 }
 
@@ -24,7 +24,7 @@ const forms: readonly { ending: string; type: string; write: (text: Announcement
     { ending: '.pdf', type: 'application/pdf', write: pdf },
   ]
 
-/** Serves the documents below the mount point. */
+/** Creates the router; paths are relative to its mount point. */
 export function documentsRouter({ market, documentsUrl, readyAfterMs }: DocumentsOptions): Router {
   const router = express.Router({ caseSensitive: true })
   router.use((_request, response, next) => {
@@ -53,7 +53,7 @@ export function documentsRouter({ market, documentsUrl, readyAfterMs }: Document
   return router
 }
 
-/** A path that cannot be decoded names no document. */
+/** Answers 404 for a path that cannot be decoded. */
 const answerUndecodable: ErrorRequestHandler = (error: unknown, _request, response, next) => {
   if (error instanceof URIError) notFound(response, 'no such document')
   else next(error)

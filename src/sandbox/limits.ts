@@ -1,10 +1,9 @@
 /**
- * The limits of the sandbox's plan on real time: a token bucket and a weekly quota over the last seven days. Owns the
- * decision and its count. Refuses to answer: the router does.
+ * Enforces the plan's limits in real time: a token bucket and a quota over the last seven days.
  */
 import { WEEK_MS } from '../core/durations.ts'
 
-/** What the plan of the key allows: requests a second, requests at once, units a week. */
+/** Limits of the key's plan: requests per second, requests at once, units per week. */
 export interface LimitFigures {
   ratePerSecond: number
   burst: number
@@ -17,17 +16,17 @@ export interface Limits {
    * `quota`: refused and not counted; `throttle`: refused and counted, as upstream does.
    */
   take(nowMs: number): 'ok' | 'throttle' | 'quota'
-  /** Undoes the `take` just before: the request was answered as if it had not counted. */
+  /** Undoes the previous `take`, for a response that upstream would not have counted. */
   giveBack(): void
   /** Units counted in the week before `nowMs`. */
   unitsUsed(nowMs: number): number
 }
 
-/** Limits with a full bucket and an unused quota. */
+/** Creates limits with a full bucket and an unused quota. */
 export function createLimits(figures: LimitFigures, nowMs: number): Limits {
   let tokens = figures.burst
   let filledMs = nowMs
-  /** Moments of counted units, rising. */
+  /** Times of counted units, ascending. */
   const counted: number[] = []
   const forgetOld = (atMs: number): void => {
     const kept = counted.findIndex((unitMs) => unitMs > atMs - WEEK_MS)

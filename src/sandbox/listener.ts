@@ -1,6 +1,6 @@
 /**
- * A local HTTP listener for a test tool: open on a port, closed with every connection at once, hanging ones included.
- * Refuses the care that the product's own listeners take of strangers: `src/http` does.
+ * Opens a local HTTP listener for a test tool and closes it with all its connections, including hanging ones. It lacks
+ * the protection against hostile clients that the listeners in `src/http` have.
  */
 import { createServer, type RequestListener } from 'node:http'
 import { BridgeError, messageOf } from '../errors.ts'
@@ -8,13 +8,13 @@ import { BridgeError, messageOf } from '../errors.ts'
 export interface LocalListener {
   /** `http://<host>:<port>`. */
   url: string
-  /** Says who answers, once. Requests that come before wait for it. */
+  /** Sets the request listener, once. Requests that arrive earlier wait for it. */
   serve(listener: RequestListener): void
-  /** Resolves when the port is free; connections are cut. Callable twice. */
+  /** Cuts all connections and resolves when the port is free. Callable twice. */
   close(): Promise<void>
 }
 
-/** What it listens on. */
+/** Address to listen on. */
 export interface LocalAddress {
   host: string
   /** 0 picks a free one. */
@@ -24,8 +24,8 @@ export interface LocalAddress {
 }
 
 /**
- * Listens there.
- * @throws BridgeError `failed` where the port is taken or the host is not this machine's; the hint names the flag
+ * Opens a listener on the given address.
+ * @throws BridgeError `failed` when the port is taken or the host is not a local address; the hint names the flag
  */
 export async function listenLocally({ host, port, flag }: LocalAddress): Promise<LocalListener> {
   const shown = host.includes(':') ? `[${host}]` : host

@@ -1,6 +1,6 @@
 /**
- * The synthetic upstream in this process: market, limits, faults, and two listeners. Owns how they are put together and
- * taken down. Refuses to be told apart from the service it stands for by anything but its data.
+ * Starts and stops a synthetic upstream service in this process: market, limits, faults, a public and an admin
+ * listener.
  */
 import { type PlanName, plans } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -16,7 +16,7 @@ import { findScenario } from './scenario-list.ts'
 import { DOCUMENTS_PATH, upstreamApp } from './upstream-router.ts'
 import { createUsage, type Usage } from './usage.ts'
 
-/** What a sandbox can be told; every field has a default. */
+/** Options of a sandbox; every field has a default. */
 export interface SandboxOptions {
   /** Name of a scenario; default `normal`. */
   scenario?: string
@@ -24,26 +24,26 @@ export interface SandboxOptions {
   plan?: PlanName
   /** The one valid key; default `sandbox-key`. */
   key?: string
-  /** Everything the market does follows from it; default 1. */
+  /** Seed that determines everything the market does; default 1. */
   seed?: number
-  /** Market seconds per real second; default 1. Limits run on real time whatever it is. */
+  /** Market seconds per real second; default 1. Limits always run in real time. */
   speed?: number
   /** 0, the default, picks a free port. */
   port?: number
   adminPort?: number
-  /** Address that both listen on; default 127.0.0.1. Whoever can reach the admin API can do everything. */
+  /** Address of both listeners; default 127.0.0.1. The admin API has no authentication. */
   host?: string
   /** Each overrides one figure of the plan. */
   weeklyQuota?: number
   ratePerSecond?: number
   burst?: number
-  /** Items of the business day before the start; default as the scenario says. */
+  /** Items of the business day before the start; default: the scenario's figure. */
   backlog?: number
-  /** Word in the place of `native` in parameter names and, capitalised, in the category kind. */
+  /** Word that replaces `native` in parameter names and, capitalised, in the category kind. */
   nativeWord?: string
   /**
-   * What the addresses of documents in the items begin with; default `<own address>/documents`, where they are served.
-   * It is part of the items' text: two sandboxes of one seed show the same content only where it is the same.
+   * Prefix of the document URLs in the items; default `<own address>/documents`, where they are served.
+   * Two sandboxes with the same seed serve identical items only if this prefix is identical too.
    */
   documentsUrl?: string
 }
@@ -54,15 +54,15 @@ export interface Sandbox {
   readonly adminUrl: string
   readonly key: string
   readonly faults: Faults
-  /** The market's present moment, ms since 1970. */
+  /** Current market time, ms since 1970. */
   marketNow(): number
   truth(): Truth
   usage(): Usage
   /** Publishes these items now. */
   publish(items: readonly unknown[]): Published
-  /** Moves the market's clock forward. */
+  /** Moves the market clock forward. */
   moveForward(ms: number): void
-  /** True when the scenario has nothing more to publish, nor to break. */
+  /** True when the scenario has no items left to publish and no faults left to inject. */
   finished(): boolean
   /** Cuts every connection and frees both ports. Callable twice. */
   close(): Promise<void>
@@ -70,7 +70,7 @@ export interface Sandbox {
 
 /**
  * Starts a sandbox.
- * @throws BridgeError `usage` for an unknown scenario, `failed` where a port is taken
+ * @throws BridgeError `usage` for an unknown scenario, `failed` when a port is taken
  */
 export async function startSandbox(options: SandboxOptions, { clock }: { clock: Clock }): Promise<Sandbox> {
   const { plan = 'advanced', key = 'sandbox-key', seed = 1, speed = 1, nativeWord = 'native' } = options

@@ -1,6 +1,5 @@
 /**
- * The list of scenarios, put together from the themes in `scenarios/`. Owns the names that `bridge sandbox --list` shows
- * and the finding of one. Refuses to run anything; everything in a scenario follows from the seed.
+ * Lists every sandbox scenario by name and finds one by its name.
  */
 import { didYouMean } from '../core/near.ts'
 import { BridgeError } from '../errors.ts'
@@ -27,8 +26,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 }
 
 /**
- * The scenario of that name.
- * @throws BridgeError `usage` with the near match
+ * Finds the scenario with that name.
+ * @throws BridgeError `usage` with the closest name, for an unknown name
  */
 export function findScenario(name: string): Scenario {
   const scenario = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined

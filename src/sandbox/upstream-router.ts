@@ -1,6 +1,6 @@
 /**
- * The sandbox's public side: key, limits and faults in front of the mirror. Owns their order. Everything that a client of
- * the real service would see is answered by `api/mirror`.
+ * Serves the sandbox's public API: checks key, limits and faults, then passes the request to the routes of
+ * `api/mirror`.
  */
 import express, { type Express, type Request, type Response } from 'express'
 import { fundRoutes } from '../api/mirror/fund-routes.ts'
@@ -21,10 +21,10 @@ import type { Market } from './market/market.ts'
 import { withoutFilters } from './store/item-store.ts'
 import type { UsageCount } from './usage.ts'
 
-/** Where documents lie below the address of the listener. */
+/** Path prefix of documents on the public listener. */
 export const DOCUMENTS_PATH = '/documents'
 
-/** What the public side is put together from. */
+/** Parts of the public API. */
 export interface UpstreamOptions {
   market: Market
   funds: FundSource
@@ -35,15 +35,15 @@ export interface UpstreamOptions {
   plan: PlanName
   nativeWord: string
   clock: Clock
-  /** Documents: see `DocumentsOptions`. */
+  /** See `DocumentsOptions`. */
   documentsUrl: string
   documentsAfterMs: number
 }
 
-/** The app that serves `/v2` and, beside it, `/documents`. */
+/** Creates the app that serves `/v2` and `/documents`. */
 export function upstreamApp(options: UpstreamOptions): Express {
   const { market, limits, usage, faults, clock } = options
-  /** Faults that spoil the body of the answer under way. */
+  /** Faults that corrupt the body of a response in progress. */
   const spoiling = new WeakMap<Response, FaultSetting>()
   const hasKey = (request: Request): boolean => request.get('x-api-key') === options.key
   const mirror = {
@@ -72,7 +72,7 @@ export function upstreamApp(options: UpstreamOptions): Express {
     market.advance()
     usage.request()
     response.set('date', new Date(market.nowMs()).toUTCString())
-    /** References are open: a key that comes along is not looked at, so it pays nothing either. */
+    /** Reference routes need no key; a key that is sent anyway is ignored and costs no unit. */
     const needsKey = !request.path.startsWith('/references/')
     const takesUnit = needsKey && hasKey(request)
     const verdict = takesUnit ? limits.take(clock.now()) : 'ok'

@@ -1,5 +1,5 @@
 /**
- * The sandbox's own count of what a client did: the oracle for quota and protocol tests. Owns only the counters.
+ * Counts a client's requests, refusals and faults, so that tests can check quota use and protocol violations.
  */
 import { type Violation, violations } from '../api/mirror/refusal.ts'
 import { type FaultKind, faultKinds } from './faults/faults.ts'
@@ -24,11 +24,11 @@ export interface Usage {
   /** Real 429s of the weekly quota. */
   quotaRefused: number
   unauthorised: number
-  /** Sum of `refused` over what no correct client does. */
+  /** Sum of `refused` over the violations that no correct client causes. */
   violations: number
   /** Requests that the API itself refused, by reason. */
   refused: Record<Violation, number>
-  /** Injected faults that a client has met, by kind. */
+  /** Faults injected into responses, by kind. */
   faults: Record<FaultKind, number>
 }
 
@@ -38,11 +38,11 @@ export interface UsageCount {
   quotaRefused(): void
   refused(violation: Violation): void
   fault(kind: FaultKind): void
-  /** A copy of the counts; `units` as the limits know them. */
+  /** Returns a copy of the counts; `units` comes from the limits. */
   read(units: number): Usage
 }
 
-/** Counters at zero. */
+/** Creates counters at zero. */
 export function createUsage(): UsageCount {
   const counts = { requests: 0, throttled: 0, quotaRefused: 0 }
   const refused = zeros(violations)

@@ -1,19 +1,19 @@
 /**
- * The headline categories that the market publishes in: share of a day, groups, and headlines written for the sandbox.
- * Shares are a modelling choice over public counts; importance follows the class of the FCA's list; the native group
- * of a code is editorial. Refuses to be the list of all codes: `core/filter/categories.ts` is.
+ * Lists the headline categories of the synthetic market with their frequency, importance, group and headlines.
+ * Frequencies are a modelling choice over public counts; importance follows the FCA's list; groups are an editorial
+ * choice. The list of all codes is `core/filter/categories.ts`.
  */
 
-/** One category. Headlines may hold {name}, {other}, {month}, {year}, {n} and {place}; they are cut at 50 characters. */
+/** One category. Headlines may use {name}, {other}, {month}, {year}, {n} and {place}; 50 characters are kept. */
 export interface MarketCategory {
   code: string
   name: string
   importance: 'ultra' | 'high' | 'medium' | 'low' | null
   /** Code of the service's own group. */
   native: string
-  /** Of 10,100 items. */
+  /** Frequency: items of this category among 10,100. */
   weight: number
-  /** Who publishes it: funds, companies, companies about other companies, or the market operator. */
+  /** Who publishes it: funds, companies, holders reporting about companies, or the market operator. */
   by: 'fund' | 'company' | 'holder' | 'operator'
   headlines: readonly string[]
 }
@@ -33,7 +33,7 @@ export const nativeNames: Readonly<Record<string, string>> = Object.freeze({
   XX: 'Miscellaneous',
 })
 
-/** Codes that companies like to publish at 07:00. */
+/** Codes that companies mostly publish at 07:00. */
 export const morningCodes: ReadonlySet<string> = new Set(
   'FR IR ACS QRF QRT UPD TST CNT DRL AGR ACQ DIS BOA POS NOR DIV'.split(' '),
 )
@@ -241,7 +241,7 @@ export const marketCategories: readonly MarketCategory[] = [
   category('OFB', 'Offer by (offeror)', 'high', 'AA', 5, 'company', 'Recommended Cash Offer for {other}'),
 ]
 
-/** The marker that closes a day; it is none of the market's announcements. */
+/** The end-of-day message; not one of the market's usual announcements. */
 export const endOfDayCategory: MarketCategory = category(
   'EOD',
   'End of Day',

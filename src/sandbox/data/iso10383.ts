@@ -1,13 +1,11 @@
 /**
- * Exchanges that the sandbox knows: 46 operating MICs of ISO 10383 (the registry of market identifier codes, edition of
- * January 2026) with every segment MIC operating under them. Pure data: facts of the registry, in its own spelling.
- * Refuses to shape answers: `exchanges.ts` does.
+ * Lists 46 operating MICs (market identifier codes) of ISO 10383 with their segment MICs, as in the edition of January
+ * 2026.
  */
 
 /**
- * A line an exchange: MIC, name, acronym, country (ISO 3166), city, status, website, dates of creation, last update and
- * expiry, comments, parted by bars; empty where the registry says nothing. Below it, indented, its segments: MIC, name,
- * status.
+ * One line per exchange, fields separated by bars and empty if unknown: MIC, name, acronym, country (ISO 3166), city,
+ * status, website, dates of creation, last update and expiry, comments. Its segments follow, indented: MIC, name, status.
  */
 export const registryLines = `
 AQSE|AQUIS STOCK EXCHANGE|AQSE|GB|LONDON|ACTIVE|WWW.AQUIS.EU|2022-09-26|2022-09-26||

@@ -1,5 +1,5 @@
 /**
- * Words that made-up companies, funds and headlines are put together from. Pure data, written for the sandbox.
+ * Lists the words from which names of companies and funds, and headlines, are made up.
  */
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
@@ -23,7 +23,7 @@ export const companyTrades = words(`
   Semiconductors Software Solar Steel Systems Telecom Therapeutics Transport Utilities Ventures Water
 `)
 
-/** Legal forms, as often as they are listed. */
+/** Legal forms, repeated by frequency. */
 export const companyEndings = ['PLC', 'PLC', 'PLC', 'Group PLC', 'Holdings PLC', 'Limited', 'Inc.'] as const
 
 /** Issuers of funds. */
@@ -72,7 +72,7 @@ export const holderNames = [
   'Wansbeck Prime Services',
 ] as const
 
-/** Places that projects and meetings are named after. */
+/** Places of projects and meetings. */
 export const places = words(`
   Aberdeen Alberta Atacama Bergen Cardiff Cork Darwin Dundee Galway Kalgoorlie Katanga Lagos Leeds Limerick Lusaka
   Maputo Murchison Oslo Perth Quito Sonora Sumatra Tarkwa Tromso Ulster Wexford Yukon Zagreb

@@ -1,8 +1,8 @@
 /**
- * Sentences that the documents of made-up announcements consist of. Pure data, written for the sandbox.
+ * Lists the sentences and headings of made-up announcement documents.
  */
 
-/** May hold {name}, {place}, {month}, {year} and {n}. */
+/** Sentences of documents; placeholders are {name}, {place}, {month}, {year} and {n}. */
 export const sentences: readonly string[] = [
   'The board of {name} met on floor {n} of its office in {place} and has nothing further to add at this time.',
   '{name} confirms that the figures in this announcement were prepared for the sandbox and describe no real business.',
@@ -18,5 +18,5 @@ export const sentences: readonly string[] = [
   'A copy of this announcement can be seen at the registered office in {place} during business hours.',
 ]
 
-/** Headings under which the sentences stand. */
+/** Headings of a document's sections. */
 export const headings: readonly string[] = ['Summary', 'Details', 'Further information']

@@ -1,6 +1,6 @@
 /**
- * What the documents of an item say: title, a few facts, sections of sentences. Owns the wording, which follows from the
- * item's JSON text and nothing else. Refuses to know a format.
+ * Generates the text of an item's documents: title, facts, and sections of sentences. The same item JSON always gives
+ * the same text.
  */
 import { crc32 } from 'node:zlib'
 import { seededChance } from '../../core/chance.ts'
@@ -8,7 +8,7 @@ import { readDisclosure } from '../../core/disclosure.ts'
 import { months, places } from '../data/names.ts'
 import { headings, sentences } from '../data/sentences.ts'
 
-/** An announcement in full, as far as the sandbox writes one. */
+/** The full text of an announcement. */
 export interface AnnouncementText {
   title: string
   /** Label and value. */
@@ -19,7 +19,7 @@ export interface AnnouncementText {
 const PARAGRAPHS_A_SECTION = 2
 const SENTENCES_A_PARAGRAPH = 3
 
-/** The announcement that an item stands for; null where the item cannot be read. */
+/** Generates the announcement of an item; null if the item is unreadable. */
 export function announcementText(raw: string): AnnouncementText | null {
   const read = readDisclosure(JSON.parse(raw))
   if (!read.ok) return null

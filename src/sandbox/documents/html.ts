@@ -1,10 +1,10 @@
 /**
- * An announcement as HTML: the page that people read, with its styles and layout, and the semantic form, which holds the
- * same text in bare structure: no attribute, no style, no element that only wraps another (specification §2.7).
+ * Renders an announcement as a styled HTML page and as semantic HTML. Semantic HTML has the same text without
+ * attributes, styles or wrapper elements (specification §2.7).
  */
 import type { AnnouncementText } from './announcement.ts'
 
-/** The whole page. */
+/** Renders the styled page. */
 export function htmlPage({ title, facts, sections }: AnnouncementText): string {
   const rows = facts.map(
     ([label, value]) =>
@@ -25,7 +25,7 @@ export function htmlPage({ title, facts, sections }: AnnouncementText): string {
   ].join('')
 }
 
-/** The same text in as few elements as its structure needs. */
+/** Renders the same text in as few elements as its structure needs. */
 export function semanticHtml({ title, facts, sections }: AnnouncementText): string {
   const rows = facts.map(([label, value]) => `<tr><th>${escaped(label)}</th><td>${escaped(value)}</td></tr>`)
   const parts = sections.map(

@@ -1,19 +1,19 @@
 /**
- * An announcement as a PDF of plain lines (ISO 32000-1, version 1.4): one font that every reader has, no compression, so
- * that a test can find its words. Owns the file format. Characters outside Latin-1 become question marks.
+ * Renders an announcement as a PDF of plain text lines (ISO 32000-1, version 1.4). The file is uncompressed, so that a
+ * test can search its text. Characters outside Latin-1 become question marks.
  */
 import type { AnnouncementText } from './announcement.ts'
 
-/** Characters of a line at 11 points on A4. */
+/** Characters per line at 11 points on A4. */
 const LINE_LENGTH = 84
 const LINES_A_PAGE = 50
-/** Numbers of the objects that every file has; pages follow, each with its content. */
+/** Object numbers present in every file; the pages follow, each with its content. */
 const CATALOG = 1
 const PAGES = 2
 const FONT = 3
 const FIRST_PAGE = 4
 
-/** The bytes of the file. */
+/** Renders the announcement to the bytes of a PDF file. */
 export function pdf({ title, facts, sections }: AnnouncementText): Buffer {
   const lines = [
     ...wrapped(title),
@@ -48,7 +48,7 @@ function contentObject(lines: readonly string[]): string {
   return `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`
 }
 
-/** Objects numbered from 1, the table of their places, and the trailer. Every character is one byte. */
+/** Writes the objects, numbered from 1, the table of their byte offsets, and the trailer. Every character is one byte. */
 function file(objects: readonly string[]): Buffer {
   let text = '%PDF-1.4\n%\u00e2\u00e3\u00cf\u00d3\n'
   const places = objects.map((object, index) => {
@@ -67,7 +67,7 @@ function literal(line: string): string {
   return line.replace(/[^\x20-\x7e\u00a0-\u00ff]/gu, '?').replace(/[\\()]/g, (character) => `\\${character}`)
 }
 
-/** Words filled into lines; a word longer than a line is cut. */
+/** Wraps words into lines; a word longer than a line is split. */
 function wrapped(text: string): string[] {
   const words = text.split(/\s+/).flatMap((word) => word.match(/.{1,84}/gsu) ?? [])
   const lines: string[] = []

@@ -1,21 +1,20 @@
 /**
- * Bodies that are spoilt on their way out: cut, slowed down, encoded wrongly, or with members that should not be so.
- * Owns the harm to a body that the API has already written. Refuses to answer by itself: `fault-delivery.ts` does.
- * Nothing here waits on a timer that outlives its socket.
+ * Corrupts response bodies on their way out: truncated, slowed down, wrongly encoded, or with invalid members. No timer
+ * outlives its socket.
  */
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { FaultSetting } from './faults.ts'
 
-/** Between two bytes of a dripping body when the fault does not say. */
+/** Default delay between two bytes of a `drip` body. */
 const DRIP_MS = 100
-/** Bytes that `wrong-length` promises and does not send. */
+/** Bytes that `wrong-length` announces in Content-Length but does not send. */
 const MISSING_BYTES = 100
-/** What a service says about a filter that its plan does not hold, when the fault does not say. */
+/** Default warning about a filter that the plan does not include. */
 const DEFAULT_WARNING = 'a filter was ignored because the plan does not include it'
 
-/** Sends the API's body spoilt as the fault says. Status and headers are set already. */
+/** Sends the API's body, corrupted as the fault requires. Status and headers are set already. */
 export function sendSpoilt(
   fault: FaultSetting,
   response: ServerResponse,
@@ -64,7 +63,7 @@ export function sendSpoilt(
   }
 }
 
-/** Head and first chunk as they should be, then a chunk whose length is no number. */
+/** Returns a valid head and first chunk, then a chunk whose length is not a number. */
 function withBrokenChunk(text: string): string {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n'
   return `${head}${Buffer.byteLength(text).toString(16)}\r\n${text}\r\nnot a length\r\n`
@@ -76,7 +75,7 @@ interface ListBody {
   warnings?: unknown[]
 }
 
-/** A list with one of its members changed; what is no list stays as it is. */
+/** Changes one member of a list body; any other body is returned unchanged. */
 function spoiltText(fault: FaultSetting, body: string, params: URLSearchParams): string {
   const value: ListBody = JSON.parse(body)
   const paging = value.meta?.paging
@@ -107,7 +106,7 @@ function spoiltText(fault: FaultSetting, body: string, params: URLSearchParams):
   return JSON.stringify(value)
 }
 
-/** One byte at a time until the body has ended or the client has gone. */
+/** Sends one byte at a time until the body ends or the client disconnects. */
 function drip(response: ServerResponse, bytes: Buffer, intervalMs: number, clock: Clock): void {
   response.setHeader('content-length', bytes.length)
   let sent = 0

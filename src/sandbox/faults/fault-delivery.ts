@@ -1,6 +1,5 @@
 /**
- * How a switched-on fault answers in the place of the API. Owns those answers. Refuses to choose whom they meet
- * (`faults.ts` does) and to spoil what the API has written (`corrupted-response.ts` does).
+ * Sends the responses of faults that replace the API's own answer, such as a 429, a redirect or a connection reset.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refusedAnswer } from '../../api/mirror/answer.ts'
@@ -8,14 +7,14 @@ import { errorBody } from '../../api/mirror/refusal.ts'
 import { unauthorised } from '../../api/mirror/router.ts'
 import type { FaultSetting } from './faults.ts'
 
-/** True for a refusal that upstream would not have counted as a unit. */
+/** True for a refusal that upstream would not count as a unit. */
 export function isUncounted({ kind, status }: FaultSetting): boolean {
   return kind === 'quota-429' || kind === 'revoke-key' || (kind === 'status' && status === 401)
 }
 
 /**
- * Answers in the place of the API, if the fault is of that sort.
- * @returns false where the API must answer and the body is spoilt afterwards, or its filters are left out
+ * Answers instead of the API, for faults that replace the whole response.
+ * @returns false when the API must answer: the fault then corrupts its body or ignores its filters
  */
 export function answerInPlace(
   fault: FaultSetting,
@@ -57,7 +56,7 @@ export function answerInPlace(
   }
 }
 
-/** Body of every 429, whatever its reason: upstream gives no machine-readable one. */
+/** Body of every 429; upstream gives no machine-readable reason. */
 export const tooManyRequests = errorBody('too many requests')
 
 /** Sends a body as JSON, or as the given type. */

@@ -1,24 +1,24 @@
 /**
- * Faults that a scenario brings with it: switched on, and where it says so off again, by the market's clock. Owns the
- * timetable. Refuses timers: whoever asks the switchboard makes it look at the clock first.
+ * Switches a scenario's faults on and off at times of the market clock. It sets no timers: each call first applies the
+ * changes that are due.
  */
 import type { FaultSetting, Faults } from './faults.ts'
 
 /** One fault of a scenario; times as in `Scenario`. */
 export interface ScheduledFault {
   from: string
-  /** When it ends; without it the setting's `count` or `forMs` (real time) says so. */
+  /** When it ends; without it, the setting's `count` or `forMs` (real time) decides. */
   until?: string
   setting: FaultSetting
 }
 
-/** A switchboard with a timetable. */
+/** Faults with a timetable. */
 export interface TimedFaults extends Faults {
-  /** True when every fault of the timetable has begun and, where it has an end, ended. */
+  /** True when every fault of the timetable has started and every `until` has passed. */
   finished(): boolean
 }
 
-/** The same switchboard, which first switches on what is due. `momentMs` gives a scenario's time in ms since 1970. */
+/** Wraps `faults` to switch on scheduled faults when due. `momentMs` converts a scenario's time to ms since 1970. */
 export function scheduledFaults(
   faults: Faults,
   timetable: readonly ScheduledFault[],

@@ -1,13 +1,12 @@
 /**
- * The fault switchboard: which faults are on, for how many requests or how long, and for which of them. Owns the list and
- * its reading from outside. Refuses to do harm: `fault-delivery.ts` does.
+ * Keeps the active faults, picks the one that applies to a request, and validates faults that clients submit.
  */
 import { z } from 'zod'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 
-/** Every fault; what a client meets is in docs/use/sandbox.md. */
+/** Every kind of fault; docs/use/sandbox.md describes what a client receives. */
 export const faultKinds = [
   'throttle-429',
   'quota-429',
@@ -36,14 +35,14 @@ export const faultKinds = [
   'warnings',
 ] as const
 
-/** One of the faults that can be asked for. */
+/** Kind of a fault. */
 export type FaultKind = (typeof faultKinds)[number]
 
 const faultFields = z.strictObject({
   kind: z.enum(faultKinds),
-  /** Requests that meet it; without `count` and `forMs` one. */
+  /** Number of requests it applies to; 1 if neither `count` nor `forMs` is set. */
   count: z.int().min(1).optional(),
-  /** How long it stays, real milliseconds. */
+  /** How long it stays active, real milliseconds. */
   forMs: z.int().min(1).optional(),
   /** Only requests whose path and query contain this text. */
   path: z.string().min(1).optional(),
@@ -52,53 +51,53 @@ const faultFields = z.strictObject({
     .string()
     .regex(/^[\t\x20-\x7e]*$/, 'must be printable ASCII')
     .optional(),
-  /** Of `status`: what is answered; default 500. */
+  /** Of `status`: the response status; default 500. */
   status: z.int().min(400).max(599).optional(),
   /** Of `drip`: real milliseconds between bytes; default 100. */
   intervalMs: z.int().min(1).optional(),
-  /** Of `ignore-filters` and `warnings`: the entry in `warnings`; only the second has one by default. */
+  /** Of `ignore-filters` and `warnings`: the entry in `warnings`; only `warnings` has a default. */
   warning: z.string().min(1).optional(),
 })
 
-/** A fault as it is switched on. */
+/** Settings with which a fault is switched on. */
 export type FaultSetting = z.infer<typeof faultFields>
 
-/** A fault that is on. */
+/** An active fault. */
 export interface ActiveFault {
   id: number
   setting: FaultSetting
-  /** Requests it has met. */
+  /** Requests it has applied to so far. */
   met: number
   /** Requests left; null = no limit. */
   left: number | null
 }
 
-/** One request as far as a fault cares. */
+/** The properties of a request that faults match on. */
 export interface FaultRequest {
   /** Path with query. */
   url: string
   params: URLSearchParams
   /** True for the list operation. */
   isList: boolean
-  /** True for every operation that is not open to everybody. */
+  /** True for every operation that requires a key. */
   needsKey: boolean
 }
 
 export interface Faults {
   /**
-   * Switches a fault on. Faults are tried in the order in which they were switched on. With `isOver` it stays, whatever
-   * its setting says, until that is true.
+   * Switches a fault on. Faults are tried in the order in which they were switched on. `isOver` replaces the setting's
+   * `forMs`: the fault stays active until `isOver` returns true or its `count` is used up.
    */
   add(setting: FaultSetting, isOver?: () => boolean): ActiveFault
-  /** Those that are still on. */
+  /** Lists the active faults. */
   list(): ActiveFault[]
-  /** Switches one off, or all. Returns how many were on. */
+  /** Switches off one fault, or all for null. Returns how many it removed. */
   remove(id: number | null): number
-  /** The fault that this request meets, counted; null where there is none. */
+  /** Returns and counts the fault that applies to this request; null if none does. */
   meet(request: FaultRequest): FaultSetting | null
 }
 
-/** An empty switchboard. `forMs` runs on the given clock. */
+/** Creates an empty set of faults. `forMs` runs on the given clock. */
 export function createFaults(clock: Clock): Faults {
   let active: (ActiveFault & { isOver: () => boolean })[] = []
   let lastId = 0
@@ -145,7 +144,7 @@ function shown({ id, setting, met, left }: ActiveFault): ActiveFault {
   return { id, setting, met, left }
 }
 
-/** Faults of the list only meet requests that can show them. */
+/** True if the fault applies to the request; faults of list paging apply only to requests that can show them. */
 function concerns({ kind, path }: FaultSetting, request: FaultRequest): boolean {
   const { url, params, isList, needsKey } = request
   if (path !== undefined && !url.includes(path)) return false
@@ -168,8 +167,8 @@ function concerns({ kind, path }: FaultSetting, request: FaultRequest): boolean 
 }
 
 /**
- * Reads a fault from outside.
- * @throws BridgeError `failed` that names each wrong field
+ * Validates a fault from a request body.
+ * @throws BridgeError `failed` that names each invalid field
  */
 export function readFault(body: unknown): FaultSetting {
   const result = faultFields.safeParse(body)

@@ -1,31 +1,31 @@
 /**
- * Amounts of money as announcements state them: a decimal text and its unit. Owns the writing of decimals. Refuses to
- * convert: pence stay pence, pounds stay pounds.
+ * Formats amounts of money and percentages as decimal text with a unit. Nothing is converted: pence stay pence, pounds
+ * stay pounds.
  */
 
 /** GBX is pence; the others are ISO 4217. */
 export type Unit = 'GBX' | 'GBP' | 'USD' | 'EUR'
 
-/** `value` is a decimal number as text, so that no digit is lost on the way. */
+/** `value` is a decimal number as text, so that no digit is lost. */
 export interface Amount {
   value: string
   unit: Unit
 }
 
 /**
- * `tenThousandths` of a pound, dollar or euro, a whole number, written in that unit: pence with 2 decimals, the others
- * with 4. `extraDecimals` says how many further decimals the number carries.
+ * Formats an integer of ten-thousandths of a pound, dollar or euro in `unit`: pence with 2 decimals, the others with 4.
+ * `extraDecimals` is the number of further decimals that the integer includes.
  */
 export function amount(tenThousandths: number, unit: Unit, extraDecimals = 0): Amount {
   return { value: decimal(tenThousandths, (unit === 'GBX' ? 2 : 4) + extraDecimals), unit }
 }
 
-/** A percentage, given in hundredths of a per cent. */
+/** Formats a percentage given in hundredths of a per cent. */
 export function percent(hundredths: number): { value: string; unit: 'percent' } {
   return { value: decimal(hundredths, 2), unit: 'percent' }
 }
 
-/** A whole number of `10^-decimals` as text. */
+/** Formats an integer of `10^-decimals` units as decimal text. */
 function decimal(scaled: number, decimals: number): string {
   const digits = String(Math.abs(scaled)).padStart(decimals + 1, '0')
   const sign = scaled < 0 ? '-' : ''

@@ -1,6 +1,6 @@
 /**
- * What every record of the funds says about its origin: who announced it, when, and under which guid. Owns that part of
- * the shapes (docs/use/sandbox-funds.md).
+ * Generates the parts that all fund records share: issuer, instrument, and the announcement's guid and time
+ * (docs/use/sandbox-funds.md).
  */
 import { isoSeconds } from '../../core/dates.ts'
 import type { ShareClass } from './share-classes.ts'
@@ -18,19 +18,19 @@ export interface InstrumentJson {
   symbol?: { mnemonic: string }
 }
 
-/** Where a figure comes from. */
+/** The announcement in which a figure was published. */
 export interface FundAnnouncement {
   guid: string
   /** ISO 8601, whole seconds, UTC. */
   timestamp: string
 }
 
-/** The made-up domain inside these guids: not that of the listed items, because no item of the list is meant. */
+/** Made-up domain in these guids. It differs from that of listed items, because these guids refer to none of them. */
 const GUID_DOMAIN = 'funds.sandbox.example'
-/** Last character of the number, by what is announced. */
+/** Last character of the guid's number, by subject. */
 const letters = { nav: 'N', buyback: 'B', dividend: 'D', performance: 'P' } as const
 
-/** The announcement of one class about one thing; a class announces each at most once a day. */
+/** Creates a share class's announcement about one subject; a class announces each subject at most once a day. */
 export function fundAnnouncementOf(
   shareClass: ShareClass,
   about: keyof typeof letters,
@@ -44,13 +44,13 @@ export function fundAnnouncementOf(
   }
 }
 
-/** The issuer with this instrument. */
+/** Returns the issuer with this instrument. */
 export function issuerJson(shareClass: ShareClass): IssuerJson {
   const { name, lei } = shareClass.issuer
   return { name, ...(lei === null ? {} : { lei }), instrument: instrumentJson(shareClass) }
 }
 
-/** The instrument alone. */
+/** Returns the instrument alone. */
 export function instrumentJson({ isin, symbol }: Pick<ShareClass, 'isin' | 'symbol'>): InstrumentJson {
   return { isin, ...(symbol === null ? {} : { symbol: { mnemonic: symbol } }) }
 }

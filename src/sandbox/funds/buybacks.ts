@@ -1,6 +1,5 @@
 /**
- * Repurchases of own shares: which trusts have a programme, what they bought on which day, and what that did for the value
- * of the shares left. Owns these records. Refuses paging and HTTP.
+ * Generates share repurchases: which trusts buy back, what they bought each day, and a summary of the last year.
  */
 import { parseSecondOfDay } from '../market/london.ts'
 import { type Amount, amount, percent } from './amounts.ts'
@@ -19,7 +18,7 @@ export interface BuybackRecord {
   announcement: FundAnnouncement
 }
 
-/** What the repurchases of a period came to. */
+/** Totals of the repurchases in a period. */
 export interface BuybackSummary {
   issuer: IssuerJson
   period: { from: string; to: string }
@@ -30,13 +29,13 @@ export interface BuybackSummary {
 }
 
 export interface Buybacks {
-  /** Every announced repurchase, newest first; none without a programme. */
+  /** Every announced repurchase, newest first; empty for a class without a programme. */
   history(shareClass: ShareClass, nowMs: number): BuybackRecord[]
-  /** The year up to `today`, by day of repurchase; null where nothing was bought in it. */
+  /** Totals of the year up to `today`, by day of repurchase; null if there was none. */
   summary(shareClass: ShareClass, today: string, nowMs: number): BuybackSummary | null
 }
 
-/** Part of the trusts that have a programme, and of the days on which those buy. */
+/** Fraction of trusts that have a programme, and of business days on which those buy. */
 const PROGRAMME_SHARE = 0.7
 const BUYING_DAYS_SHARE = 0.35
 const ANNOUNCED_SECOND = parseSecondOfDay('07:00:05')
@@ -51,7 +50,7 @@ interface Repurchase {
   record: BuybackRecord
 }
 
-/** Repurchases at a discount to the NAVs. */
+/** Creates repurchases at a discount to the NAVs. */
 export function createBuybacks(
   { chance }: Pick<ShareClasses, 'chance'>,
   days: MarketDays,

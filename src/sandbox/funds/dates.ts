@@ -1,19 +1,18 @@
 /**
- * Days as `YYYY-MM-DD` and the business days between them. Owns the arithmetic of the funds' calendars. Refuses the
- * weekends and the zone: `london.ts` owns those of the sandbox's market.
+ * Calculates dates and business days for the fund data, with days written as `YYYY-MM-DD`.
  */
 import { DAY_MS } from '../../core/durations.ts'
 import { londonMidnightMs, nextBusinessDay } from '../market/london.ts'
 
-/** The first business day that histories tell of. */
+/** First business day of all histories. */
 export const HISTORY_START = '2024-01-02'
 
-/** The day that many days later; earlier where negative. */
+/** Adds `days` to a day; a negative number goes back. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** The last day of the month that lies `months` after the month of `day`. */
+/** The last day of the month that is `months` after the month of `day`. */
 export function monthEnd(day: string, months: number): string {
   const date = new Date(Date.parse(day))
   return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months + 1, 0))
@@ -21,7 +20,7 @@ export function monthEnd(day: string, months: number): string {
     .slice(0, 10)
 }
 
-/** `day` itself where it is a business day, else the next one. */
+/** Returns `day` if it is a business day, else the next business day. */
 export function onBusinessDay(day: string): string {
   return nextBusinessDay(addDays(day, -1), 1)
 }
@@ -33,25 +32,25 @@ export function onThursday(day: string): string {
   return onBusinessDay(thursday) === thursday ? thursday : onThursday(addDays(thursday, 1))
 }
 
-/** The moment of that second of London's day, ms since 1970. */
+/** Converts a second of the London day to ms since 1970. */
 export function londonMs(day: string, second: number): number {
   return londonMidnightMs(day) + second * 1000
 }
 
-/** The business days of the histories, by index from HISTORY_START; what happened on one is announced on the next. */
+/** Business days by index from HISTORY_START. Events of one day are announced on the next. */
 export interface MarketDays {
-  /** RangeError for a day whose successor nobody has asked for yet. */
+  /** The business day with that index. Throws RangeError if `announced` has not reached it yet. */
   day(index: number): string
-  /** When what happened on that day is announced, at that second of London's next business day; ms since 1970. */
+  /** Announcement time for events of that day, at `second` of the next London business day; ms since 1970. */
   announcedMs(index: number, second: number): number
-  /** How many days' announcements, made at that second, are out at `nowMs`. */
+  /** Number of days whose announcements, made at `second`, are published by `nowMs`. */
   announced(nowMs: number, second: number): number
 }
 
-/** Days are worked out once, as far as somebody asks. */
+/** Creates the business days; each is computed once, when first needed. */
 export function createMarketDays(): MarketDays {
   const days = [HISTORY_START]
-  /** Midnight before the announcements about the day of the same index. */
+  /** London midnight of the announcement day for the day with the same index. */
   const midnights: number[] = []
   const at = (index: number): { day: string; midnightMs: number } => {
     const day = days[index]

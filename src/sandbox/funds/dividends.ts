@@ -1,6 +1,5 @@
 /**
- * Dividends: who pays how often, what was declared when, and when the next are likely. Owns these records. Refuses paging
- * and HTTP.
+ * Generates dividends: how often an issuer pays, what it has declared, and which dividends are likely next.
  */
 import { parseSecondOfDay } from '../market/london.ts'
 import { type Amount, amount } from './amounts.ts'
@@ -26,10 +25,10 @@ export interface DividendRecord extends DividendDates {
   announcement: FundAnnouncement
 }
 
-/** What a dividend is called; `final` where its period ends the fiscal year. */
+/** Type of a dividend; `final` if its period ends the fiscal year. */
 export type DividendType = 'interim' | 'final' | 'distribution'
 
-/** A dividend that is likely, with the latest days it can have; nobody has announced it. */
+/** A likely dividend that is not announced yet, with the latest possible dates. */
 export interface ProjectedDividend extends DividendDates {
   type: DividendType
   period: Period
@@ -38,7 +37,7 @@ export interface ProjectedDividend extends DividendDates {
 export interface Dividends {
   /** Every dividend declared by `nowMs`, newest first. */
   history(shareClass: ShareClass, nowMs: number): DividendRecord[]
-  /** The next ones after those; none for a class that pays none. */
+  /** The next expected dividends; empty for a class that pays none. */
   projected(shareClass: ShareClass, nowMs: number): ProjectedDividend[]
 }
 
@@ -48,13 +47,13 @@ const DECLARED_SECOND = parseSecondOfDay('07:00:03')
 const EX_AFTER = 14
 const PAID_AFTER = 14
 
-/** How a class pays: months between dividends and hundredths of a per cent of its level a year. */
+/** Dividend policy: months between dividends, and yearly yield in hundredths of a per cent of the price level. */
 interface Policy {
   months: number
   yearlyYield: number
 }
 
-/** The dividends of each class, all from the seed. */
+/** Creates the dividends of each class, all drawn from the seed. */
 export function createDividends({ chance }: Pick<ShareClasses, 'chance'>): Dividends {
   const policyOf = (shareClass: ShareClass): Policy | null => {
     const draw = chance(shareClass, 'dividend policy')

@@ -1,6 +1,5 @@
 /**
- * The calendar of a company: results, annual general meeting and the days of its dividends, over all of its share classes.
- * Owns these records and their order. Refuses dividends themselves: `dividends.ts` knows them.
+ * Builds a company's calendar of results, annual general meetings and dividend dates across all its share classes.
  */
 import type { Issuer } from '../market/issuers.ts'
 import { type InstrumentJson, instrumentJson } from './announcement.ts'
@@ -15,11 +14,11 @@ export interface CompanyEvent {
   date: string
   status: 'confirmed' | 'projected'
   period: Period
-  /** Of a dividend: the class that it is paid on. */
+  /** For a dividend: the share class that pays it. */
   instrument?: InstrumentJson
 }
 
-/** What happens on a day of the calendar. */
+/** Type of a calendar event. */
 export type CompanyEventType =
   | 'finalResults'
   | 'halfYearResults'
@@ -35,12 +34,12 @@ export interface CompanyEvents {
   events: CompanyEvent[]
 }
 
-/** How far the calendar reaches back and ahead. */
+/** Days that the calendar covers before and after today. */
 const REACH_DAYS = 365
-/** A company confirms its own dates this long before. */
+/** Days before an event at which a company confirms its date. */
 const CONFIRMED_DAYS = 30
 
-/** The calendar of the company behind a share class, rising by date, as it looks on `today`. */
+/** Builds the calendar of a share class's company as of `today`, ascending by date. */
 export function companyEvents(
   { issuer }: ShareClass,
   { classes, dividends }: { classes: ShareClasses; dividends: Dividends },

@@ -1,33 +1,33 @@
 /**
- * The fiscal calendar of an issuer: where its years end, which periods they fall into, when it reports on them. Owns these
- * choices, by company, so that every share class has the same. Refuses to know what is reported.
+ * Chooses an issuer's fiscal year end, its reporting periods and its report dates. The choice depends on the issuer, so
+ * that all its share classes have the same dates.
  */
 import type { Issuer } from '../market/issuers.ts'
 import { addDays, monthEnd, onBusinessDay } from './dates.ts'
 import type { ShareClasses } from './share-classes.ts'
 
-/** A stretch of whole months, both days included. */
+/** A period of whole months; both days are included. */
 export interface Period {
   from: string
   to: string
 }
 
-/** Months (1 to 12) with which fiscal years end, as often as companies choose them. */
+/** Last months (1 to 12) of fiscal years, repeated by how often companies choose them. */
 const YEAR_ENDS = [12, 12, 12, 12, 3, 3, 6, 9]
 
 /** Days from the end of a period to the first and the latest day of a report on it. */
 const EARLIEST_REPORT_DAYS = 45
 const LATEST_REPORT_DAYS = 75
-/** A day that lies before every period. */
+/** A day before every period. */
 const BEFORE_ALL = '2023-06-30'
 
-/** Month, 1 to 12, with which the fiscal years of this issuer end. */
+/** Last month, 1 to 12, of this issuer's fiscal year. */
 export function yearEndMonth(issuer: Issuer, chance: ShareClasses['chance']): number {
   const [first] = issuer.instruments
   return first === undefined ? 12 : chance(first, 'fiscal year').pick(YEAR_ENDS)
 }
 
-/** The periods of that many months (a divisor of 12) that fit the fiscal year, oldest first, without an end. */
+/** Generates the fiscal year's periods of `months` months (a divisor of 12), oldest first, endlessly. */
 export function* fiscalPeriods(endMonth: number, months: number): Generator<Period & { endsYear: boolean }> {
   let to = BEFORE_ALL
   while ((monthOf(to) - endMonth + 12) % months !== 0) to = monthEnd(to, 1)
@@ -48,7 +48,7 @@ export function reportDate(issuer: Issuer, { to }: Period, chance: ShareClasses[
   return onBusinessDay(addDays(to, after))
 }
 
-/** The last day on which it may report on that period, by its own habit. */
+/** The latest day on which an issuer reports on a period. */
 export function latestReportDate({ to }: Period): string {
   return onBusinessDay(addDays(to, LATEST_REPORT_DAYS))
 }

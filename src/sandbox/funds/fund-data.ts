@@ -1,6 +1,5 @@
 /**
- * The fund and investor-relations data of the synthetic market as a `FundSource`. Owns what each request is answered with.
- * Refuses to read requests (`api/mirror/fund-routes.ts`) and to make figures (the files beside this one).
+ * Answers requests for fund and investor-relations data of the synthetic market (a `FundSource`).
  */
 import { listPage, type MirrorAnswer, refusedAnswer } from '../../api/mirror/answer.ts'
 import type { FundSource, HistoryQuery, SingleQuery } from '../../api/mirror/fund-source.ts'
@@ -15,7 +14,7 @@ import { createNavs } from './navs.ts'
 import { latestPerformance } from './performance.ts'
 import { createShareClasses, type ShareClass } from './share-classes.ts'
 
-/** The nine resources over these issuers, as they stand whenever somebody asks. `now` is the market's, ms since 1970. */
+/** Creates the nine resources for these issuers. `now` returns the market time, ms since 1970. */
 export function createFundData(market: { seed: number; issuers: Issuers; now: () => number }): FundSource {
   const classes = createShareClasses(market)
   const days = createMarketDays()
@@ -27,7 +26,7 @@ export function createFundData(market: { seed: number; issuers: Issuers; now: ()
     const nowMs = market.now()
     return { nowMs, today: new Date(nowMs).toISOString().slice(0, 10) }
   }
-  /** Null where the instrument has nothing of that sort; a company always has a calendar. */
+  /** Returns null if the instrument has no such data. */
   const single = (resource: Optional, shareClass: ShareClass): object | null => {
     const { nowMs, today } = present()
     switch (resource) {
@@ -58,7 +57,7 @@ export function createFundData(market: { seed: number; issuers: Issuers; now: ()
     )
   }
 
-  /** Records with the day that date filters look at. */
+  /** Records with the day that date filters apply to. */
   const datedHistory = (
     resource: HistoryQuery['resource'],
     shareClass: ShareClass,
@@ -90,13 +89,13 @@ export function createFundData(market: { seed: number; issuers: Issuers; now: ()
   }
 }
 
-/** What not every instrument has. */
+/** Resources that not every instrument has. */
 type Optional = Exclude<SingleQuery['resource'], 'events'>
 
 const UNKNOWN_HINT =
   'Use the ISIN, the symbol or XLON:<symbol> of an issuer of this market; GET /nav lists those with a NAV.'
 
-/** Why an instrument that exists has nothing to say. */
+/** Message and hint of the 404 for an existing instrument without such data. */
 const missing: Readonly<Record<Optional, readonly [message: string, hint: string]>> = {
   nav: ['no NAV is published for this instrument', 'GET /nav lists the instruments that have one.'],
   buybacks: ['no repurchase of this instrument in the last year', 'Its history may hold earlier ones.'],

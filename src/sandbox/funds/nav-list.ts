@@ -1,6 +1,5 @@
 /**
- * The answers of `/nav`: the latest NAVs by page number, or those announced after a cursor. Owns the reading of its
- * cursors. Refuses to know how a NAV comes about.
+ * Answers `/nav` requests: a page of the latest net asset values, or those announced after a cursor.
  */
 import { listPage, type MirrorAnswer, refusedAnswer, refusedSinceCursor } from '../../api/mirror/answer.ts'
 import type { NavsQuery } from '../../api/mirror/fund-source.ts'
@@ -11,15 +10,15 @@ import { type ListPlace, placeCursor, readPlaceCursor } from '../store/place-cur
 import type { Navs, PlacedNav } from './navs.ts'
 import type { ShareClass } from './share-classes.ts'
 
-/** What a query is answered from. */
+/** Data from which a query is answered. */
 export interface NavListSource {
   all: readonly ShareClass[]
   navs: Navs
-  /** The market's present moment, ms since 1970. */
+  /** Current market time, ms since 1970. */
   nowMs: number
 }
 
-/** One page of the list, in the shape of the mode that was asked for. A cursor that is not of this list answers 400. */
+/** Answers one page in the requested paging mode. A cursor that does not belong to this list answers 400. */
 export function navListAnswer(query: NavsQuery, { all, navs, nowMs }: NavListSource): MirrorAnswer {
   const { isins, pageSize, paging, warnings } = query
   const asked = isins === null ? all : all.filter(({ isin }) => isins.includes(isin))
@@ -53,7 +52,7 @@ function cursorOf(nav: PlacedNav | undefined): string | undefined {
   return nav === undefined ? undefined : placeCursor(nav)
 }
 
-/** The place behind a cursor of `/nav`, or null where it is none. */
+/** Decodes a cursor of `/nav`; null if it is invalid. */
 function readNavCursor(text: string): ListPlace | null {
   try {
     const place = readPlaceCursor(text)

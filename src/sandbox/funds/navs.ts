@@ -1,6 +1,5 @@
 /**
- * Net asset values: one a business day for each fund and trust, announced on the next business day in the 07:10 burst.
- * Owns the series and their records. Refuses paging and HTTP.
+ * Generates net asset values (NAVs): one per business day for each fund and trust, announced on the next around 07:10.
  */
 import type { SeededChance } from '../../core/chance.ts'
 import { fundBurst } from '../market/day-shape.ts'
@@ -10,7 +9,7 @@ import { type FundAnnouncement, fundAnnouncementOf, type IssuerJson, issuerJson 
 import type { MarketDays } from './dates.ts'
 import { announcedUnit, type ShareClass, type ShareClasses } from './share-classes.ts'
 
-/** One NAV as it is served; every member is described in docs/use/sandbox-funds.md. */
+/** One NAV as served; members: docs/use/sandbox-funds.md. */
 export interface NavRecord {
   issuer: IssuerJson
   asOf: string
@@ -18,18 +17,18 @@ export interface NavRecord {
   announcement: FundAnnouncement
 }
 
-/** A NAV by its place in the order of announcements: moment, then ISIN. Only what is served is written out. */
+/** A NAV by its position in the order of announcements (time, then ISIN). `record` builds the record on demand. */
 export interface PlacedNav extends ListPlace {
   record(): NavRecord
 }
 
 export interface Navs {
   publishes(shareClass: ShareClass): boolean
-  /** Every NAV of one class that is out at `nowMs`, newest first. */
+  /** Every NAV of one class published by `nowMs`, newest first. */
   history(shareClass: ShareClass, nowMs: number): NavRecord[]
   /** The latest NAV of each of these classes, newest first. */
   latest(shareClasses: readonly ShareClass[], nowMs: number): PlacedNav[]
-  /** The newest `limit` NAVs of these classes after that place, newest first; `more` = others were left out. */
+  /** The newest `limit` NAVs of these classes after `place`, newest first; `more` = older ones were left out. */
   since(
     shareClasses: readonly ShareClass[],
     place: ListPlace,
@@ -40,9 +39,9 @@ export interface Navs {
   valueOn(shareClass: ShareClass, index: number): number
 }
 
-/** Greatest move of a value in a day. */
+/** Largest daily change of a value, as a fraction. */
 const DAILY_MOVE = 0.012
-/** Business days over which a class that pays income gathers it, and its yield over them. */
+/** Business days over which a class accumulates income, and its yield over them. */
 const INCOME_DAYS = 130
 const INCOME_YIELD = 0.02
 
@@ -52,7 +51,7 @@ interface Series {
   values: number[]
 }
 
-/** Values are worked out as far as somebody asks, each class by itself. */
+/** Creates the NAVs; each class's values are computed when first needed. */
 export function createNavs({ chance }: Pick<ShareClasses, 'chance'>, days: MarketDays): Navs {
   const known = new Map<string, Series>()
   const publishes = ({ kind }: ShareClass): boolean => kind !== 'company'
@@ -109,7 +108,7 @@ export function createNavs({ chance }: Pick<ShareClasses, 'chance'>, days: Marke
     since(shareClasses, place, limit, nowMs) {
       const publishing = shareClasses.filter(publishes)
       const found: PlacedNav[] = []
-      // Announcements of one morning all come before those of the next.
+      // All announcements of one morning come before those of the next.
       for (let index = days.announced(nowMs, 0) - 1; index >= 0 && found.length <= limit; index--) {
         const out = publishing.filter((shareClass) => {
           const timeMs = days.announcedMs(index, secondOf(shareClass))

@@ -1,6 +1,6 @@
 /**
- * Returns as an issuer states them in its monthly report. Owns who states which figures. Nothing is computed from NAVs or
- * prices: the figures are the issuer's own, here drawn from the seed.
+ * Generates the monthly performance report in which an issuer states its returns. The figures are drawn from the seed
+ * and not computed from NAVs or prices.
  */
 import type { SeededChance } from '../../core/chance.ts'
 import { fundBurst } from '../market/day-shape.ts'
@@ -25,12 +25,12 @@ export interface PerformanceReport {
   announcement: FundAnnouncement
 }
 
-/** Months or years up to the end of the report's month. */
+/** Months or years that end with the report's month. */
 export type Span = '1M' | '3M' | '1Y' | '3Y' | '5Y'
-/** What a stated return is the return of. */
+/** The value whose return is stated. */
 export type Basis = 'navTotalReturn' | 'sharePriceTotalReturn' | 'benchmark'
 
-/** Part of the funds and trusts whose issuer states returns. */
+/** Fraction of funds and trusts whose issuer states returns. */
 const STATING_SHARE = 0.7
 const BENCHMARK_SHARE = 0.6
 /** Days from the end of a month to its report. */
@@ -44,7 +44,7 @@ const spans: readonly { span: Span; years: number; spread: number }[] = [
   { span: '5Y', years: 5, spread: 7_000 },
 ]
 
-/** The latest report of a class at `nowMs`; null where its issuer states no returns. */
+/** The latest report of a class at `nowMs`; null if its issuer states no returns. */
 export function latestPerformance(
   shareClass: ShareClass,
   { chance }: Pick<ShareClasses, 'chance'>,
@@ -73,7 +73,7 @@ function reportOf(asOf: string): { asOf: string; announcedMs: number } {
   return { asOf, announcedMs: londonMs(onBusinessDay(addDays(asOf, REPORTED_AFTER)), fundBurst.last) }
 }
 
-/** Spans above a year are stated as the issuer's style has it; the others are cumulative. */
+/** Draws the figures: spans above a year use the issuer's choice of types, the others are cumulative. */
 function figuresOf(
   basis: Basis,
   longTypes: readonly PerformanceFigure['periodType'][],
@@ -90,7 +90,7 @@ function figuresOf(
   })
 }
 
-/** What a return over so many years is a year, both in hundredths of a per cent. */
+/** Converts a total return over `years` to a yearly one, both in hundredths of a per cent. */
 function annualised(total: number, years: number): number {
   return Math.round(((1 + total / 10_000) ** (1 / years) - 1) * 10_000)
 }

@@ -1,6 +1,5 @@
 /**
- * The instruments of the synthetic market as fund data sees them: what each is, in which unit its announcements speak, and
- * how an identifier finds it. Owns these fixed traits, all from the seed. Refuses to know any figure.
+ * Assigns each instrument of the synthetic market its kind, unit and price level, and finds instruments by identifier.
  */
 import { crc32 } from 'node:zlib'
 import type { InstrumentIdentifier } from '../../api/mirror/instrument-identifier.ts'
@@ -16,32 +15,32 @@ export interface ShareClass {
   isin: string
   symbol: string | null
   issuer: Issuer
-  /** Place in the market, below 10,000. */
+  /** Position in the market's order, below 10,000. */
   index: number
   kind: Kind
   /** Unit of most of its announcements. */
   unit: Unit
-  /** What a share is about worth, ten-thousandths of its currency. */
+  /** Approximate value of a share, ten-thousandths of its currency. */
   level: number
 }
 
 export interface ShareClasses {
-  /** In the market's order; the classes of one issuer side by side. */
+  /** In the market's order; classes of one issuer are adjacent. */
   all: readonly ShareClass[]
-  /** The one that the identifier names, or null. */
+  /** The class with that identifier, or null. */
   find(identifier: InstrumentIdentifier): ShareClass | null
-  /** Draws that belong to this class and this occasion, whoever asks and whenever. */
+  /** Random draws for this class and occasion; every call returns the same sequence. */
   chance(shareClass: Pick<ShareClass, 'isin'>, occasion: string): SeededChance
 }
 
 /** The one market on which everything is listed (ISO 10383). */
 const MARKET = 'XLON'
-/** Companies of these trades are investment companies: they publish a NAV. */
+/** Companies with these words in their name are investment companies and publish a NAV. */
 const TRUST_TRADE = /\b(Capital|Estates|Infrastructure|Properties|Renewables|Ventures)\b/
-/** How often an announcement in a sterling class speaks of pounds where the others speak of pence, or the reverse. */
+/** Fraction of a sterling class's announcements in pounds where the others are in pence, or the reverse. */
 const OTHER_UNIT_SHARE = 0.05
 
-/** Every instrument of these issuers. */
+/** Creates the share class of every instrument of these issuers. */
 export function createShareClasses({ seed, issuers }: { seed: number; issuers: Issuers }): ShareClasses {
   const chance: ShareClasses['chance'] = ({ isin }, occasion) =>
     seededChance(crc32(`${seed}:${isin}:${occasion}`))
@@ -77,7 +76,7 @@ function fundUnit(name: string, chance: SeededChance): Unit {
   return chance.pick(['GBX', 'GBP'])
 }
 
-/** The unit of one announcement: nearly always the usual one of its class. */
+/** Draws the unit of one announcement: nearly always the class's usual unit. */
 export function announcedUnit({ unit }: ShareClass, chance: SeededChance): Unit {
   const other = chance.yes(OTHER_UNIT_SHARE)
   if (!other || (unit !== 'GBX' && unit !== 'GBP')) return unit

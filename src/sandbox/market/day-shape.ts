@@ -1,6 +1,5 @@
 /**
- * When the items of a day appear, to the second: the intensity table with its two bursts, and the plain shapes that
- * scenarios are made of. Owns seconds of the London day. Refuses to know what is published.
+ * Chooses the seconds of the London day at which items appear: a usual day, a burst, random or even spacing.
  */
 
 import { intensity } from '../../core/calendar/intensity.ts'
@@ -13,17 +12,17 @@ export const USUAL_DAY_ITEMS = 1_900
 /** First and last second of the two bursts, as counted: companies at 07:00, fund values at 07:10. */
 export const openBurst = { first: parseSecondOfDay('07:00:01'), last: parseSecondOfDay('07:00:09') }
 export const fundBurst = { first: parseSecondOfDay('07:10:01'), last: parseSecondOfDay('07:10:10') }
-/** Part of the first burst's minute that is inside the burst. */
+/** Fraction of items in the minute of 07:00 that fall inside the burst. */
 const OPEN_BURST_SHARE = 0.95
 const SHARES_TOTAL = intensity.reduce((sum, [, , share]) => sum + share, 0)
 
-/** A stretch of the day in seconds, both ends included. */
+/** A range of seconds of the day, both ends included. */
 export interface Stretch {
   first: number
   last: number
 }
 
-/** Seconds of the day of `items` items spread as on a usual day, rising. Exactly that many. */
+/** Returns the seconds of exactly `items` items, distributed as on a usual day, ascending. */
 export function usualDay(items: number, chance: SeededChance): number[] {
   let shares = 0
   let placed = 0
@@ -44,7 +43,7 @@ function slotsOf(minutes: Stretch, count: number, chance: SeededChance): number[
   return [...burst(openBurst, inside, chance), ...scattered(after, count - inside, chance)]
 }
 
-/** `count` items in a stretch of a few seconds: about the same in each, by a third more or less. */
+/** Spreads `count` items over a few seconds: about the same number in each, varied by up to a third. */
 export function burst(stretch: Stretch, count: number, chance: SeededChance): number[] {
   const weights = Array.from({ length: stretch.last - stretch.first + 1 }, () => 0.67 + chance.next() * 0.66)
   const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -58,13 +57,13 @@ export function burst(stretch: Stretch, count: number, chance: SeededChance): nu
   })
 }
 
-/** `count` items anywhere in a stretch, rising. */
+/** Places `count` items at random within a range, ascending. */
 export function scattered(stretch: Stretch, count: number, chance: SeededChance): number[] {
   const seconds = Array.from({ length: count }, () => chance.between(stretch.first, stretch.last))
   return seconds.sort((left, right) => left - right)
 }
 
-/** `count` items at even distances over a stretch, rising. */
+/** Places `count` items at even distances over a range, ascending. */
 export function even(stretch: Stretch, count: number): number[] {
   const step = (stretch.last - stretch.first) / Math.max(1, count - 1)
   return Array.from({ length: count }, (_, index) => Math.floor(stretch.first + index * step))

@@ -1,13 +1,12 @@
 /**
- * The sandbox's exchange references: the registry's lines in the shapes of specification §2.9 to §2.11. Owns the reading
- * of those lines. Refuses to change over time: the registry is the same in every scenario.
+ * Converts the exchange registry in `data/iso10383.ts` into the JSON of specification §2.9 to §2.11.
  */
 
 import type { ReferenceExchange, ReferenceStore } from '../../api/mirror/reference-store.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { registryLines } from '../data/iso10383.ts'
 
-/** A store of all exchanges in `data/iso10383.ts`. */
+/** Creates a store of all exchanges in `data/iso10383.ts`. */
 export function createExchanges(): ReferenceStore {
   const exchanges = registryLines
     .split(/\n(?=\S)/)
@@ -17,7 +16,7 @@ export function createExchanges(): ReferenceStore {
   return { exchanges: () => exchanges, exchange: (mic) => byMic.get(mic) ?? null }
 }
 
-/** One exchange: its line and those of its segments. */
+/** Parses one exchange: its line and those of its segments. */
 function exchangeOf(record: string): ReferenceExchange {
   const [line = '', ...segmentLines] = record.trim().split('\n')
   const [mic = '', ...facts] = line.split('|')

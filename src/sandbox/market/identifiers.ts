@@ -1,6 +1,6 @@
 /**
- * Made-up identifiers with valid check digits, drawn from a seed. Refuses the check digits: `core/check-digits.ts` owns
- * them. Any likeness to a real identifier is chance.
+ * Draws made-up LEIs, ISINs and symbols from a seed; LEIs and ISINs have valid check digits. Any likeness to a real
+ * identifier is chance.
  */
 import type { SeededChance } from '../../core/chance.ts'
 import { isinCheckDigit, leiCheckDigits } from '../../core/check-digits.ts'
@@ -8,19 +8,19 @@ import { isinCheckDigit, leiCheckDigits } from '../../core/check-digits.ts'
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
 const ALPHANUMERIC = [...'0123456789', ...LETTERS]
 
-/** A 20-character LEI: 18 drawn characters and two check digits. */
+/** Draws a 20-character LEI: `2138`, 14 drawn characters and two check digits. */
 export function drawLei(chance: SeededChance): string {
   const body = `2138${drawText(chance, ALPHANUMERIC, 14)}`
   return `${body}${leiCheckDigits(body)}`
 }
 
-/** A 12-character ISIN with the given country: nine drawn characters and a check digit. */
+/** Draws a 12-character ISIN: country, `00`, seven drawn characters and a check digit. */
 export function drawIsin(chance: SeededChance, country: string): string {
   const body = `${country}00${drawText(chance, ALPHANUMERIC, 7)}`
   return `${body}${isinCheckDigit(body)}`
 }
 
-/** A listing mnemonic of that many letters. */
+/** Draws a listing symbol of `length` letters. */
 export function drawSymbol(chance: SeededChance, length: number): string {
   return drawText(chance, LETTERS, length)
 }

@@ -1,6 +1,5 @@
 /**
- * What becomes of issuers over time: a new name with a new symbol, a new ISIN under the old symbol. Owns the changes and
- * when they happen. The LEI, where there is one, is all that stays.
+ * Changes issuers over time: a new name with a new symbol, or a new ISIN under the old symbol. The LEI never changes.
  */
 
 import { type SeededChance, seededChance } from '../../core/chance.ts'
@@ -8,18 +7,18 @@ import { DAY_MS } from '../../core/durations.ts'
 import { drawIsin, drawSymbol } from './identifiers.ts'
 import { companyName, type Issuer, type IssuerChange, type Issuers } from './issuers.ts'
 
-/** Part of the companies that change within the year after the market's first day. */
+/** Fraction of companies that change within the year after the market's first day. */
 const CHANGING_SHARE = 0.1
 const YEAR_DAYS = 365
 
-/** Draws of names and identifiers that no issuer of the market has. */
+/** Draws names and identifiers that no issuer of the market has. */
 export interface FreshNames {
   name(): string
   isin(country: string): string
   symbol(): string
 }
 
-/** Fresh names beside those of the issuers; the same chance draws the same ones. */
+/** Creates a source of names and identifiers unused by these issuers; the same seed draws the same ones. */
 export function freshNames(
   chance: SeededChance,
   { companies, funds, holders, operator }: Issuers,
@@ -46,7 +45,7 @@ export function freshNames(
   }
 }
 
-/** The issuer, from `fromMs` on under another name and, where it is listed, another symbol; each ISIN stays. */
+/** Gives the issuer a new name and new symbols from `fromMs` on; ISINs stay. */
 export function renamed(issuer: Issuer, fromMs: number, fresh: FreshNames): Issuer {
   const { instruments } = lastOf(issuer)
   return changed(issuer, {
@@ -59,7 +58,7 @@ export function renamed(issuer: Issuer, fromMs: number, fresh: FreshNames): Issu
   })
 }
 
-/** The issuer, from `fromMs` on with another ISIN for each instrument, as after a consolidation of shares; symbols stay. */
+/** Gives each instrument a new ISIN from `fromMs` on, as after a share consolidation; symbols stay. */
 export function reissued(issuer: Issuer, fromMs: number, fresh: FreshNames): Issuer {
   const { name, instruments } = lastOf(issuer)
   return changed(issuer, {
@@ -69,7 +68,7 @@ export function reissued(issuer: Issuer, fromMs: number, fresh: FreshNames): Iss
   })
 }
 
-/** A market in which now and then a company changes: a tenth of them in the year from `day` (`YYYY-MM-DD`) on. */
+/** Changes about a tenth of the companies within the year from `day` (`YYYY-MM-DD`) on. */
 export function usualHistory(issuers: Issuers, { seed, day }: { seed: number; day: string }): Issuers {
   const chance = seededChance(seed ^ 0x1b873593)
   const fresh = freshNames(chance, issuers)

@@ -1,6 +1,6 @@
 /**
- * The companies and funds of the synthetic market, all from one seed. Owns names, identifiers and popularity. Refuses to
- * know announcements. 85 % have an LEI and 5 % no listing symbol, as counted on the live service.
+ * Generates the companies and funds of the synthetic market from one seed: names, identifiers and popularity. 85 % have
+ * an LEI and 5 % have no listing symbol, as counted on the live service.
  */
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import {
@@ -14,13 +14,13 @@ import {
 } from '../data/names.ts'
 import { drawIsin, drawLei, drawSymbol } from './identifiers.ts'
 
-/** One listed instrument; `symbol` is null where it has no listing mnemonic. */
+/** One listed instrument; `symbol` is null if it has no listing symbol. */
 export interface Instrument {
   isin: string
   symbol: string | null
 }
 
-/** How an issuer is called from `fromMs` (ms since 1970) on. Never its LEI: that stays. */
+/** An issuer's name and instruments from `fromMs` (ms since 1970) on. The LEI never changes. */
 export interface IssuerChange {
   fromMs: number
   name: string
@@ -32,14 +32,14 @@ export interface Issuer {
   name: string
   lei: string | null
   instruments: readonly Instrument[]
-  /** What becomes of name and instruments later, rising by time. */
+  /** Later changes of name and instruments, ascending by time. */
   changes: readonly IssuerChange[]
 }
 
 export interface Issuers {
   /** Most popular first. */
   companies: readonly Issuer[]
-  /** House by house: the neighbours of a fund belong to its house. */
+  /** Grouped by fund house. */
   funds: readonly Issuer[]
   /** Banks and fund managers that file forms about other companies. */
   holders: readonly Issuer[]
@@ -52,7 +52,7 @@ const LEI_SHARE = 0.85
 const NO_SYMBOL_SHARE = 0.05
 const SIBLING_SHARE = 0.1
 
-/** The market's publishers; the same seed gives the same ones. */
+/** Generates the market's issuers; the same seed gives the same ones. */
 export function createIssuers(seed: number): Issuers {
   const chance = seededChance(seed)
   const taken = new Set<string>()
@@ -99,12 +99,12 @@ export function createIssuers(seed: number): Issuers {
   return { companies, funds, holders, operator }
 }
 
-/** How the issuer is called at a moment, ms since 1970. */
+/** The issuer's name and instruments at a time, ms since 1970. */
 export function appearanceAt(issuer: Issuer, timeMs: number): Pick<IssuerChange, 'name' | 'instruments'> {
   return issuer.changes.findLast(({ fromMs }) => fromMs <= timeMs) ?? issuer
 }
 
-/** One of the list, the earlier the likelier: rank r with a chance proportional to about 1/r (Zipf). */
+/** Picks one member; earlier ones are likelier, rank r with a probability of about 1/r (Zipf). */
 export function pickPopular<T>(chance: SeededChance, members: readonly T[]): T {
   const rank = Math.floor(Math.exp(chance.next() * Math.log(members.length + 1)))
   const member = members[Math.min(rank, members.length) - 1]
@@ -112,7 +112,7 @@ export function pickPopular<T>(chance: SeededChance, members: readonly T[]): T {
   return member
 }
 
-/** A made-up name; not every draw is another one. */
+/** Draws a made-up company name; draws can repeat. */
 export function companyName(chance: SeededChance): string {
   return `${chance.pick(companyWords)} ${chance.pick(companyTrades)} ${chance.pick(companyEndings)}`
 }

@@ -1,6 +1,6 @@
 /**
- * The JSON text of an announcement, in upstream's shape (specification §2.1 to §2.8), about 1.5 KB. Owns the wording.
- * Everything follows from the draft: the same draft gives the same text, byte for byte.
+ * Writes an item as JSON text in upstream's shape (specification §2.1 to §2.8), about 1.5 KB. The same item template
+ * gives the same text, byte for byte.
  */
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import { isoSeconds } from '../../core/dates.ts'
@@ -10,13 +10,13 @@ import { appearanceAt, type Issuer, type Issuers, pickPopular } from './issuers.
 import type { Draft } from './item-template.ts'
 import { type CompanyJson, type ItemJson, itemVariants, LONGEST_HEADLINE } from './item-variants.ts'
 
-/** Part of the announcements about one company that name another; forms about other companies always do. */
+/** Fraction of announcements that name another company; the second is for forms that holders file about companies. */
 const RELATED_SHARE = 0.02
 const HOLDER_RELATED_SHARE = 0.9
-/** Part of the two-instrument issuers' announcements that are tagged with the sibling. */
+/** Fraction of two-instrument issuers' announcements that name the second instrument. */
 const SIBLING_SHARE = 0.3
 
-/** How one revision differs from the draft as first published. */
+/** How a later revision differs from the item as first published. */
 export interface Amendment {
   /** 2 for the second content of the guid. */
   revision: number
@@ -24,16 +24,16 @@ export interface Amendment {
   restampMs: number | null
 }
 
-/** What the text depends on besides the draft. */
+/** What the text depends on besides the item template. */
 export interface ItemContext {
   issuers: Issuers
   /** Kind of the service's own categories, e.g. `Native`. */
   nativeKind: string
-  /** What the addresses of documents begin with. */
+  /** Prefix of the document URLs. */
   documentsUrl: string
 }
 
-/** Writes the announcement. */
+/** Writes the item's JSON text. */
 export function itemJson(draft: Draft, market: ItemContext, amendment: Amendment | null = null): string {
   const chance = seededChance(draft.seed ^ 0x5f375a86)
   const other = pickPopular(chance, market.issuers.companies)
@@ -67,7 +67,7 @@ function timestamp({ timeMs, fraction }: Draft): string {
   return fraction === '' ? seconds : seconds.replace('Z', `.${fraction}Z`)
 }
 
-/** The company as it is called at that moment. */
+/** The company with its name and instrument at that time. */
 function company(issuer: Issuer, timeMs: number, chance: SeededChance): CompanyJson {
   const { name, instruments } = appearanceAt(issuer, timeMs)
   const [first, sibling] = instruments

@@ -1,6 +1,5 @@
 /**
- * Announcements before they are published: when, who, which category, which number, what they replace. Owns the choice of
- * all that from the seed. Refuses to write JSON (`item-json.ts`) and to say when a draft becomes visible.
+ * Generates item templates from the seed: time, issuer, category, identifiers, and which earlier item each replaces.
  */
 
 import { crc32 } from 'node:zlib'
@@ -12,41 +11,41 @@ import { type Issuer, type Issuers, pickPopular } from './issuers.ts'
 import type { ItemVariant } from './item-variants.ts'
 import { londonMidnightMs } from './london.ts'
 
-/** One announcement to be. Everything in its text follows from these fields. */
+/** An item template: an item before it is published. These fields determine its whole text. */
 export interface Draft {
-  /** Its timestamp, ms since 1970; whole seconds but for those with a `fraction`. */
+  /** Its timestamp, ms since 1970; whole seconds unless it has a `fraction`. */
   timeMs: number
-  /** Decimals of the seconds as they are written, 0 to 9 digits. */
+  /** Decimals of the seconds as written, 0 to 9 digits. */
   fraction: string
   guid: string
-  /** Four digits and a letter; does not rise with time. */
+  /** Four digits and a letter; not ascending in time. */
   rnsId: string
   category: MarketCategory
   issuer: Issuer
   /** Seed of the small choices in its text. */
   seed: number
-  /** guid of what it replaces, which nobody may ever have seen. */
+  /** guid of the item that it replaces, which may never have been published; null = none. */
   replacesGuid: string | null
   /** How its item breaks the published schema; null = not at all. */
   variant: ItemVariant | null
 }
 
-/** The made-up domain inside every guid of the sandbox. */
+/** Made-up domain in the guid of every listed item. */
 export const GUID_DOMAIN = 'wire.sandbox.example'
 
-/** Of company announcements, so that about 0.3 % of all items replace another. */
+/** Fraction of company announcements that replace another; gives about 0.3 % of all items. */
 const REPLACING_SHARE = 0.005
 const ORPHAN_SHARE = 0.01
-/** Of all announcements: they name their issuer, but none of its instruments. */
+/** Fraction of all announcements that name their issuer but no instrument. */
 const UNTAGGED_SHARE = 0.005
-/** Numbers of one letter; a day uses each at most once. */
+/** Numbers per letter of an rnsId; a day uses each at most once. */
 const NUMBERS = 10_000
-/** Has no factor in common with NUMBERS, so that steps of it reach every number before one comes again. */
+/** Coprime to NUMBERS, so that stepping by it visits every number before one repeats. */
 const NUMBER_STEP = 7_919
 
 type Phase = 'open' | 'funds' | 'rest'
 
-/** One draft for each second of `day` (`YYYY-MM-DD`), in the order (timestamp, guid). */
+/** Generates one item template per entry of `seconds` on `day` (`YYYY-MM-DD`), in the order (timestamp, guid). */
 export function draftDay(
   market: { seed: number; issuers: Issuers },
   day: string,
@@ -82,12 +81,12 @@ export function draftDay(
   return drafts.sort(inOrder)
 }
 
-/** The order of the listings: timestamp, then guid. */
+/** Compares in list order: timestamp, then guid. */
 export function inOrder(left: Draft, right: Draft): number {
   return left.timeMs - right.timeMs || (left.guid < right.guid ? -1 : left.guid > right.guid ? 1 : 0)
 }
 
-/** Makes `draft` the successor of an earlier company announcement, or of one that was never published. */
+/** Makes `draft` replace an earlier company announcement, or sometimes one that was never published. */
 function replaceEarlier(draft: Draft, earlier: readonly Draft[], chance: SeededChance, day: string): void {
   const replaced = new Set(earlier.map((candidate) => candidate.replacesGuid))
   const candidates = earlier.filter(
@@ -100,18 +99,18 @@ function replaceEarlier(draft: Draft, earlier: readonly Draft[], chance: SeededC
   if (chance.yes(ORPHAN_SHARE)) draft.replacesGuid = neverSeenGuid(day)
 }
 
-/** A guid of that day that no announcement bears. */
+/** A guid of that day that no announcement has. */
 export function neverSeenGuid(day: string): string {
   return guidOf(day, '0000Z')
 }
 
-/** Gives `draft` another number of the day, and the guid that follows from it. */
+/** Gives `draft` another rnsId and the guid derived from it. */
 export function renumber(draft: Draft, day: string, rnsId: string): void {
   draft.rnsId = rnsId
   draft.guid = guidOf(day, rnsId)
 }
 
-/** Makes `draft` an announcement of one of the given codes, and of an issuer that publishes such. */
+/** Gives `draft` one of the category codes, and an issuer that publishes that category. */
 export function recategorise(draft: Draft, issuers: Issuers, codes: readonly string[]): void {
   const chance = seededChance(draft.seed ^ 0x2545f491)
   draft.category = chance.pick(marketCategories.filter(({ code }) => codes.includes(code)))
@@ -136,8 +135,8 @@ function phaseOf(second: number): Phase {
 }
 
 /**
- * How much likelier a category is in a phase than its share of the day. Chosen so that a usual day as a whole comes out
- * at the shares of `data/categories.ts`, with nine tenths of the second burst being fund values.
+ * Factor by which a category is likelier in a phase than over the whole day. Chosen so that a usual day matches the
+ * weights of `data/categories.ts`, with nine tenths of the second burst being NAVs.
  */
 function likelihood(category: MarketCategory, phase: Phase): number {
   const morning = morningCodes.has(category.code)
@@ -172,7 +171,7 @@ function pickIssuer(
     case 'company':
       return pickPopular(chance, issuers.companies)
     case 'fund': {
-      // Fund houses send their funds one after the other.
+      // Fund houses publish their funds one after another.
       const inTurn = issuers.funds[(draft.firstFund + draft.index) % issuers.funds.length]
       return draft.phase === 'funds' && inTurn !== undefined ? inTurn : chance.pick(issuers.funds)
     }

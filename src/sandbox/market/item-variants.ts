@@ -1,6 +1,5 @@
 /**
- * How live items break the published schema: each way by name, done to a well-formed item. Owns the ways. Refuses to
- * choose which items have them: scenarios do.
+ * Modifies a well-formed item so that it breaks the published schema in one of the ways live items do.
  */
 
 /** A company as `item-json.ts` writes it. */
@@ -10,7 +9,7 @@ export interface CompanyJson {
   instrument?: { isin: string; symbol?: { mnemonic: string } }
 }
 
-/** The members of an item that a variant may touch; all others pass through. */
+/** The members of an item that a variant may change; all others pass through. */
 export interface ItemJson {
   version: number | null
   issuer: CompanyJson
@@ -18,10 +17,10 @@ export interface ItemJson {
   category: { kind: string; code: string; name: string; description?: string; importance?: string }[]
 }
 
-/** Headlines stop here, as on the live service; one that is cut may end in a blank. */
+/** Maximum length of a headline, as on the live service; a truncated one may end in a blank. */
 export const LONGEST_HEADLINE = 50
 
-/** Every way in which an item may be odd and still have identity and time. */
+/** Every schema violation that leaves an item its identity and time. */
 export const itemVariants = {
   'null-version': (item) => ({ ...item, version: null }),
   'rns-kind': (item) => ({ ...item, category: [...item.category, { kind: 'RNS', code: 'RN', name: 'RNS' }] }),
@@ -45,5 +44,5 @@ export const itemVariants = {
   }),
 } as const satisfies Record<string, (item: ItemJson) => ItemJson>
 
-/** One of the ways. */
+/** Name of a variant. */
 export type ItemVariant = keyof typeof itemVariants

@@ -1,32 +1,31 @@
 /**
- * Moments of the market's day: London seconds of a business day as milliseconds since 1970, and which day comes next.
- * Owns the zone. Refuses to know holidays by itself: `core/calendar/holidays.ts` has the rules.
+ * Converts London times of day to milliseconds since 1970 and finds the next or previous business day.
  */
 
 import { bankHolidays, halfDays, isWeekendDate } from '../../core/calendar/holidays.ts'
 import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
 
-/** One for all: making it takes a hundred times as long as asking it. */
+/** Shared, because creating a formatter takes a hundred times as long as using it. */
 const londonHour = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'Europe/London',
   hour: '2-digit',
   hourCycle: 'h23',
 })
 
-/** Second of the day of a time written `HH:MM` or `HH:MM:SS`. Hours from 24 on belong to the days after. */
+/** Parses `HH:MM` or `HH:MM:SS` to the second of the day. Hours from 24 on belong to the following days. */
 export function parseSecondOfDay(text: string): number {
   const [hour = 0, minute = 0, second = 0] = text.split(':').map(Number)
   return hour * 3600 + minute * 60 + second
 }
 
-/** Midnight in London at which the seconds of `day` (`YYYY-MM-DD`) count from, ms since 1970. */
+/** London midnight from which the seconds of `day` (`YYYY-MM-DD`) are counted, ms since 1970. */
 export function londonMidnightMs(day: string): number {
   const asUtcMs = Date.parse(`${day}T00:00:00Z`)
   // The market is closed in the hour in which London changes its clocks, so the offset at noon holds.
   return asUtcMs - (Number(londonHour.format(asUtcMs + DAY_MS / 2)) - 12) * HOUR_MS
 }
 
-/** A time of `secondOfDay` on that day, ms since 1970. */
+/** Converts a time as in `parseSecondOfDay` on that London day to ms since 1970. */
 export function londonMomentMs(day: string, time: string): number {
   return londonMidnightMs(day) + parseSecondOfDay(time) * 1000
 }

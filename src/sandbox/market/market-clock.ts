@@ -1,23 +1,23 @@
 /**
- * The market's clock: starts at the scenario's moment, runs `speed` times as fast as the given clock, steps over the
- * scenario's quiet stretches, and can be moved forward. Owns nothing but this arithmetic; it sets no timers.
+ * Runs the market clock: from the scenario's start, at `speed` times real time, skipping the scenario's quiet periods.
+ * It sets no timers and can be moved forward.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 
-/** A quiet stretch: when the clock reaches `fromMs` it stands at `toMs`. Both ms since 1970. */
+/** A quiet period: when the clock reaches `fromMs` it jumps to `toMs`. Both ms since 1970. */
 export interface Skip {
   fromMs: number
   toMs: number
 }
 
 export interface MarketClock {
-  /** The market's present moment, ms since 1970. Never goes back. */
+  /** Current market time, ms since 1970. Never goes back. */
   nowMs(): number
   /** Moves the market forward by `ms`. */
   advance(ms: number): void
 }
 
-/** A market clock that starts now. `skips` are in order and do not overlap. */
+/** Creates a market clock that starts now. `skips` must be in order and must not overlap. */
 export function createMarketClock(
   clock: Clock,
   options: { startMs: number; speed: number; skips: readonly Skip[] },

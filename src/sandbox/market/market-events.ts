@@ -1,7 +1,5 @@
 /**
- * What happens in the market, moment by moment: an item becomes visible, is amended, disappears, or something unreadable
- * turns up. Owns when a draft becomes visible: in the order of the listings, unless a scenario moves it. Refuses to
- * publish: the market does.
+ * Builds timed market events: an item is published, amended or removed, or an unreadable item appears.
  */
 
 import { SECOND_MS } from '../../core/durations.ts'
@@ -9,7 +7,7 @@ import type { Issuers } from './issuers.ts'
 import type { Amendment } from './item-json.ts'
 import { type Draft, inOrder, recategorise, succeed } from './item-template.ts'
 
-/** One change of the listings at a moment of the market's clock, ms since 1970. */
+/** A market event: one change of the item list at `atMs` of the market clock, ms since 1970. */
 export type Happening = { atMs: number } & (
   | { kind: 'publish'; draft: Draft }
   | { kind: 'amend'; draft: Draft; amendment: Amendment }
@@ -17,12 +15,12 @@ export type Happening = { atMs: number } & (
   | { kind: 'unreadable'; raw: string }
 )
 
-/** Items of one second become visible within this part of it. */
+/** Items of one second become visible within this many milliseconds. */
 const SPREAD_MS = 950
 
 /**
- * Publishes each draft inside the second of its timestamp. Within a second the guids rise, so that a cursor taken in
- * between skips nothing.
+ * Publishes each item template within the second of its timestamp. Within a second guids ascend, so that a cursor taken
+ * in between skips nothing.
  */
 export function publications(drafts: readonly Draft[]): Happening[] {
   const bySecond = Map.groupBy(drafts.toSorted(inOrder), (draft) => draft.timeMs)
@@ -34,7 +32,7 @@ export function publications(drafts: readonly Draft[]): Happening[] {
   )
 }
 
-/** What each replacing draft takes off the listings, at the moment it becomes visible itself. */
+/** Removes each replaced item from the list at the time its replacement becomes visible. */
 export function disappearances(published: readonly Happening[]): Happening[] {
   return published.flatMap((happening): Happening[] => {
     if (happening.kind !== 'publish' || happening.draft.replacesGuid === null) return []
@@ -42,7 +40,7 @@ export function disappearances(published: readonly Happening[]): Happening[] {
   })
 }
 
-/** The same happenings, but the drafts for which `isLate` holds become visible `delayMs` after their second. */
+/** Delays events for which `isLate` is true: their items become visible `delayMs` after their timestamp. */
 export function delayed(
   happenings: readonly Happening[],
   isLate: (index: number) => boolean,
@@ -55,7 +53,7 @@ export function delayed(
   )
 }
 
-/** The second content of each draft, `afterMs` after the first; `restamped` gives it the time of that moment. */
+/** Amends each published item `afterMs` later; with `restamped` the second revision has the new time as its timestamp. */
 export function amendments(
   published: readonly Happening[],
   options: { afterMs: number; restamped: boolean },
@@ -68,7 +66,7 @@ export function amendments(
   })
 }
 
-/** Makes each of the last `count` drafts the correction of one of the first, in order. Changes the drafts. */
+/** Makes each of the last `count` item templates a correction of one of the first, in order. Mutates them. */
 export function correctFirst(drafts: readonly Draft[], count: number): void {
   drafts.slice(-count).forEach((draft, index) => {
     const before = drafts[index]
@@ -76,7 +74,7 @@ export function correctFirst(drafts: readonly Draft[], count: number): void {
   })
 }
 
-/** The drafts as announcements of the given codes. Changes them. */
+/** Gives the item templates categories from `codes`. Mutates and returns them. */
 export function recategorised(
   { issuers }: { issuers: Issuers },
   drafts: readonly Draft[],
@@ -86,7 +84,7 @@ export function recategorised(
   return drafts
 }
 
-/** One unreadable item after every `every`-th publication, each kind in turn. */
+/** Adds one unreadable item after every `every`-th publication, each kind in turn. */
 export function unreadables(published: readonly Happening[], every: number): Happening[] {
   return published.flatMap((happening, index): Happening[] => {
     if (happening.kind !== 'publish' || index % every !== every - 1) return []
@@ -95,7 +93,7 @@ export function unreadables(published: readonly Happening[], every: number): Hap
   })
 }
 
-/** Every way in which an item can have no identity or time. */
+/** Returns an item text without identity or time; `place` selects one of the kinds. */
 function unreadableText(place: number, near: Draft): string {
   const guid = `${near.guid}:unreadable`
   const texts = [

@@ -1,7 +1,6 @@
 /**
- * The synthetic market: what has been published so far, and the truth about it. Owns the publishing of everything that
- * is due on its clock, revision by revision, and the record that a test compares with. Sets no timers: whoever asks
- * calls `advance` first, so a virtual clock works as well as a real one.
+ * Publishes items as they fall due on the market clock and records everything published for tests to compare with. It
+ * sets no timers: callers call `advance` first, so it works with a virtual clock too.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { contentHash, readDisclosure, rnsDateIdOf } from '../../core/disclosure.ts'
@@ -15,10 +14,10 @@ import { createMarketClock } from './market-clock.ts'
 import type { Happening } from './market-events.ts'
 import { normalDay, type Scenario } from './scenario.ts'
 
-/** One content of one guid that the list has shown. */
+/** One published revision of one guid. */
 export interface TruthItem {
   guid: string
-  /** 1 for the first content of the guid. */
+  /** 1 for the first revision of the guid. */
   revision: number
   /** As in the item. */
   timestamp: string
@@ -26,11 +25,11 @@ export interface TruthItem {
   insertedAt: string
   /** As `contentHash` of `core/disclosure.ts`. */
   contentHash: string
-  /** When it left the listings, market time, ISO 8601; null while it is listed or merely amended. */
+  /** When it was removed from the list, market time, ISO 8601; null while listed and for amended revisions. */
   vanishedAt: string | null
 }
 
-/** One item without identity or time that the list has shown. */
+/** One published item without identity or time. */
 export interface TruthMalformed {
   raw: string
   reason: string
@@ -42,14 +41,14 @@ export interface Truth {
   /** Market time at which this sandbox started, ISO 8601. */
   startedAt: string
   marketTime: string
-  /** What became visible after the start. */
+  /** Revisions that became visible after the start. */
   items: TruthItem[]
-  /** What a backfill may find: visible before the start. */
+  /** Revisions visible before the start, which a backfill can find. */
   backlog: TruthItem[]
   malformed: TruthMalformed[]
 }
 
-/** What became of items that were handed in. */
+/** Counts of what happened to items passed to `publish`. */
 export interface Published {
   published: number
   amended: number
@@ -63,34 +62,34 @@ export interface MarketOptions {
   seed: number
   /** Market seconds per real second. */
   speed: number
-  /** Items of the day before; null = as the scenario says. */
+  /** Items of the day before; null = the scenario's figure. */
   backlog: number | null
   /** Kind of the service's own categories, e.g. `Native`. */
   nativeKind: string
-  /** What the addresses of documents in the items begin with. */
+  /** Prefix of the document URLs in the items. */
   documentsUrl: string
 }
 
 export interface Market {
   readonly shelf: Shelf
   readonly issuers: Issuers
-  /** The market's present moment, ms since 1970. */
+  /** Current market time, ms since 1970. */
   nowMs(): number
   /** Publishes everything that is due. */
   advance(): void
   /** Publishes these items now. */
   publish(items: readonly unknown[]): Published
-  /** True when the scenario has nothing more to publish; never for one that goes on with usual days. */
+  /** True when the scenario has nothing more to publish; never true if usual days follow it. */
   finished(): boolean
-  /** The item listed as `yyyy-mm-dd.<rnsId>`, and since when its content is visible (ms since 1970); null where there is none. */
+  /** The item listed as `yyyy-mm-dd.<rnsId>` and when it became visible (ms since 1970); null if there is none. */
   listed(rnsDateId: string): { raw: string; visibleMs: number } | null
-  /** Moves the market's clock forward. */
+  /** Moves the market clock forward. */
   moveForward(ms: number): void
-  /** What has been published so far. */
+  /** Returns everything published so far. */
   truth(): Truth
 }
 
-/** A market whose clock starts now, with its backlog already published. */
+/** Creates a market whose clock starts now, with its backlog already published. */
 export function createMarket(options: MarketOptions, clock: Clock): Market {
   const { scenario, seed, nativeKind, documentsUrl } = options
   const issuers = scenario.cast(createIssuers(seed), { seed, day: scenario.day })
@@ -107,7 +106,7 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
 
   const putUnreadable = (raw: string, reason: string, atMs: number): void => {
     malformed.push({ raw, reason, insertedAt: isoMillis(atMs) })
-    // Just behind the newest item, so that a cursor taken from it skips nothing that comes next.
+    // Sorts just after the newest item, so that a cursor taken from it skips no later item.
     const newest = shelf.newest()
     const place = { timeMs: newest?.timeMs ?? atMs, key: `${newest?.key ?? ''}~` }
     shelf.put({ ...place, guid: null, rnsDateId: null, raw, facts: UNREADABLE_FACTS })
@@ -204,7 +203,7 @@ export function createMarket(options: MarketOptions, clock: Clock): Market {
   }
 }
 
-/** In the order of their moments; at the same moment as the scenario lists them. */
+/** Sorts events by time; events of the same time keep the scenario's order. */
 function inTime(happenings: readonly Happening[]): Happening[] {
   return happenings.toSorted((left, right) => left.atMs - right.atMs)
 }

@@ -1,6 +1,5 @@
 /**
- * What a scenario is, and the parts that most of them are made of. Owns the type and its defaults. Refuses to hold a
- * scenario: the files beside it do, by theme, and `../scenarios.ts` is the list.
+ * Defines the scenario type, its defaults, and helpers that most scenarios share.
  */
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import type { ScheduledFault } from '../faults/fault-schedule.ts'
@@ -11,39 +10,39 @@ import { type Draft, draftDay } from './item-template.ts'
 import { isHalfDay, parseSecondOfDay } from './london.ts'
 import { disappearances, type Happening, publications } from './market-events.ts'
 
-/** What scenarios draw from. */
+/** Source from which scenarios generate items. */
 export interface MarketSeed {
   seed: number
   issuers: Issuers
 }
 
-/** Times are London's, `HH:MM:SS` on `day`; hours from 24 on belong to the days after. */
+/** A scenario. Times are London's, `HH:MM:SS` on `day`; hours from 24 on belong to the following days. */
 export interface Scenario {
-  /** One line. */
+  /** One-line description. */
   meaning: string
   /** The first day, `YYYY-MM-DD`. */
   day: string
   /** When the clock starts. */
   start: string
-  /** Items of the business day before, which a backfill may read. */
+  /** Items of the previous business day, which a backfill may read. */
   backlog: number
-  /** Quiet stretches that the clock steps over, in order. */
+  /** Quiet periods that the clock skips, in order. */
   skips: readonly { from: string; to: string }[]
   /** True = usual days follow the first one. */
   goesOn: boolean
-  /** Faults that the market's clock switches on. */
+  /** Faults that the market clock switches on and off. */
   faults: readonly ScheduledFault[]
   /** How long documents answer 404 after their item became visible, milliseconds of market time. */
   documentsAfterMs: number
-  /** The market's publishers, made of those that the seed gives. */
+  /** Derives the market's issuers from those that the seed gives. */
   cast: (issuers: Issuers, market: { seed: number; day: string }) => Issuers
-  /** What happened before the business day of the backlog. */
+  /** Events before the business day of the backlog. */
   earlier: (market: MarketSeed, day: string) => Happening[]
-  /** Everything that happens from the start on; may reach into the days after. */
+  /** All events from the start on; may include the following days. */
   firstDay: (market: MarketSeed, day: string) => Happening[]
 }
 
-/** What most scenarios have in common: a Tuesday in winter, when London is on UTC, from ten o'clock on. */
+/** Defaults of most scenarios: a Tuesday in winter, when London is on UTC, from 10:00 on. */
 export const plain: Omit<Scenario, 'meaning' | 'firstDay'> = Object.freeze({
   day: '2026-02-03',
   start: '10:00:00',
@@ -56,7 +55,7 @@ export const plain: Omit<Scenario, 'meaning' | 'firstDay'> = Object.freeze({
   earlier: () => [],
 })
 
-/** A usual day with its corrections. A half day has nothing after 13:30. */
+/** Generates a usual day in which replaced items disappear. A half day ends at 13:30. */
 export function normalDay(market: MarketSeed, day: string, items: number = USUAL_DAY_ITEMS): Happening[] {
   const seconds = usualDay(items, chanceOf(market, day))
   const end = isHalfDay(day) ? parseSecondOfDay('13:30') : parseSecondOfDay('24:00')
@@ -70,7 +69,7 @@ export function normalDay(market: MarketSeed, day: string, items: number = USUAL
   return [...published, ...disappearances(published)]
 }
 
-/** `items` announcements at even distances from one time to another, both included. */
+/** Generates `items` item templates at even distances from one time to another, both included. */
 export function evenDrafts(
   market: MarketSeed,
   day: string,
@@ -79,7 +78,7 @@ export function evenDrafts(
   return draftDay(market, day, even({ first: parseSecondOfDay(from), last: parseSecondOfDay(to) }, items))
 }
 
-/** The seed's chance for one day. */
+/** Creates the random source for one day. */
 export function chanceOf(market: MarketSeed, day: string): SeededChance {
   return seededChance(market.seed ^ Math.floor(Date.parse(day) / 1000))
 }

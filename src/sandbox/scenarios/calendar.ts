@@ -1,6 +1,5 @@
 /**
- * Scenarios of days that are not like others: half days, bank holidays, summer time, the end of a day, months that turn.
- * Owns data only.
+ * Defines scenarios of special days: a half day, a bank holiday, summer time and the end of a day.
  */
 import { endOfDayCategory } from '../data/categories.ts'
 import { burst, even, fundBurst, openBurst } from '../market/day-shape.ts'
@@ -54,13 +53,13 @@ export const calendarScenarios = {
   },
 } as const satisfies Record<string, Scenario>
 
-/** Seconds of so many items in the two bursts. */
+/** Returns the seconds of `open` and `funds` items in the two bursts. */
 function bursts(market: MarketSeed, day: string, open: number, funds: number): number[] {
   const chance = chanceOf(market, day)
   return [...burst(openBurst, open, chance), ...burst(fundBurst, funds, chance)]
 }
 
-/** The drafts, the last of them turned into the market operator's message that the day is over. */
+/** Turns the last item template into the market operator's end-of-day message. Mutates it. */
 function endMarked({ issuers }: MarketSeed, drafts: readonly Draft[]): readonly Draft[] {
   const last = drafts.at(-1)
   if (last !== undefined) {

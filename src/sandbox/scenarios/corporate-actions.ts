@@ -1,6 +1,5 @@
 /**
- * A scenario of issuers that change their names and identifiers while they publish: what the filter `match` is about.
- * Owns data only.
+ * Defines a scenario in which issuers change names and identifiers while they publish, to exercise the `match` filter.
  */
 import { seededChance } from '../../core/chance.ts'
 import { type FreshNames, freshNames, reissued, renamed } from '../market/issuer-history.ts'
@@ -11,7 +10,7 @@ import { evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
 /** Company announcements, and forms about other companies. */
 const codes = ['UPD', 'TST', 'BOA', 'ACQ', 'HOL', 'RET', 'FER']
-/** Every so many-th item names no instrument. */
+/** Every fifth item names no instrument. */
 const UNTAGGED_EVERY = 5
 
 /** Corporate actions, by name. */
@@ -40,8 +39,8 @@ export const corporateActionScenarios = {
 } as const satisfies Record<string, Scenario>
 
 /**
- * Seven companies, most popular first: one renamed, one with a new ISIN, one renamed and then with a new ISIN, one with
- * two instruments and new ISINs, two without LEI (renamed; with a new ISIN), one that never changes.
+ * Returns seven companies, most popular first: one renamed, one with a new ISIN, one renamed and then with a new ISIN,
+ * one with two instruments and new ISINs, two without LEI (renamed; with a new ISIN), one that never changes.
  */
 function changingCompanies({ companies }: Issuers, day: string, fresh: FreshNames): Issuer[] {
   const listed = companies.filter(({ instruments }) => instruments.every(({ symbol }) => symbol !== null))

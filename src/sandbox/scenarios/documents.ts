@@ -1,5 +1,5 @@
 /**
- * Scenarios of the documents that items point to. Owns data only.
+ * Defines scenarios about the documents that items link to.
  */
 import { publications } from '../market/market-events.ts'
 import { evenDrafts, plain, type Scenario } from '../market/scenario.ts'

@@ -1,5 +1,5 @@
 /**
- * Scenarios of items that break the published schema or what one would expect of it, as live ones do. Owns data only.
+ * Defines scenarios of items that break the published schema or common expectations, as live items do.
  */
 import { seededChance } from '../../core/chance.ts'
 import { type Draft, renumber } from '../market/item-template.ts'
@@ -8,11 +8,11 @@ import { type Happening, publications, unreadables } from '../market/market-even
 import { evenDrafts, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
 
 const minute = { from: '10:00:02', to: '10:01:00' }
-/** Two codes that live data has and the official list has not, and one that nobody has. */
+/** Two codes that live data uses although the official list lacks them, and one that does not exist. */
 const unknownCodes = ['ADM', 'PRE', 'Z/9 x']
-/** A day in the middle of the half year after which numbers come round again. */
+/** A day about half a year earlier, after which rnsIds repeat. */
 const HALF_A_YEAR_BEFORE = '2025-07-18'
-/** The last numbers of the last letter, then the first of the first. */
+/** The last ten rnsIds of the last letter, then the first ten of the first letter. */
 const wrappingIds = Array.from({ length: 20 }, (_, index) =>
   index < 10 ? `999${index}Z` : `000${index - 10}A`,
 )
@@ -79,7 +79,7 @@ export const oddItemScenarios = {
   },
 } as const satisfies Record<string, Scenario>
 
-/** A minute in which the items have the given oddities in turn. */
+/** Generates a minute of items with the given variants in turn. */
 function variants(turns: readonly (ItemVariant | null)[]): Scenario['firstDay'] {
   return (market, day) => {
     const drafts = evenDrafts(market, day, { ...minute, items: turns.length > 2 ? 24 : 20 })

@@ -1,6 +1,6 @@
 /**
- * Scenarios in which the service fails: refuses, breaks off, forgets what it was asked, is away for a night. Owns data
- * only. Faults follow the market's clock, so that they fall between the same items at any speed.
+ * Defines scenarios in which the service fails: errors, broken responses, ignored filters, refused cursors, long
+ * outages. Faults follow the market clock, so that they fall between the same items at any speed.
  */
 
 import type { ScheduledFault } from '../faults/fault-schedule.ts'
@@ -11,13 +11,13 @@ import { nextBusinessDay, parseSecondOfDay } from '../market/london.ts'
 import { publications } from '../market/market-events.ts'
 import { chanceOf, evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
-/** An item a second for a minute, while something is wrong. */
+/** One item a second for a minute, while faults are active. */
 const minute: Pick<Scenario, 'firstDay'> = {
   firstDay: (market, day) =>
     publications(evenDrafts(market, day, { from: '10:00:02', to: '10:01:00', items: 60 })),
 }
 
-/** More items a second than a page of 100 holds, so that every poll overflows; then 30 more, while something is wrong. */
+/** 250 items in two seconds, more than a page of 100 holds, so that polls overflow; then 30 more during the fault. */
 const overflow: Pick<Scenario, 'firstDay' | 'backlog'> = {
   backlog: 150,
   firstDay: (market, day) => {
@@ -31,7 +31,7 @@ const overflow: Pick<Scenario, 'firstDay' | 'backlog'> = {
   },
 }
 
-/** Every form of Retry-After that was met, sensible or not. The date is one that the market's clock reaches. */
+/** Valid and invalid forms of Retry-After. The market clock reaches the first of the two dates. */
 const retryAfterForms = [
   ...['1', '0', '-5', '1.5', '99999999999', 'soon', ''],
   'Tue, 03 Feb 2026 10:00:55 GMT',
@@ -171,8 +171,8 @@ export const outageScenarios = {
 } as const satisfies Record<string, Scenario>
 
 /**
- * A fault every five seconds, the first at that second of 10:00. With `lastingSeconds` one that nobody meets by then is
- * over; without it, it waits for a request.
+ * Schedules a fault every five seconds, the first at second `first` of 10:00. With `lastingSeconds` an unused fault ends
+ * after that time; otherwise it stays active until a request triggers it.
  */
 function everyFiveSeconds(
   first: number,

@@ -1,6 +1,5 @@
 /**
- * Scenarios of announcements that are not what they were, or come when nobody looks any more: amended, late, replaced,
- * corrected. Owns data only.
+ * Defines scenarios of items that change or arrive late: amended, delayed, replaced or corrected.
  */
 import { neverSeenGuid } from '../market/item-template.ts'
 import {
@@ -14,7 +13,7 @@ import {
 import { evenDrafts, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
 
 const minute = { from: '10:00:02', to: '10:01:00' }
-/** Corrections of what was never seen, in `corrections`. */
+/** Items of `corrections` that correct an item that was never published. */
 const ORPHANS = 3
 
 /** Revisions, by name. */

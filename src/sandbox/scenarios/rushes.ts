@@ -1,6 +1,5 @@
 /**
- * Scenarios of hours in which much comes at once, or not when it is expected: bursts that slip or come in out of order,
- * and the rushes of one kind of announcement. Owns data only.
+ * Defines scenarios of rushes: bursts that start late or arrive out of order, and floods of one kind of announcement.
  */
 import { burst, type Stretch } from '../market/day-shape.ts'
 import { draftDay } from '../market/item-template.ts'
@@ -8,10 +7,10 @@ import { parseSecondOfDay } from '../market/london.ts'
 import { delayed, publications, recategorised } from '../market/market-events.ts'
 import { chanceOf, evenDrafts, plain, type Scenario } from '../market/scenario.ts'
 
-/** Forms that the rules on takeovers ask for by 15:30. */
+/** Forms that the takeover rules require by 15:30. */
 const panelForms = ['RET', 'FER', 'FEO', 'DCC', 'FEE']
 
-/** First items of the burst that comes in out of order, and how long after their timestamps they become visible. */
+/** Leading items of the out-of-order burst that become visible late, and their delay after their timestamps. */
 const OVERTAKEN_ITEMS = 38
 const OVERTAKEN_DELAY_MS = 18_500
 

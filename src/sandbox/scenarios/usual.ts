@@ -1,5 +1,5 @@
 /**
- * Scenarios of usual days, their bursts and a flood: what the market does when nothing is wrong with it. Owns data only.
+ * Defines scenarios without faults: usual days, morning bursts, a quiet period and a flood.
  */
 import type { SeededChance } from '../../core/chance.ts'
 import { burst, even, fundBurst, openBurst, USUAL_DAY_ITEMS, usualDay } from '../market/day-shape.ts'
@@ -8,11 +8,11 @@ import { parseSecondOfDay } from '../market/london.ts'
 import { delayed, type Happening, publications } from '../market/market-events.ts'
 import { chanceOf, evenDrafts, type MarketSeed, normalDay, plain, type Scenario } from '../market/scenario.ts'
 
-/** The late item of the mornings: stamped at this second of the burst, visible this long after it. */
+/** The late item of `morning`: about this many seconds into the burst, and its delay after its timestamp. */
 const SKIPPED_SECOND = 3
 const SKIPPED_DELAY_MS = 7_000
 
-/** What the short mornings step over. */
+/** Quiet period between the bursts, which short scenarios skip. */
 export const quietBetweenBursts = Object.freeze({ from: '07:00:12', to: '07:09:52' })
 
 /** Usual days, by name. */

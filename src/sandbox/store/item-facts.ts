@@ -1,6 +1,5 @@
 /**
- * What the sandbox's list asks of an item besides what every list of the API asks (`core/filter/selection.ts`): its time and its
- * channels. Owns which item is distributed on which channel. Refuses to hold item text.
+ * Extracts the fields of an item that list filters use, and tests an item against a filter.
  */
 import { crc32 } from 'node:zlib'
 import type { Disclosure } from '../../core/disclosure.ts'
@@ -13,14 +12,14 @@ import {
   selects,
 } from '../../core/filter/selection.ts'
 
-/** The few facts kept per item. */
+/** Fields kept per item for filtering. */
 export interface ShelfFacts {
   facts: Facts
-  /** Bit n set = distributed on channel n of `channels`. Ours: upstream does not say which items have which. */
+  /** Bit n set = distributed on channel n of `channels`. Derived from the guid; upstream documents no rule. */
   channelBits: number
 }
 
-/** Facts of a readable item. */
+/** Extracts the facts of a readable item. */
 export function shelfFacts(disclosure: Disclosure, nativeKind: string): ShelfFacts {
   return {
     facts: disclosureFacts(disclosure, 'published', nativeKind),
@@ -28,10 +27,10 @@ export function shelfFacts(disclosure: Disclosure, nativeKind: string): ShelfFac
   }
 }
 
-/** Facts of an item that cannot be read: only an unfiltered list shows it. */
+/** Facts of an unreadable item: only an unfiltered list includes it. */
 export const UNREADABLE_FACTS: ShelfFacts = Object.freeze({ facts: GAP_FACTS, channelBits: 0 })
 
-/** The test of a selection. */
+/** Creates the predicate of a selection. */
 export function shelfTest(
   selection: Selection,
   publishersUnder: PublishersUnder,

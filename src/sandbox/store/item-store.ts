@@ -1,7 +1,6 @@
 /**
- * The sandbox's item store: what is listed at present, ordered by (timestamp, guid) as the live service seems to be, so
- * an item that comes in late with an older time lies before cursors already given. Owns the widening of identifiers to
- * issuers. Refuses to know revisions or clocks: the market does.
+ * Stores the currently listed items, ordered by (timestamp, guid), and answers filtered page queries. An item that
+ * arrives late with an older timestamp sorts before cursors already issued, as the live service seems to do.
  */
 import type { ItemStore, NewestPage, StoredItem } from '../../api/mirror/item-store.ts'
 import { type Company, companyKey, spelling } from '../../core/filter/facts.ts'
@@ -9,9 +8,9 @@ import { EVERYTHING, type InstrumentField, type Selection } from '../../core/fil
 import { type ShelfFacts, shelfTest } from './item-facts.ts'
 import { comparePlaces, type ListPlace, placeCursor, readPlaceCursor } from './place-cursor.ts'
 
-/** One listed item: its place, its text, and what filters ask of it. */
+/** One listed item: its position, its text, and the fields that filters use. */
 export interface Shelved extends ListPlace {
-  /** The guid, or a stand-in where the item has none. */
+  /** The guid, or a substitute if the item has none. */
   key: string
   guid: string | null
   /** `yyyy-mm-dd.<rnsId>`, or null. */
@@ -20,13 +19,13 @@ export interface Shelved extends ListPlace {
   facts: ShelfFacts
 }
 
-/** The store, with the two changes that the market makes. */
+/** The item store with the market's write operations and lookups. */
 export interface Shelf extends ItemStore {
-  /** Puts an item in its place; an earlier revision of the same guid leaves. */
+  /** Inserts an item; replaces an earlier revision with the same guid. */
   put(item: Shelved): void
-  /** Takes an item off the listings. */
+  /** Removes an item from the list. */
   remove(guid: string): void
-  /** The newest item in the order, or null. */
+  /** The last item in the order, or null. */
   newest(): Shelved | null
   /** The listed item with that guid, or null. */
   find(guid: string): Shelved | null
@@ -35,12 +34,12 @@ export interface Shelf extends ItemStore {
   readonly size: number
 }
 
-/** An empty shelf. */
+/** Creates an empty item store. */
 export function createShelf(): Shelf {
   const rising: Shelved[] = []
   const byGuid = new Map<string, Shelved>()
   const byDateId = new Map<string, Shelved>()
-  /** Issuers that have ever published under `isin:<isin>` or `symbol:<symbol>`; grows with the market's companies, not its items. */
+  /** Issuers that have ever published under `isin:<isin>` or `symbol:<symbol>`; grows with companies, not items. */
   const issuersOf = new Map<string, Set<string>>()
 
   const remove = (guid: string): void => {
@@ -98,7 +97,7 @@ export function createShelf(): Shelf {
   }
 }
 
-/** The same store for a service that answers 200 and ignores every filter. */
+/** Wraps a store so that it ignores every filter, as a service that answers 200 regardless. */
 export function withoutFilters(store: ItemStore): ItemStore {
   return {
     pageBefore: (_selection, ...asked) => store.pageBefore(EVERYTHING, ...asked),
@@ -137,7 +136,7 @@ function firstAfter(rising: readonly Shelved[], place: ListPlace): number {
   return lowerBound(rising, (item) => comparePlaces(item, place) > 0)
 }
 
-/** First index from which `holds` is true; `holds` must stay true once it is. */
+/** Binary search for the first index at which `holds` is true; `holds` must be true for all later ones. */
 function lowerBound(rising: readonly Shelved[], holds: (item: Shelved) => boolean): number {
   let low = 0
   let high = rising.length

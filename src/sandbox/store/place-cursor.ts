@@ -1,31 +1,30 @@
 /**
- * A place in an order by (time, key), and its text: the cursors of the sandbox. Owns the order, the text and its checksum.
- * Refuses to know what is ordered.
+ * Encodes and decodes the sandbox's paging cursors: a position in an order by (time, key), with a checksum.
  */
 import { crc32 } from 'node:zlib'
 import { BridgeError } from '../../errors.ts'
 
-/** A place: time in ms since 1970, then a key that tells those of one moment apart. */
+/** A position: time in ms since 1970, then a key that orders entries of the same time. */
 export interface ListPlace {
   timeMs: number
   key: string
 }
 
-/** Negative where `left` comes first. */
+/** Negative if `left` comes first. */
 export function comparePlaces(left: ListPlace, right: ListPlace): number {
   if (left.timeMs !== right.timeMs) return left.timeMs - right.timeMs
   return left.key < right.key ? -1 : left.key > right.key ? 1 : 0
 }
 
-/** Opaque text of a place: time, key and a checksum. */
+/** Encodes a position as an opaque cursor: time, key and a checksum. */
 export function placeCursor({ timeMs, key }: ListPlace): string {
   const place = `${timeMs}|${key}`
   return Buffer.from(`${crc32(place).toString(36)}|${place}`).toString('base64url')
 }
 
 /**
- * The place behind a cursor.
- * @throws BridgeError `cursor_invalid` for a text that `placeCursor` has not written
+ * Decodes a cursor to its position.
+ * @throws BridgeError `cursor_invalid` for a text that `placeCursor` did not produce
  */
 export function readPlaceCursor(text: string): ListPlace {
   const [, checksum, place, time, key] =
