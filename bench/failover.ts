@@ -135,7 +135,7 @@ function stepsOf(successor: BridgeProcess, endedMs: number, readMs: number): Fai
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as { time: string; event: string; durationMs?: number })
     .map(({ time, ...line }) => ({ ...line, sinceMs: Date.parse(time) - endedMs }))
-  const won = lines.findIndex(({ event }) => event === 'leader.won')
+  const won = lines.findIndex(({ event }) => event === 'leader.elected')
   const step = (event: string, from = won): { sinceMs: number; durationMs?: number } => {
     const line = lines.slice(from).find((one) => one.event === event)
     if (won < 0 || line === undefined) throw new Error(`the successor never said ${event}`)
@@ -145,7 +145,7 @@ function stepsOf(successor: BridgeProcess, endedMs: number, readMs: number): Fai
   return {
     missed:
       lines.slice(0, won).findLast(({ event }) => event === 'leader.rebalancing')?.sinceMs ?? Number.NaN,
-    won: step('leader.won').sinceMs,
+    won: step('leader.elected').sinceMs,
     claimed: step('log.claimed').sinceMs,
     asked: poll.sinceMs - (poll.durationMs ?? 0),
     answered: poll.sinceMs,

@@ -202,8 +202,9 @@ function errorsPage(): string {
 function logEventsPage(): string {
   return page(
     'Log events',
-    'The log is one JSON line an event on stderr: `level`, `time`, `event` and the facts of the event. Levels: `error`',
-    'needs a person, `warn` should be known, `info` is normal work, `debug` is for developers.',
+    'The process log is one JSON line for each event, on stderr: `level`, `time`, `event`, the facts of the event, and `msg`,',
+    'its meaning as in this table. Levels: `error` needs a person, `warn` should be known, `info` is normal work, `debug` is',
+    'for developers.',
     '',
     ...table(
       ['Event', 'Meaning'],

@@ -185,7 +185,7 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
   return (error, request, response, _next) => {
     const problem = problemOf(error) ?? malformed(error)
     if (problem === null) {
-      logger.error('http.failed', { method: request.method, path: request.path.slice(0, 200), error })
+      logger.error('http.request_failed', { method: request.method, path: request.path.slice(0, 200), error })
     }
     sendProblem(request, response, problem ?? new HttpProblem('internal', 'something went wrong inside'))
   }

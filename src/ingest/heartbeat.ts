@@ -39,10 +39,10 @@ export function createHeartbeat({ publish, calendar, config, clock, logger }: He
   const publishOrLog = async (value: StatusMessage): Promise<void> => {
     try {
       await publish(value)
-      if (isFailing) logger.info('status_topic.recovered')
+      if (isFailing) logger.info('heartbeat.publish_recovered')
       isFailing = false
     } catch (error) {
-      if (!isFailing) logger.warn('status_topic.unavailable', { error })
+      if (!isFailing) logger.warn('heartbeat.publish_failed', { error })
       isFailing = true
     }
   }

@@ -1,108 +1,153 @@
 /**
- * Names every log event of the program with its meaning for an operator. The logger takes no other name, so a search
- * for an event ends here and where it is logged. `docs/log-events.md` is made from this table.
+ * Lists every log event with the sentence that its line carries as `msg`. The logger accepts no other name.
+ * `docs/log-events.md` is generated from this table.
  */
 
-/** Event name to what happened, and what to do where something has to be done. */
+/** Event name to what happened, whether it is retried, and what to do where something has to be done. */
 export const logEvents = {
   'archive.upgrade':
-    'A store of an earlier version is being brought to the layout of this one; shows the progress.',
-  'attempts.dropped': 'Webhook attempts were left out of the history because too many waited to be written.',
-  'attempts.follow_failed':
-    'The history of webhook attempts cannot be read or stored; lists answer 503 meanwhile.',
-  'attempts.lost': 'The history of webhook attempts was damaged; it is kept beside and a new one begins.',
-  'attempts.rebuilt':
-    'The index of webhook attempts is filled again. Nothing to do; check the disk if it repeats.',
-  'attempts.unreadable': 'Some stored webhook attempts cannot be read and are left out of the history.',
-  'attempts.write_failed': 'The log does not take the history of webhook attempts; writing is retried.',
-  'attempts.write_recovered': 'The history of webhook attempts is written again.',
-  'attempts.write_rejected':
-    'The log rejected part of the history of webhook attempts for good; it is dropped.',
-  'day_report.published': 'The report of a finished London day was published to the status topic.',
-  'day_reports.unavailable': 'The reports of days cannot be written at the moment; writing is retried.',
-  'endpoint.changed': 'A webhook endpoint was changed; `by` names the token.',
-  'endpoint.created': 'A webhook endpoint was created; `by` names the token.',
-  'endpoint.deleted': 'A webhook endpoint was deleted; `by` names the token.',
-  'endpoint.rotated': 'A webhook endpoint got a new secret; `by` names the token.',
-  'endpoints.rewrapped': 'Secrets of webhook endpoints were encrypted again under the current key.',
-  'endpoints.undeleted':
-    'A late write brought a deleted webhook endpoint back and it could not be removed yet.',
-  'endpoints.unreadable': 'A stored webhook endpoint cannot be read by this version and is left out.',
-  'exchange_references.scanned':
-    "The upstream's list of exchanges was read; `reason` says why not, where it failed.",
-  'fund_request.answered': 'A fund request of a client was passed through to the upstream and answered.',
-  'gap.opened': 'Items of a stretch of time may be missing; a gap event was published.',
-  'http.accept_failed': 'A listener could not accept connections.',
+    'Events stored by an earlier version are being converted to the current layout; sequence shows how far.',
+  'attempt_history.damaged':
+    'The stored history of webhook attempts was damaged. The damaged file is kept (.damaged) and an empty history starts; deliveries are not affected.',
+  'attempt_history.dropped':
+    'Webhook attempts were left out of the attempt history because too many waited to be written. Deliveries are not affected.',
+  'attempt_history.entries_unreadable':
+    'Some stored webhook attempts cannot be read by this version and are left out of attempt lists.',
+  'attempt_history.rebuilt':
+    'The local copy of the webhook attempt history was discarded and is being read again from Kafka. Nothing to do; check the disk if it repeats.',
+  'attempt_history.unavailable':
+    'The history of webhook attempts cannot be read or stored; requests for it get 503 until a retry succeeds. Deliveries go on.',
+  'attempt_history.write_failed':
+    'New webhook attempts cannot be written to the attempt history; writing is retried. Deliveries go on.',
+  'attempt_history.write_recovered': 'Webhook attempts can be written to the attempt history again.',
+  'attempt_history.write_rejected':
+    'Writing some webhook attempts failed with an error that retrying cannot fix; they are missing from the attempt history. Deliveries are not affected.',
+  'day_report.published':
+    'The report on a finished London day was published to the status topic; verdict says whether the day is complete.',
+  'day_report.write_failed': 'The report on a London day could not be stored or published; it is retried.',
+  'endpoint.changed': 'A webhook endpoint was changed through the API by the token in by.',
+  'endpoint.created': 'A webhook endpoint was created through the API by the token in by.',
+  'endpoint.deleted': 'A webhook endpoint was deleted through the API by the token in by.',
+  'endpoint.deletion_undone':
+    'A concurrent write from another node brought a deleted webhook endpoint back, and deleting it again failed; another node may still deliver to it. Delete it again.',
+  'endpoint.rotated': 'A webhook endpoint got a new signing secret, requested by the token in by.',
+  'endpoint.secrets_re_encrypted':
+    'Stored secrets of webhook endpoints were encrypted again under the current encryption key.',
+  'endpoint.unreadable':
+    'A stored webhook endpoint cannot be read by this version and gets no deliveries. Run the version that wrote it, or create the endpoint again.',
+  'exchange_references.read':
+    "The upstream's list of exchanges was read, or could not be: then reason says why and waitMs when it is tried again.",
+  'fund_request.proxied':
+    'A client asked the mirror API for fund data; the request was passed to the upstream and the client got its answer.',
+  'gap.opened':
+    'Items published between from and to may be missing. A gap event was published; the bridge keeps trying to fill the gap.',
+  'heartbeat.publish_failed':
+    'Heartbeats cannot be published to the status topic and are dropped; publishing is retried. Events are not affected.',
+  'heartbeat.publish_recovered': 'Heartbeats can be published to the status topic again.',
+  'http.accept_failed': 'An HTTP listener failed to accept a connection.',
   'http.connections_dropped':
-    'Connections were closed at once because the limit of open files allows no more.',
-  'http.failed': 'A request failed by a fault of the bridge and was answered 500.',
+    'New HTTP connections are closed at once because the limit of open files allows no more.',
+  'http.request_failed':
+    'An HTTP request failed because of an internal error of the bridge and was answered with status 500.',
   'items.beyond_retention':
-    'Old items were not published: they may have been published and dropped from the log by age.',
-  'kafka.client': 'A message of the Kafka client library.',
-  'leader.group_recovered': 'The group that elects the leader answers again.',
-  'leader.group_unavailable': 'The group that elects the leader cannot be reached; joining is retried.',
-  'leader.lost': 'This process no longer leads; `reason` says why.',
-  'leader.rebalancing': 'The group that elects the leader is choosing again.',
-  'leader.won': 'This process leads: it polls the upstream and publishes.',
-  'log.available': 'The log can be read and written again.',
-  'log.claimed': 'This process has become the one writer of the log; `durationMs` is how long that took.',
-  'log.hanging_transaction': 'A Kafka transaction of a former writer had no end; it was resolved.',
-  'log.low_replication': 'Topics have fewer than three replicas: a lost broker can lose events.',
-  'log.reader_recovered': 'A topic can be read again.',
-  'log.reader_unavailable': 'A topic cannot be read at the moment; reading is retried.',
-  'log.unavailable': 'The log cannot be written or read; nothing is polled until it can. It is retried.',
-  'page_scan.completed': 'A chain of pages was read to its end; `kind` says what for.',
-  'page_scan.postponed': 'A chain of pages was given up for now; `reason` says why. It is tried again.',
-  'poll.done': 'A poll succeeded; the line carries what it brought.',
-  'poll.overflow_ignored': 'A full page held nothing but known items, so no fill was started.',
-  'process.ready': 'The listeners are open.',
-  'process.stopped': 'The process has stopped cleanly.',
-  'quota.drift_detected': 'The upstream reports another use of the quota than was counted here.',
-  'quota.drift_resolved': 'The upstream reports the use of the quota that was counted here.',
-  'quota.spent': 'The weekly quota is spent by our count; nothing is requested until units come back.',
+    'Items older than the retention of the log were not published: they may have been published before and dropped by age.',
+  'kafka.client_message': 'The Kafka client library wrote this message.',
+  'leader.elected': 'This process was elected leader: it polls the upstream and publishes events.',
+  'leader.group_recovered': 'The Kafka consumer group that elects the leader can be reached again.',
+  'leader.group_unavailable':
+    'The Kafka consumer group that elects the leader cannot be reached; joining is retried.',
+  'leader.lost':
+    'This process is no longer the leader; reason says why. Another process takes over if one runs.',
+  'leader.rebalancing': 'The Kafka consumer group that elects the leader is rebalancing.',
+  'log.available': 'The event log in Kafka can be read and written again.',
+  'log.claimed':
+    'This process is now the only writer of the event log; durationMs is how long it took to fence earlier writers.',
+  'log.hanging_transaction':
+    'An earlier writer left a Kafka transaction open; it was ended with the outcome in this line so that readers can go on.',
+  'log.low_replication': 'Some Kafka topics have fewer than three replicas: losing a broker can lose events.',
+  'log.reader_recovered': 'A Kafka topic can be read again.',
+  'log.reader_unavailable': 'A Kafka topic cannot be read; reading is retried.',
+  'log.unavailable':
+    'The event log cannot be read or written. It is retried; nothing is polled until it succeeds.',
+  'page_scan.completed':
+    'Several pages of the upstream list were read to the end; kind says for which purpose.',
+  'page_scan.postponed':
+    'Reading several pages of the upstream list was interrupted; reason says why. It is tried again later.',
+  'poll.done': 'A poll of the upstream succeeded; items is the number of items it returned.',
+  'poll.overflow_ignored':
+    'The upstream reported more items than fit on a page, but all items of the page were already published, so no further pages were read.',
+  'process.ready': 'The process has started and accepts connections.',
+  'process.stopped': 'The process has shut down cleanly.',
+  'quota.drift_detected':
+    'The upstream reports a different use of the request quota than this bridge counted; another client may use the same key.',
+  'quota.drift_resolved':
+    'The use of the request quota reported by the upstream matches the count of this bridge again.',
+  'quota.spent': 'The weekly request quota is used up by our count; polling stops until units become free.',
   'replica.damaged':
-    'The local replica was damaged and thrown away; it fills itself from Kafka. Check the disk if it repeats.',
-  'replica.not_pruned': 'Old events could not be removed from the local replica; it is tried again.',
-  'replica.pruned': 'Events that the log has dropped by age were removed from the local replica.',
-  'replica.rebuilt': 'The local replica did not fit the log and is filled again.',
-  'settings.read': 'The settings of this process, secrets left out.',
-  'settings.warning': 'A setting is valid and probably not meant; `warning` says why.',
-  'shard.lost': 'This process no longer owns a shard of webhook work.',
-  'shards.assigned': 'The shards of webhook work that this process owns have changed.',
-  'shards.group_recovered': 'The group that shares webhook work answers again.',
-  'shards.group_unavailable': 'The group that shares webhook work cannot be reached; joining is retried.',
-  'shards.lost': 'This process lost all its shards of webhook work; `reason` says why.',
-  'shards.rebalancing': 'The group that shares webhook work is assigning shards again.',
-  'status_topic.recovered': 'The status topic takes heartbeats again.',
-  'status_topic.unavailable': 'The status topic does not take heartbeats; they are dropped meanwhile.',
-  'stream.closed': 'A WebSocket or server-sent event stream ended; one line about all of it.',
-  'stream.failed': 'A stream ended by a fault of the bridge.',
-  'streams.capacity_lowered': 'The limit of open files allows fewer streams than the settings ask for.',
-  'token.created': 'A token was created; `by` names the token that did it.',
-  'token.deleted': 'A token was deleted; `by` names the token that did it.',
-  'tokens.unreadable': 'A stored token, or the record of its last use, cannot be read by this version.',
-  'tokens.use_unwritten': 'The last use of a token could not be stored.',
-  'topic.create_refused': 'The topic of a new category could not be created; its events go to `_other`.',
-  'upstream.request_failed': 'A request to the upstream failed; `reason` or `verdict` says how.',
-  'webhook.attempt': 'One attempt to deliver a webhook has ended; the line carries how.',
-  'webhook.cleanup_delayed': 'Stored state of deleted endpoints could not be removed yet; it is tried again.',
-  'webhook.command_delayed': 'An operation on a webhook endpoint could not be stored yet; it is retried.',
-  'webhook.command_unreadable': 'A stored operation on a webhook endpoint cannot be read by this version.',
-  'webhook.disabled': 'A webhook endpoint was disabled; `reason` says why.',
-  'webhook.epoch_changed': 'The log began a new epoch; the endpoint continues an hour before its position.',
-  'webhook.fell_behind': 'The log dropped events by age before they were delivered to this endpoint.',
-  'webhook.notification_dead': 'A notification to the owner of an endpoint was given up after its last try.',
-  'webhook.replay_asked': 'A replay was requested; `by` names the token.',
-  'webhook.replay_begun': 'A replay has begun.',
-  'webhook.replay_ended': 'A replay was given up because the log began a new epoch.',
+    'The local copy of the event log was damaged and discarded; it is filled again from Kafka. Nothing is lost; check the disk if it repeats.',
+  'replica.not_pruned':
+    'Expired events could not be removed from the local copy of the event log; it is retried.',
+  'replica.pruned': 'Events that Kafka dropped by age were removed from the local copy of the event log.',
+  'replica.rebuilt':
+    'The local copy of the event log belonged to another log and was discarded; it is filled again from Kafka.',
+  'settings.read': 'The effective settings of this process; secrets are left out.',
+  'settings.warning': 'A setting is valid but probably not what was intended; warning says why.',
+  'shard.lost': 'This process stopped delivering webhooks for one shard of endpoints; reason says why.',
+  'shards.assigned':
+    'The set of webhook endpoint shards that this process delivers for has changed; count is how many it has now.',
+  'shards.group_recovered':
+    'The Kafka consumer group that distributes webhook endpoints over the processes can be reached again.',
+  'shards.group_unavailable':
+    'The Kafka consumer group that distributes webhook endpoints over the processes cannot be reached; joining is retried.',
+  'shards.lost':
+    'This process lost its place in the consumer group and no longer delivers webhooks; reason says why. It joins again.',
+  'shards.rebalancing':
+    'The Kafka consumer group that distributes webhook endpoints over the processes is rebalancing.',
+  'stream.closed':
+    'A WebSocket or server-sent event (SSE) connection has ended; code is its close code and sent the number of events it got.',
+  'stream.failed':
+    'A WebSocket or server-sent event (SSE) connection was ended by an internal error of the bridge.',
+  'streams.capacity_lowered':
+    'The limit of open files allows fewer WebSocket and SSE clients than the settings ask for; the limit was lowered.',
+  'token.created': 'An access token was created through the API by the token in by.',
+  'token.deleted': 'An access token was deleted through the API by the token in by.',
+  'token.last_use_not_stored':
+    'The time when an access token was last used could not be stored; it is retried.',
+  'token.unreadable':
+    'A stored access token, or the time of its last use, cannot be read by this version; an unreadable token is rejected.',
+  'topic.create_refused':
+    'Kafka refused to create the topic of a new category; its events go to the topic _other.',
+  'upstream.request_failed':
+    'A request to the upstream API failed; reason or verdict says how. It is retried.',
+  'webhook.attempt': 'One attempt to deliver an event to a webhook endpoint has ended.',
+  'webhook.command_delayed':
+    'A requested operation on a webhook endpoint (a replay, a disabling or a notification) could not be stored yet; it is retried.',
+  'webhook.command_unreadable':
+    'A stored operation on a webhook endpoint (a replay, a disabling or a notification) cannot be read by this version and is ignored.',
+  'webhook.disabled':
+    'A webhook endpoint was disabled and gets no more events; reason says why. Its owner can enable it again.',
+  'webhook.epoch_changed':
+    'The event log was replaced by a new one (new epoch); delivery to this endpoint continues with the last hour of the new log, so some events may come twice.',
+  'webhook.fell_behind':
+    'A webhook endpoint was behind for so long that the log dropped events by age before they were delivered to it.',
+  'webhook.notification_abandoned':
+    'A notification to the owner of a webhook endpoint was given up after its last retry.',
+  'webhook.replay_abandoned':
+    'A replay of past events to a webhook endpoint was given up because the event log was replaced by a new one.',
+  'webhook.replay_requested':
+    'A replay of past events to a webhook endpoint was requested by the token in by.',
+  'webhook.replay_started': 'A replay of past events to a webhook endpoint has started.',
   'webhook.secret_unreadable':
-    'The secret of an endpoint cannot be opened: nothing is sent to it until it is rotated.',
-  'webhook.shard_write_failed': 'The outcome of deliveries cannot be stored; it is retried.',
-  'webhook.shard_write_recovered': 'The outcome of deliveries is stored again.',
-  'webhook.shards_recovered': 'No shard of webhook work is stuck any more.',
+    'The signing secret of a webhook endpoint cannot be decrypted with the configured keys; nothing is sent to it until its secret is rotated.',
+  'webhook.shard_write_failed':
+    'The delivery state of a shard of webhook endpoints cannot be stored; it is retried.',
+  'webhook.shard_write_recovered': 'The delivery state of a shard of webhook endpoints is stored again.',
+  'webhook.shards_recovered': 'No shard of webhook endpoints is stuck any more; deliveries go on.',
   'webhook.shards_stuck':
-    'A shard of webhook work cannot load or store its state; nothing new is delivered from it.',
-  'webhook.tested': 'A test event was sent to an endpoint on request.',
+    'The delivery state of a shard of webhook endpoints cannot be loaded or stored; its endpoints get no new deliveries until it can.',
+  'webhook.state_removal_delayed':
+    'Stored delivery state of deleted webhook endpoints could not be removed yet; it is retried.',
+  'webhook.tested': 'A test event was sent to a webhook endpoint on request.',
 } as const
 
 /** The name of a log event. */

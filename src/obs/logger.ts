@@ -1,10 +1,10 @@
 /**
- * Writes the process log: one JSON line per event on stderr. Drops fields that are not allowed, and removes known secrets and
- * the query of addresses from every text.
+ * Writes the process log: one JSON line per event on stderr, with its meaning as `msg`. Drops fields that are not allowed,
+ * and removes known secrets and the query of addresses from every text.
  */
 import pino from 'pino'
 import { BridgeError } from '../errors.ts'
-import type { LogEvent } from './log-events.ts'
+import { type LogEvent, logEvents } from './log-events.ts'
 import { logFields } from './log-fields.ts'
 
 /** Fields of a line. Names outside `logFields` are dropped. */
@@ -50,7 +50,6 @@ export function createLogger(options: LoggerOptions): Logger {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      messageKey: 'event',
     },
     options.destination ?? pino.destination({ fd: 2, sync: true }),
   )
@@ -58,7 +57,8 @@ export function createLogger(options: LoggerOptions): Logger {
   const line =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: LogEvent, fields: LogFields = {}): void => {
-      if (sink.isLevelEnabled(level)) sink[level](members(fields, clean, DEEPEST), clean(event))
+      if (!sink.isLevelEnabled(level)) return
+      sink[level]({ event: clean(event), ...members(fields, clean, DEEPEST) }, logEvents[event])
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

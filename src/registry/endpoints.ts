@@ -209,7 +209,7 @@ export class Endpoints {
       this.#deleted.add(id)
       const [oldest] = this.#deleted
       if (this.#deleted.size > MOST_REMEMBERED && oldest !== undefined) this.#deleted.delete(oldest)
-    } else if (row === null) this.#parts.logger.error('endpoints.unreadable', { endpointId: id })
+    } else if (row === null) this.#parts.logger.error('endpoint.unreadable', { endpointId: id })
     if (row === null) this.#remove(id)
     else if (this.#deleted.has(id)) this.#deleteAgain(id)
     else this.#add(id, row)
@@ -221,7 +221,9 @@ export class Endpoints {
   #deleteAgain(id: string): void {
     this.#table
       .delete(id)
-      .catch((error: unknown) => this.#parts.logger.warn('endpoints.undeleted', { endpointId: id, error }))
+      .catch((error: unknown) =>
+        this.#parts.logger.warn('endpoint.deletion_undone', { endpointId: id, error }),
+      )
   }
 
   #add(id: string, { kind: _, ...row }: EndpointRow): void {

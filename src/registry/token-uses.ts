@@ -75,7 +75,7 @@ export function createTokenUses(parts: { table: Table<Row>; clock: Clock; logger
           await Promise.race([write(id, hourMs), aborted(either)])
         } catch (error) {
           if (!due.has(id)) due.set(id, hourMs)
-          logger.warn('tokens.use_unwritten', { tokenId: id, error })
+          logger.warn('token.last_use_not_stored', { tokenId: id, error })
           await sleep(clock, RETRY_MS, signal)
         } finally {
           written.abort()

@@ -160,7 +160,7 @@ export class Tokens {
   #apply({ key, value }: Change<Row>): void {
     const used = usedToken(key)
     const row = readRow(value)
-    if (row === null && value !== null) this.#logger.error('tokens.unreadable', { tokenId: used ?? key })
+    if (row === null && value !== null) this.#logger.error('token.unreadable', { tokenId: used ?? key })
     if (used !== null) {
       if (row?.kind === 'use' && (!this.#isLoaded || this.#byId.has(used))) this.#uses.take(used, row.hourMs)
       return

@@ -209,7 +209,7 @@ export class Webhooks {
         for (const id of await endpoints.absent(unknown)) this.workerOf(id)?.remove(id)
       } catch (error) {
         if (!isBridgeError(error, 'log_unavailable')) throw error
-        logger.warn('webhook.cleanup_delayed', { count: unknown.length, error })
+        logger.warn('webhook.state_removal_delayed', { count: unknown.length, error })
       }
     }
   }

@@ -181,7 +181,9 @@ describe('paths and methods', () => {
     expect(status).toBe(500)
     expect(text).not.toMatch(/secret|at |\.ts/)
     expect(headers.get('x-powered-by')).toBeNull()
-    expect(lines).toMatchObject([{ level: 'error', event: 'http.failed', fields: { path: '/v1/fault' } }])
+    expect(lines).toMatchObject([
+      { level: 'error', event: 'http.request_failed', fields: { path: '/v1/fault' } },
+    ])
   })
 
   test('cut the connection where a handler breaks in the middle of its answer', async () => {

@@ -107,10 +107,13 @@ describe('the heartbeat', () => {
     await be({ lastGoodPollMs: START_MS })
     await pass(15_000)
     await pass(15_000)
-    expect(lines.map(({ event }) => event)).toEqual(['status_topic.unavailable'])
+    expect(lines.map(({ event }) => event)).toEqual(['heartbeat.publish_failed'])
     broker.isDown = false
     await pass(15_000)
     expect(published).toHaveLength(1)
-    expect(lines.map(({ event }) => event)).toEqual(['status_topic.unavailable', 'status_topic.recovered'])
+    expect(lines.map(({ event }) => event)).toEqual([
+      'heartbeat.publish_failed',
+      'heartbeat.publish_recovered',
+    ])
   })
 })

@@ -15,7 +15,7 @@ function capture(level: 'debug' | 'info' = 'info') {
 }
 
 describe('the logger', () => {
-  test('writes one line of JSON with level, time and event', () => {
+  test('writes one line of JSON with level, time, event and its meaning', () => {
     const { logger, lines, last } = capture()
     logger.info('poll.done', { items: 3, durationMs: 12.5, hasMore: false, reason: null })
     expect(lines).toHaveLength(1)
@@ -25,6 +25,7 @@ describe('the logger', () => {
       items: 3,
       durationMs: 12.5,
       reason: null,
+      msg: 'A poll of the upstream succeeded; items is the number of items it returned.',
     })
     expect(String(last().time)).toMatch(/^\d{4}-.*Z$/)
   })

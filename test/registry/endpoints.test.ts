@@ -210,7 +210,7 @@ test('a row that is no endpoint is told and left out, alone or in the place of o
   for (const [id, value] of Object.entries(wrong)) await table.put(id, value)
   const { endpoints, lines } = await node(log)
   expect(endpoints.all()).toEqual([good])
-  const told = lines.filter(({ event }) => event === 'endpoints.unreadable')
+  const told = lines.filter(({ event }) => event === 'endpoint.unreadable')
   expect(told.map(({ fields }) => fields?.endpointId).sort()).toEqual(
     Object.keys(wrong)
       .filter((id) => id !== 'null')

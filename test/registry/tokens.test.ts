@@ -172,7 +172,7 @@ test('a use that cannot be written is tried again, and nobody who shows a token 
   const { tokens, clock, lines } = await node(log)
   const { text } = await made(tokens)
   expect(typeof tokens.authenticate(text)).toBe('object')
-  await until(() => lines.some(({ event }) => event === 'tokens.use_unwritten'))
+  await until(() => lines.some(({ event }) => event === 'token.last_use_not_stored'))
   isBroken = false
   clock.advance(60_000)
   await until(async () => (await table.load()).size === 2)
@@ -207,7 +207,7 @@ test('a row that is no token grants nothing and is told; a scope of a newer vers
   const { tokens, lines } = await node(log)
   expect(tokens.list({ tenant: null, after: '', limit: 10 })).toMatchObject([{ scopes: ['events:read'] }])
   expect(tokens.authenticate(text)).toMatchObject({ scopes: ['events:read'] })
-  expect(lines.filter(({ event }) => event === 'tokens.unreadable').length).toBeGreaterThanOrEqual(4)
+  expect(lines.filter(({ event }) => event === 'token.unreadable').length).toBeGreaterThanOrEqual(4)
 })
 
 test('through any making, deleting and waiting, a node and one that starts later agree with the naive list', async () => {

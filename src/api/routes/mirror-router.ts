@@ -27,7 +27,7 @@ export function bridgeMirror({ routes, authenticate, logger }: BridgeMirrorOptio
     authenticate: (request) => callerOf(request.get('x-api-key'), authenticate),
     deliver: (response, body) => void response.set('cache-control', 'no-store').end(body),
     onFault: (error, request) =>
-      logger.error('http.failed', {
+      logger.error('http.request_failed', {
         method: request.method,
         path: `${request.baseUrl}${request.path}`.slice(0, 200),
         error,

@@ -143,6 +143,6 @@ class ReferenceKeeper {
     const waitMs = hasFailed ? backoffMs(this.#failuresInARow, RETRY, chance) : DAY_MS
     this.#nextScanMs = nowMs + waitMs
     const level = hasFailed ? 'warn' : 'info'
-    logger[level]('exchange_references.scanned', { ...scan, durationMs: nowMs - startMs, waitMs })
+    logger[level]('exchange_references.read', { ...scan, durationMs: nowMs - startMs, waitMs })
   }
 }

@@ -137,7 +137,7 @@ class FundRequestHandler {
     const outcome = await poller.proxy((call) => client.get(target, call))
     if (outcome === null) return null
     const reply = replyOf(outcome, poller.state.blockedUntilMs - clock.now())
-    logger.info('fund_request.answered', {
+    logger.info('fund_request.proxied', {
       path: target.split('?')[0],
       outcome: outcome.kind,
       status: reply.status,

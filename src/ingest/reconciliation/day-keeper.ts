@@ -61,7 +61,7 @@ class DayKeeper {
       } catch (error) {
         if (signal.aborted) return
         if (!isLogOutage(error)) throw error
-        if (!isFailing) logger.warn('day_reports.unavailable', { reason: messageOf(error) })
+        if (!isFailing) logger.warn('day_report.write_failed', { reason: messageOf(error) })
         isFailing = true
       }
       await sleep(clock, UPDATE_MS, signal)

@@ -60,7 +60,7 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
       retry: RETRY,
     }
     const report = ({ namespace, log }: LogEntry): void => {
-      if (!sockets.ended) logger.debug('kafka.client', { name: namespace, message: log.message })
+      if (!sockets.ended) logger.debug('kafka.client_message', { name: namespace, message: log.message })
     }
     const kafka = new Kafka({
       ...settings,

@@ -92,7 +92,7 @@ class GroupElections implements Elections {
     if (!isLeader) return this.#lose('the group has given the partition to another process')
     if (this.#tenure !== null) return
     this.#tenure = { lost: new AbortController(), memberId }
-    this.#place.logger.info('leader.won', { name: memberId })
+    this.#place.logger.info('leader.elected', { name: memberId })
     this.#won.resolve(this.#tenure)
   }
 

@@ -90,8 +90,8 @@ export class AttemptFile {
     for (const side of SIDES) rmSync(`${path}${side}`, { force: true })
     if (isOnlyCopy) renameSync(path, `${path}.damaged`)
     else rmSync(path, { force: true })
-    if (isOnlyCopy) logger.error('attempts.lost', { error: lost(cause) })
-    else logger.warn('attempts.rebuilt', { error: rebuilt(cause) })
+    if (isOnlyCopy) logger.error('attempt_history.damaged', { error: lost(cause) })
+    else logger.warn('attempt_history.rebuilt', { error: rebuilt(cause) })
   }
 }
 

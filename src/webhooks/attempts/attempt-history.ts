@@ -136,7 +136,7 @@ export class AttemptHistory {
       } catch (error) {
         if (!(error instanceof BridgeError)) throw error
         this.#failures += 1
-        logger.warn('attempts.follow_failed', { error, attempts: this.#failures })
+        logger.warn('attempt_history.unavailable', { error, attempts: this.#failures })
         this.#file.close()
         await sleep(clock, backoffMs(this.#failures, FOLLOW_BACKOFF, chance), signal)
       }
@@ -151,7 +151,7 @@ export class AttemptHistory {
       const keptFromMs = clock.now() - ATTEMPTS_KEPT_MS
       const pages = records.map(readAttemptPage)
       const unreadable = pages.reduce((sum, page) => sum + page.unreadable, 0)
-      if (unreadable > 0) logger.warn('attempts.unreadable', { count: unreadable })
+      if (unreadable > 0) logger.warn('attempt_history.entries_unreadable', { count: unreadable })
       const attempts = pages.flatMap((page) => page.attempts)
       const kept = attempts.filter(({ atMs }) => atMs >= keptFromMs)
       buffer.add(kept, position)

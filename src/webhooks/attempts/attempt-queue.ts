@@ -144,15 +144,15 @@ export class AttemptQueue {
     for (let attempt = 1; !this.#over.signal.aborted; attempt++) {
       try {
         await sink.write(this.#inHand)
-        if (this.#isFailing) logger.info('attempts.write_recovered', { attempts: attempt })
+        if (this.#isFailing) logger.info('attempt_history.write_recovered', { attempts: attempt })
         this.#isFailing = false
         return
       } catch (error) {
         if (!isBridgeError(error, 'log_unavailable')) {
-          logger.error('attempts.write_rejected', { count: this.#inHand.length, error })
+          logger.error('attempt_history.write_rejected', { count: this.#inHand.length, error })
           return this.#drop(this.#inHand.length)
         }
-        if (!this.#isFailing) logger.warn('attempts.write_failed', { error })
+        if (!this.#isFailing) logger.warn('attempt_history.write_failed', { error })
         this.#isFailing = true
         await sleep(clock, backoffMs(attempt, WRITE_BACKOFF, chance), this.#over.signal)
       }
@@ -171,7 +171,7 @@ export class AttemptQueue {
   }
 
   #report(): void {
-    this.#options.logger.warn('attempts.dropped', { count: this.#unreported })
+    this.#options.logger.warn('attempt_history.dropped', { count: this.#unreported })
     this.#unreported = 0
     this.#reportedMs = this.#options.clock.now()
   }

@@ -64,7 +64,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
     const { epoch, after, until, only, atMs } = command
     if (reader.epoch === null) return
     if (reader.epoch !== epoch) {
-      logger.warn('webhook.replay_ended', { endpointId, replay: id, reason: 'epoch_changed' })
+      logger.warn('webhook.replay_abandoned', { endpointId, replay: id, reason: 'epoch_changed' })
       return commands.remove(key)
     }
     if (!begun.has(key)) {
@@ -72,7 +72,7 @@ export function createCommandRunner(options: CommandRunnerOptions): CommandRunne
       const isBegun = await worker?.replay(endpointId, { id, base: after, until, only, createdAtMs: atMs })
       if (isBegun !== true) return
       begun.add(key)
-      logger.info('webhook.replay_begun', { endpointId, replay: id })
+      logger.info('webhook.replay_started', { endpointId, replay: id })
     }
     await commands.remove(key)
     begun.delete(key)

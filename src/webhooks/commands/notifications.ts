@@ -118,7 +118,7 @@ export function createNotifications(options: NotificationsOptions): Notification
       onAttempted({ endpoint, delivery, attempt: tries, sort: 'first', webhookId, end, report, verdict })
       if (verdict.next === 'delivered' || verdict.next === 'dead') {
         if (verdict.next === 'dead')
-          logger.warn('webhook.notification_dead', { endpointId, webhookId, attempts: tries })
+          logger.warn('webhook.notification_abandoned', { endpointId, webhookId, attempts: tries })
         return commands.remove(key)
       }
       await commands.put(endpointId, id, { ...notification, tries, ...waitAfter(verdict, { asked, nowMs }) })

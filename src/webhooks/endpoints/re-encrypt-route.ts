@@ -72,7 +72,7 @@ async function rewrap({ url, caller, response, gone }: Call, options: RewrapOpti
     count += 1
   }
   const left = due.length - count
-  if (count > 0) logger.info('endpoints.rewrapped', { count, by: caller.tokenId })
+  if (count > 0) logger.info('endpoint.secrets_re_encrypted', { count, by: caller.tokenId })
   const answer = { rewrapped: count, left, unreadable: unreadable.slice(0, MOST_NAMED) }
   sendJson(response, 200, Buffer.from(JSON.stringify(answer)))
 }

@@ -84,7 +84,7 @@ async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts
   const command: ReplayCommand = { kind: 'replay', epoch, ...window, only, atMs: clock.now() }
   await commands.put(endpoint.id, id, command)
   const { tenant } = endpoint
-  logger.info('webhook.replay_asked', {
+  logger.info('webhook.replay_requested', {
     endpointId: endpoint.id,
     tenant,
     replay: id,

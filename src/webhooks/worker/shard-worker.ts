@@ -254,7 +254,7 @@ export class ShardWorker implements EndpointHost {
     if (warning === 'epoch_changed') logger.warn('webhook.epoch_changed', { endpointId, sequence })
     if (warning === 'fell_behind') logger.warn('webhook.fell_behind', { endpointId, sequence })
     for (const replay of endedReplays) {
-      logger.warn('webhook.replay_ended', { endpointId, replay, reason: 'epoch_changed' })
+      logger.warn('webhook.replay_abandoned', { endpointId, replay, reason: 'epoch_changed' })
     }
     const worker = new EndpointWorker(endpoint, loaded, this.#options, this)
     if (this.#shard.lost.aborted) worker.stop()

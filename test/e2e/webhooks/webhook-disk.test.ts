@@ -101,18 +101,18 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     // The node may be ready before the poller's next commit.
     await eventually(pullWanted, ({ length }) => length > held.length, 30_000)
     const owed = await delivered()
-    await eventually(() => said('attempts.write_recovered'), Boolean)
+    await eventually(() => said('attempt_history.write_recovered'), Boolean)
     const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
     expect(scrape).toMatch(/^bridge_webhook_journal_dropped_total 0$/m)
     // Once each for what lasts; the poller tells of its commit and then of its claim.
-    expect([said('webhook.shards_stuck'), said('attempts.write_failed')]).toEqual([1, 1])
+    expect([said('webhook.shards_stuck'), said('attempt_history.write_failed')]).toEqual([1, 1])
     expect(said('log.unavailable')).toBeLessThanOrEqual(2)
     expect(judgeWebhooks(owed, receiver.receipts, 0).broken).toEqual([])
   })
 
   it('are at most repeated when the process stops meanwhile, and what the journal lost is said', async () => {
     await eventually(
-      () => said('webhook.shard_write_failed') * said('attempts.write_failed'),
+      () => said('webhook.shard_write_failed') * said('attempt_history.write_failed'),
       Boolean,
       TOLD_MS,
     )
@@ -121,7 +121,7 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
       (underWay) => underWay === 0,
     )
     expect(await bridge.stop()).toBe(0)
-    expect(bridge.stderr()).toMatch(/"count":[1-9]\d*,"event":"attempts.dropped"/)
+    expect(bridge.stderr()).toMatch(/"count":[1-9]\d*,"event":"attempt_history.dropped"/)
     receiver.killed()
     // What SQLite kept beside its file is gone, and left some room.
     disk.fill()

@@ -64,7 +64,7 @@ function keeperOf(
     const endMs = clock.now() + ms
     return live(() => clock.now() >= endMs, stepMs)
   }
-  const walks = () => lines.filter(({ event }) => event === 'exchange_references.scanned')
+  const walks = () => lines.filter(({ event }) => event === 'exchange_references.read')
   return { poller, pollWaitsMs, copy, live, liveFor, walks, log }
 }
 

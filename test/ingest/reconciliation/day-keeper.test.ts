@@ -119,7 +119,7 @@ describe('the day report keeper', () => {
     broker.away = true
     be(5)
     await pass(60_000)
-    expect(lines.map(({ event }) => event)).toEqual(['day_reports.unavailable'])
+    expect(lines.map(({ event }) => event)).toEqual(['day_report.write_failed'])
     expect((await rowsOf(log)).size).toBe(0)
     broker.away = false
     await pass(15_000)

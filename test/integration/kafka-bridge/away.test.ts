@@ -134,7 +134,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     try {
       const { signal } = new AbortController()
       const { lost } = await elections.campaign(signal)
-      const memberId = lines.find(({ event }) => event === 'leader.won')?.fields.name
+      const memberId = lines.find(({ event }) => event === 'leader.elected')?.fields.name
       const joining = kafka.proxy.hold(apiKeys.joinGroup)
       await other.partitions.leaveGroup(groupId, String(memberId))
       await joining.caught()
@@ -179,7 +179,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       expect(elections.stillHolds()).toBe(false)
       hole.lift()
       expect((await elections.campaign(signal)).lost.aborted).toBe(false)
-      expect(lines.filter(({ event }) => event === 'leader.won')).toHaveLength(2)
+      expect(lines.filter(({ event }) => event === 'leader.elected')).toHaveLength(2)
     } finally {
       await elections.close()
     }

@@ -106,7 +106,9 @@ test('passes over what it cannot read, and says how much', async () => {
   await world.journal.append([{ epoch: 7, attempts: [] } as unknown as AttemptPage])
   await world.tell(1)
   await until(() => sequences().length === 1)
-  expect(world.lines).toEqual([{ level: 'warn', event: 'attempts.unreadable', fields: { count: 1 } }])
+  expect(world.lines).toEqual([
+    { level: 'warn', event: 'attempt_history.entries_unreadable', fields: { count: 1 } },
+  ])
   await close()
 })
 
@@ -126,7 +128,7 @@ test.each<[string, (path: string) => void]>([
   spoil(world.path)
   const { sequences, close } = world.open()
   await until(() => sequences().length === 3)
-  expect(world.lines.map(({ event }) => event)).toEqual(['attempts.rebuilt'])
+  expect(world.lines.map(({ event }) => event)).toEqual(['attempt_history.rebuilt'])
   await close()
 })
 
@@ -147,7 +149,7 @@ test('makes its file anew when the damage shows only while it serves', async () 
     return list().length === 3
   })
   expect(sequences()).toEqual([3, 2, 1])
-  expect(world.lines.map(({ event }) => event)).toContain('attempts.rebuilt')
+  expect(world.lines.map(({ event }) => event)).toContain('attempt_history.rebuilt')
   await close()
 })
 
@@ -162,7 +164,7 @@ test('waits for a journal that is away, and starts from its file again', async (
   }))
   const { sequences, close } = world.open()
   await world.tell(1)
-  await until(() => world.lines.some(({ event }) => event === 'attempts.follow_failed'))
+  await until(() => world.lines.some(({ event }) => event === 'attempt_history.unavailable'))
   expect(sequences()).toEqual([])
   isAway = false
   await until(() => {
@@ -179,7 +181,7 @@ test('waits for a file that cannot be made, answers that it is not there, and go
   await world.tell(1)
   const list = () => history.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
   expect(list).toThrow(expect.objectContaining({ code: 'log_unavailable' }))
-  await until(() => world.lines.some(({ event }) => event === 'attempts.follow_failed'))
+  await until(() => world.lines.some(({ event }) => event === 'attempt_history.unavailable'))
   mkdirSync(join(path, '..'))
   await until(() => {
     world.clock.advance(100)
@@ -349,7 +351,7 @@ describe('the history that is written directly', () => {
     const { add, sequences, close, lines } = world.open()
     add(1)
     expect(sequences()).toEqual([1])
-    expect(lines.map(({ event }) => event)).toEqual(['attempts.lost'])
+    expect(lines.map(({ event }) => event)).toEqual(['attempt_history.damaged'])
     expect(readFileSync(`${world.path}.damaged`, 'utf8')).toBe('x'.repeat(9000))
     await close()
   })

@@ -104,11 +104,11 @@ describe('the queue of attempts', () => {
     queue.add(attemptedOf({ sequence: 1 }))
     await pass(MINUTE_MS, 500)
     queue.add(attemptedOf({ sequence: 2 }))
-    expect(events(lines)).toEqual(['attempts.write_failed'])
+    expect(events(lines)).toEqual(['attempt_history.write_failed'])
     isAway = false
     await pass(MINUTE_MS, 500)
     expect(written().map(({ sequence }) => sequence)).toEqual([1, 2])
-    expect(events(lines)).toEqual(['attempts.write_failed', 'attempts.write_recovered'])
+    expect(events(lines)).toEqual(['attempt_history.write_failed', 'attempt_history.write_recovered'])
   })
 
   test('drops what does not fit, by count and by bytes, and counts it; a line a minute says so', async () => {
@@ -124,10 +124,10 @@ describe('the queue of attempts', () => {
       await pass(1000)
       for (let sequence = 16; sequence <= 30; sequence++) queue.add(attemptedOf({ sequence }))
       expect(await dropped()).toBe(10)
-      expect(lines.filter(({ event }) => event === 'attempts.dropped')).toHaveLength(1)
+      expect(lines.filter(({ event }) => event === 'attempt_history.dropped')).toHaveLength(1)
       await pass(MINUTE_MS, 500)
       queue.add(attemptedOf({ sequence: 31 }))
-      const said = lines.filter(({ event }) => event === 'attempts.dropped')
+      const said = lines.filter(({ event }) => event === 'attempt_history.dropped')
       expect(said.map(({ fields }) => fields.count)).toEqual([1, 10])
     }
   })
@@ -141,7 +141,10 @@ describe('the queue of attempts', () => {
     queue.add(attemptedOf({ sequence: 2 }))
     await pass(JOURNAL_GATHER_MS)
     expect(written().map(({ sequence }) => sequence)).toEqual([2])
-    expect([await dropped(), events(lines)]).toEqual([1, ['attempts.write_rejected', 'attempts.dropped']])
+    expect([await dropped(), events(lines)]).toEqual([
+      1,
+      ['attempt_history.write_rejected', 'attempt_history.dropped'],
+    ])
   })
 
   test('writes what waits when it is closed, at once, and takes nothing more', async () => {
@@ -167,7 +170,7 @@ describe('the queue of attempts', () => {
       expect(isClosed).toBe(false)
       await pass(200)
       await closing
-      expect(lines.filter(({ event }) => event === 'attempts.dropped')).toHaveLength(1)
+      expect(lines.filter(({ event }) => event === 'attempt_history.dropped')).toHaveLength(1)
       expect(await dropped()).toBe(600)
     }
   })

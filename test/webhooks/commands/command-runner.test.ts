@@ -88,7 +88,7 @@ describe('commands', () => {
     const counts = takenOf(world)
     expect([counts.get(10), counts.get(11), counts.get(20), counts.get(31)]).toEqual([2, 3, 3, 1])
     expect([await left(), world.rows.size]).toEqual([[], 1])
-    const begun = lines.filter(({ event }) => event === 'webhook.replay_begun')
+    const begun = lines.filter(({ event }) => event === 'webhook.replay_started')
     expect(begun.map(({ fields }) => fields.replay)).toEqual(['rp_b', 'rp_a'])
     await end()
   })
@@ -132,7 +132,7 @@ describe('commands', () => {
     expect(takenOf(world).get(5)).toBe(1)
     expect(lines).toContainEqual(
       expect.objectContaining({
-        event: 'webhook.replay_ended',
+        event: 'webhook.replay_abandoned',
         fields: expect.objectContaining({ replay: 'rp_1' }),
       }),
     )

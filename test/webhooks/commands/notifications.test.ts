@@ -130,7 +130,7 @@ describe('webhook.disabled.v1', () => {
     for (const [at, planned] of seconds.entries())
       expect(Math.abs((waits[at] ?? 0) - planned)).toBeLessThanOrEqual(1)
     expect(new Set(world.seen.map(({ webhookId }) => webhookId)).size).toBe(1)
-    expect(world.lines.filter(({ event }) => event === 'webhook.notification_dead')).toHaveLength(1)
+    expect(world.lines.filter(({ event }) => event === 'webhook.notification_abandoned')).toHaveLength(1)
     expect((await world.left()).size).toBe(0)
     process.kill()
   })
