@@ -178,12 +178,10 @@ describe('paths and methods', () => {
   test('say nothing about a fault inside, log it, and do not say what serves them', async () => {
     const { url } = await start()
     const { status, text, headers } = await ask(`${url}/v1/fault?token=x`)
-    expect(status).toBe(500)
+    expect([status, headers.get('x-powered-by')]).toEqual([500, null])
     expect(text).not.toMatch(/secret|at |\.ts/)
-    expect(headers.get('x-powered-by')).toBeNull()
-    expect(lines).toMatchObject([
-      { level: 'error', event: 'http.request_failed', fields: { path: '/v1/fault' } },
-    ])
+    const fields = { path: '/v1/fault' }
+    expect(lines).toMatchObject([{ level: 'error', event: 'http.request_failed', fields }])
   })
 
   test('cut the connection where a handler breaks in the middle of its answer', async () => {
