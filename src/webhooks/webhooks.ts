@@ -11,7 +11,6 @@ import type { Shard, Shards } from '../log/shards.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
-import { createCursorDecodeCache } from './delivery-state/cursor-decode-cache.ts'
 import type { DeliveryRow } from './delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint, DisableReason } from './delivery-state/endpoint-state.ts'
 import type { SecretBox } from './endpoints/secrets.ts'
@@ -69,7 +68,6 @@ export class Webhooks {
   readonly #shards: Shards<DeliveryRow>
   readonly #events: DeliveryEvents
   readonly #starts: StartQueue
-  readonly #readCursor = createCursorDecodeCache()
   /** Endpoints with their secrets opened. */
   readonly #prepared = new WeakMap<Endpoint, DeliveryEndpoint>()
   /** Every endpoint there is, by shard. */
@@ -183,7 +181,6 @@ export class Webhooks {
       shard,
       events: this.#events,
       starts: this.#starts,
-      readCursor: this.#readCursor,
       drainMs: this.#options.drainTimeoutMs * DRAIN_SHARE,
     })
     for (const endpoint of this.#known[shard.number]?.values() ?? []) worker.set(this.#prepare(endpoint))

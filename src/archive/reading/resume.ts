@@ -2,7 +2,6 @@
  * Resolves a consumer's cursor to a position in this log: cursors that are too old, ahead of this replica, or of another
  * epoch (contract §8). Pull, streams and webhooks share it.
  */
-import type { Cursor } from '../../core/cursor.ts'
 import { decodeCursor } from '../../core/cursor.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { GAP_OPENED } from '../../core/event.ts'
@@ -31,16 +30,10 @@ export type Resume =
 
 /**
  * Resolves a cursor. A position ahead of this replica is returned as it is: reading waits for it.
- * `readCursor` lets callers that resume often from the same cursors cache their decoding.
  * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
  */
-export function resumeAt(
-  reader: Reader,
-  text: string,
-  nowMs: number,
-  readCursor: (text: string) => Cursor = decodeCursor,
-): Resume {
-  const cursor = readCursor(text)
+export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
+  const cursor = decodeCursor(text)
   const { sequence } = cursor
   // A cursor without an epoch is before the first event, or was made while the replica was empty and is no position here.
   const isBefore = cursor.epoch === NO_EPOCH && sequence < reader.oldest

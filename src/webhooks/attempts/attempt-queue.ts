@@ -3,12 +3,12 @@
  * bounded; attempts that do not fit or cannot be written are dropped, counted and reported.
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
+import { decodeCursor } from '../../core/cursor.ts'
 import { isBridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
-import { createCursorDecodeCache } from '../delivery-state/cursor-decode-cache.ts'
 import { outcomeOf } from '../delivery-state/outcome.ts'
 import type { Attempted } from '../send/delivery.ts'
 import { type AttemptRecord, attemptRecord } from './attempt-record.ts'
@@ -54,7 +54,6 @@ export interface AttemptQueueOptions {
 export class AttemptQueue {
   readonly #options: AttemptQueueOptions
   readonly #bounds: { attempts: number; bytes: number }
-  readonly #readCursor = createCursorDecodeCache()
   readonly #closing = new AbortController()
   /** Aborts when the time of `close` is over. */
   readonly #over = new AbortController()
@@ -79,7 +78,7 @@ export class AttemptQueue {
   add(attempted: Attempted): void {
     const record = attemptRecord(attempted, {
       outcome: outcomeOf(attempted.end),
-      epoch: this.#readCursor(attempted.delivery.cursor).epoch,
+      epoch: decodeCursor(attempted.delivery.cursor).epoch,
       nowMs: this.#options.clock.now(),
     })
     const size = memoryOf(record)

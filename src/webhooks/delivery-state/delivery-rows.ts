@@ -2,84 +2,97 @@
  * Defines the rows in which a shard keeps the state of its endpoints' deliveries: their keys, their JSON, and reading them
  * back. One attempt writes one of them.
  */
-import type { Cursor } from '../../core/cursor.ts'
+import { z } from 'zod'
+import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import { BridgeError } from '../../errors.ts'
-import type { ReadCursor } from './cursor-decode-cache.ts'
+
+const count = z.int().min(0)
+/** Sequences, rising. */
+const sequences = z
+  .array(count)
+  .refine((all) => all.every((one, at) => at === 0 || one > (all[at - 1] ?? 0)), 'must be a rising list')
+  .readonly()
+
+/** Why a delivery is dead: no try was left, or the log no longer keeps the event. */
+const deathCauses = ['tries', 'dropped'] as const
+/** One of them. */
+export type DeathCause = (typeof deathCauses)[number]
+
+/** What is replayed: these sequences; `dead`: the dead deliveries; null: all that the endpoint's filter matches. */
+export const replayOnly = z.union([sequences, z.literal('dead'), z.null()])
+/** One of them. */
+export type ReplayOnly = z.output<typeof replayOnly>
+
+/** The rows by kind. Cursors are cursors of the log; times are ms since 1970. */
+const rows = {
+  position: z.object({
+    kind: z.literal('position'),
+    /** With epoch and time: it can be resumed after the epoch changed. */
+    cursor: z.string(),
+    /** Sequences after the cursor that are delivered or dead already. */
+    ahead: sequences,
+    /** Since when no attempt succeeded; null while the last one did. */
+    failingSinceMs: count.nullable(),
+  }),
+  retry: z.object({
+    kind: z.literal('retry'),
+    /** The cursor of the event itself. */
+    cursor: z.string(),
+    eventId: z.string(),
+    /** The issuer's key, for `order: issuer`. */
+    subject: z.string(),
+    /** When the bridge recorded the event. */
+    recordedMs: count,
+    /** Attempts made. */
+    tries: count,
+    /** How many of these were answered with a Retry-After that is followed; absent: none. */
+    asked: count.exactOptional(),
+    /** When the next try is due. */
+    dueMs: count,
+    /** HTTP status of the last answer; null where there was none. */
+    lastStatus: count.nullable(),
+  }),
+  dead: z.object({
+    kind: z.literal('dead'),
+    cursor: z.string(),
+    eventId: z.string(),
+    tries: count,
+    lastStatus: count.nullable(),
+    cause: z.enum(deathCauses).catch('tries'),
+    diedAtMs: count,
+  }),
+  replay: z.object({
+    kind: z.literal('replay'),
+    /** Everything up to here is decided, as in a position row. */
+    cursor: z.string(),
+    ahead: sequences,
+    /** The last sequence that belongs to it. */
+    until: count,
+    only: replayOnly,
+    createdAtMs: count,
+  }),
+}
 
 /**
  * The position of the endpoint's cursor over new events. Everything up to `cursor` is decided: delivered, not matching, dead
  * with a row, or kept in a retry row.
  */
-export interface PositionRow {
-  kind: 'position'
-  /** A cursor of the log, with epoch and time: it can be resumed after the epoch changed. */
-  cursor: string
-  /** Sequences after the cursor that are delivered or dead already; rising. */
-  ahead: readonly number[]
-  /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
-  failingSinceMs: number | null
-}
-
+export type PositionRow = z.output<typeof rows.position>
 /** A delivery that waits for its next try, or (`tries` 0) for an earlier delivery of its issuer. */
-export interface RetryRow {
-  kind: 'retry'
-  /** The cursor of the event itself. */
-  cursor: string
-  eventId: string
-  /** The issuer's key, for `order: issuer`. */
-  subject: string
-  /** When the bridge recorded the event, ms since 1970. */
-  recordedMs: number
-  /** Attempts made. */
-  tries: number
-  /** How many of these were answered with a Retry-After that is followed; absent: none. */
-  asked?: number
-  /** When the next try is due, ms since 1970. */
-  dueMs: number
-  /** HTTP status of the last answer; null where there was none. */
-  lastStatus: number | null
-}
-
-/** Why a delivery is dead: no try was left, or the log no longer keeps the event. */
-export type DeathCause = 'tries' | 'dropped'
-
+export type RetryRow = z.output<typeof rows.retry>
 /** A delivery that was given up. It can be replayed while the log keeps the event. */
-export interface DeadRow {
-  kind: 'dead'
-  cursor: string
-  eventId: string
-  tries: number
-  lastStatus: number | null
-  cause: DeathCause
-  /** ms since 1970. */
-  diedAtMs: number
-}
-
-/** What is replayed: these sequences, rising; `dead`: the dead deliveries; null: all that the endpoint's filter matches. */
-export type ReplayOnly = readonly number[] | 'dead' | null
-
+export type DeadRow = z.output<typeof rows.dead>
 /** A second cursor of the endpoint, over events that it may have received before. */
-export interface ReplayRow {
-  kind: 'replay'
-  /** Everything up to here is decided, as in a position row. */
-  cursor: string
-  ahead: readonly number[]
-  /** The last sequence that belongs to it. */
-  until: number
-  only: ReplayOnly
-  /** ms since 1970. */
-  createdAtMs: number
-}
-
+export type ReplayRow = z.output<typeof rows.replay>
 /** A row of a shard. */
 export type DeliveryRow = PositionRow | RetryRow | DeadRow | ReplayRow
 
 /** A row with its parsed key. `place`: the sequence of a retry or dead row, the id of a replay, else empty. */
-export interface KeyedRow<R extends DeliveryRow = DeliveryRow> {
+export interface KeyedRow {
   key: string
   endpointId: string
   place: string
-  row: R
+  row: DeliveryRow
   /** The row's cursor, decoded. */
   cursor: Cursor
 }
@@ -115,95 +128,23 @@ export function endpointIdOf(key: string): string {
  * Reads the row of that key. Unknown fields are ignored.
  * @throws BridgeError `log_damaged` where the row has no form of this version or contradicts its key
  */
-export function readDeliveryRow(key: string, value: unknown, readCursor: ReadCursor): KeyedRow {
+export function readDeliveryRow(key: string, value: unknown): KeyedRow {
   const matched = KEY.exec(key)
   if (matched === null) throw damaged(key, 'the key has no known form')
   const [, endpointId = '', position, event, sequence, replay, replayId] = matched
-  const fields = fieldsOf(key, value)
-  const row = readers[(position ?? event ?? replay) as DeliveryRow['kind']](key, fields)
-  const cursor = cursorIn(key, row.cursor, readCursor)
+  const kind = (position ?? event ?? replay) as DeliveryRow['kind']
+  const { data: row, error } = rows[kind].safeParse(value)
+  if (row === undefined) throw damaged(key, z.prettifyError(error))
+  const cursor = cursorIn(key, row.cursor)
   if (sequence !== undefined && cursor.sequence !== Number(sequence)) {
     throw damaged(key, 'its cursor belongs to another event')
   }
   return { key, endpointId, place: sequence ?? replayId ?? '', row, cursor }
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-const readers: { [kind in DeliveryRow['kind']]: (key: string, fields: Fields) => DeliveryRow } = {
-  position: (key, fields) => ({
-    kind: 'position',
-    cursor: text(key, fields, 'cursor'),
-    ahead: sequences(key, fields, 'ahead'),
-    failingSinceMs: orNull(key, fields, 'failingSinceMs'),
-  }),
-  retry: (key, fields) => ({
-    kind: 'retry',
-    cursor: text(key, fields, 'cursor'),
-    eventId: text(key, fields, 'eventId'),
-    subject: text(key, fields, 'subject'),
-    recordedMs: number(key, fields, 'recordedMs'),
-    tries: number(key, fields, 'tries'),
-    ...(fields.asked !== undefined && { asked: number(key, fields, 'asked') }),
-    dueMs: number(key, fields, 'dueMs'),
-    lastStatus: orNull(key, fields, 'lastStatus'),
-  }),
-  dead: (key, fields) => ({
-    kind: 'dead',
-    cursor: text(key, fields, 'cursor'),
-    eventId: text(key, fields, 'eventId'),
-    tries: number(key, fields, 'tries'),
-    lastStatus: orNull(key, fields, 'lastStatus'),
-    cause: fields.cause === 'dropped' ? 'dropped' : 'tries',
-    diedAtMs: number(key, fields, 'diedAtMs'),
-  }),
-  replay: (key, fields) => ({
-    kind: 'replay',
-    cursor: text(key, fields, 'cursor'),
-    ahead: sequences(key, fields, 'ahead'),
-    until: number(key, fields, 'until'),
-    only: fields.only === null || fields.only === 'dead' ? fields.only : sequences(key, fields, 'only'),
-    createdAtMs: number(key, fields, 'createdAtMs'),
-  }),
-}
-
-function fieldsOf(key: string, value: unknown): Fields {
-  if (value === null || typeof value !== 'object') throw damaged(key, 'it is not an object')
-  return value as Fields
-}
-
-function text(key: string, fields: Fields, name: string): string {
-  const value = fields[name]
-  if (typeof value !== 'string') throw damaged(key, `${name} is not a string`)
-  return value
-}
-
-function number(key: string, fields: Fields, name: string): number {
-  const value = fields[name]
-  if (!isCount(value)) throw damaged(key, `${name} is not a whole number from 0`)
-  return value
-}
-
-function orNull(key: string, fields: Fields, name: string): number | null {
-  return fields[name] === null ? null : number(key, fields, name)
-}
-
-function sequences(key: string, fields: Fields, name: string): number[] {
-  const value = fields[name]
-  const rises =
-    Array.isArray(value) &&
-    value.every((member, at) => isCount(member) && (at === 0 || member > value[at - 1]))
-  if (!rises) throw damaged(key, `${name} is not a rising list of sequences`)
-  return value
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function cursorIn(key: string, cursor: string, readCursor: ReadCursor): Cursor {
+function cursorIn(key: string, cursor: string): Cursor {
   try {
-    return readCursor(cursor)
+    return decodeCursor(cursor)
   } catch (error) {
     throw damaged(key, 'its cursor cannot be decoded', error)
   }

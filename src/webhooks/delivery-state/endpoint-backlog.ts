@@ -1,125 +1,145 @@
 /**
- * Holds the deliveries of an endpoint that wait as rows, and with `order: issuer` lets only the first unfinished event of an
- * issuer become due.
+ * Holds the deliveries of an endpoint that wait as rows, finds the one that is due first, and with `order: issuer` lets only
+ * the first unfinished event of an issuer become due. Bodies are not kept: a waiting delivery costs half a kilobyte.
  */
 import type { RetryRow } from './delivery-rows.ts'
 import type { Matched } from './endpoint-state.ts'
-import { createWaiting, type Waiting } from './endpoint-waiting.ts'
-import { createIssuerOrder, type IssuerOrder, NO_ORDER } from './issuer-order.ts'
+import { IssuerOrder } from './issuer-order.ts'
+
+/** Most waiting deliveries of an endpoint, with those that wait for an earlier one of their issuer; then reading waits. */
+export const MOST_WAITING = 1000
 
 /** The waiting deliveries of one endpoint. Moments are ms since 1970. */
 export class Backlog {
-  readonly #waiting: Waiting = createWaiting()
+  readonly #rows: Map<number, RetryRow>
+  /** When those that may be sent are due. */
+  readonly #armed = new Map<number, number>()
   /** Waiting deliveries whose row is not durable yet. */
   readonly #unwritten = new Set<number>()
   readonly #isInFlight: (sequence: number) => boolean
+  /** What `first` gives; undefined: to be searched, 20 µs where a thousand wait. */
+  #first: { sequence: number; dueMs: number } | null | undefined
   /**
    * With `order: issuer`: waiting events behind the cursor's read position, rising. An earlier owner of the shard had read
    * them; events of the same issuer before them may still have to be read.
    */
   #unread: number[] = []
-  #order: IssuerOrder = NO_ORDER
+  /** null: `order: none`. */
+  #order: IssuerOrder | null = null
 
   constructor(retries: ReadonlyMap<number, RetryRow>, isInFlight: (sequence: number) => boolean) {
     this.#isInFlight = isInFlight
-    for (const [sequence, row] of retries) this.#waiting.put(sequence, row)
+    this.#rows = new Map(retries)
   }
 
   /** How many wait. */
   get size(): number {
-    return this.#waiting.size
+    return this.#rows.size
   }
 
   /** How many wait, without those behind the read position. */
   get readSize(): number {
-    return this.#waiting.size - this.#unread.length
+    return this.#rows.size - this.#unread.length
   }
 
   /** When the oldest of them was recorded; null where none waits. */
   get oldestMs(): number | null {
-    return this.#waiting.oldestMs
+    let oldestMs: number | null = null
+    for (const { recordedMs } of this.#rows.values()) oldestMs = Math.min(oldestMs ?? recordedMs, recordedMs)
+    return oldestMs
   }
 
   /** The row of a waiting delivery. */
   row(sequence: number): RetryRow | undefined {
-    return this.#waiting.get(sequence)
+    return this.#rows.get(sequence)
   }
 
-  /** The delivery that is due first, and when. */
+  /** The delivery that is due first, of several the one with the lowest sequence, and when. */
   first(): { sequence: number; dueMs: number } | null {
-    return this.#waiting.first()
+    if (this.#first === undefined) {
+      this.#first = null
+      for (const [sequence, dueMs] of this.#armed) this.#first = earlier(this.#first, { sequence, dueMs })
+    }
+    return this.#first
   }
 
   /** Starts the order anew. `others`: unfinished events that do not wait as rows. `readTo`: the cursor's read position. */
   setOrder(order: 'none' | 'issuer', readTo: number, others: Iterable<Matched>): void {
     this.#unread = []
-    this.#order = NO_ORDER
+    this.#order = null
     if (order === 'issuer') this.#orderByIssuer(readTo, others)
-    for (const [sequence] of this.#waiting.entries()) {
-      this.#waiting.disarm(sequence)
-      this.#arm(sequence)
+    for (const sequence of this.#rows.keys()) {
+      this.take(sequence)
+      this.#allow(sequence)
     }
   }
 
   /** Puts an event at the end of its issuer's line. */
   enter({ subject, sequence }: Matched): void {
-    this.#order.enter(subject, sequence)
+    this.#order?.enter(subject, sequence)
   }
 
   /** True where no unfinished event of its issuer comes before it. */
-  isFirst({ subject, sequence }: Matched): boolean {
-    return this.#order.isFirst(subject, sequence)
+  isFirst({ subject, sequence }: Pick<Matched, 'subject' | 'sequence'>): boolean {
+    return this.#order?.isFirst(subject, sequence) ?? true
   }
 
   /** The cursor has read up to `readTo`: waiting events up to there enter the line of their issuer. */
   passedTo(readTo: number): void {
     for (let [next] = this.#unread; next !== undefined && next <= readTo; [next] = this.#unread) {
       this.#unread.shift()
-      this.#order.enter(this.#waiting.get(next)?.subject ?? '', next)
-      this.#arm(next)
+      this.#order?.enter(this.#rows.get(next)?.subject ?? '', next)
+      this.#allow(next)
     }
   }
 
   /** Adds or replaces a row; the delivery is not due before the row is `written`. */
   put(sequence: number, row: RetryRow): void {
-    this.#waiting.put(sequence, row)
+    this.take(sequence)
+    this.#rows.set(sequence, row)
     this.#unwritten.add(sequence)
   }
 
   /** The row is durable, and the delivery is not in flight any more. */
   written(sequence: number): void {
     this.#unwritten.delete(sequence)
-    this.#arm(sequence)
+    this.#allow(sequence)
   }
 
   /** The delivery is sent now: it is not due until its row is written again. */
   take(sequence: number): void {
-    this.#waiting.disarm(sequence)
+    this.#armed.delete(sequence)
+    if (this.#first?.sequence === sequence) this.#first = undefined
   }
 
   /** The delivery was not sent: it is due again, not before `atMs`. */
   retryAt(sequence: number, atMs: number): void {
-    this.#waiting.arm(sequence, atMs)
+    const row = this.#rows.get(sequence)
+    if (row === undefined || this.#armed.has(sequence)) return
+    const dueMs = Math.max(row.dueMs, atMs)
+    this.#armed.set(sequence, dueMs)
+    if (this.#first !== undefined) this.#first = earlier(this.#first, { sequence, dueMs })
   }
 
   /** The delivery is finished, durably: the next of its issuer may become due. */
   finished(subject: string, sequence: number): void {
-    this.#waiting.remove(sequence)
-    const next = this.#order.leave(subject, sequence)
-    if (next !== null) this.#arm(next)
+    this.take(sequence)
+    this.#rows.delete(sequence)
+    const next = this.#order?.leave(subject, sequence) ?? null
+    if (next !== null) this.#allow(next)
   }
 
   /** Lets a waiting delivery become due, where its row is durable, it is not in flight, and it is first of its issuer. */
-  #arm(sequence: number): void {
-    const row = this.#waiting.get(sequence)
-    if (row === undefined || this.#unwritten.has(sequence) || this.#isInFlight(sequence)) return
-    if (this.#order.isFirst(row.subject, sequence)) this.#waiting.arm(sequence)
+  #allow(sequence: number): void {
+    const subject = this.#rows.get(sequence)?.subject
+    if (subject === undefined || this.#unwritten.has(sequence) || this.#isInFlight(sequence)) return
+    if (this.isFirst({ subject, sequence })) this.retryAt(sequence, 0)
   }
 
   #orderByIssuer(readTo: number, others: Iterable<Matched>): void {
-    this.#order = createIssuerOrder()
+    this.#order = new IssuerOrder()
     const unfinished = new Map<number, string>()
-    for (const [sequence, { subject }] of this.#waiting.entries()) {
+    for (const [sequence, { subject }] of this.#rows) {
       if (sequence > readTo && !this.#isInFlight(sequence)) this.#unread.push(sequence)
       else unfinished.set(sequence, subject)
     }
@@ -129,4 +149,9 @@ export class Backlog {
       this.#order.enter(subject, sequence)
     }
   }
+}
+
+function earlier<D extends { sequence: number; dueMs: number }>(one: D | null, other: D): D {
+  if (one === null || other.dueMs < one.dueMs) return other
+  return other.dueMs === one.dueMs && other.sequence < one.sequence ? other : one
 }

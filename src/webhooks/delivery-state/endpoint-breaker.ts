@@ -13,51 +13,49 @@ export const FAILURES_TO_OPEN = 5
 export const LONGEST_PROBE_GAP_MS = 60_000
 
 /** The circuit breaker of one endpoint. */
-export interface Breaker {
+export class Breaker {
+  #failures: number
+  #probes = 0
+  #probeAtMs = 0
+
+  /** `isFailing`: the endpoint was failing when this process took it over, so it begins with a probe. */
+  constructor(isFailing: boolean) {
+    this.#failures = isFailing ? FAILURES_TO_OPEN : 0
+  }
+
   /** True while only probes may be sent. */
-  readonly isOpen: boolean
+  get isOpen(): boolean {
+    return this.#failures >= FAILURES_TO_OPEN
+  }
+
   /** When the next probe may be sent, ms since 1970; 0 while closed. */
-  readonly probeAtMs: number
+  get probeAtMs(): number {
+    return this.#probeAtMs
+  }
+
   /**
    * Whether a delivery may start now; while open, a probe. Where the clock was set back, the next probe is moved to within
    * the longest gap.
    */
-  allows(nowMs: number): boolean
-  /** An attempt was delivered: closes. */
-  succeeded(): void
-  /** An attempt failed. `chance` is a number in [0, 1). */
-  failed(nowMs: number, chance: number): void
-}
+  allows(nowMs: number): boolean {
+    this.#probeAtMs = Math.min(this.#probeAtMs, nowMs + LONGEST_PROBE_GAP_MS)
+    return nowMs >= this.#probeAtMs
+  }
 
-/** Makes a breaker. `isFailing`: the endpoint was failing when this process took it over, so it begins with a probe. */
-export function createBreaker(isFailing: boolean): Breaker {
-  let failures = isFailing ? FAILURES_TO_OPEN : 0
-  let probes = 0
-  let probeAtMs = 0
-  const isOpen = (): boolean => failures >= FAILURES_TO_OPEN
-  return {
-    get isOpen() {
-      return isOpen()
-    },
-    get probeAtMs() {
-      return probeAtMs
-    },
-    allows(nowMs) {
-      probeAtMs = Math.min(probeAtMs, nowMs + LONGEST_PROBE_GAP_MS)
-      return nowMs >= probeAtMs
-    },
-    succeeded() {
-      failures = 0
-      probes = 0
-      probeAtMs = 0
-    },
-    failed(nowMs, chance) {
-      failures += 1
-      // Attempts that were in flight when it opened count as one failure, not as several probes.
-      if (!isOpen() || nowMs < probeAtMs) return
-      probes += 1
-      const gapMs = retryDelayMs(probes, chance) ?? LONGEST_PROBE_GAP_MS
-      probeAtMs = nowMs + Math.min(LONGEST_PROBE_GAP_MS, gapMs)
-    },
+  /** An attempt was delivered: closes. */
+  succeeded(): void {
+    this.#failures = 0
+    this.#probes = 0
+    this.#probeAtMs = 0
+  }
+
+  /** An attempt failed. `chance` is a number in [0, 1). */
+  failed(nowMs: number, chance: number): void {
+    this.#failures += 1
+    // Attempts that were in flight when it opened count as one failure, not as several probes.
+    if (!this.isOpen || nowMs < this.#probeAtMs) return
+    this.#probes += 1
+    const gapMs = retryDelayMs(this.#probes, chance) ?? LONGEST_PROBE_GAP_MS
+    this.#probeAtMs = nowMs + Math.min(LONGEST_PROBE_GAP_MS, gapMs)
   }
 }

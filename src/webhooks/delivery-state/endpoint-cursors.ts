@@ -4,7 +4,7 @@
  */
 import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, positionKey, type ReplayOnly, type ReplayRow, replayKey } from './delivery-rows.ts'
-import { createProgress, type Progress } from './endpoint-progress.ts'
+import { Progress } from './endpoint-progress.ts'
 
 /** A replay to begin or to continue. */
 export interface ReplayStart {
@@ -185,7 +185,7 @@ export class EndpointCursors<D extends { sequence: number }> {
 }
 
 function cursorFrom({ base, ahead, isWritten }: Pick<ReplayStart, 'base' | 'ahead' | 'isWritten'>): Cursor {
-  return { progress: createProgress(base, ahead), writtenBase: base, mustWrite: !isWritten }
+  return { progress: new Progress(base, ahead), writtenBase: base, mustWrite: !isWritten }
 }
 
 function isOver({ progress, start }: Replay): boolean {

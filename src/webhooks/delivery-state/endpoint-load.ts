@@ -5,7 +5,6 @@
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'
 import type { Cursor } from '../../core/cursor.ts'
-import type { ReadCursor } from './cursor-decode-cache.ts'
 import {
   type DeliveryRow,
   endpointIdOf,
@@ -38,12 +37,12 @@ export interface LoadedEndpoint extends Loaded {
 export function loadEndpoint(
   start: string,
   rows: ReadonlyMap<string, DeliveryRow>,
-  { reader, nowMs, readCursor }: { reader: Reader; nowMs: number; readCursor: ReadCursor },
+  { reader, nowMs }: { reader: Reader; nowMs: number },
 ): LoadedEndpoint {
-  const { position, retries, dead, replays, useless } = sorted(rows, reader, readCursor)
+  const { position, retries, dead, replays, useless } = sorted(rows, reader)
   const waited = useless.flatMap(({ row }) => (row.kind === 'retry' ? [row.cursor] : []))
   const cursor = position?.row.cursor ?? start
-  const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs, readCursor))
+  const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs))
   const bases = resumes.map((resume) => (resume.kind === 'from' ? resume.after : reader.oldest - 1))
   const base = Math.min(...bases)
   const isHere = position?.cursor.epoch === reader.epoch
@@ -72,10 +71,10 @@ interface SortedRows {
   useless: KeyedRow[]
 }
 
-function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader, readCursor: ReadCursor): SortedRows {
+function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader): SortedRows {
   const found: SortedRows = { position: null, retries: new Map(), dead: [], replays: [], useless: [] }
   for (const [key, value] of rows) {
-    const one = readDeliveryRow(key, value, readCursor)
+    const one = readDeliveryRow(key, value)
     const { row, place, cursor } = one
     if (row.kind === 'position') found.position = { row, cursor }
     else if (cursor.epoch !== reader.epoch || isBeyondRetention(one, reader)) found.useless.push(one)

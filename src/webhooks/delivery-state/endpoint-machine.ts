@@ -7,11 +7,10 @@
  */
 import type { Change } from '../../log/tables.ts'
 import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './delivery-rows.ts'
-import { Backlog } from './endpoint-backlog.ts'
+import { Backlog, MOST_WAITING } from './endpoint-backlog.ts'
 import { EndpointCursors } from './endpoint-cursors.ts'
-import { createDeadDeliveries, type DeadDeliveries } from './endpoint-dead.ts'
+import { DeadDeliveries } from './endpoint-dead.ts'
 import type { AttemptStart, Batch, DisableReason, Loaded, MachineConfig, Matched } from './endpoint-state.ts'
-import { MOST_WAITING } from './endpoint-waiting.ts'
 import { type AttemptEnd, type DeliveryDecision, verdictOn, waitAfter } from './outcome.ts'
 import { nextSort, type Sort } from './scheduling-policy.ts'
 import { SendPace } from './send-pace.ts'
@@ -66,8 +65,10 @@ export class EndpointMachine {
     this.#failingSinceMs = loaded.failingSinceMs
     this.#pace = new SendPace(loaded.failingSinceMs !== null)
     this.#pace.configure(config)
-    this.#dead = createDeadDeliveries(endpointId, loaded.dead)
-    this.cursors = new EndpointCursors<Matched>(endpointId, loaded, this.#dead.in)
+    this.#dead = new DeadDeliveries(endpointId, loaded.dead)
+    this.cursors = new EndpointCursors<Matched>(endpointId, loaded, (after, until) =>
+      this.#dead.in(after, until),
+    )
     this.#backlog = new Backlog(loaded.retries, (sequence) => this.#inFlight.has(sequence))
     this.#applyOrder()
   }

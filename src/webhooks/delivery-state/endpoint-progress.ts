@@ -3,84 +3,87 @@
  */
 
 /** The progress of a cursor. Sequences are read in rising order and decided in any order. */
-export interface Progress {
+export class Progress {
+  /** Matching events that were read, in the order of their sequences, and whether they are decided. */
+  readonly #marks = new Map<number, 'open' | 'kept' | 'done'>()
+  /** Done before they were read, or read again. */
+  readonly #doneUnread: Set<number>
+  #base: number
+  #readTo: number
+
+  /** Continues from a position row. */
+  constructor(base: number, ahead: readonly number[]) {
+    this.#base = base
+    this.#readTo = base
+    this.#doneUnread = new Set(ahead.filter((sequence) => sequence > base))
+  }
+
   /** Everything up to here is decided. */
-  readonly base: number
+  get base(): number {
+    return this.#base
+  }
+
   /** Everything up to here has been read. */
-  readonly readTo: number
+  get readTo(): number {
+    return this.#readTo
+  }
+
   /** Matching events after `base` that were read. */
-  readonly size: number
+  get size(): number {
+    return this.#marks.size
+  }
+
   /** A matching event was read. False where it is done already. */
-  seen(sequence: number): boolean
+  seen(sequence: number): boolean {
+    const isNew = !this.#doneUnread.delete(sequence)
+    this.#readTo = sequence
+    this.#marks.set(sequence, isNew ? 'open' : 'done')
+    this.#advance()
+    return isNew
+  }
+
   /** Everything up to here was read; what was not `seen` does not match. */
-  passedTo(sequence: number): void
+  passedTo(sequence: number): void {
+    if (sequence <= this.#readTo) return
+    this.#readTo = sequence
+    for (const done of this.#doneUnread) if (done <= sequence) this.#doneUnread.delete(done)
+    this.#advance()
+  }
+
   /** A durable retry row holds it: the position may pass it. */
-  kept(sequence: number): void
+  kept(sequence: number): void {
+    this.#mark(sequence, 'kept')
+  }
+
   /**
    * It is delivered or dead. The position row records that until the position has passed it. One that was not read yet is
    * skipped when it is read.
    */
-  done(sequence: number): void
+  done(sequence: number): void {
+    if (sequence > this.#readTo) this.#doneUnread.add(sequence)
+    else this.#mark(sequence, 'done')
+  }
+
   /** The sequences after `base` that are done, rising. */
-  ahead(): number[]
-}
+  ahead(): number[] {
+    const done = [...this.#marks].filter(([, as]) => as === 'done').map(([sequence]) => sequence)
+    return [...done, ...[...this.#doneUnread].sort((one, other) => one - other)]
+  }
 
-type Mark = 'open' | 'kept' | 'done'
+  #mark(sequence: number, as: 'kept' | 'done'): void {
+    if (!this.#marks.has(sequence)) return
+    this.#marks.set(sequence, as)
+    this.#advance()
+  }
 
-/** Continues from a position row. */
-export function createProgress(base: number, ahead: readonly number[]): Progress {
-  /** In the order of reading, which is that of the sequences. */
-  const marks = new Map<number, Mark>()
-  /** Done before they were read, or read again. */
-  const doneUnread = new Set(ahead.filter((sequence) => sequence > base))
-  let position = base
-  let readTo = base
-  const advance = (): void => {
-    for (const [sequence, mark] of marks) {
+  #advance(): void {
+    for (const [sequence, mark] of this.#marks) {
       if (mark === 'open') {
-        position = sequence - 1
+        this.#base = sequence - 1
         return
       }
-      marks.delete(sequence)
+      this.#marks.delete(sequence)
     }
-    position = readTo
-  }
-  const mark = (sequence: number, as: Mark): void => {
-    if (!marks.has(sequence)) return
-    marks.set(sequence, as)
-    advance()
-  }
-  return {
-    get base() {
-      return position
-    },
-    get readTo() {
-      return readTo
-    },
-    get size() {
-      return marks.size
-    },
-    seen(sequence) {
-      const isNew = !doneUnread.delete(sequence)
-      readTo = sequence
-      marks.set(sequence, isNew ? 'open' : 'done')
-      advance()
-      return isNew
-    },
-    passedTo(sequence) {
-      if (sequence <= readTo) return
-      readTo = sequence
-      for (const done of doneUnread) if (done <= sequence) doneUnread.delete(done)
-      advance()
-    },
-    kept: (sequence) => mark(sequence, 'kept'),
-    done(sequence) {
-      if (sequence > readTo) doneUnread.add(sequence)
-      else mark(sequence, 'done')
-    },
-    ahead() {
-      const done = [...marks].filter(([, as]) => as === 'done').map(([sequence]) => sequence)
-      return [...done, ...[...doneUnread].sort((one, other) => one - other)]
-    },
+    this.#base = this.#readTo
   }
 }

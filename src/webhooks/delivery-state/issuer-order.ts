@@ -3,39 +3,28 @@
  */
 
 /** A line of unfinished events for each issuer. */
-export interface IssuerOrder {
-  /** Puts the event at the end of its issuer's line. */
-  enter(subject: string, sequence: number): void
-  /** True where no event of its issuer is before it. */
-  isFirst(subject: string, sequence: number): boolean
-  /** Removes a finished event. Returns the sequence that became first; null where none did. */
-  leave(subject: string, sequence: number): number | null
-}
+export class IssuerOrder {
+  readonly #lines = new Map<string, Set<number>>()
 
-/** Empty lines, for `order: issuer`. */
-export function createIssuerOrder(): IssuerOrder {
-  const lines = new Map<string, number[]>()
-  return {
-    enter(subject, sequence) {
-      const line = lines.get(subject)
-      if (line === undefined) lines.set(subject, [sequence])
-      else line.push(sequence)
-    },
-    isFirst: (subject, sequence) => lines.get(subject)?.[0] === sequence,
-    leave(subject, sequence) {
-      const line = lines.get(subject)
-      const at = line?.indexOf(sequence) ?? -1
-      if (line === undefined || at < 0) return null
-      line.splice(at, 1)
-      if (line.length === 0) lines.delete(subject)
-      return at === 0 ? (line[0] ?? null) : null
-    },
+  /** Puts the event at the end of its issuer's line. */
+  enter(subject: string, sequence: number): void {
+    const line = this.#lines.get(subject) ?? new Set()
+    this.#lines.set(subject, line.add(sequence))
+  }
+
+  /** True where no event of its issuer is before it. */
+  isFirst(subject: string, sequence: number): boolean {
+    const [first] = this.#lines.get(subject) ?? []
+    return first === sequence
+  }
+
+  /** Removes a finished event. Returns the sequence that became first; null where none did. */
+  leave(subject: string, sequence: number): number | null {
+    const line = this.#lines.get(subject)
+    const wasFirst = this.isFirst(subject, sequence)
+    line?.delete(sequence)
+    if (line?.size === 0) this.#lines.delete(subject)
+    const [first] = line ?? []
+    return wasFirst ? (first ?? null) : null
   }
 }
-
-/** For `order: none`: every event is first. */
-export const NO_ORDER: IssuerOrder = Object.freeze({
-  enter: () => undefined,
-  isFirst: () => true,
-  leave: () => null,
-})

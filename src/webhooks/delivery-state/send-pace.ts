@@ -1,8 +1,8 @@
 /**
  * Decides when an endpoint may start its next delivery: free slots, the circuit breaker, the endpoint's own rate limit.
  */
-import { createBreaker } from './endpoint-breaker.ts'
-import { createRateLimit, type RateLimit } from './rate-limit.ts'
+import { Breaker } from './endpoint-breaker.ts'
+import { RateLimit } from './rate-limit.ts'
 import type { Sort } from './scheduling-policy.ts'
 
 /** First tries before a retry gets the only slot; while only probes are sent, first tries and retries alternate. */
@@ -10,7 +10,7 @@ const FIRSTS_BEFORE_RETRY = 3
 
 /** The pace of one endpoint. Times are ms since 1970. */
 export class SendPace {
-  readonly #breaker: ReturnType<typeof createBreaker>
+  readonly #breaker: Breaker
   #maxConcurrency = 1
   #rateLimit: number | null = null
   #bucket: RateLimit | null = null
@@ -20,7 +20,7 @@ export class SendPace {
 
   /** `isFailing`: the last owner of the endpoint left it failing, so this one begins with a probe. */
   constructor(isFailing: boolean) {
-    this.#breaker = createBreaker(isFailing)
+    this.#breaker = new Breaker(isFailing)
   }
 
   /** Sets the endpoint's limits. `rateLimit`: deliveries a second; null: no limit. */
@@ -29,7 +29,7 @@ export class SendPace {
     if (rateLimit === this.#rateLimit) return
     this.#rateLimit = rateLimit
     this.#tokenAtMs = null
-    this.#bucket = rateLimit === null ? null : createRateLimit(rateLimit)
+    this.#bucket = rateLimit === null ? null : new RateLimit(rateLimit)
   }
 
   /** Deliveries that may be in flight at a time. */

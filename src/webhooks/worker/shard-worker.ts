@@ -5,7 +5,6 @@
 import { sleep } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'
 import type { Change } from '../../log/tables.ts'
-import type { ReadCursor } from '../delivery-state/cursor-decode-cache.ts'
 import { type DeliveryRow, endpointIdOf } from '../delivery-state/delivery-rows.ts'
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
 import { loadEndpoint, rowsByEndpoint } from '../delivery-state/endpoint-load.ts'
@@ -19,8 +18,6 @@ import { waitForEvents } from './wait-for-events.ts'
 /** What the worker of a shard needs. */
 export interface ShardWorkerOptions extends EndpointWorkerOptions {
   shard: Shard<DeliveryRow>
-  /** Shared with the other shards of the process. */
-  readCursor: ReadCursor
   /** Time for a stop: three quarters of it for attempts in flight, the rest for writing their outcomes. */
   drainMs: number
 }
@@ -245,10 +242,10 @@ export class ShardWorker implements EndpointHost {
 
   /** Makes the worker of an endpoint from its rows. */
   #open(endpoint: DeliveryEndpoint): EndpointWorker {
-    const { reader, readCursor, clock, logger } = this.#options
+    const { reader, clock, logger } = this.#options
     const { id: endpointId, start } = endpoint
     const own = this.#rows.get(endpointId) ?? new Map<string, DeliveryRow>()
-    const loaded = loadEndpoint(start, own, { reader, nowMs: clock.now(), readCursor })
+    const loaded = loadEndpoint(start, own, { reader, nowMs: clock.now() })
     for (const key of loaded.useless) this.#useless.add(key)
     const { base: sequence, warning, endedReplays } = loaded
     if (warning === 'epoch_changed') logger.warn('webhook.epoch_changed', { endpointId, sequence })

@@ -9,7 +9,6 @@ import { encodeCursor } from '../../../src/core/cursor.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Shard } from '../../../src/log/shards.ts'
 import type { Change } from '../../../src/log/tables.ts'
-import { createCursorDecodeCache } from '../../../src/webhooks/delivery-state/cursor-decode-cache.ts'
 import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import type { AttemptEnd } from '../../../src/webhooks/delivery-state/outcome.ts'
@@ -141,7 +140,6 @@ export class WebhookWorld {
       shard,
       reader: this.log.reader,
       events: createDeliveryEvents(this.log.reader),
-      readCursor: createCursorDecodeCache(),
       starts: new StartQueue(this.clock),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {

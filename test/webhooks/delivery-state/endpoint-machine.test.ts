@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { MOST_WAITING } from '../../../src/webhooks/delivery-state/endpoint-backlog.ts'
 import { LONGEST_PROBE_GAP_MS } from '../../../src/webhooks/delivery-state/endpoint-breaker.ts'
 import { FAILING_LIMIT_MS } from '../../../src/webhooks/delivery-state/endpoint-machine.ts'
-import { MOST_WAITING } from '../../../src/webhooks/delivery-state/endpoint-waiting.ts'
 import {
   at,
   BROKEN,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MOST_WAITING } from '../../../src/webhooks/delivery-state/endpoint-waiting.ts'
+import { MOST_WAITING } from '../../../src/webhooks/delivery-state/endpoint-backlog.ts'
 import {
   at,
   BROKEN,
