@@ -4,7 +4,7 @@
  */
 
 import type { ItemStore } from '../src/api/mirror/item-store.ts'
-import { archiveItemStore } from '../src/api/routes/archive-items.ts'
+import { archiveItemStore } from '../src/api/routes/replica-items.ts'
 import { archiveItems } from '../src/archive/items/items.ts'
 import { EVERYTHING, type Selection } from '../src/core/filter/selection.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'

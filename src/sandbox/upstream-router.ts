@@ -3,8 +3,7 @@
  * `api/mirror`.
  */
 import express, { type Express, type Request, type Response } from 'express'
-import { fundRoutes } from '../api/mirror/fund-routes.ts'
-import type { FundSource } from '../api/mirror/fund-source.ts'
+import { type FundSource, fundRoutes } from '../api/mirror/fund-routes.ts'
 import { itemRoutes } from '../api/mirror/item-routes.ts'
 import type { ItemStore } from '../api/mirror/item-store.ts'
 import { referenceRoutes } from '../api/mirror/reference-routes.ts'

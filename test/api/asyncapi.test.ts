@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { asyncApiRoute } from '../../src/api/routes/asyncapi-route.ts'
+import { asyncApiRoute } from '../../src/api/routes/document-route.ts'
 import { productChannels } from '../../src/app/channels.ts'
 import { createApp } from '../../src/http/app.ts'
 import { listen } from '../../src/http/listener.ts'

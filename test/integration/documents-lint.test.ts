@@ -8,7 +8,7 @@ import { documentedRoutes } from '../../docs/generate.ts'
 import { fundRoutes } from '../../src/api/mirror/fund-routes.ts'
 import { referenceRoutes } from '../../src/api/mirror/reference-routes.ts'
 import { openApiDocument } from '../../src/api/openapi/document.ts'
-import { fundsOff } from '../../src/api/routes/funds-off.ts'
+import { fundsOff } from '../../src/api/routes/fund-gateway.ts'
 import { productDocument } from '../support/house/asyncapi-document.ts'
 import { explanations, lintFindings } from '../support/house/redocly.ts'
 

@@ -1,49 +1,86 @@
 /**
  * Serves the nine fund paths of the upstream API (specification §4.4); a malformed request never reaches the source.
  */
-
+import { isIsin } from '../../core/check-digits.ts'
 import { type PlanName, planIncludes } from '../../core/plans.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
-import { refusedAnswer } from './answer.ts'
-import {
-  type FundHistory,
-  type FundQuery,
-  type FundSingle,
-  type FundSource,
-  fundHistories,
-  fundSingles,
-  type HistoryQuery,
-  type NavsQuery,
-} from './fund-source.ts'
-import { type InstrumentIdentifier, readIdentifier } from './instrument-identifier.ts'
-import { readPageSize, readPaging, withinPlan } from './paging.ts'
-import { type Read, read, readDate, readList, unreadable } from './parameters.ts'
-import { FUNDS_PLAN } from './plans.ts'
-import type { Refusal } from './refusal.ts'
+import { type Browsing, readPageSize, readPaging } from './paging.ts'
+import { readDate, readList, wrongParameter } from './parameters.ts'
+import { MirrorRefusal } from './refusal.ts'
 import type { MirrorRequest, MirrorRoute } from './route.ts'
 import { historyParameters, navsParameters } from './self-description.ts'
 
-const singleSummaries: Readonly<Record<FundSingle, string>> = {
+/** Resources of one instrument that have no pages, with what the docs say of them. */
+const singles = {
   nav: 'The latest NAV of one instrument.',
   buybacks: 'What repurchases have done for the NAV over a period.',
   dividends: 'The latest declared dividend and the next projected dates.',
   events: 'Results, meetings and dividend dates of the company.',
   performance: 'Returns as the issuer states them.',
 }
-const historySummaries: Readonly<Record<FundHistory, string>> = {
+/** Resources of one instrument that have a history, newest first. */
+const histories = {
   nav: 'The NAVs of one instrument over time.',
   buybacks: 'Every announced repurchase.',
   dividends: 'Every declared dividend.',
 }
 
-type ReadQuery = (request: MirrorRequest, plan: PlanName) => Read<FundQuery>
+/** The smallest plan that has the fund and investor-relations paths (specification §4.4). */
+const FUNDS_PLAN: PlanName = 'advanced'
 
-/** Builds the nine fund routes over a source. A malformed request never reaches the source. */
+/** The instrument that a request names; `mic` is null for a bare symbol. */
+export type InstrumentIdentifier =
+  | { kind: 'isin'; isin: string }
+  | { kind: 'symbol'; mic: string | null; symbol: string }
+
+/** The latest NAVs, or those announced after a cursor. */
+export interface NavsQuery {
+  kind: 'navs'
+  /** null = of every instrument. Never empty. */
+  isins: readonly string[] | null
+  pageSize: number
+  paging: { mode: 'number'; pageNumber: number } | { mode: 'since'; sinceCursor: string }
+  warnings: string[]
+}
+
+/** The present value of one resource of one instrument. */
+export interface SingleQuery {
+  kind: 'single'
+  resource: keyof typeof singles
+  instrument: InstrumentIdentifier
+}
+
+/** The history of one resource of one instrument. Bounds are ms since 1970, inclusive; null = none. */
+export interface HistoryQuery {
+  kind: 'history'
+  resource: keyof typeof histories
+  instrument: InstrumentIdentifier
+  fromMs: number | null
+  toMs: number | null
+  pageSize: number
+  pageNumber: number
+}
+
+/** A parsed and validated request to one of the nine paths. */
+export type FundQuery = NavsQuery | SingleQuery | HistoryQuery
+
+/**
+ * Answers fund requests with JSON text: the sandbox's funds or the fund gateway. Bodies are untyped, because the upstream
+ * does not publish their schemas.
+ */
+export interface FundSource {
+  /** Statuses of refusals with their meanings, as in `MirrorRoute`. */
+  readonly refusals?: Readonly<Record<number, string>>
+  /** `target` is the path below the base address with its query, as sent. May throw MirrorRefusal. */
+  answer(query: FundQuery, target: string): string | Promise<string>
+}
+
+/** Builds the nine fund routes over a source. */
 export function fundRoutes(source: FundSource): MirrorRoute[] {
   const route = (
     path: string,
     { summary, parameters }: Pick<MirrorRoute, 'summary' | 'parameters'>,
-    readQuery: ReadQuery,
+    readQuery: (request: MirrorRequest, plan: PlanName) => FundQuery,
   ): MirrorRoute => ({
     path,
     summary,
@@ -52,96 +89,104 @@ export function fundRoutes(source: FundSource): MirrorRoute[] {
     refusals: source.refusals ?? {},
     key: 'required',
     answer(request, { plan }) {
-      if (!planIncludes(plan, FUNDS_PLAN)) return refusedAnswer(planRequired(plan))
-      const query = readQuery(request, plan)
-      return query.ok ? source.answer(query.value, request.target) : refusedAnswer(query.refusal)
+      if (!planIncludes(plan, FUNDS_PLAN)) throw planRequired(plan)
+      return source.answer(readQuery(request, plan), request.target)
     },
   })
   return [
     route('/nav', { summary: 'The latest NAVs.', parameters: navsParameters }, ({ params }, plan) =>
       readNavs(params, plan),
     ),
-    ...fundSingles.map((resource) =>
-      route(`/${resource}/:identifier`, { summary: singleSummaries[resource], parameters: {} }, (request) => {
-        const instrument = readIdentifier(request.segment('identifier'))
-        return instrument.ok ? read({ kind: 'single', resource, instrument: instrument.value }) : instrument
-      }),
+    ...namesOf(singles).map((resource) =>
+      route(`/${resource}/:identifier`, { summary: singles[resource], parameters: {} }, (request) => ({
+        kind: 'single',
+        resource,
+        instrument: readIdentifier(request.segment('identifier')),
+      })),
     ),
-    ...fundHistories.map((resource) =>
+    ...namesOf(histories).map((resource) =>
       route(
         `/${resource}/:identifier/history`,
-        { summary: historySummaries[resource], parameters: historyParameters },
-        (request, plan) => {
-          const instrument = readIdentifier(request.segment('identifier'))
-          return instrument.ok ? readHistory(request.params, plan, resource, instrument.value) : instrument
-        },
+        { summary: histories[resource], parameters: historyParameters },
+        (request, plan) => ({
+          kind: 'history',
+          resource,
+          instrument: readIdentifier(request.segment('identifier')),
+          ...readHistory(request.params, plan),
+        }),
       ),
     ),
   ]
 }
 
-function planRequired(plan: PlanName): Refusal {
-  return {
-    status: 403,
-    violation: 'plan_required',
-    message: `the plan "${plan}" has no fund and investor-relations data`,
-    hint: `Use the plan "${FUNDS_PLAN}" or above.`,
-  }
+function namesOf<Name extends string>(resources: Record<Name, string>): Name[] {
+  return Object.keys(resources) as Name[]
 }
 
-function readNavs(params: URLSearchParams, plan: PlanName): Read<FundQuery> {
+function planRequired(plan: PlanName): MirrorRefusal {
+  return new MirrorRefusal(
+    403,
+    'plan_required',
+    `the plan "${plan}" has no fund and investor-relations data`,
+    `Use the plan "${FUNDS_PLAN}" or above.`,
+  )
+}
+
+function readNavs(params: URLSearchParams, plan: PlanName): NavsQuery {
   const paging = readPaging(params)
-  if (!paging.ok) return paging
-  const pageSize = withinPlan(readPageSize(params), plan)
-  if (!pageSize.ok) return pageSize
-  const isins = readList(params, 'isins', 'isin')
-  if (!isins.ok) return isins
-  const { values, warning } = isins.value
-  for (const isin of values ?? []) {
-    const checked = readIdentifier(isin)
-    if (!checked.ok) return checked
-    if (checked.value.kind !== 'isin') return unreadable(`"${isin}" is no ISIN`, 'isins takes ISINs only.')
+  const pageSize = readPageSize(params, plan)
+  const warnings: string[] = []
+  const isins = readList(params, 'isins', 'isin', warnings)
+  for (const isin of isins ?? []) {
+    if (readIdentifier(isin).kind !== 'isin') {
+      throw wrongParameter(`"${isin}" is no ISIN`, 'isins takes ISINs only.')
+    }
   }
-  const asked = paging.value
-  if (asked.mode === 'cursor' && asked.pageCursor !== null) return notPagedBy('pageCursor')
-  const query: NavsQuery = {
-    kind: 'navs',
-    isins: values,
-    pageSize: pageSize.value,
-    paging: asked.mode === 'cursor' ? { mode: 'number', pageNumber: 1 } : asked,
-    warnings: warning === null ? [] : [warning],
-  }
-  return read(query)
+  if (paging.mode === 'since') return { kind: 'navs', isins, pageSize, paging, warnings }
+  const pageNumber = readPageNumber(paging)
+  return { kind: 'navs', isins, pageSize, paging: { mode: 'number', pageNumber }, warnings }
 }
 
-function readHistory(
-  params: URLSearchParams,
-  plan: PlanName,
-  resource: HistoryQuery['resource'],
-  instrument: InstrumentIdentifier,
-): Read<FundQuery> {
+function readHistory(params: URLSearchParams, plan: PlanName) {
   const paging = readPaging(params)
-  if (!paging.ok) return paging
-  const pageSize = withinPlan(readPageSize(params), plan)
-  if (!pageSize.ok) return pageSize
-  const dateFrom = readDate(params, 'dateFrom')
-  if (!dateFrom.ok) return dateFrom
-  const dateTo = readDate(params, 'dateTo')
-  if (!dateTo.ok) return dateTo
-  if (paging.value.mode === 'since') return notPagedBy('sinceCursor')
-  if (paging.value.mode === 'cursor' && paging.value.pageCursor !== null) return notPagedBy('pageCursor')
-  return read({
-    kind: 'history',
-    resource,
-    instrument,
-    fromMs: dateFrom.value?.fromMs ?? null,
-    toMs: dateTo.value?.toMs ?? null,
-    pageSize: pageSize.value,
-    pageNumber: paging.value.mode === 'number' ? paging.value.pageNumber : 1,
-  })
+  const pageSize = readPageSize(params, plan)
+  const fromMs = readDate(params, 'dateFrom')?.fromMs ?? null
+  const toMs = readDate(params, 'dateTo')?.toMs ?? null
+  if (paging.mode === 'since') throw notPagedBy('sinceCursor')
+  return { fromMs, toMs, pageSize, pageNumber: readPageNumber(paging) }
 }
 
-/** Ignoring it would show the first page for ever. */
-function notPagedBy(parameter: string): { ok: false; refusal: Refusal } {
-  return unreadable(`this list is not paged by ${parameter}`, `Leave ${parameter} out and send pageNumber.`)
+/** The number of the page, from 1. A page cursor is refused: ignoring it would show the first page for ever. */
+function readPageNumber(paging: Browsing): number {
+  if (paging.mode === 'number') return paging.pageNumber
+  if (paging.pageCursor !== null) throw notPagedBy('pageCursor')
+  return 1
+}
+
+function notPagedBy(parameter: string): MirrorRefusal {
+  return wrongParameter(
+    `this list is not paged by ${parameter}`,
+    `Leave ${parameter} out and send pageNumber.`,
+  )
+}
+
+const ISIN_LENGTH = 12
+/** A listing mnemonic, with or without a market identifier code (ISO 10383) before a colon. */
+const SYMBOL = /^(?:([A-Z0-9]{4}):)?([A-Z0-9][A-Z0-9.]{0,9})$/
+
+/** Parses a decoded segment by its form only; 12 characters without a colon are an ISIN. */
+function readIdentifier(text: string): InstrumentIdentifier {
+  if (text.length === ISIN_LENGTH && !text.includes(':')) {
+    if (isIsin(text)) return { kind: 'isin', isin: text }
+    throw wrongParameter(
+      `"${text}" is no ISIN`,
+      'An ISIN has capitals and digits, and its last digit checks the others.',
+    )
+  }
+  const [matched, mic = null, symbol = ''] = SYMBOL.exec(text) ?? []
+  if (matched !== undefined) return { kind: 'symbol', mic, symbol }
+  throw wrongParameter(
+    `"${text.slice(0, 40)}" names no instrument`,
+    'Use an ISIN, a symbol, or <MIC>:<symbol> such as XLON:ABC, in capitals.',
+  )
 }

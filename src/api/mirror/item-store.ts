@@ -11,53 +11,37 @@ export interface StoredItem {
   raw: string
 }
 
-/** One page of a page scan, newest first. */
-export interface WalkPage {
-  items: StoredItem[]
-  /** Position of the next page; null on the last page. */
-  next: string | null
-}
-
 /** The newest matching items, newest first; `more` is true if the limit cut off further ones. */
 export interface NewestPage {
   items: StoredItem[]
   more: boolean
 }
 
-/** A page of a numbered list, newest first, and the total of matching items. */
-export interface NumberedPage {
-  items: StoredItem[]
-  total: number
-}
+type Awaitable<T> = T | Promise<T>
 
 /**
- * Reads items for the mirror, synchronously or not. A cursor of another store is a BridgeError `cursor_invalid`. When
- * `gone` aborts, the client has disconnected and a slow store may return a partial result.
+ * Reads items for the mirror, newest first, synchronously or not. A cursor of another store is a BridgeError
+ * `cursor_invalid`. When `gone` aborts, the client has disconnected and a slow store may return a partial result.
  */
 export interface ItemStore {
-  /** At most `limit` items from a scan position (`next` of the previous page; null = from the newest). */
+  /** At most `limit` items from a scan position: `next` of the previous page, null = from the newest and after the last. */
   pageBefore(
     selection: Selection,
-    walk: string | null,
+    position: string | null,
     limit: number,
     gone: AbortSignal,
-  ): WalkPage | Promise<WalkPage>
+  ): Awaitable<{ items: StoredItem[]; next: string | null }>
   /** The newest `limit` of the items strictly after the cursor. */
-  newestSince(
-    selection: Selection,
-    cursor: string,
-    limit: number,
-    gone: AbortSignal,
-  ): NewestPage | Promise<NewestPage>
-  /** At most `limit` items after skipping the `offset` newest. */
+  newestSince(selection: Selection, cursor: string, limit: number, gone: AbortSignal): Awaitable<NewestPage>
+  /** At most `limit` items after skipping the `offset` newest, and the total of matching items. */
   pageAt(
     selection: Selection,
     offset: number,
     limit: number,
     gone: AbortSignal,
-  ): NumberedPage | Promise<NumberedPage>
+  ): Awaitable<{ items: StoredItem[]; total: number }>
   /** JSON text of the latest revision with that guid, or null. */
-  byGuid(guid: string): string | null | Promise<string | null>
+  byGuid(guid: string): Awaitable<string | null>
   /** JSON text of the latest revision of `yyyy-mm-dd.<rnsId>`, or null. */
-  byRnsDateId(rnsDateId: string): string | null | Promise<string | null>
+  byRnsDateId(rnsDateId: string): Awaitable<string | null>
 }

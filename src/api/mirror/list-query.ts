@@ -1,19 +1,27 @@
 /**
- * Parses and validates the query string of the item list (specification §4.1, §8) into selection, paging and warnings,
- * or a refusal.
+ * Parses and validates the query string of the item list (specification §4.1, §8) into selection, paging and warnings.
  */
 
 import { crc32 } from 'node:zlib'
 import { DAY_MS } from '../../core/durations.ts'
 import { matchModes } from '../../core/filter/filter.ts'
 import { channels, type Selection } from '../../core/filter/selection.ts'
-import type { PlanName } from '../../core/plans.ts'
-import { type Paging, readPageSize, readPaging, withinPlan } from './paging.ts'
-import { type Read, read, readDate, readEnum, readList, readText, unreadable } from './parameters.ts'
-import { type EntitledFilter, missingPlan } from './plans.ts'
+import { type PlanName, planIncludes } from '../../core/plans.ts'
+import { type Paging, readPageSize, readPaging } from './paging.ts'
+import { readDate, readEnum, readList, readText, wrongParameter } from './parameters.ts'
 
 /** How far back the list reads without `dateFrom` (specification §4.1.1). */
 const DEFAULT_RANGE_MS = 30 * DAY_MS
+
+/** Filters that a plan may lack, each with the smallest plan that has it (specification §8). */
+const minimumPlans = {
+  isins: 'lite',
+  symbols: 'lite',
+  fcaCategories: 'advanced',
+  nativeCategories: 'advanced',
+  q: 'advanced',
+  channel: 'enterprise',
+} as const satisfies Record<string, PlanName>
 
 /** What parsing depends on besides the query string. */
 export interface ListContext {
@@ -31,6 +39,7 @@ export interface ListContext {
   pollRange: 'default' | 'whole'
 }
 
+/** What one list request asks for. */
 export interface ItemListQuery {
   selection: Selection
   pageSize: number
@@ -40,58 +49,33 @@ export interface ItemListQuery {
   fingerprint: string
 }
 
-/** Parses and validates the parameters of one list request. */
-export function readListQuery(params: URLSearchParams, context: ListContext): Read<ItemListQuery> {
+/**
+ * Parses and validates the parameters of one list request.
+ * @throws MirrorRefusal 400 for the first parameter that is wrong
+ */
+export function readListQuery(params: URLSearchParams, context: ListContext): ItemListQuery {
   const paging = readPaging(params)
-  if (!paging.ok) return paging
-  const pageSize = withinPlan(readPageSize(params), context.plan)
-  if (!pageSize.ok) return pageSize
-  const selected = readSelection(params, paging.value, context)
-  if (!selected.ok) return selected
-  return read({ ...selected.value, pageSize: pageSize.value, paging: paging.value })
-}
-
-function readSelection(
-  params: URLSearchParams,
-  paging: Paging,
-  context: ListContext,
-): Read<{ selection: Selection; warnings: string[]; fingerprint: string }> {
+  const pageSize = readPageSize(params, context.plan)
   const warnings: string[] = []
-  const dateFrom = readDate(params, 'dateFrom')
-  if (!dateFrom.ok) return dateFrom
-  const dateTo = readDate(params, 'dateTo')
-  if (!dateTo.ok) return dateTo
-  const match = readEnum(params, 'match', matchModes)
-  if (!match.ok) return match
-  const hasSymbol = readEnum(params, 'hasSymbol', ['true', 'false'])
-  if (!hasSymbol.ok) return hasSymbol
+  const sentFromMs = readDate(params, 'dateFrom')?.fromMs ?? null
+  const toMs = readDate(params, 'dateTo')?.toMs ?? null
+  const match = readEnum(params, 'match', matchModes) ?? 'issuer'
+  const hasSymbol = readEnum(params, 'hasSymbol', ['true', 'false']) === 'true'
   const lists = readLists(params, context, warnings)
-  if (!lists.ok) return lists
   const q = readQ(params, context.plan, warnings)
-  if (!q.ok) return q
   const channel = readChannel(params, context, warnings)
-  if (!channel.ok) return channel
 
-  const toMs = dateTo.value?.toMs ?? null
   const wholePoll = paging.mode === 'since' && context.pollRange === 'whole' && toMs === null
-  const wholeHistory = wholePoll || lists.value.isins !== null || lists.value.symbols !== null
+  const wholeHistory = wholePoll || lists.isins !== null || lists.symbols !== null
   const defaultFromMs = wholeHistory ? null : (toMs ?? context.nowMs) - DEFAULT_RANGE_MS
-  const selection: Selection = {
-    fromMs: dateFrom.value?.fromMs ?? defaultFromMs,
-    toMs,
-    ...lists.value,
-    match: match.value ?? 'issuer',
-    q: q.value,
-    hasSymbol: hasSymbol.value === 'true',
-    channel: channel.value,
-  }
   // The default start moves with the clock. The fingerprint has only what was sent, so that page cursors stay valid.
-  const asked = { ...selection, fromMs: dateFrom.value?.fromMs ?? null }
-  return read({ selection, warnings, fingerprint: fingerprintOf(asked) })
+  const sent = { fromMs: sentFromMs, toMs, ...lists, match, q, hasSymbol, channel }
+  const selection = { ...sent, fromMs: sentFromMs ?? defaultFromMs }
+  return { selection, pageSize, paging, warnings, fingerprint: fingerprintOf(sent) }
 }
 
-function fingerprintOf(asked: Selection): string {
-  const ordered = Object.entries(asked).map(([name, value]) => [
+function fingerprintOf(sent: Selection): string {
+  const ordered = Object.entries(sent).map(([name, value]) => [
     name,
     Array.isArray(value) ? value.toSorted() : value,
   ])
@@ -101,58 +85,47 @@ function fingerprintOf(asked: Selection): string {
 type Lists = Pick<Selection, 'isins' | 'symbols' | 'fcaCategories' | 'nativeCategories'>
 
 /** Reads the four list filters in both forms; those that the plan lacks are ignored with a warning. */
-function readLists(params: URLSearchParams, context: ListContext, warnings: string[]): Read<Lists> {
-  const lists: Lists = { isins: null, symbols: null, fcaCategories: null, nativeCategories: null }
-  for (const { filter, plural, singular } of listNames(context.nativeWord)) {
-    const list = readList(params, plural, singular)
-    if (!list.ok) return list
-    if (list.value.values === null) continue
-    if (list.value.warning !== null) warnings.push(list.value.warning)
-    const missing = missingPlan(context.plan, filter)
-    if (missing === null) lists[filter] = list.value.values
-    else warnings.push(ignoredByPlan(params.has(plural) ? plural : singular, missing))
+function readLists(params: URLSearchParams, { plan, nativeWord }: ListContext, warnings: string[]): Lists {
+  const read = (filter: keyof Lists, plural: string, singular: string): string[] | null => {
+    const values = readList(params, plural, singular, warnings)
+    const name = params.has(plural) ? plural : singular
+    return values === null || isLacking(filter, plan, warnings, name) ? null : values
   }
-  return read(lists)
+  return {
+    isins: read('isins', 'isins', 'isin'),
+    symbols: read('symbols', 'symbols', 'symbol'),
+    fcaCategories: read('fcaCategories', 'fcaCategories', 'fcaCategory'),
+    nativeCategories: read('nativeCategories', `${nativeWord}Categories`, `${nativeWord}Category`),
+  }
 }
 
-/** Parameter names of the list filters; the native one uses the live service's word. */
-function listNames(nativeWord: string): { filter: keyof Lists; plural: string; singular: string }[] {
-  return [
-    { filter: 'isins', plural: 'isins', singular: 'isin' },
-    { filter: 'symbols', plural: 'symbols', singular: 'symbol' },
-    { filter: 'fcaCategories', plural: 'fcaCategories', singular: 'fcaCategory' },
-    {
-      filter: 'nativeCategories',
-      plural: `${nativeWord}Categories`,
-      singular: `${nativeWord}Category`,
-    },
-  ]
-}
-
-function readQ(params: URLSearchParams, plan: PlanName, warnings: string[]): Read<string | null> {
+function readQ(params: URLSearchParams, plan: PlanName, warnings: string[]): string | null {
   const q = readText(params, 'q')
-  if (!q.ok || q.value === null) return q
-  if (isLacking('q', plan, warnings)) return read(null)
-  return q.value === '' ? unreadable('q is empty', 'Leave q out, or send part of a headline.') : q
+  if (q === null || isLacking('q', plan, warnings)) return null
+  if (q === '') throw wrongParameter('q is empty', 'Leave q out, or send part of a headline.')
+  return q
 }
 
 function readChannel(
   params: URLSearchParams,
   context: ListContext,
   warnings: string[],
-): Read<Selection['channel']> {
-  if (!params.has('channel') || isLacking('channel', context.plan, warnings)) return read(null)
+): Selection['channel'] {
+  if (!params.has('channel') || isLacking('channel', context.plan, warnings)) return null
   if (context.channel === 'serve') return readEnum(params, 'channel', channels)
   warnings.push('channel was ignored: no item here carries a distribution channel.')
-  return read(null)
+  return null
 }
 
-function isLacking(filter: EntitledFilter, plan: PlanName, warnings: string[]): boolean {
-  const missing = missingPlan(plan, filter)
-  if (missing !== null) warnings.push(ignoredByPlan(filter, missing))
-  return missing !== null
-}
-
-function ignoredByPlan(parameter: string, missing: PlanName): string {
-  return `${parameter} was ignored: it needs the plan "${missing}" or above.`
+/** True, with a warning, where the plan lacks this filter; `name`: the parameter that was sent. */
+function isLacking(
+  filter: keyof typeof minimumPlans,
+  plan: PlanName,
+  warnings: string[],
+  name: string = filter,
+): boolean {
+  const minimum = minimumPlans[filter]
+  if (planIncludes(plan, minimum)) return false
+  warnings.push(`${name} was ignored: it needs the plan "${minimum}" or above.`)
+  return true
 }

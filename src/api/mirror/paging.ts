@@ -1,11 +1,10 @@
 /**
- * Reads the paging parameters of the upstream API (specification §2.12, §4.1.2) and builds `meta.paging` in the classic
- * and the polling shape.
+ * Reads the paging parameters of the upstream API (specification §2.12, §4.1.2), encodes page cursors, and builds pages of
+ * lists with `meta.paging`.
  */
-import type { PlanName } from '../../core/plans.ts'
-import { type Read, read, readInteger, readText } from './parameters.ts'
-import { largestPage, planForPage } from './plans.ts'
-import { badRequest } from './refusal.ts'
+import { type PlanName, planNames, plans } from '../../core/plans.ts'
+import { readInteger, readText } from './parameters.ts'
+import { MirrorRefusal } from './refusal.ts'
 
 /** Items per page. */
 export const PAGE_SIZE = { low: 1, high: 200, otherwise: 50 }
@@ -18,76 +17,102 @@ export type Browsing = { mode: 'cursor'; pageCursor: string | null } | { mode: '
 export type Paging = Browsing | { mode: 'since'; sinceCursor: string }
 
 /** Reads the paging mode of a request; more than one is refused. */
-export function readPaging(params: URLSearchParams): Read<Paging> {
-  const single = readSingle(params, ['pageCursor', 'pageNumber', 'sinceCursor'])
-  if (!single.ok) return single
+export function readPaging(params: URLSearchParams): Paging {
+  refuseTwo(params, ['pageCursor', 'pageNumber', 'sinceCursor'])
   const sinceCursor = readText(params, 'sinceCursor')
-  if (!sinceCursor.ok) return sinceCursor
-  if (sinceCursor.value !== null) return read({ mode: 'since', sinceCursor: sinceCursor.value })
-  return readBrowsing(params)
+  return sinceCursor === null ? readBrowsing(params) : { mode: 'since', sinceCursor }
 }
 
 /** Reads the paging mode for a list without polling, which has no `sinceCursor` (specification §4.3). */
-export function readBrowsing(params: URLSearchParams): Read<Browsing> {
-  const single = readSingle(params, ['pageCursor', 'pageNumber'])
-  if (!single.ok) return single
+export function readBrowsing(params: URLSearchParams): Browsing {
+  refuseTwo(params, ['pageCursor', 'pageNumber'])
   const pageNumber = readInteger(params, 'pageNumber', { low: 1, high: LAST_PAGE_NUMBER })
-  if (!pageNumber.ok) return pageNumber
-  if (pageNumber.value !== null) return read({ mode: 'number', pageNumber: pageNumber.value })
-  const pageCursor = readText(params, 'pageCursor')
-  return pageCursor.ok ? read({ mode: 'cursor', pageCursor: pageCursor.value }) : pageCursor
+  if (pageNumber !== null) return { mode: 'number', pageNumber }
+  return { mode: 'cursor', pageCursor: readText(params, 'pageCursor') }
 }
 
-/** Checks that at most one of these parameters is present. */
-function readSingle(params: URLSearchParams, names: readonly string[]): Read<null> {
+function refuseTwo(params: URLSearchParams, names: readonly string[]): void {
   const used = names.filter((name) => params.has(name))
-  if (used.length < 2) return read(null)
-  const refusal = badRequest(
+  if (used.length < 2) return
+  throw new MirrorRefusal(
+    400,
     'two_paging_modes',
     `${used.join(' and ')} exclude each other`,
     `Send one of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`,
   )
-  return { ok: false, refusal }
 }
 
-/** Reads the items per page, by default 50. */
-export function readPageSize(params: URLSearchParams): Read<number> {
-  const pageSize = readInteger(params, 'pageSize', PAGE_SIZE)
-  return pageSize.ok ? read(pageSize.value ?? PAGE_SIZE.otherwise) : pageSize
-}
-
-/** Checks the page size against the plan's maximum (specification §8). */
-export function withinPlan(pageSize: Read<number>, plan: PlanName): Read<number> {
-  const ceiling = largestPage(plan)
-  if (!pageSize.ok || pageSize.value <= ceiling) return pageSize
-  const size = pageSize.value
-  const refusal = badRequest(
+/** Reads the items per page, by default 50, at most what the plan allows (specification §8). */
+export function readPageSize(params: URLSearchParams, plan: PlanName): number {
+  const pageSize = readInteger(params, 'pageSize', PAGE_SIZE) ?? PAGE_SIZE.otherwise
+  const ceiling = plans[plan].pageSize
+  if (pageSize <= ceiling) return pageSize
+  const larger = planNames.find((name) => plans[name].pageSize >= pageSize)
+  throw new MirrorRefusal(
+    400,
     'page_size_above_plan',
-    `pageSize ${size} is above the ceiling of the plan "${plan}", which is ${ceiling}`,
-    `Send pageSize=${ceiling} or less, or use the plan "${planForPage(size)}".`,
+    `pageSize ${pageSize} is above the ceiling of the plan "${plan}", which is ${ceiling}`,
+    `Send pageSize=${ceiling} or less, or use the plan "${larger}".`,
   )
-  return { ok: false, refusal }
 }
 
-/** Builds the classic shape; `latestCursor` is that of the newest item in the response, if any. */
+const PAGE_CURSOR = /^p1([0-9a-f]{8})(.+)$/s
+
+/**
+ * Encodes a position in a store as an opaque page cursor. `fingerprint`: eight hex digits, equal for equal filters on any
+ * page.
+ */
+export function sealPageCursor(place: string, fingerprint: string): string {
+  return Buffer.from(`p1${fingerprint}${place}`).toString('base64url')
+}
+
+/** Decodes the position from a page cursor; refuses a cursor of another query. */
+export function openPageCursor(text: string, fingerprint: string): string {
+  const [, sealed, place] = PAGE_CURSOR.exec(Buffer.from(text, 'base64url').toString()) ?? []
+  if (sealed === undefined || place === undefined || sealPageCursor(place, sealed) !== text) {
+    throw refusedPageCursor()
+  }
+  if (sealed === fingerprint) return place
+  throw new MirrorRefusal(
+    400,
+    'page_cursor_of_other_query',
+    'pageCursor belongs to another query',
+    'Send the path and filters of the first request with every page, or start the walk again without pageCursor.',
+  )
+}
+
+/** The refusal of an invalid page cursor. */
+export function refusedPageCursor(): MirrorRefusal {
+  return new MirrorRefusal(
+    400,
+    'cursor_refused',
+    'pageCursor is not a cursor of this service',
+    'Take meta.paging.nextCursor of the page before; to start again, leave pageCursor out.',
+  )
+}
+
+/** The refusal of an invalid `sinceCursor`. */
+export function refusedSinceCursor(): MirrorRefusal {
+  return new MirrorRefusal(
+    400,
+    'cursor_refused',
+    'sinceCursor is not a cursor of this service',
+    'Take meta.paging.latestCursor of a list response; to start again, list without a cursor.',
+  )
+}
+
+/** Builds a page of a list from the JSON texts of its items, `meta.paging` and any warnings. */
+export function listPage(texts: readonly string[], paging: object, warnings: readonly string[] = []): string {
+  const last = warnings.length === 0 ? '' : `,"warnings":${JSON.stringify(warnings)}`
+  return `{"data":[${texts.join(',')}],"meta":${JSON.stringify({ paging })}${last}}`
+}
+
+/** Builds `meta.paging` in the classic shape; `latestCursor` is that of the newest item in the response, if any. */
 export function classicPaging(
   page: { pageSize: number; pageNumber: number; itemTotal: number },
-  latestCursor: string | undefined,
+  latestCursor?: string,
 ): object {
   const { pageSize, pageNumber, itemTotal } = page
   const pageTotal = Math.ceil(itemTotal / pageSize)
-  const totals = { pageSize, pageNumber, pageTotal, itemTotal }
-  return latestCursor === undefined ? totals : { ...totals, latestCursor }
-}
-
-/** Builds the polling shape; without items it returns the cursor that was sent. */
-export function pollingPaging(page: {
-  pageSize: number
-  sinceCursor: string
-  newestCursor: string | undefined
-  count: number
-  hasMore: boolean
-}): object {
-  const { pageSize, sinceCursor, newestCursor, count, hasMore } = page
-  return { pageSize, latestCursor: newestCursor ?? sinceCursor, count, hasMore }
+  return { pageSize, pageNumber, pageTotal, itemTotal, ...(latestCursor !== undefined && { latestCursor }) }
 }

@@ -4,13 +4,35 @@
  */
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
-import { listPage, type MirrorAnswer, refusedAnswer } from './answer.ts'
-import { openPageCursor, sealPageCursor } from './page-cursor.ts'
-import { classicPaging, readBrowsing, readPageSize } from './paging.ts'
-import type { ReferenceExchange, ReferenceStore } from './reference-store.ts'
-import type { Refusal } from './refusal.ts'
+import {
+  classicPaging,
+  listPage,
+  openPageCursor,
+  readBrowsing,
+  readPageSize,
+  sealPageCursor,
+} from './paging.ts'
+import { MirrorRefusal } from './refusal.ts'
 import type { MirrorRoute } from './route.ts'
 import { browsingParameters, pageSchema, singleSchema } from './self-description.ts'
+
+/** One exchange as unchanged JSON texts. */
+export interface ReferenceExchange {
+  /** Operating MIC. */
+  mic: string
+  /** ExchangeListItem of specification §2.9. */
+  listed: string
+  /** ExchangeDetail of specification §2.10; null where upstream has none, absent while it has not been read yet. */
+  detail?: string | null
+}
+
+/** Returns the exchanges that have been read so far: the sandbox's table or the bridge's replica. */
+export interface ReferenceStore {
+  /** All exchanges in ascending order of MIC, each MIC once; null until a complete list has been read. */
+  exchanges(): readonly ReferenceExchange[] | null
+  /** The exchange with exactly this MIC (case-sensitive). */
+  exchange(mic: string): ReferenceExchange | null
+}
 
 /** Fingerprint of this list's page cursors, so that they are never taken for those of an item list. */
 const FINGERPRINT = 'e8c4a9e5'
@@ -26,11 +48,7 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
       parameters: browsingParameters,
       schema: pageSchema(anyObject),
       key: 'none',
-      answer({ params }) {
-        const exchanges = store.exchanges()
-        if (exchanges === null) return refusedAnswer(notReadYet)
-        return listAnswer(exchanges, params)
-      },
+      answer: ({ params }) => listAnswer(exchangesOf(store), params),
     },
     {
       path: `${EXCHANGES_PATH}/:mic`,
@@ -39,34 +57,42 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
       schema: singleSchema(anyObject),
       key: 'none',
       answer(request) {
-        if (store.exchanges() === null) return refusedAnswer(notReadYet)
+        exchangesOf(store)
         const { detail } = store.exchange(request.segment('mic')) ?? { detail: null }
-        if (detail === undefined) return refusedAnswer({ ...notReadYet, message: detailNotReadYet })
-        if (detail === null) return refusedAnswer(noSuchExchange)
-        return { status: 200, body: `{"data":${detail}}`, violation: null }
+        if (detail === undefined) {
+          throw notReadYet('this exchange is listed, and its detail has not been read from upstream yet')
+        }
+        if (detail !== null) return `{"data":${detail}}`
+        throw new MirrorRefusal(
+          404,
+          'not_found',
+          'there is no exchange with this MIC',
+          `Use an operating MIC in upper case, as ${EXCHANGES_PATH} lists them.`,
+        )
       },
     },
   ]
 }
 
+/** @throws MirrorRefusal 503 until a complete list has been read */
+function exchangesOf(store: ReferenceStore): readonly ReferenceExchange[] {
+  const exchanges = store.exchanges()
+  if (exchanges === null) throw notReadYet('the exchange references have not been read from upstream yet')
+  return exchanges
+}
+
 /** A page cursor is the MIC of the last exchange returned, so added or removed exchanges do not break paging. */
-function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchParams): MirrorAnswer {
+function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchParams): string {
   const paging = readBrowsing(params)
-  if (!paging.ok) return refusedAnswer(paging.refusal)
-  const size = readPageSize(params)
-  if (!size.ok) return refusedAnswer(size.refusal)
-  const pageSize = size.value
+  const pageSize = readPageSize(params, 'enterprise')
   const textsOf = (page: readonly ReferenceExchange[]): string[] => page.map(({ listed }) => listed)
-  if (paging.value.mode === 'number') {
-    const { pageNumber } = paging.value
+  if (paging.mode === 'number') {
+    const { pageNumber } = paging
     const page = exchanges.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
-    const shape = classicPaging({ pageSize, pageNumber, itemTotal: exchanges.length }, undefined)
-    return listPage(textsOf(page), shape)
+    return listPage(textsOf(page), classicPaging({ pageSize, pageNumber, itemTotal: exchanges.length }))
   }
-  const { pageCursor } = paging.value
-  const after = pageCursor === null ? null : openPageCursor(pageCursor, FINGERPRINT)
-  if (after !== null && !after.ok) return refusedAnswer(after.refusal)
-  const left = after === null ? exchanges : exchanges.filter(({ mic }) => mic > after.value)
+  const after = paging.pageCursor === null ? '' : openPageCursor(paging.pageCursor, FINGERPRINT)
+  const left = exchanges.filter(({ mic }) => mic > after)
   const page = left.slice(0, pageSize)
   const last = page.at(-1)
   const nextCursor =
@@ -74,19 +100,7 @@ function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchPa
   return listPage(textsOf(page), { pageSize, nextCursor })
 }
 
-const notReadYet: Refusal = {
-  status: 503,
-  violation: 'unavailable',
-  message: 'the exchange references have not been read from upstream yet',
-  hint: 'Try again after the seconds in Retry-After.',
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-}
-
-const detailNotReadYet = 'this exchange is listed, and its detail has not been read from upstream yet'
-
-const noSuchExchange: Refusal = {
-  status: 404,
-  violation: 'not_found',
-  message: 'there is no exchange with this MIC',
-  hint: `Use an operating MIC in upper case, as ${EXCHANGES_PATH} lists them.`,
+function notReadYet(message: string): MirrorRefusal {
+  const hint = 'Try again after the seconds in Retry-After.'
+  return new MirrorRefusal(503, 'unavailable', message, hint, RETRY_AFTER_SECONDS)
 }

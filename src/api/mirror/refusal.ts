@@ -1,5 +1,5 @@
 /**
- * Defines why a request to the mirrored upstream API is refused, and builds the error body (specification §2.13, §7).
+ * Defines why a request to the mirrored upstream API is refused, and encodes the error body (specification §2.13, §7).
  */
 
 /** The rules that a request can break; the sandbox counts refusals by these names. */
@@ -19,19 +19,39 @@ export const violations = [
 /** The rule that a refused request broke. */
 export type Violation = (typeof violations)[number]
 
-/** One refused request. */
-export interface Refusal {
-  status: 400 | 401 | 403 | 404 | 405 | 503
-  violation: Violation
-  message: string
-  hint: string | null
-  /** When to retry after a 503. */
-  retryAfterSeconds?: number
+/** Ends the handling of a request with an error answer in the upstream's form. */
+export class MirrorRefusal extends Error {
+  readonly status: number
+  readonly violation: Violation
+  readonly hint: string | null
+  /** Value of the Retry-After header; null: the header is not sent. */
+  readonly retryAfterSeconds: number | null
+
+  constructor(
+    status: number,
+    violation: Violation,
+    message: string,
+    hint: string | null = null,
+    retryAfterSeconds: number | null = null,
+  ) {
+    super(message)
+    this.name = 'MirrorRefusal'
+    this.status = status
+    this.violation = violation
+    this.hint = hint
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+
+  /** The JSON text of the answer. */
+  get body(): string {
+    return errorBody(this.message, this.hint)
+  }
 }
 
-/** Builds the refusal of an invalid parameter or cursor. */
-export function badRequest(violation: Violation, message: string, hint: string | null = null): Refusal {
-  return { status: 400, violation, message, hint }
+/** The refusal of a request without a valid key. */
+export function unauthorised(): MirrorRefusal {
+  const hint = 'Send your key in the request header x-api-key.'
+  return new MirrorRefusal(401, 'unauthorised', 'the API key is missing or not valid', hint)
 }
 
 /** Encodes `{error:{message, hint?}}` as JSON text. */

@@ -4,7 +4,6 @@
 import type { z } from 'zod'
 import type { PlanName } from '../../core/plans.ts'
 import type { Described } from '../../http/route.ts'
-import type { MirrorAnswer } from './answer.ts'
 
 /** The caller of a request. */
 export interface MirrorCaller {
@@ -23,7 +22,10 @@ export interface MirrorRequest {
   gone: AbortSignal
 }
 
-/** One path of the API. `answer` may throw HttpProblem or BridgeError; they are sent in the upstream's error body. */
+/**
+ * One path of the API. `answer` gives the JSON text of a 200; MirrorRefusal, HttpProblem and BridgeError that it throws are
+ * sent in the upstream's error body.
+ */
 export type MirrorRoute = {
   /** Path below the base address, with `:name` for a variable segment. */
   path: string
@@ -38,8 +40,8 @@ export type MirrorRoute = {
 } & (
   | {
       key: 'required'
-      answer(request: MirrorRequest, caller: MirrorCaller): MirrorAnswer | Promise<MirrorAnswer>
+      answer(request: MirrorRequest, caller: MirrorCaller): string | Promise<string>
     }
   /** Public: a key is ignored. */
-  | { key: 'none'; answer(request: MirrorRequest): MirrorAnswer | Promise<MirrorAnswer> }
+  | { key: 'none'; answer(request: MirrorRequest): string | Promise<string> }
 )

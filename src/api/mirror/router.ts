@@ -1,16 +1,16 @@
 /**
- * Serves the mirrored upstream API through an Express router: authentication, methods, responses and error bodies.
+ * Serves the mirrored upstream API through an Express router: authentication, methods, responses, warnings and error bodies.
  */
 
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import { ITEMS_PATH } from '../../core/upstream-paths.ts'
-import { type HttpProblem, type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
-import { type MirrorAnswer, refusedAnswer } from './answer.ts'
+import { type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
+import { findMember } from '../../upstream/split-items.ts'
 import { unknownWarnings } from './parameters.ts'
-import { errorBody, type Violation } from './refusal.ts'
+import { errorBody, MirrorRefusal, unauthorised, type Violation } from './refusal.ts'
 import type { MirrorCaller, MirrorRequest, MirrorRoute } from './route.ts'
-import { warned } from './warned.ts'
 
+/** How a mirror is served. */
 export interface MirrorOptions {
   routes: readonly MirrorRoute[]
   /** Upstream ignores unknown parameters silently, which is the default; the bridge's own `/v2` warns about them. */
@@ -29,44 +29,33 @@ export interface MirrorOptions {
 
 /** Builds the router; anything else under the mount point answers 404. */
 export function mirrorRouter(options: MirrorOptions): Router {
+  const { check, deliver = (response, body) => void response.end(body) } = options
   const router = express.Router({ caseSensitive: true })
-  const deliver = options.deliver ?? ((response, body) => void response.end(body))
-  const send = (response: Response, answer: MirrorAnswer): void => {
-    if (answer.violation !== null) options.onRefused?.(answer.violation)
-    if (answer.retryAfterSeconds !== undefined) response.set('retry-after', String(answer.retryAfterSeconds))
-    deliver(response.status(answer.status).type('application/json'), answer.body)
-  }
-  const answerTo = async (
-    route: MirrorRoute,
-    request: Request,
-    response: Response,
-  ): Promise<MirrorAnswer> => {
-    if (route.key === 'none') return route.answer(mirrorRequest(request, response))
-    const caller = await options.authenticate(request)
-    return caller === null
-      ? refusedAnswer(unauthorised)
-      : route.answer(mirrorRequest(request, response), caller)
-  }
-  const warningsFor = ({ parameters }: MirrorRoute, request: Request): string[] =>
-    options.unknownParameters === 'warn' ? unknownWarnings(queryOf(request), Object.keys(parameters)) : []
   router.use(async (request, _response, next) => {
-    await options.check?.(request)
+    await check?.(request)
     next()
   })
   for (const route of options.routes) {
     router
       .route(route.path)
       .get(async (request, response) => {
-        const answer = await answerTo(route, request, response)
-        send(response, warned(answer, warningsFor(route, request)))
+        const body = await answerTo(route, request, response, options)
+        const warnings =
+          options.unknownParameters === 'warn'
+            ? unknownWarnings(queryOf(request), Object.keys(route.parameters))
+            : []
+        deliver(response.type('application/json'), warned(body, warnings))
       })
       .all((_request, response) => {
         response.set('allow', 'GET, HEAD')
-        send(response, refusedAnswer(methodNotAllowed))
+        throw new MirrorRefusal(405, 'method_not_allowed', 'this resource can only be read', 'Use GET.')
       })
   }
-  router.use((_request, response) => send(response, refusedAnswer(noSuchPath)))
-  router.use(errorAnswers(options))
+  router.use(() => {
+    const hint = `Items are listed at ${ITEMS_PATH} below the base address.`
+    throw new MirrorRefusal(404, 'not_found', 'there is no such resource', hint)
+  })
+  router.use(errorAnswers(options, deliver))
   return router
 }
 
@@ -74,6 +63,18 @@ export function mirrorRouter(options: MirrorOptions): Router {
 export function queryOf(request: { originalUrl: string }): URLSearchParams {
   const start = request.originalUrl.indexOf('?')
   return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
+}
+
+async function answerTo(
+  route: MirrorRoute,
+  request: Request,
+  response: Response,
+  { authenticate }: MirrorOptions,
+): Promise<string> {
+  if (route.key === 'none') return route.answer(mirrorRequest(request, response))
+  const caller = await authenticate(request)
+  if (caller === null) throw unauthorised()
+  return route.answer(mirrorRequest(request, response), caller)
 }
 
 function mirrorRequest(request: Request, response: Response): MirrorRequest {
@@ -88,10 +89,32 @@ function mirrorRequest(request: Request, response: Response): MirrorRequest {
 }
 
 /**
- * Turns errors into responses: an HttpProblem into its status, a path that cannot be decoded into 400, anything else
- * into 500.
+ * Appends warnings to the top-level list `warnings` of a JSON text, which is not re-encoded. Leaves a body unchanged that is
+ * not an object or whose own `warnings` is not a list. The body must be valid JSON.
  */
-function errorAnswers(options: MirrorOptions): ErrorRequestHandler {
+export function warned(body: string, warnings: readonly string[]): string {
+  if (warnings.length === 0 || !body.trimStart().startsWith('{')) return body
+  const entries = warnings.map((warning) => JSON.stringify(warning)).join(',')
+  const own = findMember(body, 'warnings')
+  if (own === null) return withLast(body, body.lastIndexOf('}'), '{', `"warnings":[${entries}]`)
+  return body[own.start] === '[' ? withLast(body, own.end - 1, '[', entries) : body
+}
+
+/** Inserts one more entry before the bracket at `end`, in the object or list that `opening` begins. */
+function withLast(body: string, end: number, opening: '{' | '[', entry: string): string {
+  const before = body.slice(0, end).trimEnd()
+  const comma = before.endsWith(opening) ? '' : ','
+  return `${before}${comma}${entry}${body.slice(end)}`
+}
+
+/**
+ * Turns errors into responses: a refusal and an HttpProblem into their status, a path that cannot be decoded into 400,
+ * anything else into 500.
+ */
+function errorAnswers(
+  options: MirrorOptions,
+  deliver: (response: Response, body: string) => void,
+): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) {
       next(error)
@@ -99,8 +122,15 @@ function errorAnswers(options: MirrorOptions): ErrorRequestHandler {
     }
     const problem = problemOf(error)
     response.type('application/json')
-    if (problem !== null) {
-      sendProblem(response, problem)
+    if (error instanceof MirrorRefusal) {
+      options.onRefused?.(error.violation)
+      if (error.retryAfterSeconds !== null) response.set('retry-after', String(error.retryAfterSeconds))
+      deliver(response.status(error.status), error.body)
+    } else if (problem !== null) {
+      response
+        .status(problem.status)
+        .set({ ...problem.parts.headers })
+        .end(errorBody(problem.message, hints[problem.code] ?? problemCodes[problem.code][2]))
     } else if (error instanceof URIError) {
       options.onRefused?.('parameter_invalid')
       response.status(400).end(errorBody('the path cannot be decoded', 'Percent-encode it as UTF-8.'))
@@ -111,38 +141,8 @@ function errorAnswers(options: MirrorOptions): ErrorRequestHandler {
   }
 }
 
-function sendProblem(response: Response, problem: HttpProblem): void {
-  const [status, , remedy] = problemCodes[problem.code]
-  response
-    .status(status)
-    .set({ ...problem.parts.headers })
-    .end(errorBody(problem.message, hints[problem.code] ?? remedy))
-}
-
 /** Hints that replace the remedy of a problem where it names members that the upstream's error body does not have. */
 const hints: Partial<Record<ProblemCode, string>> = {
   forbidden: 'Send a key that may do this in the request header x-api-key.',
   body_too_large: 'Send no body with this request.',
 }
-
-/** The refusal of a request without a valid key. */
-export const unauthorised = {
-  status: 401,
-  violation: 'unauthorised',
-  message: 'the API key is missing or not valid',
-  hint: 'Send your key in the request header x-api-key.',
-} as const
-
-const methodNotAllowed = {
-  status: 405,
-  violation: 'method_not_allowed',
-  message: 'this resource can only be read',
-  hint: 'Use GET.',
-} as const
-
-const noSuchPath = {
-  status: 404,
-  violation: 'not_found',
-  message: 'there is no such resource',
-  hint: `Items are listed at ${ITEMS_PATH} below the base address.`,
-} as const

@@ -1,21 +1,33 @@
-/** Serves a generated document to everybody, with an `ETag` for caches. */
+/** Serves `GET /openapi.json` and `GET /asyncapi.json` to everybody, with an `ETag` for caches. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Channel } from '../../http/channel.ts'
 import { openQuery } from '../../http/parameters.ts'
 import type { OpenRoute } from '../../http/route.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
+import { asyncApiDocument } from '../asyncapi/document.ts'
+import { type DescribedApi, openApiDocument } from '../openapi/document.ts'
 
-/** The document and its path. */
-export interface ServedDocument {
-  path: `/${string}`
-  /** One line for the docs. */
-  summary: string
-  /** Called once, with the route under which it will be served. */
-  write(route: OpenRoute): object
+/** The route of the OpenAPI document, which includes the route itself and is built once for these routes. */
+export function openApiRoute({ routes, mirror }: DescribedApi): OpenRoute {
+  return documentRoute(
+    '/openapi.json',
+    'This API as an OpenAPI 3.1 document: the paths that this node serves.',
+    (route) => openApiDocument({ routes: [...routes, route], mirror }),
+  )
 }
 
-/** The route. */
-export function documentRoute({ path, summary, write }: ServedDocument): OpenRoute {
+/** The route of the AsyncAPI document of these channels. */
+export function asyncApiRoute(channels: readonly Channel[]): OpenRoute {
+  return documentRoute(
+    '/asyncapi.json',
+    'Kafka topics, webhooks, WebSocket and server-sent events as an AsyncAPI 3.0 document, see [asyncapi.md](asyncapi.md).',
+    () => asyncApiDocument(channels),
+  )
+}
+
+/** `write` is called once, with the route under which the document will be served. */
+function documentRoute(path: string, summary: string, write: (route: OpenRoute) => object): OpenRoute {
   const route: OpenRoute = {
     method: 'GET',
     path,

@@ -1,6 +1,6 @@
 /**
  * Serves the fund paths of `/v2` through the leader, which requests the upstream, and caches replies while they are valid.
- * Concurrent equal requests of this node share one request to the leader.
+ * Concurrent equal requests of this node share one request to the leader. Without a gateway the paths answer 503.
  */
 import { isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -8,9 +8,24 @@ import type { Requests } from '../../log/requests.ts'
 import { decodeReply, type FundReply } from '../../upstream/fund-reply.ts'
 import { fundTarget } from '../../upstream/fund-target.ts'
 import { createKeptReplies } from '../../upstream/kept-replies.ts'
-import type { MirrorAnswer } from '../mirror/answer.ts'
-import type { FundSource } from '../mirror/fund-source.ts'
-import { errorBody } from '../mirror/refusal.ts'
+import type { FundSource } from '../mirror/fund-routes.ts'
+import { MirrorRefusal } from '../mirror/refusal.ts'
+
+/**
+ * The source without data, while the gateway (`BRIDGE_GATEWAY_WEEKLY_UNITS`) is off. It sends no Retry-After, because only a
+ * restart with other settings changes that.
+ */
+export const fundsOff: FundSource = {
+  answer() {
+    throw new MirrorRefusal(
+      503,
+      'unavailable',
+      'fund and investor-relations data are not passed through here: the gateway is off',
+      'The bridge keeps no copy of them. Ask the upstream service itself, or set BRIDGE_GATEWAY_WEEKLY_UNITS of the ' +
+        'bridge to the share of the quota that they may spend.',
+    )
+  },
+}
 
 /** What the gateway of a node needs. */
 export interface FundGatewayParts {
@@ -73,7 +88,7 @@ export function createFundGateway({ requests, clock }: FundGatewayParts): FundSo
     async answer(_query, sent) {
       const target = fundTarget(sent)
       if (target === null) throw new Error(`${sent} was taken for a fund request`)
-      return answerOf(await replyTo(target))
+      return bodyOf(await replyTo(target))
     },
   }
 }
@@ -82,12 +97,9 @@ function notNow(message: string, hint: string | null): FundReply {
   return { status: 503, text: '', refusal: { message, hint }, retryAfterMs: AGAIN_MS, validMs: 0 }
 }
 
-function answerOf({ status, text, refusal, retryAfterMs }: FundReply): MirrorAnswer {
-  if (refusal === null) return { status, body: text, violation: null }
-  return {
-    status,
-    body: errorBody(refusal.message, refusal.hint),
-    violation: 'unavailable',
-    ...(retryAfterMs === null ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)) }),
-  }
+/** @throws MirrorRefusal where the reply is one */
+function bodyOf({ status, text, refusal, retryAfterMs }: FundReply): string {
+  if (refusal === null) return text
+  const seconds = retryAfterMs === null ? null : Math.max(1, Math.ceil(retryAfterMs / 1000))
+  throw new MirrorRefusal(status, 'unavailable', refusal.message, refusal.hint, seconds)
 }

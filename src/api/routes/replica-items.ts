@@ -1,16 +1,20 @@
 /**
  * Serves the item routes of the bridge's `/v2` from the replica. Unlike the upstream, it warns about `channel`, returns
- * everything after a poll's cursor, and says when a list begins before the replica does.
+ * everything after a poll's cursor, and says when a list begins before the replica does. A cursor names an event of the log; a
+ * page position also has the end of the log when the scan began, so its pages see one snapshot.
  */
 
-import type { ArchiveItems } from '../../archive/items/items.ts'
+import type { ArchiveItems, Item } from '../../archive/items/items.ts'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
+import { NO_EPOCH } from '../../archive/store/archive.ts'
+import { decodeCursor, encodeCursor } from '../../core/cursor.ts'
 import { isoSeconds } from '../../core/dates.ts'
+import { BridgeError, isBridgeError } from '../../errors.ts'
 import { itemRoutes } from '../mirror/item-routes.ts'
+import type { ItemStore, StoredItem } from '../mirror/item-store.ts'
 import type { ItemListQuery } from '../mirror/list-query.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
-import { archiveItemStore, isBeforeCopy } from './archive-items.ts'
 
 /** Builds the routes of the list and of the single item over the replica. */
 export function copiedItemRoutes(parts: {
@@ -49,4 +53,58 @@ function copyCaveats({ selection, paging }: ItemListQuery, items: ArchiveItems):
       ? `${begins}, later than sinceCursor: what came between them is missing here.`
       : `${begins}: what the asked range has before that is missing here; send dateFrom to ask for less.`,
   ]
+}
+
+/** True if events after the cursor have been pruned from this replica. False for an invalid cursor. */
+function isBeforeCopy(items: ArchiveItems, cursor: string): boolean {
+  try {
+    return sequenceIn(items, cursor) + 1 < items.oldest
+  } catch (error) {
+    if (isBridgeError(error, 'cursor_invalid')) return false
+    throw error
+  }
+}
+
+/** Separates the two cursors of a page position; occurs in neither. */
+const SEPARATOR = '.'
+
+/** Creates the store, ordered by the log's sequence, with the latest revision of each item. */
+export function archiveItemStore(items: ArchiveItems): ItemStore {
+  const cursorAt = (sequence: number, timeMs: number): string =>
+    encodeCursor({ epoch: items.epoch ?? NO_EPOCH, sequence, timeMs })
+  const stored = ({ sequence, timeMs, raw }: Item): StoredItem => ({
+    cursor: cursorAt(sequence, timeMs),
+    raw,
+  })
+  return {
+    async pageBefore(selection, position, limit, gone) {
+      const [place, end] = position?.split(SEPARATOR) ?? []
+      const before = place === undefined ? items.latest + 1 : sequenceIn(items, place)
+      const asOf = place === undefined ? items.latest : sequenceIn(items, end ?? '')
+      const range = { after: 0, through: before - 1, asOf }
+      const page = await items.newest(selection, range, limit, gone)
+      const shown = page.items.map(stored)
+      const last = shown.at(-1)
+      const next = page.more && last !== undefined ? `${last.cursor}${SEPARATOR}${cursorAt(asOf, 0)}` : null
+      return { items: shown, next }
+    },
+    async newestSince(selection, cursor, limit, gone) {
+      const range = { after: sequenceIn(items, cursor), through: items.latest, asOf: items.latest }
+      const page = await items.newest(selection, range, limit, gone)
+      return { items: page.items.map(stored), more: page.more }
+    },
+    async pageAt(selection, offset, limit, gone) {
+      const page = await items.numbered(selection, offset, limit, gone)
+      return { items: page.items.map(stored), total: page.total }
+    },
+    byGuid: (guid) => items.byGuid(guid),
+    byRnsDateId: (rnsDateId) => items.byRnsDateId(rnsDateId),
+  }
+}
+
+/** @throws BridgeError `cursor_invalid` if it is not a cursor of this log */
+function sequenceIn(items: ArchiveItems, cursor: string): number {
+  const { epoch, sequence } = decodeCursor(cursor)
+  if (epoch === items.epoch) return sequence
+  throw new BridgeError('cursor_invalid', 'this cursor is of another log')
 }

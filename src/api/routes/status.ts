@@ -1,13 +1,15 @@
 /**
- * Describes the answer of `GET /v1/status` (contract §6).
+ * Serves `GET /v1/status` and describes its answer (contract §6).
  */
 import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'
+import { openQuery } from '../../http/parameters.ts'
+import { type Route, sendJson } from '../../http/route.ts'
 import { gapSchema } from '../../http/schemas/event-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 
 /** The state of a node as clients may see it. Unknown values are null. */
-export const statusSchema = z.object({
+const statusSchema = z.object({
   leader: z.object({
     id: z.string().describe('Who polls; null while nobody does.').nullable(),
     since: isoTime('Since when.').nullable(),
@@ -56,3 +58,19 @@ export const statusSchema = z.object({
 export type Status = z.infer<typeof statusSchema>
 /** Outcome of the last upstream request: `waiting` before the first one, and on a node that does not poll. */
 export type UpstreamState = Status['upstream']['state']
+
+/** Builds the route; each request calls `status`. */
+export function statusRoute(status: () => Status): Route {
+  return {
+    method: 'GET',
+    path: '/v1/status',
+    scope: null,
+    summary: 'What this node knows of leader, upstream, quota, log, copy, completeness and open gaps.',
+    parameters: {},
+    answers: { 200: { meaning: 'The state of this node.', schema: statusSchema } },
+    async handle({ url, response }) {
+      openQuery(url, []).check()
+      sendJson(response, 200, Buffer.from(JSON.stringify(status())))
+    },
+  }
+}

@@ -2,9 +2,7 @@
  * Sends the responses of faults that replace the API's own answer, such as a 429, a redirect or a connection reset.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { refusedAnswer } from '../../api/mirror/answer.ts'
-import { errorBody } from '../../api/mirror/refusal.ts'
-import { unauthorised } from '../../api/mirror/router.ts'
+import { errorBody, unauthorised } from '../../api/mirror/refusal.ts'
 import type { FaultSetting } from './faults.ts'
 
 /** True for a refusal that upstream would not count as a unit. */
@@ -32,7 +30,7 @@ export function answerInPlace(
       answer(response, fault.status ?? 500, errorBody('the sandbox was told to fail'))
       return true
     case 'revoke-key':
-      answer(response, 401, refusedAnswer(unauthorised).body)
+      answer(response, 401, unauthorised().body)
       return true
     case 'no-content':
       response.writeHead(204).end()

@@ -1,9 +1,9 @@
 /**
  * Answers requests for fund and investor-relations data of the synthetic market (a `FundSource`).
  */
-import { listPage, type MirrorAnswer, refusedAnswer } from '../../api/mirror/answer.ts'
-import type { FundSource, HistoryQuery, SingleQuery } from '../../api/mirror/fund-source.ts'
-import { classicPaging } from '../../api/mirror/paging.ts'
+import type { FundSource, HistoryQuery, SingleQuery } from '../../api/mirror/fund-routes.ts'
+import { classicPaging, listPage } from '../../api/mirror/paging.ts'
+import { MirrorRefusal } from '../../api/mirror/refusal.ts'
 import type { Issuers } from '../market/issuers.ts'
 import { createBuybacks } from './buybacks.ts'
 import { createMarketDays } from './dates.ts'
@@ -43,7 +43,7 @@ export function createFundData(market: { seed: number; issuers: Issuers; now: ()
     }
   }
 
-  const history = (query: HistoryQuery, shareClass: ShareClass): MirrorAnswer => {
+  const history = (query: HistoryQuery, shareClass: ShareClass): string => {
     const records = datedHistory(query.resource, shareClass).filter(({ date }) => {
       const dateMs = Date.parse(date)
       return (query.fromMs ?? dateMs) <= dateMs && dateMs <= (query.toMs ?? dateMs)
@@ -52,8 +52,7 @@ export function createFundData(market: { seed: number; issuers: Issuers; now: ()
     const page = records.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
     return listPage(
       page.map(({ record }) => JSON.stringify(record)),
-      classicPaging({ pageSize, pageNumber, itemTotal: records.length }, undefined),
-      [],
+      classicPaging({ pageSize, pageNumber, itemTotal: records.length }),
     )
   }
 
@@ -79,12 +78,13 @@ export function createFundData(market: { seed: number; issuers: Issuers; now: ()
     answer(query) {
       if (query.kind === 'navs') return navListAnswer(query, { all: classes.all, navs, nowMs: market.now() })
       const shareClass = classes.find(query.instrument)
-      if (shareClass === null) return notFound('there is no such instrument', UNKNOWN_HINT)
+      if (shareClass === null) throw notFound('there is no such instrument', UNKNOWN_HINT)
       if (query.kind === 'history') return history(query, shareClass)
       const { resource } = query
       if (resource === 'events') return found(companyEvents(shareClass, { classes, dividends }, present()))
       const data = single(resource, shareClass)
-      return data === null ? notFound(...missing[resource]) : found(data)
+      if (data === null) throw notFound(...missing[resource])
+      return found(data)
     },
   }
 }
@@ -106,10 +106,10 @@ const missing: Readonly<Record<Optional, readonly [message: string, hint: string
   ],
 }
 
-function found(data: object): MirrorAnswer {
-  return { status: 200, body: JSON.stringify({ data }), violation: null }
+function found(data: object): string {
+  return JSON.stringify({ data })
 }
 
-function notFound(message: string, hint: string): MirrorAnswer {
-  return refusedAnswer({ status: 404, violation: 'not_found', message, hint })
+function notFound(message: string, hint: string): MirrorRefusal {
+  return new MirrorRefusal(404, 'not_found', message, hint)
 }

@@ -1,9 +1,8 @@
 /**
  * Answers `/nav` requests: a page of the latest net asset values, or those announced after a cursor.
  */
-import { listPage, type MirrorAnswer, refusedAnswer, refusedSinceCursor } from '../../api/mirror/answer.ts'
-import type { NavsQuery } from '../../api/mirror/fund-source.ts'
-import { classicPaging, pollingPaging } from '../../api/mirror/paging.ts'
+import type { NavsQuery } from '../../api/mirror/fund-routes.ts'
+import { classicPaging, listPage, refusedSinceCursor } from '../../api/mirror/paging.ts'
 import { isIsin } from '../../core/check-digits.ts'
 import { isBridgeError } from '../../errors.ts'
 import { type ListPlace, placeCursor, readPlaceCursor } from '../store/place-cursor.ts'
@@ -19,7 +18,7 @@ export interface NavListSource {
 }
 
 /** Answers one page in the requested paging mode. A cursor that does not belong to this list answers 400. */
-export function navListAnswer(query: NavsQuery, { all, navs, nowMs }: NavListSource): MirrorAnswer {
+export function navListAnswer(query: NavsQuery, { all, navs, nowMs }: NavListSource): string {
   const { isins, pageSize, paging, warnings } = query
   const asked = isins === null ? all : all.filter(({ isin }) => isins.includes(isin))
   if (paging.mode === 'number') {
@@ -34,14 +33,10 @@ export function navListAnswer(query: NavsQuery, { all, navs, nowMs }: NavListSou
   }
   const { sinceCursor } = paging
   const place = readNavCursor(sinceCursor)
-  if (place === null) return refusedAnswer(refusedSinceCursor())
+  if (place === null) throw refusedSinceCursor()
   const { navs: newer, more } = navs.since(asked, place, pageSize, nowMs)
-  const newestCursor = cursorOf(newer[0])
-  return listPage(
-    newer.map(textOf),
-    pollingPaging({ pageSize, sinceCursor, newestCursor, count: newer.length, hasMore: more }),
-    warnings,
-  )
+  const latestCursor = cursorOf(newer[0]) ?? sinceCursor
+  return listPage(newer.map(textOf), { pageSize, latestCursor, count: newer.length, hasMore: more }, warnings)
 }
 
 function textOf(nav: PlacedNav): string {

@@ -2,7 +2,7 @@
  * Assigns each instrument of the synthetic market its kind, unit and price level, and finds instruments by identifier.
  */
 import { crc32 } from 'node:zlib'
-import type { InstrumentIdentifier } from '../../api/mirror/instrument-identifier.ts'
+import type { InstrumentIdentifier } from '../../api/mirror/fund-routes.ts'
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import type { Issuer, Issuers } from '../market/issuers.ts'
 import type { Unit } from './amounts.ts'

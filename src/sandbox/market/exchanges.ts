@@ -2,7 +2,7 @@
  * Converts the exchange registry in `data/iso10383.ts` into the JSON of specification §2.9 to §2.11.
  */
 
-import type { ReferenceExchange, ReferenceStore } from '../../api/mirror/reference-store.ts'
+import type { ReferenceExchange, ReferenceStore } from '../../api/mirror/reference-routes.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { registryLines } from '../data/iso10383.ts'
 

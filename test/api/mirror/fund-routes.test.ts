@@ -2,8 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { expect, onTestFinished, test } from 'vitest'
-import { fundRoutes } from '../../../src/api/mirror/fund-routes.ts'
-import type { FundQuery } from '../../../src/api/mirror/fund-source.ts'
+import { type FundQuery, fundRoutes } from '../../../src/api/mirror/fund-routes.ts'
 import type { Violation } from '../../../src/api/mirror/refusal.ts'
 import { mirrorRouter } from '../../../src/api/mirror/router.ts'
 import type { PlanName } from '../../../src/core/plans.ts'
@@ -27,7 +26,7 @@ async function openRoutes(plan: PlanName | null = 'advanced') {
   const source = {
     answer(query: FundQuery, target: string) {
       asked.push({ query, target })
-      return { status: 200, body: '{"data":[]}', violation: null }
+      return '{"data":[]}'
     },
   }
   const app = express()

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { referenceRoutes } from '../../../src/api/mirror/reference-routes.ts'
-import type { ReferenceExchange, ReferenceStore } from '../../../src/api/mirror/reference-store.ts'
+import {
+  type ReferenceExchange,
+  type ReferenceStore,
+  referenceRoutes,
+} from '../../../src/api/mirror/reference-routes.ts'
 import { openMirror } from './mirror-server.ts'
 
 interface Body {

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { FundQuery } from '../../../src/api/mirror/fund-source.ts'
+import type { FundQuery } from '../../../src/api/mirror/fund-routes.ts'
+import { MirrorRefusal } from '../../../src/api/mirror/refusal.ts'
 import { createFundGateway } from '../../../src/api/routes/fund-gateway.ts'
 import type { RequestHandler } from '../../../src/log/requests.ts'
 import { createMemoryLog } from '../../../src/log-memory/log.ts'
@@ -26,7 +27,15 @@ function openGateway() {
   return {
     clock,
     asked,
-    get: async (target: string) => source.answer(anyQuery, target),
+    get: async (target: string) => {
+      try {
+        return { status: 200, body: await source.answer(anyQuery, target) }
+      } catch (error) {
+        if (!(error instanceof MirrorRefusal)) throw error
+        const { status, body, violation, retryAfterSeconds } = error
+        return { status, body, violation, retryAfterSeconds }
+      }
+    },
     serve: (answer: RequestHandler) =>
       void log.requests.serve((question, signal) => {
         asked.push(question)
@@ -45,7 +54,7 @@ test('equal requests are one question while it is asked, and none while its answ
   const first = [get('/nav?pageSize=5&isins=A'), get('/nav?isins=A&pageSize=5&x=1'), get('/nav/A')]
   held.resolve()
   const answers = await Promise.all(first)
-  expect(answers[0]).toEqual({ status: 200, body: '{"data":"/nav?isins=A&pageSize=5"}', violation: null })
+  expect(answers[0]).toEqual({ status: 200, body: '{"data":"/nav?isins=A&pageSize=5"}' })
   expect(answers[1]).toEqual(answers[0])
   expect(asked).toEqual(['/nav?isins=A&pageSize=5', '/nav/A'])
   clock.advance(59_999)

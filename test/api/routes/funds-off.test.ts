@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fundRoutes } from '../../../src/api/mirror/fund-routes.ts'
-import { fundsOff } from '../../../src/api/routes/funds-off.ts'
+import { fundsOff } from '../../../src/api/routes/fund-gateway.ts'
 import { knows } from '../../support/http/callers.ts'
 import { openMount } from '../mirror/mirror-mount.ts'
 
@@ -39,5 +39,8 @@ test('a malformed request and a wrong key are told so all the same', async () =>
   const get = await openBridge()
   expect(await get('/nav/US0378331006')).toMatchObject({ status: 400 })
   expect(await get('/nav?pageNumber=1&sinceCursor=a')).toMatchObject({ status: 400 })
+  const refused = await get('/nav/US0378331006?pageCursr=x')
+  expect(refused).toMatchObject({ status: 400, body: { error: {} } })
+  expect(refused.body).not.toHaveProperty('warnings')
   expect(await get('/nav', 'other')).toMatchObject({ status: 401 })
 })

@@ -14,7 +14,6 @@ import { knows } from '../../support/http/callers.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { openMount } from '../mirror/mirror-mount.ts'
 
-const answered = (body: string) => ({ status: 200, body, violation: null })
 /** What these routes say of themselves. */
 const told = { summary: '', parameters: {}, schema: anyObject }
 const routes: MirrorRoute[] = [
@@ -22,9 +21,9 @@ const routes: MirrorRoute[] = [
     ...told,
     path: '/things/:name',
     key: 'required',
-    answer: ({ segment }, { plan }) => answered(JSON.stringify({ data: segment('name'), plan })),
+    answer: ({ segment }, { plan }) => JSON.stringify({ data: segment('name'), plan }),
   },
-  { ...told, path: '/references/things', key: 'none', answer: () => answered('{"data":[]}') },
+  { ...told, path: '/references/things', key: 'none', answer: () => '{"data":[]}' },
   {
     ...told,
     path: '/away',
@@ -147,7 +146,7 @@ test('a body where none belongs is refused; a parameter whose encoding is broken
 })
 
 test('a parameter that a path does not have is warned about on every path, in an answer that others wrote too', async () => {
-  const source = { answer: () => answered('{"data": {"nav": 1.50} }') }
+  const source = { answer: () => '{"data": {"nav": 1.50} }' }
   const base = await openMount([...routes, ...fundRoutes(source)], tokens)
   const get = async (path: string) => {
     const response = await fetch(`${base}${path}`, { headers: { 'x-api-key': 'reading' } })

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Status } from '../../../src/api/routes/status.ts'
-import { statusRoute } from '../../../src/api/routes/status-route.ts'
+import { type Status, statusRoute } from '../../../src/api/routes/status.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { adminAuthenticate, eitherAuthenticate } from '../../../src/http/auth.ts'
 import { type Listener, listen } from '../../../src/http/listener.ts'
