@@ -29,7 +29,7 @@ import { COMMIT_LIMIT, type RejectedItem } from '../../../src/log/events.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/client.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
-import { honestPage, newestFirst, type PlacedItem, textOf, type WorldItem } from './world-upstream.ts'
+import { HonestUpstream, textOf, type WorldItem } from './world-upstream.ts'
 
 export interface WorldOptions {
   seed: number
@@ -105,7 +105,7 @@ export class World {
   private readonly chance: SeededChance
   private readonly config: IngestConfig
   private readonly agenda: Scheduled[] = []
-  private readonly newestFirst: readonly PlacedItem[]
+  private readonly upstream: HonestUpstream
   private state = initialState()
   private order = 0
   /** A new life begins with every crash and every claim; what an earlier one still brings is dropped. */
@@ -117,7 +117,7 @@ export class World {
     this.options = options
     this.nowMs = options.startMs
     this.chance = seededChance(options.seed)
-    this.newestFirst = newestFirst(options.items)
+    this.upstream = new HonestUpstream(options.items, options.stableCursors === true)
     const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30, quotaReset = 'rolling' } = options
     const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset }
     this.config = {
@@ -296,7 +296,7 @@ export class World {
 
   /** The page as an honest upstream would give it now. */
   answer(query: UpstreamListQuery): Page {
-    return honestPage(this.newestFirst, query, this.nowMs, this.options.stableCursors === true)
+    return this.upstream.page(query, this.nowMs)
   }
 
   /** The time on the clock of the machine that the poller runs on. */

@@ -1,7 +1,4 @@
-/**
- * The upstream of a simulated world: its items, and the pages that an honest service with time-keyed cursors would give.
- * Owns cursors and texts of items. Refuses to fail: the world does that (`ingest-world.ts`).
- */
+/** Simulates an honest upstream with time-keyed cursors: its items and the pages it serves. Failures are `ingest-world.ts`'s. */
 import { isoSeconds } from '../../../src/core/dates.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/client.ts'
 import type { Page } from '../../../src/upstream/page.ts'
@@ -19,51 +16,83 @@ export interface WorldItem {
 }
 
 /** An item with its place in the order of cursors. */
-export interface PlacedItem {
+interface PlacedItem {
   item: WorldItem
   key: string
 }
 
-/** Items in the order of their cursors, newest first. */
-export function newestFirst(items: readonly WorldItem[]): readonly PlacedItem[] {
-  return items
-    .map((item) => ({ item, key: keyOf(item) }))
-    .sort((one, other) => (one.key < other.key ? 1 : -1))
+/** Serves pages of a world's items as an honest upstream would. Asked with times that never go back. */
+export class HonestUpstream {
+  /** Not yet visible; the next one to become visible last. */
+  readonly #hidden: PlacedItem[]
+  /** Visible, in the order of cursors, newest first. */
+  readonly #visible: PlacedItem[] = []
+  readonly #stableCursors: boolean
+  #nowMs = Number.NEGATIVE_INFINITY
+
+  /** `stableCursors`: a poll cursor is the same whenever it is given. */
+  constructor(items: readonly WorldItem[], stableCursors: boolean) {
+    this.#hidden = items
+      .map((item) => ({ item, key: keyOf(item) }))
+      .sort((one, other) => other.item.visibleMs - one.item.visibleMs)
+    this.#stableCursors = stableCursors
+  }
+
+  /** The answer to a request that arrives at `nowMs`. */
+  page(query: UpstreamListQuery, nowMs: number): Page {
+    this.#show(nowMs)
+    const { sinceCursor, pageCursor, pageSize, fromMs = 0, toMs = Number.POSITIVE_INFINITY } = query
+    const visible = this.#visible
+    const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
+    const end = firstIndex(visible, ({ key, item }) => key <= since || item.timeMs < fromMs - 999)
+    const start = firstIndex(
+      visible,
+      ({ key, item }) => item.timeMs <= toMs + 999 && (pageCursor === undefined || key < pageCursor),
+    )
+    const chosen = visible.slice(start, Math.min(end, start + pageSize))
+    const more = end > start + pageSize
+    const newest = chosen[0]
+    const last = chosen.at(-1)
+    const cursorAt = (key: string): string => `${key}@${this.#stableCursors ? 0 : nowMs}`
+    return {
+      items: chosen.map(({ item }) => {
+        const text = textOf(item)
+        return { text, value: JSON.parse(text) as unknown }
+      }),
+      nextCursor: sinceCursor === undefined ? (more && last !== undefined ? last.key : null) : undefined,
+      latestCursor: newest === undefined ? (sinceCursor ?? null) : cursorAt(newest.key),
+      hasMore: sinceCursor === undefined ? undefined : more,
+      warnings: [],
+    }
+  }
+
+  #show(nowMs: number): void {
+    if (nowMs < this.#nowMs) throw new RangeError('the time of a world never goes back')
+    this.#nowMs = nowMs
+    for (let next = this.#hidden.at(-1); next !== undefined && next.item.visibleMs <= nowMs; ) {
+      const { key } = next
+      this.#visible.splice(
+        firstIndex(this.#visible, (placed) => placed.key < key),
+        0,
+        next,
+      )
+      this.#hidden.pop()
+      next = this.#hidden.at(-1)
+    }
+  }
 }
 
-/**
- * The page as an honest upstream would give it at `nowMs`, of items in the order of their cursors. `stableCursors`: a poll
- * cursor is the same whenever it is given.
- */
-export function honestPage(
-  items: readonly PlacedItem[],
-  query: UpstreamListQuery,
-  nowMs: number,
-  stableCursors: boolean,
-): Page {
-  const { sinceCursor, pageCursor, pageSize } = query
-  const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
-  const end = items.findIndex(({ key }) => key <= since)
-  const newer = end === -1 ? items : items.slice(0, end)
-  const inRange = newer.filter(
-    ({ item, key }) =>
-      item.visibleMs <= nowMs &&
-      item.timeMs >= (query.fromMs ?? 0) - 999 &&
-      item.timeMs <= (query.toMs ?? Number.POSITIVE_INFINITY) + 999 &&
-      (pageCursor === undefined || key < pageCursor),
-  )
-  const chosen = inRange.slice(0, pageSize)
-  const more = inRange.length > chosen.length
-  const newest = chosen[0]
-  const last = chosen.at(-1)
-  const cursorAt = (key: string): string => `${key}@${stableCursors ? 0 : nowMs}`
-  return {
-    items: chosen.map(({ item }) => ({ text: textOf(item), value: JSON.parse(textOf(item)) as unknown })),
-    nextCursor: sinceCursor === undefined ? (more && last !== undefined ? last.key : null) : undefined,
-    latestCursor: newest === undefined ? (sinceCursor ?? null) : cursorAt(newest.key),
-    hasMore: sinceCursor === undefined ? undefined : more,
-    warnings: [],
+/** The first index from which on the condition holds, in a list where it holds for all that follow. */
+function firstIndex(list: readonly PlacedItem[], holds: (placed: PlacedItem) => boolean): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const placed = list[middle]
+    if (placed !== undefined && holds(placed)) high = middle
+    else low = middle + 1
   }
+  return low
 }
 
 function keyOf(item: WorldItem): string {
