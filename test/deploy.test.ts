@@ -1,21 +1,19 @@
 /**
- * What is deployed says what is true: settings, metrics, ports, versions and files of image, compose and monitoring are
- * those of the program. No engine runs here: that they start is not proven.
+ * Compares image, compose file and monitoring with the program: settings, metrics, ports, versions and files. No container
+ * runs here; `integration/deploy-tools.test.ts` runs the alert rules and the health check.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { expect, it, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { VERSION } from '../src/core/version.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { fileNames } from '../src/settings/environment.ts'
 import { settingNames } from '../src/settings/schema.ts'
 import { loadSettings } from '../src/settings/settings.ts'
-import { bridgeEnv, startBridge, temporaryDirectory } from './support/bridge-process.ts'
 import { settingNames as namesIn } from './support/house/page-rules.ts'
 import { root, textFiles } from './support/house/repository.ts'
-import { hasTool, runTool } from './support/tools.ts'
 
 const MONITORING = 'deploy/monitoring'
 
@@ -210,45 +208,6 @@ test('every alert has its runbook and is tried by promtool', () => {
     expect(trials, alert).toMatch(new RegExp(`alertname: ${alert}\n +exp_alerts`))
     expect(trials, alert).toMatch(new RegExp(`alertname: ${alert} }`))
   }
-})
-
-it.skipIf(!hasTool('promtool', 'prometheus'))(
-  'fires each alert when it should and at no other time',
-  async () => {
-    const trial = await runTool('promtool', ['test', 'rules', join(root, MONITORING, 'tests/bridge.yml')])
-    expect(trial.stdout + trial.stderr).toContain('SUCCESS')
-    expect(trial.code).toBe(0)
-  },
-)
-
-it.skipIf(!hasTool('promtool', 'prometheus'))(
-  'gives Prometheus a configuration without a fault',
-  async () => {
-    const check = await runTool('promtool', [
-      'check',
-      'config',
-      '--lint=all',
-      '--lint-fatal',
-      join(root, MONITORING, 'prometheus.yml'),
-    ])
-    expect(check.stdout + check.stderr).toContain('is valid')
-    expect(check.code).toBe(0)
-  },
-)
-
-test('the health check is 0 beside a running bridge and 1 without one', async () => {
-  using directory = temporaryDirectory()
-  const upstream = { url: 'http://127.0.0.1:9/v2', key: 'none' }
-  const bridge = await startBridge(bridgeEnv(upstream, directory.path))
-  const port = new URL(bridge.ready.ops).port
-  const check = () =>
-    runTool(process.execPath, [join(root, 'deploy/health.ts')], { env: { BRIDGE_OPS_PORT: port } })
-  try {
-    expect((await check()).code).toBe(0)
-  } finally {
-    await bridge.stop()
-  }
-  expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port}`) })
 })
 
 function parentsAnd(path: string): string[] {
