@@ -7,16 +7,11 @@ import { VERSION } from '../core/version.ts'
 import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
 import { systemChance, systemClock } from '../lifecycle/clock.ts'
 import { withStopSignal } from '../lifecycle/signals.ts'
-import type { CommandContext } from './terminal/context.ts'
+import type { CliCommand } from './terminal/arguments.ts'
 import { wantsColour } from './terminal/text.ts'
 
-interface Command {
-  /** One line of the help. */
-  does: string
-  load: () => Promise<(args: string[], context: CommandContext) => Promise<void>>
-}
-
-const commands: Record<string, Command> = {
+/** Each command with one line of the help. */
+const commands: Record<string, { does: string; load: () => Promise<CliCommand> }> = {
   run: {
     does: 'run the roles of BRIDGE_ROLES against the configured upstream',
     load: async () => (await import('./commands/run.ts')).runCommand,

@@ -2,6 +2,7 @@
  * Collects the texts of all settings from the environment, a `.env` file and, for secrets, files named by `NAME_FILE`. The
  * environment wins over `.env`.
  */
+import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, type FieldError, messageOf } from '../errors.ts'
@@ -9,6 +10,9 @@ import { docOf, type SettingName, settingNames } from './schema.ts'
 
 /** Reads a text file; throws as `readFileSync` does, with `code` `ENOENT` when there is none. */
 export type ReadFile = (path: string) => string
+
+/** Reads a file of this machine. */
+export const readTextFile: ReadFile = (path) => readFileSync(path, 'utf8')
 
 /** Where a setting's text came from. */
 export type Origin = 'environment' | '.env' | 'file'

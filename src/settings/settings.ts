@@ -6,7 +6,7 @@ import { didYouMean } from '../core/near.ts'
 import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
 import { BridgeError, type FieldError } from '../errors.ts'
 import type { QuotaReset } from '../governor/quota/ledger.ts'
-import { collectTexts, type FoundSettings, type ReadFile } from './environment.ts'
+import { collectTexts, type FoundSettings, type ReadFile, readTextFile } from './environment.ts'
 import { splitList } from './fields.ts'
 import { type ExaminedKafka, examineKafka, type KafkaSettings } from './kafka.ts'
 import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
@@ -94,7 +94,7 @@ export interface Examined {
  */
 export function loadSettings(
   env: Readonly<Record<string, string | undefined>>,
-  readFile: ReadFile,
+  readFile: ReadFile = readTextFile,
 ): Readonly<Settings> {
   const { settings, errors } = examineSettings(env, readFile)
   if (errors.length > 0) throw settingsError(errors)
@@ -107,7 +107,7 @@ export function loadSettings(
  */
 export function examineSettings(
   env: Readonly<Record<string, string | undefined>>,
-  readFile: ReadFile,
+  readFile: ReadFile = readTextFile,
 ): Examined {
   const found = collectTexts(env, readFile)
   const { values, errors } = readValues(found)

@@ -2,20 +2,21 @@ import { expect, test } from 'vitest'
 import { runSandboxCommand } from '../../src/cli/commands/sandbox.ts'
 import { isBridgeError } from '../../src/errors.ts'
 import { scenarios } from '../../src/sandbox/scenario-list.ts'
+import { testContext } from '../cli/command-context.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
 /** Runs the command; resolves with its first line, its end and the way to stop it. */
 function run(args: string[]) {
   const lines: string[] = []
   const firstLine = Promise.withResolvers<string>()
-  const stop = new AbortController()
+  const { context, stop } = testContext()
   const ended = runSandboxCommand(args, {
+    ...context,
     stdout: (line) => {
       lines.push(line)
       firstLine.resolve(line)
     },
     clock: createManualClock(),
-    signal: stop.signal,
   })
   return {
     lines,
@@ -27,7 +28,7 @@ function run(args: string[]) {
       ),
     ]),
     ended,
-    stop: () => stop.abort(),
+    stop,
   }
 }
 

@@ -2,20 +2,16 @@
  * Reads a filter from flags: each field under its own name or in kebab case, or the whole filter as JSON. The bridge
  * checks it.
  */
-import type { ParseArgsConfig } from 'node:util'
 import { plainFieldNames } from '../../core/filter/filter-fields.ts'
 import { filterValue } from '../../core/filter/filter-query.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
 
-const names = [...plainFieldNames, 'filter']
+const names = [...plainFieldNames, 'filter'] as const
 
 /** For `readFlags`. */
-export const filterFlags: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
-  names.flatMap((name) => [
-    [name, { type: 'string', multiple: true }],
-    [kebabCase(name), { type: 'string', multiple: true }],
-  ]),
-)
+export const filterFlags = Object.fromEntries(
+  names.flatMap((name) => [name, kebabCase(name)]).map((name) => [name, { type: 'string', multiple: true }]),
+) as Record<(typeof names)[number], { type: 'string'; multiple: true }>
 
 /** The lines of a command's help about them. */
 export const FILTER_HELP = `  --isins, --symbols, --leis, --match, --fcaCategories, --nativeCategories,

@@ -5,7 +5,7 @@
 import { connect, type Message } from '../../../clients/typescript/src/stream.ts'
 import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'
 import { BridgeError } from '../../errors.ts'
-import type { Chance, Clock } from '../../lifecycle/clock.ts'
+import type { CommandContext } from '../terminal/context.ts'
 import { networkWordsOf } from './network-words.ts'
 import { noAnswer, noBridge, type RefusalWords, responseError } from './refusal.ts'
 import { type StreamSelection, streamFlags } from './stream-flags.ts'
@@ -19,14 +19,11 @@ export interface FollowOptions {
   target: BridgeTarget
   /** The filter and the start. */
   selection: StreamSelection
-  clock: Clock
-  chance: Chance
+  context: CommandContext
   /** Ends the following. */
   signal: AbortSignal
   /** The next message is read when its promise resolves; a rejection ends the following. */
   onMessage: (message: ShownMessage) => void | Promise<void>
-  /** Called with one line when the connection changes. */
-  report: (line: string) => void
 }
 
 /** Statuses of a bridge that may serve the stream later. */
@@ -45,7 +42,8 @@ const words: RefusalWords = {
  * @throws BridgeError for what retrying cannot fix: a refusal, an address where no bridge is
  */
 export async function followStream(options: FollowOptions): Promise<string | null> {
-  const { target, selection, clock, chance, signal, onMessage, report } = options
+  const { target, selection, signal, onMessage } = options
+  const { clock, chance, stderr } = options.context
   const { url, token } = target
   const stream = connect({ url, token, ...selection.subscription, clock, chance })
   const close = (): void => stream.close()
@@ -56,11 +54,11 @@ export async function followStream(options: FollowOptions): Promise<string | nul
     for await (const message of stream) {
       switch (message.type) {
         case 'connected':
-          report(hasConnected ? `connected again to ${url}` : `following ${url}; Ctrl-C ends it`)
+          stderr(hasConnected ? `connected again to ${url}` : `following ${url}; Ctrl-C ends it`)
           hasConnected = true
           break
         case 'disconnected':
-          report(await lineOf(message, { ...options, hasConnected, cursor: stream.cursor }))
+          stderr(await lineOf(message, { ...options, hasConnected, cursor: stream.cursor }))
           break
         case 'heartbeat':
           break

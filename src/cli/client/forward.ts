@@ -126,27 +126,21 @@ async function post(
   { url, key, clock, chance, signal }: ForwardOptions,
 ): Promise<{ end: AttemptEnd; reason: string | null }> {
   const body = Buffer.from(json)
-  const late = new AbortController()
-  const cancel = clock.after(attemptLimits.wholeMs, () => late.abort())
   try {
     const response = await fetch(url, {
       method: 'POST',
       headers: deliveryHeaders({ webhookId: id, body, keys: [key], own: {}, nowMs: clock.now(), chance }),
       body,
       redirect: 'manual',
-      signal: AbortSignal.any([signal, late.signal]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(attemptLimits.wholeMs)]),
     })
     const { status, headers } = response
     // Only the status counts.
     await response.body?.cancel().catch(() => {})
     return { end: { kind: 'answered', status, retryAfter: headers.get('retry-after') }, reason: null }
   } catch (error) {
-    if (late.signal.aborted) {
-      return { end: { kind: 'failed', fault: 'timeout' }, reason: 'no answer in 15 s' }
-    }
-    const { sent } = classifyThrown(error)
-    return { end: { kind: 'failed', fault: sent ? 'broken' : 'connect' }, reason: networkWordsOf(error).what }
-  } finally {
-    cancel()
+    const isLate = error instanceof Error && error.name === 'TimeoutError'
+    const fault = isLate ? 'timeout' : classifyThrown(error).sent ? 'broken' : 'connect'
+    return { end: { kind: 'failed', fault }, reason: networkWordsOf(error).what }
   }
 }

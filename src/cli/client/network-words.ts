@@ -34,6 +34,8 @@ const words: Readonly<Record<string, NetworkWords>> = {
   'bad port': { what: 'fetch blocks that port', todo: 'choose another port' },
   ETIMEDOUT: SILENT,
   UND_ERR_CONNECT_TIMEOUT: SILENT,
+  /** Of `AbortSignal.timeout`. */
+  TimeoutError: SILENT,
 }
 
 /** The words for an error that `fetch` threw. */

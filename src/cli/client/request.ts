@@ -2,7 +2,6 @@
  * Sends one request to a running bridge's HTTP API and parses the JSON response. It is not retried.
  */
 import { BridgeError } from '../../errors.ts'
-import type { Clock } from '../../lifecycle/clock.ts'
 import { noAnswer, noBridge, type RefusalWords, responseError } from './refusal.ts'
 import type { BridgeTarget } from './target.ts'
 
@@ -26,12 +25,8 @@ export interface ApiRequest {
  */
 export async function requestBridge(
   { target, method, path, body, words }: ApiRequest,
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  { signal }: { signal: AbortSignal },
 ): Promise<unknown> {
-  const late = new AbortController()
-  const cancel = clock.after(TIMEOUT_MS, () =>
-    late.abort(new Error('no answer in time', { cause: { code: 'ETIMEDOUT' } })),
-  )
   try {
     const response = await fetch(`${target.url}${path}`, {
       method,
@@ -41,16 +36,14 @@ export async function requestBridge(
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: 'manual',
-      signal: AbortSignal.any([signal, late.signal]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
     const text = await response.text()
     if (!response.ok) throw responseError(response.status, text, target, words)
     return text === '' ? null : parsed(text, target)
   } catch (error) {
     if (error instanceof BridgeError) throw error
-    throw noAnswer(late.signal.aborted ? late.signal.reason : error, target)
-  } finally {
-    cancel()
+    throw noAnswer(error, target)
   }
 }
 

@@ -1,18 +1,19 @@
 /**
  * Reads the flags of commands that follow a stream: the filter and the start, both checked by the bridge.
  */
-import type { ParseArgsConfig } from 'node:util'
 import type { From } from '../../../clients/typescript/src/messages.ts'
 import type { ConnectOptions } from '../../../clients/typescript/src/stream.ts'
 import { FILTER_HELP, filterFlags, filterOf, filterParameters } from './filter-flags.ts'
+import { requestFlags } from './target.ts'
 
-const names = ['after', 'since', 'tail'] as const
-
-/** For `readFlags`: the filter and the start. */
-export const streamFlags: NonNullable<ParseArgsConfig['options']> = {
+/** For `readFlags`: the bridge, the filter and the start. */
+export const streamFlags = {
+  ...requestFlags,
   ...filterFlags,
-  ...Object.fromEntries(names.map((name) => [name, { type: 'string' } as const])),
-}
+  after: { type: 'string' },
+  since: { type: 'string' },
+  tail: { type: 'string' },
+} as const
 
 /** The lines of a command's help about them. */
 export const STREAM_HELP = `Where to start; without one of them with new events:
@@ -34,24 +35,21 @@ export interface StreamSelection {
 
 /** @throws BridgeError `usage` for filter flags that do not go together */
 export function streamSelection(values: Readonly<Record<string, unknown>>): StreamSelection {
-  const given = names.flatMap((name) => {
-    const text = flagText(values[name])
-    return text === undefined ? [] : [[name, text] as const]
-  })
+  const start = Object.fromEntries(
+    (['after', 'since', 'tail'] as const).flatMap((name) => {
+      const text = values[name]
+      return typeof text === 'string' ? [[name, text] as const] : []
+    }),
+  )
   const filter = filterOf(values)
   // A wrong filter or two starts are left to the bridge, which answers with an error.
-  const from = Object.fromEntries(given.map(([name, text]) => [name, name === 'tail' ? Number(text) : text]))
+  const from = { ...start, ...(start.tail !== undefined && { tail: Number(start.tail) }) }
   return {
     subscription: {
       ...(filter !== undefined && { filter: filter as object }),
-      ...(given.length > 0 && { from: from as unknown as From }),
+      ...(Object.keys(start).length > 0 && { from: from as unknown as From }),
     },
     filter: filterParameters(values),
-    start: new URLSearchParams(given.map(([name, text]): [string, string] => [name, text])),
+    start: new URLSearchParams(start),
   }
-}
-
-/** The text of a flag that is given once at most. */
-export function flagText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }

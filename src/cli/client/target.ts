@@ -2,7 +2,7 @@
  * Finds the address and token of the running bridge a command talks to: from its flags, else from the settings.
  */
 import { BridgeError } from '../../errors.ts'
-import type { ReadFile } from '../../settings/environment.ts'
+import { type ReadFile, readTextFile } from '../../settings/environment.ts'
 import { type SettingName, settingNames } from '../../settings/schema.ts'
 import { examineSettings, type Settings } from '../../settings/settings.ts'
 
@@ -14,6 +14,13 @@ export interface BridgeTarget {
   /** Whether the token came from `--token`, so that a refusal names what to change. */
   tokenIsFlag: boolean
 }
+
+/** The flags of every command that talks to a running bridge. */
+export const requestFlags = {
+  json: { type: 'boolean' },
+  url: { type: 'string' },
+  token: { type: 'string' },
+} as const
 
 const ADDRESS: readonly string[] = ['BRIDGE_HTTP_HOST', 'BRIDGE_HTTP_PORT'] satisfies SettingName[]
 const TOKEN = 'BRIDGE_ADMIN_TOKEN' satisfies SettingName
@@ -28,7 +35,7 @@ const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', ':
 export function targetOf(
   flags: { url?: string | undefined; token?: string | undefined },
   env: Readonly<Record<string, string | undefined>>,
-  readFile: ReadFile,
+  readFile: ReadFile = readTextFile,
 ): BridgeTarget {
   const url = flags.url === undefined ? null : checkedUrl(flags.url)
   if (flags.token === '')

@@ -1,28 +1,19 @@
 /**
  * Shared by `bridge tokens` and `bridge webhooks`: chooses the verb, sends API requests, reads paged lists.
  */
-import { readFileSync } from 'node:fs'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
+import type { CliCommand } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
+import { harmless } from '../terminal/text.ts'
 import type { RefusalWords } from './refusal.ts'
 import { type ApiRequest, requestBridge } from './request.ts'
 import { targetOf } from './target.ts'
 
-/** The flags of every verb. */
-export const requestFlags = {
-  json: { type: 'boolean' },
-  url: { type: 'string' },
-  token: { type: 'string' },
-} as const
-
 /** Sends a request to the bridge that the flags name. Rejects as `requestBridge`. */
 export type SendRequest = (request: Pick<ApiRequest, 'method' | 'path' | 'body'>) => Promise<unknown>
 
-/** The implementation of a verb. */
-export type Verb = (args: string[], context: CommandContext) => Promise<void>
-
-/** Most entries of one page. */
+/** Entries of one page. */
 const PAGE = 1000
 
 /**
@@ -32,9 +23,9 @@ const PAGE = 1000
 export function chosenVerb(
   noun: string,
   name: string | undefined,
-  verbs: Readonly<Record<string, Verb>>,
+  verbs: Readonly<Record<string, CliCommand>>,
   instead: Readonly<Record<string, string>> = {},
-): Verb {
+): CliCommand {
   const verb = name !== undefined && Object.hasOwn(verbs, name) ? verbs[name] : undefined
   if (verb !== undefined) return verb
   const names = Object.keys(verbs)
@@ -52,35 +43,59 @@ export function chosenVerb(
 
 /** Sends requests with these flags. @throws BridgeError as `targetOf` */
 export function requesterOf(
-  flags: { url?: string; token?: string },
+  flags: { url?: string | undefined; token?: string | undefined },
   words: RefusalWords,
   context: CommandContext,
 ): SendRequest {
-  const readFile = (path: string): string => readFileSync(path, 'utf8')
-  const target = targetOf({ url: flags.url, token: flags.token }, context.env, readFile)
+  const target = targetOf(flags, context.env)
   return (request) => requestBridge({ ...request, target, words }, context)
 }
 
+/** How the entries of a list are printed. */
+export interface ListOutput {
+  /** One line of JSON per entry, in place of `line`. */
+  json: boolean | undefined
+  line: (entry: ResponseFields) => string
+  /** Printed on stderr for an empty list. */
+  none: string
+  /** Upper limit of entries; all where it is left out. */
+  most?: number
+}
+
 /**
- * Yields every entry of a list, page by page; stops when the command is stopped or its output is closed. `path` may have a
- * query. `most`: upper limit of entries.
+ * Prints the entries of a list, page by page, until the command is stopped or its output is closed. `path` may have a
+ * query.
  */
-export async function* entriesOf(
+export async function printList(
   send: SendRequest,
   path: string,
-  context: CommandContext,
-  most = PAGE,
-): AsyncGenerator<unknown> {
+  { json, line, none, most = Number.POSITIVE_INFINITY }: ListOutput,
+  { stdout, stderr, signal, outputGone }: CommandContext,
+): Promise<void> {
   const start = `${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(PAGE, most)}`
-  let next: unknown = null
-  do {
-    const after: string = typeof next === 'string' ? `&after=${encodeURIComponent(next)}` : ''
-    const page = (await send({ method: 'GET', path: `${start}${after}` })) as {
-      data?: unknown
-      next?: unknown
-    } | null
-    const data: unknown[] = Array.isArray(page?.data) ? page.data : []
-    yield* data
-    next = data.length === 0 ? null : (page?.next ?? null)
-  } while (typeof next === 'string' && !context.signal.aborted && !context.outputGone.aborted)
+  let count = 0
+  let after: string | null = ''
+  while (after !== null && count < most && !signal.aborted && !outputGone.aborted) {
+    const page = fieldsOf(await send({ method: 'GET', path: `${start}${after}` }))
+    const entries: unknown[] = Array.isArray(page.data) ? page.data.slice(0, most - count) : []
+    for (const entry of entries) stdout(json === true ? JSON.stringify(entry) : line(fieldsOf(entry)))
+    count += entries.length
+    const { next } = page
+    after = typeof next === 'string' && entries.length > 0 ? `&after=${encodeURIComponent(next)}` : null
+  }
+  if (count === 0) stderr(none)
+}
+
+/** The members of a response. */
+export type ResponseFields = Readonly<Record<string, unknown>>
+
+/** A response's members; none where it is null. */
+export function fieldsOf(value: unknown): ResponseFields {
+  return (value ?? {}) as ResponseFields
+}
+
+/** A member of a response, safe to print: text as it is, nothing for null, anything else as JSON. */
+export function printableText(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return harmless(typeof value === 'string' ? value : JSON.stringify(value))
 }

@@ -2,7 +2,7 @@
  * Runs `bridge demo`: a sandbox upstream and every role in one process, without settings, with a line of live figures.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { App } from '../../app/app.ts'
@@ -10,9 +10,9 @@ import { startApp } from '../../app/app.ts'
 import { sleep, systemChance } from '../../lifecycle/clock.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
-import { ENV_FILE } from '../../settings/environment.ts'
+import { ENV_FILE, readTextFile } from '../../settings/environment.ts'
 import { loadSettings } from '../../settings/settings.ts'
-import { asksForHelp, takeNoArguments } from '../terminal/arguments.ts'
+import { readFlags, withHelp } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 
 const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/use/sandbox.md)
@@ -32,12 +32,8 @@ const LIVE_LINE_MS = 1000
 const UPDATES_A_LINE = 5
 
 /** Runs the demo until the signal aborts. */
-export async function demoCommand(args: string[], context: CommandContext): Promise<void> {
-  if (asksForHelp(args)) {
-    context.stdout(HELP)
-    return
-  }
-  takeNoArguments('demo', args)
+export const demoCommand = withHelp(HELP, async (args, context) => {
+  readFlags('demo', args, {})
   const { clock, signal } = context
   const { taken, left } = bridgeNames(context.env)
   if (left.length > 0) context.stderr(`settings that the demo ignores: ${left.join(', ')}`)
@@ -56,7 +52,7 @@ export async function demoCommand(args: string[], context: CommandContext): Prom
     await sandbox.close()
     rmSync(dataDir, { recursive: true, force: true })
   }
-}
+})
 
 function demoEnvironment(sandbox: Sandbox, dataDir: string): Record<string, string> {
   return {
@@ -79,7 +75,7 @@ function demoEnvironment(sandbox: Sandbox, dataDir: string): Record<string, stri
 
 /** The demo reads no `.env` file, so that it runs the same everywhere. */
 function noEnvFile(path: string): string {
-  if (path !== ENV_FILE) return readFileSync(path, 'utf8')
+  if (path !== ENV_FILE) return readTextFile(path)
   throw Object.assign(new Error(`${path} is not read by the demo`), { code: 'ENOENT' })
 }
 

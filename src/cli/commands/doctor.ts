@@ -2,7 +2,6 @@
  * Runs `bridge doctor`: checks everything that a bridge needs and prints what to do about each finding. Repairs nothing and
  * spends one quota unit at most.
  */
-import { readFileSync } from 'node:fs'
 import { BridgeError } from '../../errors.ts'
 import { holderOf } from '../../log-embedded/lock.ts'
 import { type Examined, examineSettings, type Settings } from '../../settings/settings.ts'
@@ -14,6 +13,7 @@ import {
   findingsJson,
   fine,
   throwIfFailed,
+  warn,
   withoutSecrets,
 } from '../doctor/finding.ts'
 import { checkGuard } from '../doctor/guard.ts'
@@ -22,7 +22,7 @@ import { checkKey } from '../doctor/key.ts'
 import { checkDataDir, checkNode, checkOpenFiles } from '../doctor/machine.ts'
 import { checkSettings } from '../doctor/settings.ts'
 import { checkUpstream } from '../doctor/upstream.ts'
-import { asksForHelp, readFlags } from '../terminal/arguments.ts'
+import { readFlags, withHelp } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { painter } from '../terminal/text.ts'
 
@@ -38,13 +38,9 @@ One line per check: ok, warn or fail, the finding, and what to do after an arrow
 Exit codes: 0 nothing failed, 3 settings, 4 upstream, 5 Kafka, 1 anything else`
 
 /** Prints the findings. Rejects with the most serious failure. */
-export async function doctorCommand(args: string[], context: CommandContext): Promise<void> {
-  if (asksForHelp(args)) {
-    context.stdout(HELP)
-    return
-  }
+export const doctorCommand = withHelp(HELP, async (args, context) => {
   const values = readFlags('doctor', args, flags)
-  const examined = examineSettings(context.env, (path) => readFileSync(path, 'utf8'))
+  const examined = examineSettings(context.env)
   const findings = await examine(examined, values['no-spend'] !== true, context)
   const clean = withoutSecrets(examined.settings.secrets)
   const lines =
@@ -53,7 +49,7 @@ export async function doctorCommand(args: string[], context: CommandContext): Pr
       : findingLines(findings, painter(context.colour), clean)
   for (const line of lines) context.stdout(line)
   throwIfFailed(findings)
-}
+})
 
 async function examine(
   examined: Examined,
@@ -70,7 +66,7 @@ async function examine(
     { ...data, finding: `${data.finding}${held}` },
     checkOpenFiles(settings.streamMaxClients, openFilesLimit()),
   ]
-  const bridge = await checkBridge(settings, holder, clock, signal)
+  const bridge = await checkBridge(settings, holder, signal)
   const upstream =
     settings.upstream === null
       ? { reached: false, findings: [] }
@@ -106,7 +102,7 @@ async function keyFindings(
   if (kafka !== null) return [fine('key', 'not tested: with Kafka only the leader counts units')]
   if (obstacle === null) return checkKey({ upstream, nativeKind: native.kind, dataDir, clock, signal })
   const todo = 'fix that first, then run bridge doctor again'
-  return [{ level: 'warn', name: 'key', finding: `not tested: ${obstacle}`, todo, area: 'upstream' }]
+  return [warn('key', `not tested: ${obstacle}`, todo)]
 }
 
 /** Who holds the data directory; null also where the lock cannot be read, which `checkDataDir` reports. */

@@ -3,7 +3,6 @@
  * Registers no endpoint at the bridge.
  */
 import type { KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { parseFilterQuery } from '../../core/filter/filter-query.ts'
 import { signingKey } from '../../core/signature.ts'
 import { BridgeError } from '../../errors.ts'
@@ -12,20 +11,13 @@ import { newSecret } from '../../webhooks/endpoints/endpoint-secrets.ts'
 import { wantsGaps } from '../../webhooks/endpoints/event-type-opt-in.ts'
 import { followStream, type ShownMessage } from '../client/follow.ts'
 import { createForwarder, type ForwardAttempt, type ForwardedEvent } from '../client/forward.ts'
-import { flagText, STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'
+import { STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'
 import { targetOf } from '../client/target.ts'
-import { asksForHelp, readFlags } from '../terminal/arguments.ts'
-import type { CommandContext } from '../terminal/context.ts'
+import { readFlags, withHelp } from '../terminal/arguments.ts'
 import { eventLine } from '../terminal/event-line.ts'
 import { harmless, type Paint, painter } from '../terminal/text.ts'
 
-const flags = {
-  forward: { type: 'string' },
-  secret: { type: 'string' },
-  json: { type: 'boolean' },
-  url: { type: 'string' },
-  token: { type: 'string' },
-} as const
+const flags = { ...streamFlags, forward: { type: 'string' }, secret: { type: 'string' } } as const
 
 const HELP = `bridge listen: re-posts a running bridge's events to your receiver as signed webhooks
 (docs/use/webhooks-receivers.md). A failed delivery is tried four times within about a minute, then given up.
@@ -44,20 +36,15 @@ How:
   bridge listen --forward http://localhost:9000/hook --tail 5 --preset no-routine`
 
 /** Forwards until the signal aborts or the output is closed. Rejects with a BridgeError that retrying cannot fix. */
-export async function listenCommand(args: string[], context: CommandContext): Promise<void> {
-  if (asksForHelp(args)) {
-    context.stdout(HELP)
-    return
-  }
-  const values = readFlags('listen', args, { ...streamFlags, ...flags })
+export const listenCommand = withHelp(HELP, async (args, context) => {
+  const values = readFlags('listen', args, flags)
   const { stdout, stderr, clock, chance, env } = context
-  const url = receiverUrl(flagText(values.forward))
-  const secret = flagText(values.secret) ?? newSecret()
+  const url = receiverUrl(values.forward)
+  const secret = values.secret ?? newSecret()
   const key = keyOf(secret)
   const endpointId = newId('ep', clock.now())
   const selection = streamSelection(values)
-  const readFile = (path: string): string => readFileSync(path, 'utf8')
-  const target = targetOf({ url: flagText(values.url), token: flagText(values.token) }, env, readFile)
+  const target = targetOf(values, env)
   const paint = painter(context.colour)
   const signal = AbortSignal.any([context.signal, context.outputGone])
   const counts = { delivered: 0, givenUp: 0 }
@@ -72,8 +59,7 @@ export async function listenCommand(args: string[], context: CommandContext): Pr
   await followStream({
     target,
     selection,
-    clock,
-    chance,
+    context,
     signal,
     onMessage(message) {
       if (message.type === 'live') return
@@ -83,13 +69,12 @@ export async function listenCommand(args: string[], context: CommandContext): Pr
       if (message.type === 'gap' && !wantsGaps(parseFilterQuery(selection.filter) ?? {})) return
       return forwarder.take(event)
     },
-    report: stderr,
   })
   await forwarder.drained()
   if (!context.outputGone.aborted) {
     stderr(`stopped; ${counts.delivered} delivered, ${counts.givenUp} given up`)
   }
-}
+})
 
 /** @throws BridgeError `usage` for text that is not an http or https address */
 function receiverUrl(text: string | undefined): string {

@@ -1,8 +1,6 @@
 /**
  * Runs `bridge plan`: prints the polls of a week as a bridge would plan them, with delays and risks. Sends no request.
  */
-
-import { readFileSync } from 'node:fs'
 import { isoSeconds } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'
@@ -18,8 +16,7 @@ import {
 } from '../../governor/schedule/week-plan.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import { examineSettings, type Settings, type UpstreamPlan } from '../../settings/settings.ts'
-import { asksForHelp, readFlags } from '../terminal/arguments.ts'
-import type { CommandContext } from '../terminal/context.ts'
+import { readFlags, withHelp } from '../terminal/arguments.ts'
 import { type Paint, painter } from '../terminal/text.ts'
 
 /** A weekly quota that pays for a poll every five seconds, above which nothing needs planning. */
@@ -43,14 +40,10 @@ Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides
   --json      everything as one line of JSON`
 
 /** Prints the plan. */
-export async function planCommand(args: string[], context: CommandContext): Promise<void> {
+export const planCommand = withHelp(HELP, async (args, context) => {
   const { stdout, clock, colour, env } = context
-  if (asksForHelp(args)) {
-    stdout(HELP)
-    return
-  }
   const values = readFlags('plan', args, flags)
-  const { settings, errors } = examineSettings(env, (path) => readFileSync(path, 'utf8'))
+  const { settings, errors } = examineSettings(env)
   const wrong = errors.filter(({ field }) => NEEDED.test(field))
   if (wrong.length > 0) {
     throw new BridgeError('settings', 'settings that the plan depends on are wrong', {
@@ -89,7 +82,7 @@ export async function planCommand(args: string[], context: CommandContext): Prom
     return
   }
   for (const line of planLines(settings, week, compared, painter(colour))) stdout(line)
-}
+})
 
 function planLines(
   { plan, gatewayUnits }: Pick<Settings, 'plan' | 'gatewayUnits'>,

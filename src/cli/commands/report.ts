@@ -1,25 +1,18 @@
 /**
  * Runs `bridge report`: prints a table of the last days with the items received and whether any are missing.
  */
-import { readFileSync } from 'node:fs'
 import { BridgeError } from '../../errors.ts'
 import { noBridge, type RefusalWords } from '../client/refusal.ts'
 import { requestBridge } from '../client/request.ts'
-import { targetOf } from '../client/target.ts'
-import { asksForHelp, readFlags } from '../terminal/arguments.ts'
-import type { CommandContext } from '../terminal/context.ts'
+import { requestFlags, targetOf } from '../client/target.ts'
+import { readFlags, withHelp } from '../terminal/arguments.ts'
 import { counted, harmless, type Paint, painter, type Tone } from '../terminal/text.ts'
 
 const DEFAULT_DAYS = 14
 /** How many days a bridge keeps. */
 const MOST_DAYS = 400
 
-const flags = {
-  days: { type: 'string' },
-  json: { type: 'boolean' },
-  url: { type: 'string' },
-  token: { type: 'string' },
-} as const
+const flags = { days: { type: 'string' }, ...requestFlags } as const
 
 const HELP = `bridge report: the items of each London day, and whether any are missing
 (docs/run/completeness.md, "Was anything missing yesterday")
@@ -44,12 +37,8 @@ const words: RefusalWords = {
 }
 
 /** Prints the report. Rejects if no bridge answers or the request fails. */
-export async function reportCommand(args: string[], context: CommandContext): Promise<void> {
+export const reportCommand = withHelp(HELP, async (args, context) => {
   const { stdout, stderr, env, colour } = context
-  if (asksForHelp(args)) {
-    stdout(HELP)
-    return
-  }
   const { days = String(DEFAULT_DAYS), json, url, token } = readFlags('report', args, flags)
   const count = /^\d{1,3}$/.test(days) ? Number(days) : 0
   if (count < 1 || count > MOST_DAYS) {
@@ -57,7 +46,7 @@ export async function reportCommand(args: string[], context: CommandContext): Pr
       hint: words.help,
     })
   }
-  const target = targetOf({ url, token }, env, (path) => readFileSync(path, 'utf8'))
+  const target = targetOf({ url, token }, env)
   const path = `/v1/report?days=${count}`
   const answer = await requestBridge({ target, method: 'GET', path, words }, context)
   const data = (answer as { data?: unknown } | null)?.data
@@ -65,7 +54,7 @@ export async function reportCommand(args: string[], context: CommandContext): Pr
   if (json === true) for (const day of data) stdout(JSON.stringify(day))
   else if (data.length > 0) for (const line of tableOf(data.map(dayOf), painter(colour))) stdout(line)
   if (data.length === 0) stderr('no day yet: counting starts with the first successful poll')
-}
+})
 
 /** The figures of a day that are shown; an absent one is 0. */
 interface ShownDay {

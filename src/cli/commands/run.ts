@@ -1,12 +1,10 @@
 /**
  * Runs `bridge run`: starts the roles of the settings and stops them on SIGTERM or SIGINT.
  */
-import { readFileSync } from 'node:fs'
 import { startApp } from '../../app/app.ts'
 import { systemChance } from '../../lifecycle/clock.ts'
 import { loadSettings } from '../../settings/settings.ts'
-import { asksForHelp, takeNoArguments } from '../terminal/arguments.ts'
-import type { CommandContext } from '../terminal/context.ts'
+import { readFlags, withHelp } from '../terminal/arguments.ts'
 
 const HELP = `bridge run: runs the roles of BRIDGE_ROLES against the configured upstream (docs/run/operating.md)
 
@@ -15,14 +13,10 @@ Required: BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY, BRIDGE_ADMIN_TOKEN, BRIDGE_S
 The ready line goes to stdout, the log to stderr. bridge doctor checks everything before the first start.`
 
 /** Runs until the signal aborts. Rejects for wrong settings and with the fault that ended it. */
-export async function runCommand(args: string[], context: CommandContext): Promise<void> {
-  if (asksForHelp(args)) {
-    context.stdout(HELP)
-    return
-  }
-  takeNoArguments('run', args)
-  const settings = loadSettings(context.env, (path) => readFileSync(path, 'utf8'))
+export const runCommand = withHelp(HELP, async (args, context) => {
+  readFlags('run', args, {})
+  const settings = loadSettings(context.env)
   const app = await startApp(settings, { clock: context.clock, chance: systemChance })
   context.stdout(JSON.stringify(app.ready))
   await app.runUntil(context.signal)
-}
+})

@@ -6,18 +6,9 @@ import { didYouMean } from '../../core/near.ts'
 import { type PlanName, planNames } from '../../core/plans.ts'
 import { BridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
-import type { Clock } from '../../lifecycle/clock.ts'
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts'
 import { scenarios } from '../../sandbox/scenario-list.ts'
-import { asksForHelp, readFlags } from '../terminal/arguments.ts'
-
-/** What the command needs of the process. */
-export interface SandboxContext {
-  /** Writes one line of data. */
-  stdout: (line: string) => void
-  clock: Clock
-  signal: AbortSignal
-}
+import { readFlags, withHelp } from '../terminal/arguments.ts'
 
 const flags = {
   port: { type: 'string' },
@@ -36,8 +27,8 @@ const flags = {
   json: { type: 'boolean' },
 } as const satisfies ParseArgsConfig['options']
 
-type Flag = keyof typeof flags
-type Values = Partial<Record<Flag, string | boolean>>
+type Flag = Exclude<keyof typeof flags, 'list' | 'json'>
+type Values = Partial<Record<Flag, string>>
 
 const HELP = `bridge sandbox: a synthetic upstream (docs/use/sandbox.md)
 
@@ -59,11 +50,7 @@ const HELP = `bridge sandbox: a synthetic upstream (docs/use/sandbox.md)
  * Runs the sandbox until the signal aborts, then closes everything.
  * @throws BridgeError `usage` for a wrong flag, `failed` where a port is taken
  */
-export async function runSandboxCommand(args: string[], context: SandboxContext): Promise<void> {
-  if (asksForHelp(args)) {
-    context.stdout(HELP)
-    return
-  }
+export const runSandboxCommand = withHelp(HELP, async (args, context) => {
   const values = readFlags('sandbox', args, flags)
   if (values.list === true) {
     for (const line of scenarioList(values.json === true)) context.stdout(line)
@@ -74,7 +61,7 @@ export async function runSandboxCommand(args: string[], context: SandboxContext)
   context.stdout(JSON.stringify({ ready: true, url, admin: adminUrl, key }))
   await aborted(context.signal)
   await sandbox.close()
-}
+})
 
 function scenarioList(asJson: boolean): string[] {
   const list = Object.entries(scenarios).map(([name, { meaning }]) => ({ name, meaning }))
@@ -83,38 +70,29 @@ function scenarioList(asJson: boolean): string[] {
   return list.map(({ name, meaning }) => `${name.padEnd(width)}  ${meaning}`)
 }
 
+/** The options that flags give; a flag that is absent leaves its default. */
 function sandboxOptions(values: Values): SandboxOptions {
-  const plan = readPlan(values.plan)
-  const port = readNumber(values, 'port', { low: 0, high: 65_535, whole: true })
-  const adminPort = readNumber(values, 'admin-port', { low: 0, high: 65_535, whole: true })
-  const seed = readNumber(values, 'seed', { low: 0, high: 2 ** 32 - 1, whole: true })
-  const speed = readNumber(values, 'speed', { low: 0.001, high: 100_000, whole: false })
-  const weeklyQuota = readNumber(values, 'weekly-quota', { low: 0, high: 1e9, whole: true })
-  const ratePerSecond = readNumber(values, 'rate', { low: 0.001, high: 1e6, whole: false })
-  const burst = readNumber(values, 'burst', { low: 1, high: 1e6, whole: true })
-  return {
-    ...given('scenario', typeof values.scenario === 'string' ? values.scenario : undefined),
-    ...given('key', readKey(values.key)),
-    ...given('plan', plan),
-    ...given('documentsUrl', readUrl(values['documents-url'])),
-    ...given('port', port),
-    ...given('adminPort', adminPort),
-    ...given('host', typeof values.host === 'string' ? values.host : undefined),
-    ...given('seed', seed),
-    ...given('speed', speed),
-    ...given('weeklyQuota', weeklyQuota),
-    ...given('ratePerSecond', ratePerSecond),
-    ...given('burst', burst),
+  const whole = (flag: Flag, low: number, high: number) => readNumber(values, flag, low, high, true)
+  const decimal = (flag: Flag, low: number, high: number) => readNumber(values, flag, low, high, false)
+  const options = {
+    scenario: values.scenario,
+    key: readKey(values.key),
+    plan: readPlan(values.plan),
+    documentsUrl: readUrl(values['documents-url']),
+    port: whole('port', 0, 65_535),
+    adminPort: whole('admin-port', 0, 65_535),
+    host: values.host,
+    seed: whole('seed', 0, 2 ** 32 - 1),
+    speed: decimal('speed', 0.001, 100_000),
+    weeklyQuota: whole('weekly-quota', 0, 1e9),
+    ratePerSecond: decimal('rate', 0.001, 1e6),
+    burst: whole('burst', 1, 1e6),
   }
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** The member, or nothing where it was not given: an absent option takes its default. */
-function given<Name extends string, T>(name: Name, value: T | undefined): { [K in Name]?: T } {
-  return value === undefined ? {} : ({ [name]: value } as { [K in Name]: T })
-}
-
-function readPlan(text: string | boolean | undefined): PlanName | undefined {
-  if (typeof text !== 'string') return undefined
+function readPlan(text: string | undefined): PlanName | undefined {
+  if (text === undefined) return undefined
   const plan = planNames.find((name) => name === text)
   if (plan !== undefined) return plan
   throw new BridgeError('usage', `there is no plan "${text}"${didYouMean(text, planNames)}`, {
@@ -122,16 +100,16 @@ function readPlan(text: string | boolean | undefined): PlanName | undefined {
   })
 }
 
-function readKey(text: string | boolean | undefined): string | undefined {
-  if (typeof text !== 'string') return undefined
+function readKey(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
   if (/^[\x21-\x7e]+$/.test(text)) return text
   throw new BridgeError('usage', '--key must be printable characters without blanks', {
     hint: 'It travels in the request header x-api-key.',
   })
 }
 
-function readUrl(text: string | boolean | undefined): string | undefined {
-  if (typeof text !== 'string') return undefined
+function readUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '')
     return url.href.replace(/\/$/, '')
@@ -143,18 +121,16 @@ function readUrl(text: string | boolean | undefined): string | undefined {
 function readNumber(
   values: Values,
   flag: Flag,
-  range: { low: number; high: number; whole: boolean },
+  low: number,
+  high: number,
+  whole: boolean,
 ): number | undefined {
   const text = values[flag]
-  if (typeof text !== 'string') return undefined
+  if (text === undefined) return undefined
   const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
-  if (number >= range.low && number <= range.high && (!range.whole || Number.isInteger(number))) return number
-  const kind = range.whole ? 'a whole number' : 'a number'
-  throw new BridgeError(
-    'usage',
-    `--${flag} must be ${kind} from ${range.low} to ${range.high}, got "${text}"`,
-    {
-      hint: 'bridge sandbox --help lists the flags.',
-    },
-  )
+  if (number >= low && number <= high && (!whole || Number.isInteger(number))) return number
+  const kind = whole ? 'a whole number' : 'a number'
+  throw new BridgeError('usage', `--${flag} must be ${kind} from ${low} to ${high}, got "${text}"`, {
+    hint: 'bridge sandbox --help lists the flags.',
+  })
 }

@@ -3,8 +3,17 @@
  */
 
 import type { RefusalWords } from '../client/refusal.ts'
-import { chosenVerb, entriesOf, requesterOf, requestFlags } from '../client/verbs.ts'
-import { asksForHelp, readFlags, readFlagsAndWords } from '../terminal/arguments.ts'
+import { requestFlags } from '../client/target.ts'
+import {
+  chosenVerb,
+  fieldsOf,
+  printableText,
+  printList,
+  type ResponseFields,
+  requesterOf,
+} from '../client/verbs.ts'
+
+import { readFlags, readFlagsAndWords, withHelp } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { harmless } from '../terminal/text.ts'
 
@@ -44,28 +53,13 @@ const words: RefusalWords = {
   },
 }
 
-/** The members of a token that are shown; empty where absent. */
-interface Shown {
-  id: string
-  token: string
-  tenant: string
-  scopes: string
-  name: string
-  expiresAt: string
-  lastUsed: string
-}
-
 const verbs = { create, list, delete: remove } as const
 
 /** Runs the verb. */
-export async function tokensCommand(args: string[], context: CommandContext): Promise<void> {
-  if (asksForHelp(args)) {
-    context.stdout(HELP)
-    return
-  }
+export const tokensCommand = withHelp(HELP, async (args, context) => {
   const [verb, ...rest] = args
   await chosenVerb('tokens', verb, verbs)(rest, context)
-}
+})
 
 async function create(args: string[], context: CommandContext): Promise<void> {
   const flags = readFlags('tokens create', args, createFlags)
@@ -73,50 +67,44 @@ async function create(args: string[], context: CommandContext): Promise<void> {
   const scopes = flags.scopes?.flatMap((list) => list.split(','))
   const body = { tenant, scopes, name, expiresAt }
   const answer = await requesterOf(flags, words, context)({ method: 'POST', path: '/v1/tokens', body })
-  const made = shown(answer)
-  context.stdout(flags.json === true ? JSON.stringify(answer) : made.token)
-  const end = made.expiresAt === '' ? 'until it is deleted' : `until ${made.expiresAt}`
-  context.stderr(`created ${made.id} of the tenant ${made.tenant} for ${made.scopes}, ${end}`)
+  const made = fieldsOf(answer)
+  context.stdout(flags.json === true ? JSON.stringify(answer) : printableText(made.token))
+  const end = made.expiresAt === null ? 'until it is deleted' : `until ${printableText(made.expiresAt)}`
+  context.stderr(
+    `created ${printableText(made.id)} of the tenant ${printableText(made.tenant)} for ${scopesOf(made)}, ${end}`,
+  )
   context.stderr('its text is shown only once: the bridge keeps only a hash')
 }
 
 async function list(args: string[], context: CommandContext): Promise<void> {
   const flags = readFlags('tokens list', args, requestFlags)
-  let count = 0
-  for await (const token of entriesOf(requesterOf(flags, words, context), '/v1/tokens', context)) {
-    context.stdout(flags.json === true ? JSON.stringify(token) : lineOf(shown(token)))
-    count += 1
-  }
-  if (count === 0) context.stderr('no tokens yet besides BRIDGE_ADMIN_TOKEN')
+  const none = 'no tokens yet besides BRIDGE_ADMIN_TOKEN'
+  const send = requesterOf(flags, words, context)
+  await printList(send, '/v1/tokens', { json: flags.json, line: lineOf, none }, context)
 }
 
 async function remove(args: string[], context: CommandContext): Promise<void> {
   const { values, words: given } = readFlagsAndWords('tokens delete', args, requestFlags, ['ID'])
   const [id = ''] = given
-  await requesterOf(
-    values,
-    words,
-    context,
-  )({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
+  const send = requesterOf(values, words, context)
+  await send({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
   context.stderr(`deleted ${harmless(id)}. All nodes reject it within one second.`)
 }
 
-function lineOf({ id, tenant, scopes, name, expiresAt, lastUsed }: Shown): string {
-  const until = expiresAt === '' ? 'no end' : `until ${expiresAt}`
-  const used = lastUsed === '' ? 'never used' : `used ${lastUsed}`
-  return [id, tenant.padEnd(12), scopes, until, used, name].filter((part) => part !== '').join('  ')
+function lineOf(token: ResponseFields): string {
+  const { id, tenant, name, expiresAt, lastUsed } = token
+  return [
+    printableText(id),
+    printableText(tenant).padEnd(12),
+    scopesOf(token),
+    expiresAt === null ? 'no end' : `until ${printableText(expiresAt)}`,
+    lastUsed === null ? 'never used' : `used ${printableText(lastUsed)}`,
+    printableText(name),
+  ]
+    .filter((part) => part !== '')
+    .join('  ')
 }
 
-function shown(value: unknown): Shown {
-  const fields = (value ?? {}) as Readonly<Record<string, unknown>>
-  const text = (field: unknown): string => (typeof field === 'string' ? harmless(field) : '')
-  return {
-    id: text(fields.id),
-    token: text(fields.token),
-    tenant: text(fields.tenant),
-    scopes: (Array.isArray(fields.scopes) ? fields.scopes : []).map(text).join(','),
-    name: text(fields.name),
-    expiresAt: text(fields.expiresAt),
-    lastUsed: text(fields.lastUsed),
-  }
+function scopesOf({ scopes }: ResponseFields): string {
+  return (Array.isArray(scopes) ? scopes : []).map(printableText).join(',')
 }

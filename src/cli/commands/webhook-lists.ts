@@ -3,16 +3,10 @@
  */
 import { BridgeError } from '../../errors.ts'
 import { attemptOutcomes } from '../../obs/metrics.ts'
-import {
-  endpointWords,
-  fieldsOf,
-  namedEndpoint,
-  printableText,
-  type ResponseFields,
-} from '../client/endpoint-request.ts'
-import { entriesOf, requestFlags } from '../client/verbs.ts'
-import { readFlagsAndWords } from '../terminal/arguments.ts'
-import type { CommandContext } from '../terminal/context.ts'
+import { readOne } from '../client/endpoint-request.ts'
+import { requestFlags } from '../client/target.ts'
+import { printableText, printList, type ResponseFields } from '../client/verbs.ts'
+import type { CliCommand } from '../terminal/arguments.ts'
 import { counted, type Paint, painter, type Tone } from '../terminal/text.ts'
 
 /** For the help of `bridge webhooks`. */
@@ -22,13 +16,14 @@ export const WEBHOOK_LISTS_HELP = `For attempts and deliveries:
   --state LIST          deliveries in these states: pending, delivered, dead
   --limit N             only the newest N; default 100`
 
+const listFlags = { ...requestFlags, limit: { type: 'string' } } as const
 const DEFAULT_LIMIT = 100
 const MOST = 1_000_000
 
 /** The delivery attempts to an endpoint, newest first. */
-export function listAttempts(args: string[], context: CommandContext): Promise<void> {
-  const flags = { ...requestFlags, failed: { type: 'boolean' }, outcome: { type: 'string' } } as const
-  const { values, words, limit } = readList('attempts', args, flags)
+export const listAttempts: CliCommand = (args, context) => {
+  const flags = { ...listFlags, failed: { type: 'boolean' }, outcome: { type: 'string' } } as const
+  const { values, json, path, send } = readOne('attempts', args, context, flags)
   if (values.failed === true && values.outcome !== undefined) {
     throw new BridgeError('usage', '--failed and --outcome do not go together', {
       hint: '--failed selects every outcome except ok.',
@@ -36,57 +31,30 @@ export function listAttempts(args: string[], context: CommandContext): Promise<v
   }
   const failed = attemptOutcomes.filter((outcome) => outcome !== 'ok').join(',')
   const query = queryOf('outcome', values.failed === true ? failed : values.outcome)
+  const paint = painter(context.colour)
+  const line = (entry: ResponseFields): string => attemptLine(entry, paint)
   const none = 'no such attempts in the last week'
-  return list({ what: `attempts${query}`, limit, values, words, line: attemptLine, none }, context)
+  return printList(send, `${path}/attempts${query}`, { json, line, none, most: mostOf(values) }, context)
 }
 
 /** The state of the deliveries to an endpoint, newest event first. */
-export function listDeliveries(args: string[], context: CommandContext): Promise<void> {
-  const { values, words, limit } = readList('deliveries', args, {
-    ...requestFlags,
-    state: { type: 'string' },
-  } as const)
-  const none = 'no such deliveries with an attempt in the last week'
-  const what = `deliveries${queryOf('state', values.state)}`
-  return list({ what, limit, values, words, line: deliveryLine, none }, context)
-}
-
-interface Wanted {
-  /** The path below the endpoint's, with its query. */
-  what: string
-  limit: number
-  values: Parameters<typeof namedEndpoint>[0]
-  words: readonly string[]
-  line: (entry: ResponseFields, paint: Paint) => string
-  /** Printed for an empty list. */
-  none: string
-}
-
-async function list(wanted: Wanted, context: CommandContext): Promise<void> {
-  const { what, limit, values, words, line, none } = wanted
-  const { path, json, send } = namedEndpoint(values, words, endpointWords, context)
+export const listDeliveries: CliCommand = (args, context) => {
+  const flags = { ...listFlags, state: { type: 'string' } } as const
+  const { values, json, path, send } = readOne('deliveries', args, context, flags)
   const paint = painter(context.colour)
-  let count = 0
-  for await (const entry of entriesOf(send, `${path}/${what}`, context, limit)) {
-    context.stdout(json ? JSON.stringify(entry) : line(fieldsOf(entry), paint))
-    count += 1
-    if (count === limit) break
-  }
-  if (count === 0) context.stderr(none)
+  const line = (entry: ResponseFields): string => deliveryLine(entry, paint)
+  const none = 'no such deliveries with an attempt in the last week'
+  const query = queryOf('state', values.state)
+  return printList(send, `${path}/deliveries${query}`, { json, line, none, most: mostOf(values) }, context)
 }
 
 /** @throws BridgeError `usage` */
-function readList<const F extends typeof requestFlags>(verb: string, args: string[], flags: F) {
-  const all = { ...flags, limit: { type: 'string' } } as const
-  const { values, words } = readFlagsAndWords(`webhooks ${verb}`, args, all, ['ID'])
-  const { limit = String(DEFAULT_LIMIT) } = values as { limit?: string }
+function mostOf({ limit = String(DEFAULT_LIMIT) }: { limit?: string }): number {
   const count = /^\d{1,7}$/.test(limit) ? Number(limit) : 0
-  if (count < 1 || count > MOST) {
-    throw new BridgeError('usage', `--limit must be a whole number from 1 to ${MOST}`, {
-      hint: 'bridge webhooks --help lists the flags.',
-    })
-  }
-  return { values, words, limit: count }
+  if (count >= 1 && count <= MOST) return count
+  throw new BridgeError('usage', `--limit must be a whole number from 1 to ${MOST}`, {
+    hint: 'bridge webhooks --help lists the flags.',
+  })
 }
 
 function queryOf(parameter: string, value: string | undefined): string {
@@ -125,5 +93,5 @@ function deliveryLine(entry: ResponseFields, paint: Paint): string {
 }
 
 function orDash(value: unknown): string {
-  return value === null || value === undefined ? '–' : printableText(value)
+  return printableText(value) || '–'
 }

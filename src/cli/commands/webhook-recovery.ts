@@ -2,17 +2,10 @@
  * Runs `bridge webhooks test` and `replay`: sends an endpoint a test event, or earlier events again.
  */
 import { BridgeError } from '../../errors.ts'
-import {
-  endpointWords,
-  fieldsOf,
-  namedEndpoint,
-  printableText,
-  type ResponseFields,
-  readOne,
-} from '../client/endpoint-request.ts'
-import { requestFlags } from '../client/verbs.ts'
-import { readFlagsAndWords } from '../terminal/arguments.ts'
-import type { CommandContext } from '../terminal/context.ts'
+import { endpointWords, readOne } from '../client/endpoint-request.ts'
+import { requestFlags } from '../client/target.ts'
+import { fieldsOf, printableText, type ResponseFields } from '../client/verbs.ts'
+import type { CliCommand } from '../terminal/arguments.ts'
 import { counted } from '../terminal/text.ts'
 
 const replayFlags = {
@@ -39,7 +32,7 @@ const remedies: Readonly<Record<string, string>> = {
 }
 
 /** Sends a test event; rejects unless the receiver accepts it. */
-export async function testEndpoint(args: string[], context: CommandContext): Promise<void> {
+export const testEndpoint: CliCommand = async (args, context) => {
   const { id, json, path, send } = readOne('test', args, context)
   const answer = await send({ method: 'POST', path: `${path}/test` })
   const { outcome, durationMs, webhookId, response, ...fields } = fieldsOf(answer)
@@ -58,10 +51,9 @@ export async function testEndpoint(args: string[], context: CommandContext): Pro
 }
 
 /** Starts a replay, or counts its deliveries with `--dry-run`. */
-export async function replayEvents(args: string[], context: CommandContext): Promise<void> {
-  const { values, words } = readFlagsAndWords('webhooks replay', args, replayFlags, ['ID'])
+export const replayEvents: CliCommand = async (args, context) => {
   const refusals = { ...endpointWords, cursorFlag: '--after' }
-  const { id, json, path, send } = namedEndpoint(values, words, refusals, context)
+  const { values, id, json, path, send } = readOne('replay', args, context, replayFlags, refusals)
   if ([values.after, values.since, values.ids].every((given) => given === undefined)) {
     throw new BridgeError('usage', 'bridge webhooks replay needs one of --after, --since, --ids', {
       hint: 'bridge webhooks --help lists the flags and arguments.',

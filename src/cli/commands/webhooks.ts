@@ -4,16 +4,18 @@
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { BridgeError } from '../../errors.ts'
 import { endpointBody, endpointFlags } from '../client/endpoint-flags.ts'
+import { endpointWords, readOne } from '../client/endpoint-request.ts'
+import { FILTER_HELP } from '../client/filter-flags.ts'
+import { requestFlags } from '../client/target.ts'
 import {
-  endpointWords,
+  chosenVerb,
   fieldsOf,
   printableText,
+  printList,
   type ResponseFields,
-  readOne,
-} from '../client/endpoint-request.ts'
-import { FILTER_HELP } from '../client/filter-flags.ts'
-import { chosenVerb, entriesOf, requesterOf, requestFlags } from '../client/verbs.ts'
-import { asksForHelp, readFlags, readFlagsAndWords } from '../terminal/arguments.ts'
+  requesterOf,
+} from '../client/verbs.ts'
+import { type CliCommand, readFlags, readFlagsAndWords, withHelp } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { counted, harmless } from '../terminal/text.ts'
 import { listAttempts, listDeliveries, WEBHOOK_LISTS_HELP } from './webhook-lists.ts'
@@ -68,13 +70,13 @@ const verbs = {
   attempts: listAttempts,
   deliveries: listDeliveries,
   rotate,
-  enable: (args: string[], context: CommandContext) => set('enable', args, context),
-  disable: (args: string[], context: CommandContext) => set('disable', args, context),
+  enable: (args, context) => set('enable', args, context),
+  disable: (args, context) => set('disable', args, context),
   delete: remove,
   test: testEndpoint,
   replay: replayEvents,
   rewrap,
-} as const
+} satisfies Record<string, CliCommand>
 
 const CHANGE =
   'The command line cannot change an endpoint yet: send PATCH /v1/webhooks/ID (docs/use/webhooks.md).'
@@ -87,14 +89,10 @@ const instead = {
 } as const
 
 /** Runs the verb. */
-export async function webhooksCommand(args: string[], context: CommandContext): Promise<void> {
-  if (asksForHelp(args)) {
-    context.stdout(HELP)
-    return
-  }
+export const webhooksCommand = withHelp(HELP, async (args, context) => {
   const [verb, ...rest] = args
   await chosenVerb('webhooks', verb, verbs, instead)(rest, context)
-}
+})
 
 async function add(args: string[], context: CommandContext): Promise<void> {
   const { values, words: given } = readFlagsAndWords(
@@ -104,11 +102,8 @@ async function add(args: string[], context: CommandContext): Promise<void> {
     ['URL'],
   )
   const body = { url: given[0], ...endpointBody(values) }
-  const answer = await requesterOf(
-    values,
-    endpointWords,
-    context,
-  )({ method: 'POST', path: ENDPOINTS_PATH, body })
+  const send = requesterOf(values, endpointWords, context)
+  const answer = await send({ method: 'POST', path: ENDPOINTS_PATH, body })
   const made = fieldsOf(answer)
   context.stdout(values.json === true ? JSON.stringify(answer) : printableText(made.secret))
   context.stderr(
@@ -119,16 +114,8 @@ async function add(args: string[], context: CommandContext): Promise<void> {
 
 async function list(args: string[], context: CommandContext): Promise<void> {
   const flags = readFlags('webhooks list', args, requestFlags)
-  let count = 0
-  for await (const endpoint of entriesOf(
-    requesterOf(flags, endpointWords, context),
-    ENDPOINTS_PATH,
-    context,
-  )) {
-    context.stdout(flags.json === true ? JSON.stringify(endpoint) : lineOf(fieldsOf(endpoint)))
-    count += 1
-  }
-  if (count === 0) context.stderr('no endpoints yet')
+  const send = requesterOf(flags, endpointWords, context)
+  await printList(send, ENDPOINTS_PATH, { json: flags.json, line: lineOf, none: 'no endpoints yet' }, context)
 }
 
 async function show(args: string[], context: CommandContext): Promise<void> {
@@ -139,7 +126,7 @@ async function show(args: string[], context: CommandContext): Promise<void> {
     return
   }
   for (const [name, value] of Object.entries(fieldsOf(answer))) {
-    context.stdout(`${harmless(name).padEnd(16)}${value === null ? '–' : printableText(value)}`)
+    context.stdout(`${harmless(name).padEnd(16)}${printableText(value) || '–'}`)
   }
 }
 
@@ -201,10 +188,12 @@ function partOf(answer: unknown): { rewrapped: number; left: number; unreadable:
 }
 
 function lineOf({ id, tenant, status, disabledReason, url, description }: ResponseFields): string {
-  const state =
-    disabledReason === null
-      ? printableText(status)
-      : `${printableText(status)} (${printableText(disabledReason)})`
-  const parts = [printableText(id), printableText(tenant).padEnd(12), state.padEnd(8), printableText(url)]
-  return (description === null ? parts : [...parts, printableText(description)]).join('  ')
+  const reason = disabledReason === null ? '' : ` (${printableText(disabledReason)})`
+  return [
+    printableText(id),
+    printableText(tenant).padEnd(12),
+    `${printableText(status)}${reason}`.padEnd(8),
+    printableText(url),
+    ...(description === null ? [] : [printableText(description)]),
+  ].join('  ')
 }

@@ -2,12 +2,11 @@
  * Checks whether a bridge with these settings runs, and reads readiness, lag, gaps, key and quota from its status.
  */
 import type { Status, UpstreamState } from '../../api/routes/status.ts'
-import type { Clock } from '../../lifecycle/clock.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { networkWords, networkWordsOf } from '../client/network-words.ts'
+import { networkWordsOf } from '../client/network-words.ts'
 import { addressOf } from '../client/target.ts'
 import { counted } from '../terminal/text.ts'
-import { type Finding, fine } from './finding.ts'
+import { type Finding, fail, fine, warn } from './finding.ts'
 
 const ANSWER_TIMEOUT_MS = 3000
 /** A replica with more lag than this is behind by more than the commit in flight. */
@@ -26,7 +25,6 @@ type Place = Pick<Settings, 'http' | 'ops' | 'adminToken'>
 export async function checkBridge(
   settings: Place,
   holder: string | null,
-  clock: Clock,
   signal: AbortSignal,
 ): Promise<FoundBridge> {
   if (settings.http.port === 0) {
@@ -36,18 +34,14 @@ export async function checkBridge(
     }
   }
   const url = addressOf(settings.http)
-  const answer = await ask(`${url}/v1/status`, settings.adminToken, clock, signal)
+  const answer = await ask(`${url}/v1/status`, settings.adminToken, signal)
   if (answer.kind === 'none') {
     return { status: null, findings: [unseen(`${url} does not answer (${answer.what})`, holder)] }
   }
   const status = answer.status === 200 ? readStatus(answer.body) : null
   if (status === null) return { status: null, findings: [stranger(url, answer.status)] }
-  const readiness = settings.ops.port === 0 ? [] : await checkReady(addressOf(settings.ops), clock, signal)
+  const readiness = settings.ops.port === 0 ? [] : await checkReady(addressOf(settings.ops), signal)
   return { status, findings: [judge(url, status), ...readiness, ...keyOf(status)] }
-}
-
-function warn(name: string, finding: string, todo: string): Finding {
-  return { level: 'warn', name, finding, todo, area: 'failed' }
 }
 
 function unseen(finding: string, holder: string | null): Finding {
@@ -93,8 +87,8 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
   return fine('bridge', `${url} runs: ${counted(log.latest, 'event')}, no open gap, no lag`)
 }
 
-async function checkReady(url: string, clock: Clock, signal: AbortSignal): Promise<Finding[]> {
-  const answer = await ask(`${url}/readyz`, null, clock, signal)
+async function checkReady(url: string, signal: AbortSignal): Promise<Finding[]> {
+  const answer = await ask(`${url}/readyz`, null, signal)
   if (answer.kind === 'none') {
     return [
       warn('ready', `${url} does not answer: ${answer.what}`, 'compare BRIDGE_OPS_HOST and BRIDGE_OPS_PORT'),
@@ -110,33 +104,31 @@ async function checkReady(url: string, clock: Clock, signal: AbortSignal): Promi
   ]
 }
 
-const KEY: Record<UpstreamState, Pick<Finding, 'level' | 'finding' | 'todo'>> = {
-  ok: {
-    level: 'ok',
-    finding: 'not tested: the running bridge polls with its key',
-    todo: null,
-  },
-  waiting: { level: 'ok', finding: 'the running bridge has not polled yet', todo: null },
-  throttled: {
-    level: 'warn',
-    finding: 'the running bridge is throttled',
-    todo: 'check whether another program uses the key, or BRIDGE_UPSTREAM_PLAN is too large',
-  },
-  quota: {
-    level: 'warn',
-    finding: 'the weekly quota is used up',
-    todo: 'wait for the reset, get a larger plan, or find who else uses the key',
-  },
-  unauthorised: {
-    level: 'fail',
-    finding: 'the upstream refuses the key of the running bridge',
-    todo: 'correct BRIDGE_UPSTREAM_KEY and restart it',
-  },
-  failing: {
-    level: 'warn',
-    finding: 'the polls of the running bridge fail',
-    todo: 'its log says why, in upstream.request_failed',
-  },
+/** Each state of the upstream as a finding about the key. */
+const KEY: Record<UpstreamState, Finding> = {
+  ok: fine('key', 'not tested: the running bridge polls with its key'),
+  waiting: fine('key', 'the running bridge has not polled yet'),
+  throttled: warn(
+    'key',
+    'the running bridge is throttled',
+    'check whether another program uses the key, or BRIDGE_UPSTREAM_PLAN is too large',
+  ),
+  quota: warn(
+    'key',
+    'the weekly quota is used up',
+    'wait for the reset, get a larger plan, or find who else uses the key',
+  ),
+  unauthorised: fail(
+    'key',
+    'the upstream refuses the key of the running bridge',
+    'correct BRIDGE_UPSTREAM_KEY and restart it',
+    'upstream',
+  ),
+  failing: warn(
+    'key',
+    'the polls of the running bridge fail',
+    'its log says why, in upstream.request_failed',
+  ),
 }
 
 /** Key and quota as the running bridge reports them; empty where it does not poll. */
@@ -144,52 +136,39 @@ function keyOf({ upstream, quota, roles }: Status): Finding[] {
   if (!roles.includes('poller')) return []
   const since = upstream.lastGoodPoll === null ? '' : `, last good poll ${upstream.lastGoodPoll}`
   const known = KEY[upstream.state]
-  const key: Finding = { ...known, name: 'key', finding: `${known.finding}${since}`, area: 'upstream' }
+  const key = { ...known, finding: `${known.finding}${since}` }
   return quota.remaining === null ? [key] : [key, quotaFinding({ ...quota, remaining: quota.remaining })]
 }
 
 /** How much of the weekly quota is left. `forecast`: planned use divided by what is left; null: unknown. */
-export function quotaFinding(quota: {
-  limit: number | null
-  used: number | null
-  remaining: number
-  reset: string | null
-  forecast: number | null
-}): Finding {
-  const left = `${quota.remaining} of ${quota.limit} requests left, ${quota.used} used`
-  const reset = quota.reset === null ? '' : `; the next units return at ${quota.reset}`
-  if (quota.remaining === 0) {
-    return { ...warn('quota', `${left}${reset}`, 'wait, or get a larger plan'), area: 'upstream' }
-  }
-  if ((quota.forecast ?? 0) <= 1) return fine('quota', `${left}${reset}`)
-  return {
-    ...warn(
-      'quota',
-      `${left}, fewer than planned${reset}`,
-      'find who else uses the key, or get a larger plan',
-    ),
-    area: 'upstream',
-  }
+export function quotaFinding({
+  limit,
+  used,
+  remaining,
+  reset: resetAt,
+  forecast,
+}: Omit<Status['quota'], 'drift' | 'remaining'> & { remaining: number }): Finding {
+  const left = `${remaining} of ${limit} requests left, ${used} used`
+  const reset = resetAt === null ? '' : `; the next units return at ${resetAt}`
+  if (remaining === 0) return warn('quota', `${left}${reset}`, 'wait, or get a larger plan')
+  if ((forecast ?? 0) <= 1) return fine('quota', `${left}${reset}`)
+  const todo = 'find who else uses the key, or get a larger plan'
+  return warn('quota', `${left}, fewer than planned${reset}`, todo)
 }
 
 type Answer = { kind: 'none'; what: string } | { kind: 'answer'; status: number; body: string }
 
-async function ask(url: string, token: string | null, clock: Clock, signal: AbortSignal): Promise<Answer> {
-  const timeUp = new AbortController()
-  const cancel = clock.after(ANSWER_TIMEOUT_MS, () => timeUp.abort())
+async function ask(url: string, token: string | null, signal: AbortSignal): Promise<Answer> {
   try {
     const response = await fetch(url, {
       headers: token === null ? {} : { authorization: `Bearer ${token}` },
       redirect: 'manual',
-      signal: AbortSignal.any([signal, timeUp.signal]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
     })
     return { kind: 'answer', status: response.status, body: await response.text() }
   } catch (error) {
     signal.throwIfAborted()
-    const { what } = timeUp.signal.aborted ? networkWords('ETIMEDOUT') : networkWordsOf(error)
-    return { kind: 'none', what }
-  } finally {
-    cancel()
+    return { kind: 'none', what: networkWordsOf(error).what }
   }
 }
 

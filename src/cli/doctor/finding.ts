@@ -4,27 +4,40 @@
 import { BridgeError, type ErrorCode } from '../../errors.ts'
 import { harmless, type Paint, type Tone } from '../terminal/text.ts'
 
-/** `fail`: the bridge cannot work. `warn`: it works, with a risk. */
-export type Level = 'ok' | 'warn' | 'fail'
-
 /** One line of the doctor. */
 export interface Finding {
-  level: Level
+  /** `fail`: the bridge cannot work. `warn`: it works, with a risk. */
+  level: 'ok' | 'warn' | 'fail'
   /** What was checked, one word. */
   name: string
   finding: string
   /** What to do next; null where nothing is. */
   todo: string | null
-  /** Which exit code a `fail` leads to. */
+  /** Which exit code a `fail` leads to; without effect at other levels. */
   area: Extract<ErrorCode, 'settings' | 'upstream' | 'kafka' | 'failed'>
 }
 
-const TONES: Record<Level, Tone> = { ok: 'soft', warn: 'strong', fail: 'alarm' }
+const TONES: Record<Finding['level'], Tone> = { ok: 'soft', warn: 'strong', fail: 'alarm' }
 const AREAS: readonly Finding['area'][] = ['settings', 'upstream', 'kafka', 'failed']
 
 /** A finding of level `ok`. */
 export function fine(name: string, finding: string): Finding {
   return { level: 'ok', name, finding, todo: null, area: 'failed' }
+}
+
+/** A finding of level `warn`. */
+export function warn(name: string, finding: string, todo: string): Finding {
+  return { level: 'warn', name, finding, todo, area: 'failed' }
+}
+
+/** A finding of level `fail`. */
+export function fail(
+  name: string,
+  finding: string,
+  todo: string | null,
+  area: Finding['area'] = 'failed',
+): Finding {
+  return { level: 'fail', name, finding, todo, area }
 }
 
 /** The findings as lines for a person, aligned. `clean` removes secrets. */

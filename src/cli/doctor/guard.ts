@@ -4,7 +4,7 @@
 import type { Settings } from '../../settings/settings.ts'
 import { judgeAddress } from '../../webhooks/address/judge-address.ts'
 import { addressRules } from '../../webhooks/address/rules.ts'
-import { type Finding, fine } from './finding.ts'
+import { type Finding, fine, warn } from './finding.ts'
 
 /** Sample addresses of networks that a tenant's webhook should not reach unless the operator allows it. */
 const SPECIAL = [
@@ -23,17 +23,11 @@ export function checkGuard({ roles, webhooks }: Pick<Settings, 'roles' | 'webhoo
   const nets = webhooks.allowNets.length === 0 ? '' : ` and ${webhooks.allowNets.join(', ')}`
   const way = webhooks.proxy === null ? '' : ', through a proxy'
   const reach = `webhooks reach public hosts on ${webhooks.ports.join(', ')}${nets}${way}`
-  const warn = (finding: string, todo: string): Finding => ({
-    level: 'warn',
-    name: 'guard',
-    finding,
-    todo,
-    area: 'settings',
-  })
   const wide = open.includes('cloud metadata')
   return [
     wide
       ? warn(
+          'guard',
           `${reach}: these networks include ${open.join(', ')}`,
           'name smaller networks in BRIDGE_WEBHOOK_ALLOW_NETS: every tenant can reach every host in them',
         )
@@ -41,6 +35,7 @@ export function checkGuard({ roles, webhooks }: Pick<Settings, 'roles' | 'webhoo
     ...(webhooks.allowHttp
       ? [
           warn(
+            'guard',
             'webhooks may use plain http: anybody on the network path can read them',
             'unset BRIDGE_WEBHOOK_ALLOW_HTTP if all receivers have https',
           ),

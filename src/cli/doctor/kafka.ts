@@ -7,7 +7,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import { inspectKafka, type KafkaReport, lowReplication, type OtherSetting } from '../../log-kafka/inspect.ts'
 import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
-import { type Finding, fine } from './finding.ts'
+import { type Finding, fail, fine, warn } from './finding.ts'
 
 const POLLER_TRIED =
   'to read events, join the leader election, write to every topic with the transactional id, and create topics; nothing was written'
@@ -33,14 +33,8 @@ export async function checkKafka(
     return kafkaFindings(await inspectKafka(options, signal), polls)
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
-    return [
-      finding(
-        'fail',
-        'kafka',
-        error.message,
-        error.hint?.replace('; this process tries again', '') ?? 'check that the brokers run',
-      ),
-    ]
+    const todo = error.hint?.replace('; this process tries again', '') ?? 'check that the brokers run'
+    return [fail('kafka', error.message, todo, 'kafka')]
   }
 }
 
@@ -55,37 +49,37 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   const low = lowReplication(report)
   if (several.length > 0) {
     const todo = 'choose another BRIDGE_TOPIC_PREFIX, or delete them if nothing in them is needed'
-    found.push(finding('fail', 'topics', `more than one partition: ${names(several)}`, todo))
+    found.push(fail('topics', `more than one partition: ${names(several)}`, todo, 'kafka'))
   }
   if (missing.length > 0 && replication > brokers) {
     const what = `replication ${replication} needs ${replication} brokers, and ${brokers} answer`
-    found.push(finding('fail', 'topics', what, 'start the others, or set BRIDGE_TOPIC_REPLICATION lower'))
+    found.push(fail('topics', what, 'start the others, or set BRIDGE_TOPIC_REPLICATION lower', 'kafka'))
   } else if (present.length === 0) {
     found.push(
       fine('topics', `none yet; the first start creates ${missing.length}, with replication ${replication}`),
     )
   } else if (missing.length > 0) {
     const todo = 'start a bridge: it creates them. If they existed before, restore them from a backup first'
-    found.push(finding('warn', 'topics', `missing: ${names(missing)}`, todo))
+    found.push(warn('topics', `missing: ${names(missing)}`, todo))
   }
   if (low !== null) {
     const todo = 'use three brokers or more; kafka-reassign-partitions changes existing topics'
-    found.push(finding('warn', 'topics', `replication ${low}: events can be lost when a broker fails`, todo))
+    found.push(warn('topics', `replication ${low}: events can be lost when a broker fails`, todo))
   }
   if (behind.length > 0) {
-    found.push(finding('warn', 'topics', `replicas behind: ${names(behind)}`, 'check the brokers'))
+    found.push(warn('topics', `replicas behind: ${names(behind)}`, 'check the brokers'))
   }
   found.push(...settingFindings(others))
   for (const why of refused) {
-    found.push(finding('fail', 'rights', why, 'give this user the rights of docs/run/kafka-security.md'))
+    found.push(fail('rights', why, 'give this user the rights of docs/run/kafka-security.md', 'kafka'))
   }
   if (creation !== null) {
     const todo = 'allow Create on topics of the prefix; without it a new category is published to _other'
-    found.push(finding(missing.length > 0 ? 'fail' : 'warn', 'rights', creation, todo))
+    found.push(missing.length > 0 ? fail('rights', creation, todo, 'kafka') : warn('rights', creation, todo))
   }
   if (unread !== null) {
     const todo = 'compare them with docs/run/on-kafka.md, or give this user DescribeConfigs'
-    found.push(finding('warn', 'topics', unread, todo))
+    found.push(warn('topics', unread, todo))
   }
   if (refused.length === 0 && creation === null)
     found.push(fine('rights', polls ? POLLER_TRIED : READER_TRIED))
@@ -99,8 +93,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
 function settingFindings(others: readonly OtherSetting[]): Finding[] {
   const groups = Map.groupBy(others, ({ name, found, expected }) => `${name} is ${found}, not ${expected}`)
   return [...groups].map(([what, group]) =>
-    finding(
-      'warn',
+    warn(
       'topics',
       `${what}: ${names(group.map(({ topic }) => topic))}`,
       'change it with kafka-configs --alter, or change the setting; a bridge does not change existing topics',
@@ -111,8 +104,4 @@ function settingFindings(others: readonly OtherSetting[]): Finding[] {
 function names(all: readonly string[]): string {
   const more = all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : ''
   return `${all.slice(0, MOST_NAMES).join(', ')}${more}`
-}
-
-function finding(level: 'warn' | 'fail', name: string, what: string, todo: string): Finding {
-  return { level, name, finding: what, todo, area: 'kafka' }
 }

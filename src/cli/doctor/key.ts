@@ -14,7 +14,7 @@ import { type Outcome, oneLine } from '../../upstream/outcome.ts'
 import type { Page } from '../../upstream/page.ts'
 import { createTransport } from '../../upstream/transport.ts'
 import { quotaFinding } from './bridge.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, fail, fine, warn } from './finding.ts'
 import { awayWords, REQUEST_TIMEOUT_MS } from './upstream.ts'
 
 /** What is asked, and where its unit is counted. */
@@ -49,15 +49,8 @@ export async function checkKey({
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
     const { message, hint = null } = error
-    return [
-      {
-        level: 'fail',
-        name: 'key',
-        finding: `not tested, because the unit that it costs cannot be recorded: ${message}`,
-        todo: hint,
-        area: 'failed',
-      },
-    ]
+    const why = `not tested, because the unit that it costs cannot be recorded: ${message}`
+    return [fail('key', why, hint)]
   }
 }
 
@@ -90,69 +83,49 @@ async function askOnce(
     if (!outcome.sent) {
       await writer.commit({ events: [], refunds: [{ atMs: spentMs, units: 1, purpose: 'probe' }] })
     }
-    return [
-      { name: 'key', area: 'upstream', ...judge(outcome, upstream) },
-      quotaNow(writer, upstream, clock.now()),
-    ]
+    return [judge(outcome, upstream), quotaNow(writer, upstream, clock.now())]
   } finally {
     await client.close()
   }
 }
 
 function quotaNow(writer: PollerWriter, { plan }: UpstreamSettings, nowMs: number): Finding {
-  const { limit, used, remaining, resetMs } = quotaAt(
-    writer.state.ledger,
-    plan.weeklyQuota,
-    plan.quotaReset,
-    nowMs,
-  )
-  return quotaFinding({ limit, used, remaining, reset: isoMillis(resetMs), forecast: null })
+  const { ledger } = writer.state
+  const { resetMs, ...quota } = quotaAt(ledger, plan.weeklyQuota, plan.quotaReset, nowMs)
+  return quotaFinding({ ...quota, reset: isoMillis(resetMs), forecast: null })
 }
 
-function judge(
-  outcome: Outcome<Page>,
-  { plan }: UpstreamSettings,
-): Pick<Finding, 'level' | 'finding' | 'todo'> {
+function judge(outcome: Outcome<Page>, { plan }: UpstreamSettings): Finding {
+  const failed = (finding: string, todo: string): Finding => fail('key', finding, todo, 'upstream')
   switch (outcome.kind) {
     case 'ok':
-      return {
-        level: 'ok',
-        finding: `accepted, with pages of ${plan.pageSize} (one request was spent)`,
-        todo: null,
-      }
+      return fine('key', `accepted, with pages of ${plan.pageSize} (one request was spent)`)
     case 'unauthorised':
-      return {
-        level: 'fail',
-        finding: `refused with status ${outcome.status}`,
-        todo: 'correct BRIDGE_UPSTREAM_KEY, or the file that holds it',
-      }
+      return failed(
+        `refused with status ${outcome.status}`,
+        'correct BRIDGE_UPSTREAM_KEY, or the file that holds it',
+      )
     case 'refused':
-      return {
-        level: 'fail',
-        finding: `the first page of ${plan.pageSize} is refused with status ${outcome.status}: ${oneLine(outcome) || 'no reason given'}`,
-        todo: `correct BRIDGE_UPSTREAM_PLAN (now ${plan.name}), or set BRIDGE_UPSTREAM_PAGE_SIZE lower`,
-      }
+      return failed(
+        `the first page of ${plan.pageSize} is refused with status ${outcome.status}: ${oneLine(outcome) || 'no reason given'}`,
+        `correct BRIDGE_UPSTREAM_PLAN (now ${plan.name}), or set BRIDGE_UPSTREAM_PAGE_SIZE lower`,
+      )
     case 'too_many':
-      return {
-        level: 'warn',
-        finding: 'not tested: the upstream answers 429 (throttled, or quota used up)',
-        todo: 'check whether another program uses the key, or wait; then run bridge doctor again',
-      }
+      return warn(
+        'key',
+        'not tested: the upstream answers 429 (throttled, or quota used up)',
+        'check whether another program uses the key, or wait; then run bridge doctor again',
+      )
     case 'server_error':
-      return {
-        level: 'warn',
-        finding: `not tested: status ${outcome.status}`,
-        todo: 'run bridge doctor again later',
-      }
+      return warn('key', `not tested: status ${outcome.status}`, 'run bridge doctor again later')
     case 'invalid':
-      return {
-        level: 'fail',
-        finding: `the response is not a page of announcements: ${outcome.reason}`,
-        todo: 'check BRIDGE_UPSTREAM_URL: is it the base address that ends in /v2?',
-      }
+      return failed(
+        `the response is not a page of announcements: ${outcome.reason}`,
+        'check BRIDGE_UPSTREAM_URL: is it the base address that ends in /v2?',
+      )
     default: {
       const { what, todo } = awayWords(outcome)
-      return { level: 'fail', finding: `the upstream cannot be reached: ${what}`, todo }
+      return failed(`the upstream cannot be reached: ${what}`, todo)
     }
   }
 }

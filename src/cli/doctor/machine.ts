@@ -5,7 +5,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../errors.ts'
 import { capacityFor } from '../../streams/limits/connection-slots.ts'
-import { type Finding, fine } from './finding.ts'
+import { type Finding, fail, fine, warn } from './finding.ts'
 
 const LEAST_NODE = 24
 const MB = 1024 * 1024
@@ -17,39 +17,30 @@ const LEAST_FREE_BYTES = 100 * MB
 export function checkNode(version: string): Finding {
   const major = Number(/^v(\d+)\./.exec(version)?.[1])
   if (major >= LEAST_NODE) return fine('node', version)
-  return {
-    level: 'fail',
-    name: 'node',
-    finding: `${version} is too old: ${LEAST_NODE} or later is needed`,
-    todo: 'start it with npx --no-install bridge or npm: they use the Node that npm ci installed',
-    area: 'failed',
-  }
+  return fail(
+    'node',
+    `${version} is too old: ${LEAST_NODE} or later is needed`,
+    'start it with npx --no-install bridge or npm: they use the Node that npm ci installed',
+  )
 }
 
 /** Whether the data directory is writable and has free space. One that does not exist yet is checked by its parent. */
 export function checkDataDir(dataDir: string, freeBytesOf = freeBytes): Finding {
-  const fail = (finding: string, todo: string): Finding => ({
-    level: 'fail',
-    name: 'data',
-    finding,
-    todo,
-    area: 'failed',
-  })
   const place = nearestExisting(resolve(dataDir))
   if (!statSync(place).isDirectory()) {
-    return fail(`${place} is not a directory`, 'point BRIDGE_DATA_DIR to a directory')
+    return fail('data', `${place} is not a directory`, 'point BRIDGE_DATA_DIR to a directory')
   }
   try {
     accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const todo = 'make it writable for this user, or point BRIDGE_DATA_DIR to another directory'
-    return fail(`${place} cannot be written: ${messageOf(error)}`, todo)
+    return fail('data', `${place} cannot be written: ${messageOf(error)}`, todo)
   }
   const free = freeBytesOf(place)
   const room = `${(free / (1024 * MB)).toFixed(1)} GB free`
   const todo = 'free some space, or point BRIDGE_DATA_DIR to another disk'
-  if (free < LEAST_FREE_BYTES) return fail(`${dataDir}: ${room}`, todo)
-  if (free < WARN_FREE_BYTES) return { ...fail(`${dataDir}: ${room}`, todo), level: 'warn' }
+  if (free < LEAST_FREE_BYTES) return fail('data', `${dataDir}: ${room}`, todo)
+  if (free < WARN_FREE_BYTES) return warn('data', `${dataDir}: ${room}`, todo)
   const missing = place === resolve(dataDir) ? '' : ', will be created at the first start'
   return fine('data', `${dataDir} can be written, ${room}${missing}`)
 }
@@ -58,18 +49,14 @@ export function checkDataDir(dataDir: string, freeBytesOf = freeBytes): Finding 
 export function checkOpenFiles(configured: number, openFiles: number | null): Finding {
   const { maxClients, warning } = capacityFor(configured, openFiles)
   if (warning === null) {
-    return fine(
-      'files',
-      openFiles === null ? 'the limit is unknown on this system' : `${openFiles} may be open`,
-    )
+    const limit = openFiles === null ? 'the limit is unknown on this system' : `${openFiles} may be open`
+    return fine('files', limit)
   }
-  return {
-    level: 'warn',
-    name: 'files',
-    finding: `${openFiles} may be open: enough for ${maxClients} streams, not for ${configured}`,
-    todo: 'raise the limit (ulimit -n, LimitNOFILE), or lower BRIDGE_STREAM_MAX_CLIENTS',
-    area: 'failed',
-  }
+  return warn(
+    'files',
+    `${openFiles} may be open: enough for ${maxClients} streams, not for ${configured}`,
+    'raise the limit (ulimit -n, LimitNOFILE), or lower BRIDGE_STREAM_MAX_CLIENTS',
+  )
 }
 
 function nearestExisting(path: string): string {

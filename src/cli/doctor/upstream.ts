@@ -5,7 +5,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import type { Failure, Timing } from '../../upstream/outcome.ts'
 import { createTransport } from '../../upstream/transport.ts'
 import { networkWords } from '../client/network-words.ts'
-import { type Finding, fine } from './finding.ts'
+import { type Finding, fail, fine, warn } from './finding.ts'
 
 /** A path that needs no key. */
 const OPEN_PATH = '/references/exchanges?pageSize=1'
@@ -27,38 +27,35 @@ export async function checkUpstream(url: string, clock: Clock, signal: AbortSign
   const transport = createTransport({ url, key: '', timeoutMs: REQUEST_TIMEOUT_MS, clock })
   try {
     const outcome = await transport.get(OPEN_PATH, signal, { keyless: true })
-    const { level, finding, todo } = judge(outcome, url)
-    const reach: Finding = { level, name: 'upstream', finding, todo, area: 'upstream' }
-    const reached = level !== 'fail'
+    const reach = judge(outcome, url)
+    const reached = reach.level !== 'fail'
     return { reached, findings: reached ? [reach, judgeClock(outcome, url)] : [reach] }
   } finally {
     await transport.close()
   }
 }
 
-type Judgement = Pick<Finding, 'level' | 'finding' | 'todo'>
-
-function judge(outcome: { kind: 'ok' } | Failure, url: string): Judgement {
+function judge(outcome: { kind: 'ok' } | Failure, url: string): Finding {
   switch (outcome.kind) {
     case 'timeout':
     case 'network': {
       const { what, todo } = awayWords(outcome)
-      return { level: 'fail', finding: `${url} cannot be reached: ${what}`, todo }
+      return fail('upstream', `${url} cannot be reached: ${what}`, todo, 'upstream')
     }
     case 'server_error':
-      return {
-        level: 'warn',
-        finding: `${url} answers with status ${outcome.status}`,
-        todo: 'the upstream has an error; a bridge keeps retrying, check again later',
-      }
+      return warn(
+        'upstream',
+        `${url} answers with status ${outcome.status}`,
+        'the upstream has an error; a bridge keeps retrying, check again later',
+      )
     case 'invalid':
-      return {
-        level: 'warn',
-        finding: `${url} answers, but not as expected: ${outcome.reason}`,
-        todo: 'check BRIDGE_UPSTREAM_URL; redirects are not followed',
-      }
+      return warn(
+        'upstream',
+        `${url} answers, but not as expected: ${outcome.reason}`,
+        'check BRIDGE_UPSTREAM_URL; redirects are not followed',
+      )
     default:
-      return { level: 'ok', finding: `${url} answers`, todo: null }
+      return fine('upstream', `${url} answers`)
   }
 }
 
@@ -72,30 +69,21 @@ export function awayWords(failure: Extract<Failure, { kind: 'timeout' | 'network
 /** Difference between this clock, at the middle of the request, and the upstream's. */
 export function judgeClock({ startedMs, endedMs, serverMs }: Timing, url: string): Finding {
   if (serverMs === null) {
-    return {
-      level: 'warn',
-      name: 'clock',
-      finding: 'the upstream sends no Date header to compare with',
-      todo: 'make sure that a time service (NTP) runs',
-      area: 'failed',
-    }
+    const todo = 'make sure that a time service (NTP) runs'
+    return warn('clock', 'the upstream sends no Date header to compare with', todo)
   }
   const aheadMs = (startedMs + endedMs) / 2 - serverMs - HALF_SECOND_MS
   const amount = `${duration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} upstream`
   if (Math.abs(aheadMs) <= SKEW_WARN_MS) return fine('clock', amount)
   if (isThisMachine(url)) {
-    return fine(
-      'clock',
-      `${amount}; ignored, because it runs on this machine and a sandbox keeps its own time`,
-    )
+    const why = 'ignored, because it runs on this machine and a sandbox keeps its own time'
+    return fine('clock', `${amount}; ${why}`)
   }
-  return {
-    level: Math.abs(aheadMs) > SKEW_FAIL_MS ? 'fail' : 'warn',
-    name: 'clock',
-    finding: `this machine is ${amount}`,
-    todo: 'run a time service (chrony, systemd-timesyncd): recordedtime and latencies use this clock',
-    area: 'failed',
-  }
+  return (Math.abs(aheadMs) > SKEW_FAIL_MS ? fail : warn)(
+    'clock',
+    `this machine is ${amount}`,
+    'run a time service (chrony, systemd-timesyncd): recordedtime and latencies use this clock',
+  )
 }
 
 function isThisMachine(url: string): boolean {

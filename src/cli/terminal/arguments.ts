@@ -4,24 +4,19 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError, messageOf } from '../../errors.ts'
+import type { CommandContext } from './context.ts'
 
 type Flags = NonNullable<ParseArgsConfig['options']>
 
-/** Whether `--help` or `-h` is among the arguments. */
-export function asksForHelp(args: readonly string[]): boolean {
-  return args.includes('--help') || args.includes('-h')
-}
+/** Runs a command until it is done or the context's signal aborts. Rejects with the fault that ended it. */
+export type CliCommand = (args: string[], context: CommandContext) => Promise<void>
 
-/**
- * Throws where a command without arguments got one.
- * @throws BridgeError `usage`
- */
-export function takeNoArguments(command: string, args: string[]): void {
-  const [first] = args
-  if (first === undefined) return
-  throw new BridgeError('usage', `bridge ${command} takes no arguments, got "${first}"`, {
-    hint: 'Settings come from the environment: docs/configuration.md',
-  })
+/** The command; with `--help` or `-h` among its arguments it prints this text instead. */
+export function withHelp(help: string, run: CliCommand): CliCommand {
+  return async (args, context) => {
+    if (args.includes('--help') || args.includes('-h')) context.stdout(help)
+    else await run(args, context)
+  }
 }
 
 /**

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import type { Status } from '../../../src/api/routes/status.ts'
 import { checkBridge, quotaFinding } from '../../../src/cli/doctor/bridge.ts'
-import { systemClock } from '../../../src/lifecycle/clock.ts'
 
 const { signal: never } = new AbortController()
 const TIME = '2026-01-06T07:00:00.000Z'
@@ -41,7 +40,7 @@ async function found(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const place = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
-  const result = await checkBridge({ http: place, ops: place, adminToken: 't' }, holder, systemClock, never)
+  const result = await checkBridge({ http: place, ops: place, adminToken: 't' }, holder, never)
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
   const names = (name: string) => result.findings.find((finding) => finding.name === name)
@@ -109,8 +108,7 @@ test.each([
 test('none running is no fault, unless somebody holds the data directory', async () => {
   const { place } = await found([200, whole])
   const ask = async (port: number, holder: string | null) =>
-    (await checkBridge({ http: { ...place, port }, ops: place, adminToken: 't' }, holder, systemClock, never))
-      .findings
+    (await checkBridge({ http: { ...place, port }, ops: place, adminToken: 't' }, holder, never)).findings
   expect(await ask(place.port, null)).toEqual([expect.objectContaining({ level: 'ok' })])
   expect(await ask(0, null)).toEqual([expect.objectContaining({ level: 'ok' })])
   expect(await ask(place.port, 'process 7')).toEqual([
