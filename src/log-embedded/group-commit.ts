@@ -2,7 +2,6 @@
  * Groups small writes into one SQLite transaction, soon after the first write; slow disks get longer pauses between
  * transactions.
  */
-
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Database } from '../storage/database.ts'
 
@@ -25,6 +24,16 @@ export interface GroupCommit {
   run(write: () => void): Promise<void>
   /** Writes everything that is queued, now. Callable twice. */
   flush(): void
+}
+
+/** What the tables, shards and journals of one file share. */
+export interface StoreParts {
+  db: Database
+  commits: GroupCommit
+  clock: Clock
+  /** Throws once the log is closed; then `closed` is aborted. */
+  open(): void
+  closed: AbortSignal
 }
 
 interface Waiting {

@@ -1,17 +1,11 @@
 /** Stores a table as rows of the embedded log and publishes its changes inside this process. */
-
 import { type ChangeFeed, createChangeFeed } from '../log/change-feed.ts'
 import { storedValue } from '../log/stored-value.ts'
 import type { Table } from '../log/tables.ts'
-import type { Database } from '../storage/database.ts'
+import type { StoreParts } from './group-commit.ts'
 
-/** The table of that name. `open` throws once the log is closed; `closing` ends every subscription. */
-export function createSqliteTable<V>(
-  db: Database,
-  name: string,
-  open: () => void,
-  closing: AbortSignal,
-): Table<V> {
+/** The table of that name. */
+export function createSqliteTable<V>({ db, open, closed }: StoreParts, name: string): Table<V> {
   const feed: ChangeFeed<V> = createChangeFeed()
   return {
     async load() {
@@ -34,7 +28,7 @@ export function createSqliteTable<V>(
     },
     changes(signal) {
       open()
-      return feed.subscribe(AbortSignal.any([signal, closing]))
+      return feed.subscribe(AbortSignal.any([signal, closed]))
     },
   }
 }

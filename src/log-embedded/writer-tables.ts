@@ -1,9 +1,8 @@
-/**
- * Stores the writer's rows, the rejected items and the fence: a number that each claim raises and every write compares.
- */
+/** Creates the log's SQL tables; stores the writer's rows, the rejected items, and the fence that each claim raises. */
 import type { RejectedItem, RowChanges } from '../log/events.ts'
 import type { Database } from '../storage/database.ts'
 
+/** `journal_ends` keeps the last number of a journal, so that none is reused after all records have expired. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS fence(term INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS writer(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -12,6 +11,13 @@ const TABLES = `
   );
   CREATE TABLE IF NOT EXISTS tables(
     name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS lanes(
+    name TEXT NOT NULL, lane INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, lane, key)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journal_ends(name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journals(
+    name TEXT NOT NULL, id INTEGER NOT NULL, at_ms INTEGER NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, id)
   ) WITHOUT ROWID;
   INSERT INTO fence(term) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM fence);
 `

@@ -1,5 +1,5 @@
 /**
- * Passes requests and responses inside one process, for the embedded and memory logs; the newest handler serves them.
+ * Passes requests and responses inside one process, for the embedded log; the newest handler serves them.
  */
 import { aborted } from '../lifecycle/aborted.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'

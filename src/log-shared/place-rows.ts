@@ -1,5 +1,7 @@
-/** Reads and writes the rows that store an adapter's epoch and last sequence, beside the rows of its caller. */
+/** Gives events their sequences, and stores the epoch and last sequence of an adapter as rows beside those of its caller. */
+import type { Committed, NewEvent } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
+import { COMMIT_LIMIT } from '../log/events.ts'
 import { storedValue } from '../log/stored-value.ts'
 
 /** Key of the row that holds the log's epoch. */
@@ -12,6 +14,21 @@ export interface CommittedHead {
   readonly epoch: string
   /** Of the last event; 0 before the first. */
   readonly sequence: number
+}
+
+/**
+ * The events with the sequences after that head, and the head after them.
+ * @throws RangeError when there are more than COMMIT_LIMIT events
+ */
+export function placeEvents(
+  given: readonly NewEvent[],
+  { epoch, sequence }: CommittedHead,
+): { events: Committed[]; after: CommittedHead } {
+  if (given.length > COMMIT_LIMIT) {
+    throw new RangeError(`a commit of ${given.length} events: at most ${COMMIT_LIMIT}`)
+  }
+  const events = given.map((event, index) => ({ ...event, sequence: sequence + 1 + index, epoch }))
+  return { events, after: { epoch, sequence: sequence + events.length } }
 }
 
 /** The rows that differ between two heads; both rows where there was no head before. */

@@ -1,6 +1,6 @@
 /**
  * Defines the log port: one ordered log with one writer, many readers that pull, and the tables, shards and journals beside it.
- * `test/log/conformance.ts` proves every sentence for every adapter (Kafka, embedded SQLite, memory).
+ * `test/log/conformance.ts` proves every sentence for every adapter (Kafka, embedded SQLite).
  */
 import type { Committed } from '../core/event.ts'
 import type { LogEnd, RejectedItem, StatusMessage, Term, Writer } from './events.ts'
@@ -11,7 +11,7 @@ import type { Table } from './tables.ts'
 
 /** The log, whichever adapter runs. */
 export interface Log {
-  readonly kind: 'kafka' | 'embedded' | 'memory'
+  readonly kind: 'kafka' | 'embedded'
   /** Resolves when this process should lead. Rejects with the signal's reason when it aborts first. */
   campaign(signal: AbortSignal): Promise<Term>
   /** Fences every earlier writer, then resolves with what the last commit left. An unused log gets its epoch here. */

@@ -14,10 +14,10 @@ import type { Route } from '../../src/http/route.ts'
 import { eventSchema } from '../../src/http/schemas/event-schema.ts'
 import { anyObject } from '../../src/http/schemas/json-schema.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { openApiRules, operationsOf } from '../support/house/openapi-rules.ts'
 import { type OpenApi, openApiShape } from '../support/house/openapi-shape.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 
 const mirror = {
   prefix: '/v2',

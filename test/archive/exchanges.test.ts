@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createExchangeReplica, type ExchangeRecord, WALK_KEY } from '../../src/archive/exchanges.ts'
-import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { until } from '../support/http/api-server.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 
 test('the replica has what the table held and what comes after, in order, once a complete list was read', async () => {
   const table = createMemoryLog().table<ExchangeRecord>('exchanges')

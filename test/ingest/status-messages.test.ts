@@ -10,11 +10,11 @@ import { yieldToEventLoop } from '../../src/lifecycle/clock.ts'
 import type { StatusMessage } from '../../src/log/events.ts'
 import type { Log } from '../../src/log/log.ts'
 import { statusRecord } from '../../src/log-kafka/client/records.ts'
-import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { namesOf, productDocument } from '../support/house/asyncapi-document.ts'
 import { messageJudge } from '../support/house/asyncapi-messages.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
 /** A Friday in winter, noon; the day before is over. */

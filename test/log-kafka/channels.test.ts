@@ -4,10 +4,10 @@ import { readDisclosure } from '../../src/core/disclosure.ts'
 import { disclosureEvent, gapEvent, gapTypes, isGap } from '../../src/core/event.ts'
 import { gapOf } from '../../src/ingest/machine/publish.ts'
 import { eventRecord, type NewRecord, rejectedRecord } from '../../src/log-kafka/client/records.ts'
-import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { claimed, followed, START_MS, sampleGap, sampleRejected } from '../log/samples.ts'
 import { productDocument } from '../support/house/asyncapi-document.ts'
 import { type Given, messageJudge } from '../support/house/asyncapi-messages.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 
 const document = productDocument()
 const misfits = messageJudge(document)

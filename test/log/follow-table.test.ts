@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { followTable } from '../../src/log/follow-table.ts'
 import type { Change, Table } from '../../src/log/tables.ts'
-import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { until } from '../support/http/api-server.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 
 /** Follows that table; `seen` tells rows and the end of the reading, in order. */
 function follow(table: Table<number>) {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { MAX_ENDPOINT_BYTES_PER_TENANT, MAX_ENDPOINTS_PER_TENANT } from '../../src/registry/endpoint-room.ts'
 import { ENDPOINTS_TABLE, type EndpointRow, measureRow } from '../../src/registry/endpoint-rows.ts'
 import { type Endpoint, Endpoints } from '../../src/registry/endpoints.ts'
 import { newId } from '../../src/registry/ids.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 import { endpointNode as node, wantedEndpoint as wanted } from '../support/webhooks/endpoints.ts'
 

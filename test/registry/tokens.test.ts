@@ -3,11 +3,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { scopes } from '../../src/http/auth.ts'
 import type { Log } from '../../src/log/log.ts'
 import type { Table } from '../../src/log/tables.ts'
-import { createMemoryLog } from '../../src/log-memory/log.ts'
 import { type Row, TOKENS_TABLE } from '../../src/registry/token-rows.ts'
 import { MAX_TOKENS_PER_TENANT, type NewToken, Tokens } from '../../src/registry/tokens.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000

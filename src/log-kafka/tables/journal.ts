@@ -2,7 +2,7 @@
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal, JournalBatch } from '../../log/journal.ts'
 import { storedValue } from '../../log/stored-value.ts'
-import { JOURNAL_BATCH, positionOf } from '../../log-shared/local-journal.ts'
+import { JOURNAL_BATCH, positionOf } from '../../log-shared/journal-position.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'

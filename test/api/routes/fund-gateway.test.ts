@@ -3,8 +3,8 @@ import type { FundQuery } from '../../../src/api/mirror/fund-routes.ts'
 import { MirrorRefusal } from '../../../src/api/mirror/refusal.ts'
 import { createFundGateway } from '../../../src/api/routes/fund-gateway.ts'
 import type { RequestHandler } from '../../../src/log/requests.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { encodeReply } from '../../../src/upstream/fund-reply.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 /** The gateway does not look at it. */

@@ -5,9 +5,9 @@ import type { Archive } from '../../../src/archive/store/archive.ts'
 import type { Committed } from '../../../src/core/event.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { Log } from '../../../src/log/log.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { claimed, followed, sampleEvents } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { inPlace, items, memoryArchive, never } from '../samples.ts'
 
 const stops: (() => Promise<void>)[] = []

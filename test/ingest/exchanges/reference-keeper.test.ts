@@ -3,11 +3,11 @@ import { createExchangeReplica, EXCHANGES_TABLE } from '../../../src/archive/exc
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { createReferenceKeeper } from '../../../src/ingest/exchanges/reference-keeper.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { createReferenceClient, type ReferenceClient } from '../../../src/upstream/reference-client.ts'
 import { createTransport } from '../../../src/upstream/transport.ts'
 import { openSandbox, UNLIMITED } from '../../sandbox/sandbox-client.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts'
 import { createReferenceUpstream } from './reference-upstream.ts'
 

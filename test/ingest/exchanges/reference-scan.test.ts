@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EXCHANGES_TABLE, type ExchangeRecord, WALK_KEY } from '../../../src/archive/exchanges.ts'
 import { scanReferences } from '../../../src/ingest/exchanges/reference-scan.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 import { createReferenceUpstream } from './reference-upstream.ts'
 

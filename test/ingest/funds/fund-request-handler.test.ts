@@ -5,11 +5,11 @@ import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { createFundRequestHandler } from '../../../src/ingest/funds/fund-request-handler.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import type { Poller } from '../../../src/ingest/poller/poller.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import type { FundOutcome } from '../../../src/upstream/fund-client.ts'
 import { decodeReply } from '../../../src/upstream/fund-reply.ts'
 import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000

@@ -5,11 +5,11 @@ import { isoMillis } from '../../../src/core/dates.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { createIngest } from '../../../src/ingest/ingest.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { never } from '../../archive/samples.ts'
 import { followed } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { answers, startScriptedUpstream } from '../../support/worlds/scripted-upstream.ts'
 
 const DAY_MS = 86_400_000

@@ -6,10 +6,10 @@ import { BridgeError } from '../../../src/errors.ts'
 import { createIngest } from '../../../src/ingest/ingest.ts'
 import { aborted } from '../../../src/lifecycle/aborted.ts'
 import type { Log } from '../../../src/log/log.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 it('a failed claim releases its writer before the next try', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createAhead } from '../../../src/ingest/poller/not-yet-replicated.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { memoryArchive } from '../../archive/samples.ts'
 import { claimed, gapOpened, sampleEvents, sampleGap } from '../../log/samples.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 
 const guid = (n: number): string => `urn:newsml:example:${n}`
 

@@ -4,11 +4,11 @@ import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { createIngest } from '../../../src/ingest/ingest.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { claimed } from '../../log/samples.ts'
 import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { answers, startScriptedUpstream } from '../../support/worlds/scripted-upstream.ts'
 
 it('a fenced writer does not send a proxied request, and its poller campaigns again at once', async () => {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { createSendPermit } from '../../../src/ingest/poller/send-permit.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { claimed } from '../../log/samples.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000

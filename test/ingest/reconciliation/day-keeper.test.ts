@@ -8,8 +8,8 @@ import { createDayKeeper } from '../../../src/ingest/reconciliation/day-keeper.t
 import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
 import type { StatusMessage } from '../../../src/log/events.ts'
 import type { Log } from '../../../src/log/log.ts'
-import { createMemoryLog } from '../../../src/log-memory/log.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000

@@ -105,7 +105,6 @@ export const floors: readonly (readonly Area[])[] = [
       doors: ['channels.ts', 'inspect.ts', 'log.ts'],
     },
     { name: 'log-embedded', does: 'the log in one SQLite file', doors: ['lock.ts', 'log.ts'] },
-    { name: 'log-memory', does: 'the log in memory: the reference for tests', doors: [] },
   ],
   [{ name: 'log-shared', does: 'what the adapters of the log have in common', doors: 'every file' }],
   [{ name: 'settings', does: 'reads `BRIDGE_*` and `.env` into checked settings', doors: 'every file' }],

@@ -1,40 +1,46 @@
-/** Assigns every shard to the one process of an embedded or memory log; the adapter stores the rows. */
+/** Stores the rows of shards in the embedded log's file, and assigns every shard to the one process that has it open. */
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { yieldToEventLoop } from '../lifecycle/clock.ts'
 import { createKeyedMutex } from '../lifecycle/keyed-mutex.ts'
 import type { Shard, Shards } from '../log/shards.ts'
 import { storedValue } from '../log/stored-value.ts'
-import { shardLost, type TextChange, textChanges } from './stored-rows.ts'
-
-/** Storage of the rows of some shards. */
-export interface ShardStore {
-  /** The rows of that shard, values as JSON text. Throws BridgeError `log_damaged`, `log_unavailable`. */
-  load(shard: number): Iterable<readonly [key: string, text: string]>
-  /** All changes or none, in the order of the calls. Rejects with BridgeError `log_unavailable`, `log_damaged`. */
-  write(shard: number, changes: readonly TextChange[]): Promise<void>
-}
+import { shardLost, textChanges } from '../log-shared/stored-rows.ts'
+import type { StoreParts } from './group-commit.ts'
 
 /** Never aborts: no other process can request the shards. */
 const NEVER = new AbortController().signal
 
-/** `count` shards in that store. `open` throws once the log is closed; `closed` aborts then. */
-export function createLocalShards<V>(
-  store: ShardStore,
+/** The `count` shards of that name. */
+export function createSqliteShards<V>(
+  { db, commits, open, closed }: StoreParts,
+  name: string,
   count: number,
-  { open, closed }: { open(): void; closed: AbortSignal },
 ): Shards<V> {
   const inTurn = createKeyedMutex()
 
+  const rowsOf = (shard: number): Map<string, V> => {
+    const rows = db
+      .prepare<{ key: string; value: string }>('SELECT key, value FROM lanes WHERE name = ? AND lane = ?')
+      .all(name, shard)
+    return new Map(rows.map(({ key, value }) => [key, storedValue<V>(key, value)]))
+  }
   const shardOf = (number: number, lost: AbortSignal): Shard<V> => ({
     number,
-    rows: new Map([...store.load(number)].map(([key, text]) => [key, storedValue<V>(key, text)])),
+    rows: rowsOf(number),
     lost,
     releasing: NEVER,
     async write(changes) {
       const texts = textChanges(changes)
       if (lost.aborted) throw shardLost(number)
-      await store.write(number, texts)
+      await commits.run(() => {
+        const put = db.prepare('INSERT OR REPLACE INTO lanes(name, lane, key, value) VALUES (?, ?, ?, ?)')
+        const drop = db.prepare('DELETE FROM lanes WHERE name = ? AND lane = ? AND key = ?')
+        for (const { key, text } of texts) {
+          if (text === null) drop.run(name, number, key)
+          else put.run(name, number, key, text)
+        }
+      })
     },
   })
 

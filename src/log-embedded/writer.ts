@@ -1,0 +1,92 @@
+/** Writes commits of the embedded log, one transaction each, until the first error: every later operation throws it again. */
+import type { Archive } from '../archive/store/archive.ts'
+import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
+import type { Wakeup } from '../lifecycle/wakeup.ts'
+import type { Writer } from '../log/events.ts'
+import type { FaultHooks } from '../log/fault-hooks.ts'
+import { newEpoch } from '../log-shared/epoch.ts'
+import { fencedError } from '../log-shared/fenced.ts'
+import { type CommittedHead, placedRows, placeEvents, placeRows } from '../log-shared/place-rows.ts'
+import { currentFence, raiseFence, readRows, writeRejected, writeRows } from './writer-tables.ts'
+
+/** What a claim needs; `wakeup` is raised after each commit with events. */
+export interface ClaimParts {
+  archive: Archive
+  wakeup: Wakeup
+  faultHooks: FaultHooks | undefined
+  closed: AbortSignal
+}
+
+/** Fences every earlier writer; the writer that continues from what they have stored. */
+export function claimWriter({ archive, wakeup, faultHooks, closed }: ClaimParts): Writer {
+  const { db } = archive
+  const claimed = archive.transaction(() => ({ fence: raiseFence(db), ...readPlace(archive) }))
+  let { place } = claimed
+  let ended: BridgeError | null = null
+  return {
+    get epoch() {
+      return place.epoch
+    },
+    get sequence() {
+      return place.sequence
+    },
+    rows: claimed.rows,
+    async commit({ events: given, rejected = [], rows = new Map() }) {
+      const { events, after } = placeEvents(given, place)
+      if (ended !== null) throw ended
+      try {
+        if (closed.aborted) throw fencedError()
+        archive.transaction(() => {
+          if (currentFence(db) !== claimed.fence) throw fencedError()
+          archive.write(events)
+          writeRejected(db, rejected)
+          writeRows(db, placeRows(place, after))
+          writeRows(db, rows)
+          faultHooks?.beforeCommit?.()
+        })
+        if (events.length > 0) wakeup.wake()
+        faultHooks?.afterCommit?.()
+      } catch (error) {
+        ended = endingOf(error)
+        throw ended
+      }
+      place = after
+      return events
+    },
+    async release() {
+      ended ??= fencedError()
+    },
+  }
+}
+
+/** `log_fenced` and `log_damaged` as they are; any other error leaves the outcome unknown. */
+function endingOf(error: unknown): BridgeError {
+  if (isBridgeError(error, 'log_fenced') || isBridgeError(error, 'log_damaged')) return error
+  const hint = error instanceof BridgeError ? error.hint : undefined
+  return new BridgeError('log_unknown', `the commit has no known outcome: ${messageOf(error)}`, {
+    hint: hint ?? 'Claim again: it reads what is stored.',
+    cause: error,
+  })
+}
+
+/** The stored epoch, sequence and rows, checked against the events; an unused log gets its epoch. */
+function readPlace(archive: Archive): { place: CommittedHead; rows: Map<string, string> } {
+  const stored = placedRows(readRows(archive.db))
+  const { epoch, latest } = archive
+  if (stored === null && epoch === null && latest === 0) {
+    const place = { epoch: newEpoch(), sequence: 0 }
+    archive.setEpoch(place.epoch)
+    writeRows(archive.db, placeRows(null, place))
+    return { place, rows: new Map() }
+  }
+  if (stored === null || stored.place.sequence !== latest || stored.place.epoch !== epoch) {
+    const known =
+      stored === null ? 'nothing' : `event ${stored.place.sequence} of epoch ${stored.place.epoch}`
+    throw new BridgeError(
+      'log_damaged',
+      `the writer's rows know ${known}, the events end with ${latest} of epoch ${epoch}`,
+      { hint: 'Stop, keep a copy of the data directory, and restore the last good backup.' },
+    )
+  }
+  return stored
+}
