@@ -6,11 +6,17 @@ import type { Writer } from '../log/events.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import { newEpoch } from '../log-shared/epoch.ts'
 import { fencedError } from '../log-shared/fenced.ts'
-import { type CommittedHead, placedRows, placeEvents, placeRows } from '../log-shared/place-rows.ts'
+import {
+  type CommittedHead,
+  checkCommitSize,
+  placedRows,
+  placeRows,
+  sequenceEvents,
+} from '../log-shared/place-rows.ts'
 import { currentFence, raiseFence, readRows, writeRejected, writeRows } from './writer-tables.ts'
 
 /** What a claim needs; `wakeup` is raised after each commit with events. */
-export interface ClaimParts {
+export interface WriterClaim {
   archive: Archive
   wakeup: Wakeup
   faultHooks: FaultHooks | undefined
@@ -18,7 +24,7 @@ export interface ClaimParts {
 }
 
 /** Fences every earlier writer; the writer that continues from what they have stored. */
-export function claimWriter({ archive, wakeup, faultHooks, closed }: ClaimParts): Writer {
+export function claimWriter({ archive, wakeup, faultHooks, closed }: WriterClaim): Writer {
   const { db } = archive
   const claimed = archive.transaction(() => ({ fence: raiseFence(db), ...readPlace(archive) }))
   let { place } = claimed
@@ -32,7 +38,8 @@ export function claimWriter({ archive, wakeup, faultHooks, closed }: ClaimParts)
     },
     rows: claimed.rows,
     async commit({ events: given, rejected = [], rows = new Map() }) {
-      const { events, after } = placeEvents(given, place)
+      checkCommitSize(given)
+      const { events, after } = sequenceEvents(given, place)
       if (ended !== null) throw ended
       try {
         if (closed.aborted) throw fencedError()

@@ -16,17 +16,16 @@ export interface CommittedHead {
   readonly sequence: number
 }
 
-/**
- * The events with the sequences after that head, and the head after them.
- * @throws RangeError when there are more than COMMIT_LIMIT events
- */
-export function placeEvents(
+/** Throws RangeError when there are more than COMMIT_LIMIT events. */
+export function checkCommitSize({ length }: readonly NewEvent[]): void {
+  if (length > COMMIT_LIMIT) throw new RangeError(`a commit of ${length} events: at most ${COMMIT_LIMIT}`)
+}
+
+/** Copies of the events, with the sequences after that head; and the head after them. */
+export function sequenceEvents(
   given: readonly NewEvent[],
   { epoch, sequence }: CommittedHead,
 ): { events: Committed[]; after: CommittedHead } {
-  if (given.length > COMMIT_LIMIT) {
-    throw new RangeError(`a commit of ${given.length} events: at most ${COMMIT_LIMIT}`)
-  }
   const events = given.map((event, index) => ({ ...event, sequence: sequence + 1 + index, epoch }))
   return { events, after: { epoch, sequence: sequence + events.length } }
 }

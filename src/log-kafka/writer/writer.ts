@@ -2,8 +2,9 @@
 import type { Committed } from '../../core/event.ts'
 import { type BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { COMMIT_LIMIT, type Commit, type RowChanges, type Writer } from '../../log/events.ts'
+import type { Commit, RowChanges, Writer } from '../../log/events.ts'
 import { fencedError } from '../../log-shared/fenced.ts'
+import { checkCommitSize, sequenceEvents } from '../../log-shared/place-rows.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { isFencing, isRefusedTopic, unknownOutcome } from '../client/faults.ts'
 import { type NewRecord, rejectedRecord } from '../client/records.ts'
@@ -67,21 +68,17 @@ export class KafkaWriter implements Writer {
   }
 
   async commit(given: Commit): Promise<Committed[]> {
-    if (given.events.length > COMMIT_LIMIT) {
-      throw new RangeError(`a commit of ${given.events.length} events: at most ${COMMIT_LIMIT}`)
-    }
+    checkCommitSize(given.events)
     const { events: copies, rejected, callers } = copyOf(given)
     const { known, nativeKind, clock } = this.#parts
     return this.#inOrder(async () => {
-      const { epoch, sequence } = this.#state.place
-      const events = copies.map((event, index) => ({ ...event, sequence: sequence + 1 + index, epoch }))
+      const { events, after } = sequenceEvents(copies, this.#state.place)
       const named = nameTopics(events, nativeKind)
       const added = newChoices({ known, choices: this.#state.choices }, named, clock.now())
       const choices = new Map([...this.#state.choices, ...(await withTopics(this.#parts, added))])
       const { records, counts } = placeEvents(named, this.#state.counts, { known, choices })
       if (rejected.length > 0) records.set(REJECTED, rejected.map(rejectedRecord))
-      const place = { epoch, sequence: sequence + events.length }
-      await this.#store({ place, counts, choices }, records, callers)
+      await this.#store({ place: after, counts, choices }, records, callers)
       return events
     })
   }
