@@ -1,8 +1,4 @@
-/**
- * Requests disclosures from upstream: the list and the single item. Each request first counts its unit durably, then waits
- * for the throttle, then leaves.
- */
-
+/** Requests pages of disclosures from upstream. Each request first counts its unit durably, then waits for the throttle, then leaves. */
 import { isoSeconds } from '../core/dates.ts'
 import type { Purpose } from '../core/purpose.ts'
 import { ITEMS_PATH } from '../core/upstream-paths.ts'
@@ -33,50 +29,37 @@ export interface SendPermit extends Throttle {
   spend(purpose: Purpose, atMs: number): Promise<void>
 }
 
-/** The client of the disclosure paths. */
-export interface UpstreamClient {
-  /**
-   * One page of disclosures. A failure of upstream is an outcome.
-   * @throws what the permit throws; then the request has not left
-   */
-  list(
-    query: UpstreamListQuery,
+/**
+ * Counts the unit, waits for the throttle, and sends a GET of a path below the base address. `now` is our clock, ms since
+ * 1970. The result throws what the permit throws; then the request has not left.
+ */
+export function countedSend(transport: Transport, now: () => number) {
+  return async (
+    path: string,
     purpose: Purpose,
     permit: SendPermit,
     signal: AbortSignal,
-  ): Promise<Outcome<Page>>
-  /** The single item of that guid or rnsDateId, as text. Same throws. */
-  item(
-    identifier: string,
-    purpose: Purpose,
-    permit: SendPermit,
-    signal: AbortSignal,
-  ): Promise<Outcome<string>>
-  close(): Promise<void>
-}
-
-/** Sends one counted GET of a path below the base address. Throws what the permit throws. */
-export type CountedSend = (
-  path: string,
-  purpose: Purpose,
-  permit: SendPermit,
-  signal: AbortSignal,
-) => Promise<Outcome<string>>
-
-/** Counts the unit, waits for the throttle, sends the request. `now` is our clock, ms since 1970. */
-export function countedSend(transport: Transport, now: () => number): CountedSend {
-  return async (path, purpose, permit, signal) => {
+  ): Promise<Outcome<string>> => {
     await permit.spend(purpose, now())
     await permit.throttle(signal)
     return transport.get(path, signal)
   }
 }
 
+/** The client of the list of disclosures. */
+export type UpstreamClient = ReturnType<typeof createUpstreamClient>
+
 /** A client over that transport. `now` is our clock, ms since 1970. */
-export function createUpstreamClient(transport: Transport, now: () => number): UpstreamClient {
+export function createUpstreamClient(transport: Transport, now: () => number) {
   const send = countedSend(transport, now)
   return {
-    async list(query, purpose, permit, signal) {
+    /** One page of disclosures. A failure of upstream is an outcome. Throws what the permit throws. */
+    async list(
+      query: UpstreamListQuery,
+      purpose: Purpose,
+      permit: SendPermit,
+      signal: AbortSignal,
+    ): Promise<Outcome<Page>> {
       const outcome = await send(`${ITEMS_PATH}?${listParameters(query)}`, purpose, permit, signal)
       if (outcome.kind !== 'ok') return outcome
       const read = readPage(outcome.value)
@@ -84,9 +67,7 @@ export function createUpstreamClient(transport: Transport, now: () => number): U
         ? { ...outcome, value: read.page }
         : { ...withoutValue(outcome), kind: 'invalid', reason: read.reason }
     },
-    item: (identifier, purpose, permit, signal) =>
-      send(`${ITEMS_PATH}/${encodeURIComponent(identifier)}`, purpose, permit, signal),
-    close: () => transport.close(),
+    close: (): Promise<void> => transport.close(),
   }
 }
 

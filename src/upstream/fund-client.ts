@@ -2,7 +2,7 @@
  * Requests fund and investor-relations data from upstream (specification §4.4). A response stays text: upstream does not
  * publish these shapes, so only the presence of `data` is checked.
  */
-import { type CountedSend, countedSend, type SendPermit, withoutValue } from './client.ts'
+import { countedSend, type SendPermit, withoutValue } from './client.ts'
 import type { Outcome, Timing, UpstreamWords } from './outcome.ts'
 import type { Transport } from './transport.ts'
 
@@ -22,28 +22,27 @@ export interface FundCall {
 }
 
 /** The client of the fund paths. */
-export interface FundClient {
-  /**
-   * Requests a target in the spelling of `fundTarget`. Costs one unit of the purpose `gateway`.
-   * @throws what the permit throws; then the request has not left
-   */
-  get(target: string, call: FundCall): Promise<FundOutcome>
-}
+export type FundClient = ReturnType<typeof createFundClient>
 
 /** A client over that transport; the caller closes the transport. `now` is our clock, ms since 1970. */
-export function createFundClient(transport: Transport, now: () => number): FundClient {
+export function createFundClient(transport: Transport, now: () => number) {
   const send = countedSend(transport, now)
-  return { get: (target, call) => ask(send, target, call) }
-}
-
-async function ask(send: CountedSend, path: string, { permit, signal }: FundCall): Promise<FundOutcome> {
-  const outcome = await send(path, 'gateway', permit, signal)
-  if (outcome.kind === 'refused' && outcome.status === 404) {
-    const { message, hint } = outcome
-    return { ...withoutValue(outcome), kind: 'not_found', message, hint }
+  return {
+    /**
+     * Requests a target in the spelling of `fundTarget`. Costs one unit of the purpose `gateway`.
+     * @throws what the permit throws; then the request has not left
+     */
+    async get(target: string, { permit, signal }: FundCall): Promise<FundOutcome> {
+      const outcome = await send(target, 'gateway', permit, signal)
+      if (outcome.kind === 'refused' && outcome.status === 404) {
+        const { message, hint } = outcome
+        return { ...withoutValue(outcome), kind: 'not_found', message, hint }
+      }
+      if (outcome.kind !== 'ok' || hasData(outcome.value)) return outcome
+      const reason = 'the answer is not a JSON object with `data`'
+      return { ...withoutValue(outcome), kind: 'invalid', reason }
+    },
   }
-  if (outcome.kind !== 'ok' || hasData(outcome.value)) return outcome
-  return { ...withoutValue(outcome), kind: 'invalid', reason: 'the answer is not a JSON object with `data`' }
 }
 
 /** True for JSON whose top level is an object with an object or a list in `data`. */

@@ -7,18 +7,13 @@ const MOST_REPLIES = 2_000
 const MOST_CHARACTERS = 16 * 1024 * 1024
 
 /** A cache of replies by target. */
-export interface KeptReplies {
-  /** The reply with the rest of its times; null where none is valid. */
-  get(target: string): FundReply | null
-  /** Keeps the reply for its `validMs` from `fromMs` on; the oldest replies are evicted first. */
-  keep(target: string, reply: FundReply, fromMs: number): void
-}
+export type KeptReplies = ReturnType<typeof createKeptReplies>
 
 /** An empty cache. */
 export function createKeptReplies(
   clock: Clock,
   { mostReplies = MOST_REPLIES, mostCharacters = MOST_CHARACTERS } = {},
-): KeptReplies {
+) {
   const kept = new Map<string, { reply: FundReply; fromMs: number }>()
   let characters = 0
   const drop = (target: string): void => {
@@ -26,7 +21,8 @@ export function createKeptReplies(
     kept.delete(target)
   }
   return {
-    get(target) {
+    /** The reply with the rest of its times; null where none is valid. */
+    get(target: string): FundReply | null {
       const found = kept.get(target)
       if (found === undefined) return null
       const { reply, fromMs } = found
@@ -40,7 +36,8 @@ export function createKeptReplies(
       const againMs = retryAfterMs === null ? null : Math.max(0, retryAfterMs - passedMs)
       return { ...reply, validMs: validMs - passedMs, retryAfterMs: againMs }
     },
-    keep(target, reply, fromMs) {
+    /** Keeps the reply for its `validMs` from `fromMs` on; the oldest replies are evicted first. */
+    keep(target: string, reply: FundReply, fromMs: number): void {
       drop(target)
       if (reply.validMs <= 0 || reply.text.length > mostCharacters) return
       kept.set(target, { reply, fromMs })

@@ -25,18 +25,10 @@ export interface TransportOptions {
 }
 
 /** Sends requests to one upstream. */
-export interface Transport {
-  /**
-   * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
-   * When `signal` aborts before the status is known, or inside a good response, the outcome is `network` with the
-   * message `aborted`. `keyless` leaves the key out, for what upstream serves to everybody.
-   */
-  get(path: string, signal: AbortSignal, options?: { keyless: boolean }): Promise<Outcome<string>>
-  close(): Promise<void>
-}
+export type Transport = ReturnType<typeof createTransport>
 
 /** A transport with its own connection pool. */
-export function createTransport({ url, key, timeoutMs, clock }: TransportOptions): Transport {
+export function createTransport({ url, key, timeoutMs, clock }: TransportOptions) {
   const agent = new Agent({
     connect: { timeout: timeoutMs },
     headersTimeout: 0,
@@ -44,18 +36,17 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
     connections: 4,
   })
   return {
-    async get(path, signal, { keyless } = { keyless: false }) {
+    /**
+     * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
+     * When `signal` aborts before the status is known, or inside a good response, the outcome is `network` with the
+     * message `aborted`. `keyless` leaves the key out, for what upstream serves to everybody.
+     */
+    async get(path: string, signal: AbortSignal, { keyless } = { keyless: false }): Promise<Outcome<string>> {
       const startedMs = clock.now()
       if (signal.aborted) return { startedMs, endedMs: startedMs, serverMs: null, sent: false, ...ABORTED }
-      const stop = new AbortController()
-      const timeUp = { phase: null as null | 'headers' | 'body' }
+      const timeUp = new AbortController()
+      const cancelTimer = clock.after(timeoutMs, () => timeUp.abort())
       let phase: 'headers' | 'body' = 'headers'
-      const cancelTimer = clock.after(timeoutMs, () => {
-        timeUp.phase = phase
-        stop.abort()
-      })
-      const onAbort = (): void => stop.abort()
-      signal.addEventListener('abort', onAbort, { once: true })
       let serverMs: number | null = null
       let reported: ReportedQuota[] = []
       const ended = (sent: boolean, result: { kind: 'ok'; value: string } | Failure): Outcome<string> => ({
@@ -71,23 +62,22 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
           dispatcher: agent,
           headers: { accept: 'application/json', ...(keyless ? {} : { 'x-api-key': key }) },
           redirect: 'manual',
-          signal: stop.signal,
+          signal: AbortSignal.any([signal, timeUp.signal]),
         })
         phase = 'body'
         serverMs = dateHeaderMs(response)
         reported = reportedQuotas((name) => response.headers.get(name))
         return ended(true, await readAnswer(response))
       } catch (error) {
-        if (timeUp.phase !== null) return ended(true, { kind: 'timeout', phase: timeUp.phase })
+        if (timeUp.signal.aborted) return ended(true, { kind: 'timeout', phase })
         if (signal.aborted) return ended(true, ABORTED)
         const { failure, sent } = classifyThrown(error)
         return ended(sent, failure)
       } finally {
         cancelTimer()
-        signal.removeEventListener('abort', onAbort)
       }
     },
-    close: () => agent.destroy(),
+    close: (): Promise<void> => agent.destroy(),
   }
 }
 

@@ -54,7 +54,6 @@ test('a request whose unit could not be written is not sent', async () => {
   const fenced = new Error('fenced')
   const shut: SendPermit = { ...openPermit, spend: () => Promise.reject(fenced) }
   await expect(client.list({ pageSize: 1 }, 'poll', shut, never)).rejects.toBe(fenced)
-  await expect(client.item('x', 'poll', shut, never)).rejects.toBe(fenced)
   const jammed: SendPermit = { ...openPermit, throttle: () => Promise.reject(fenced) }
   await expect(client.list({ pageSize: 1 }, 'poll', jammed, never)).rejects.toBe(fenced)
   expect(server.requests).toHaveLength(0)
@@ -97,13 +96,4 @@ test('a page is returned parsed; anything else is invalid and keeps its times', 
   expect((await half.list({ pageSize: 1 }, 'poll', openPermit, never)).kind).toBe('invalid')
   const { client } = await clientAgainst(raw('', 'reset'))
   expect((await client.list({ pageSize: 1 }, 'poll', openPermit, never)).kind).toBe('network')
-})
-
-test('the single item comes back as its text; its identifier is one path segment whatever it holds', async () => {
-  const { client, server } = await clientAgainst(answers(200, '{"data":{"version":1.0}}'))
-  const outcome = await client.item('urn:newsml:x:20260601:0001A:1/../a?b', 'gateway', openPermit, never)
-  expect(outcome).toMatchObject({ kind: 'ok', value: '{"data":{"version":1.0}}' })
-  expect(server.requests[0]?.url).toBe(
-    '/v2/disclosures/sources/rns/items/urn%3Anewsml%3Ax%3A20260601%3A0001A%3A1%2F..%2Fa%3Fb',
-  )
 })
