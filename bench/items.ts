@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { openArchive } from '../src/archive/store/archive.ts'
 import { type Committed, disclosureEvent } from '../src/core/event.ts'
-import { createAhead } from '../src/ingest/poller/not-yet-replicated.ts'
+import { NotYetReplicated } from '../src/ingest/poller/not-yet-replicated.ts'
 import { readItems } from '../src/ingest/poller/read-page.ts'
 import { PollerWriter } from '../src/ingest/writer-state/poller-writer.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
@@ -48,7 +48,7 @@ async function commitPages(seed: number): Promise<{ cpuMs: number; events: Commi
   const { log, archive } = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock })
   const { signal } = new AbortController()
   const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
-  const ahead = createAhead(archive)
+  const ahead = new NotYetReplicated(archive)
   const next = syntheticEvents(seed)
   const pages = Array.from({ length: WARM_UP + COMMITS }, () => {
     const items = next(ITEMS).map(({ data }) => data)
@@ -62,7 +62,7 @@ async function commitPages(seed: number): Promise<{ cpuMs: number; events: Commi
     if (!answer.ok) throw new Error(answer.reason)
     const { fresh } = readItems(
       answer.page,
-      ahead.standings,
+      (guids) => ahead.latestOf(guids),
       () => false,
       () => false,
       nowMs,

@@ -10,20 +10,7 @@ export function buildLeader(context: StartContext, storage: Storage): Ingest | n
   const { settings, stack, roles } = context
   const { upstream } = settings
   if (!settings.roles.includes('poller') || upstream === null) return null
-  const { log, archive, replicator } = storage
-  const replica = {
-    get oldest() {
-      return archive.oldest
-    },
-    get latest() {
-      return archive.latest
-    },
-    oldestRecordedMs: archive.oldestRecordedMs,
-    known: archive.known,
-    caughtUp: (sequence: number, epoch: string, signal: AbortSignal) =>
-      replicator.caughtUp(sequence, epoch, signal),
-  }
-  const ingest = createIngest({ ...context, ...settings, upstream, log, replica })
+  const ingest = createIngest({ ...context, ...settings, ...storage, upstream })
   stack.push('the upstream client', () => ingest.close())
   roles.push(...ingest.tasks)
   return ingest

@@ -63,19 +63,15 @@ export interface DayRow {
 }
 
 /** The day reports as this node has them. */
-export interface DayReplica {
-  /** Loads the table and applies its changes until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>
-  /** The reports of the last `days` days, oldest first; null until the table is loaded. */
-  last(days: number): readonly DayReport[] | null
-}
+export type DayReplica = ReturnType<typeof createDayReplica>
 
 /** A replica that is empty until `run`. */
-export function createDayReplica(table: Table<DayRow>): DayReplica {
+export function createDayReplica(table: Table<DayRow>) {
   const byDate = new Map<string, DayReport>()
   let isLoaded = false
   return {
-    run: (signal) =>
+    /** Loads the table and applies its changes until the signal aborts. */
+    run: (signal: AbortSignal): Promise<void> =>
       followTable(
         table,
         {
@@ -89,7 +85,8 @@ export function createDayReplica(table: Table<DayRow>): DayReplica {
         },
         signal,
       ),
-    last(days) {
+    /** The reports of the last `days` days, oldest first; null until the table is loaded. */
+    last(days: number): readonly DayReport[] | null {
       if (!isLoaded) return null
       return [...byDate.values()].sort((one, other) => (one.date < other.date ? -1 : 1)).slice(-days)
     },

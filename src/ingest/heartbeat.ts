@@ -21,16 +21,8 @@ export interface HeartbeatParts {
   logger: Logger
 }
 
-/** The heartbeat of one process. */
-export interface Heartbeat {
-  /** An observer that forwards to the given one and notes the poller's state for the next heartbeat. */
-  observing(observer: Observer): Observer
-  /** Publishes until the signal aborts, then resolves. Never rejects: a heartbeat that fails is logged and dropped. */
-  run(signal: AbortSignal): Promise<void>
-}
-
 /** A heartbeat that publishes nothing before the poller leads. */
-export function createHeartbeat({ publish, calendar, config, clock, logger }: HeartbeatParts): Heartbeat {
+export function createHeartbeat({ publish, calendar, config, clock, logger }: HeartbeatParts) {
   let state: IngestState | null = null
   let isLeading = false
   let wake = new AbortController()
@@ -58,11 +50,9 @@ export function createHeartbeat({ publish, calendar, config, clock, logger }: He
   })
 
   return {
-    observing: (observer) => ({
+    /** An observer that forwards to the given one and notes the poller's state for the next heartbeat. */
+    observing: (observer: Observer): Observer => ({
       ...observer,
-      get skewMs() {
-        return observer.skewMs
-      },
       leads(isLeader) {
         observer.leads(isLeader)
         isLeading = isLeader
@@ -74,7 +64,8 @@ export function createHeartbeat({ publish, calendar, config, clock, logger }: He
         if (hasPolled) wake.abort()
       },
     }),
-    async run(signal) {
+    /** Publishes until the signal aborts, then resolves. Never rejects: a heartbeat that fails is logged and dropped. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         wake = new AbortController()
         if (isLeading && state !== null && state.head.epoch !== '') await publishOrLog(heartbeatOf(state))

@@ -1,15 +1,12 @@
 /** Builds the poller role from the settings: the poller, and the tasks that run beside it. */
 import type { Calendar } from '../core/calendar/calendar.ts'
-import type { Gap } from '../core/event.ts'
-import { type Quota, quotaAt } from '../governor/quota/ledger.ts'
+import { quotaAt } from '../governor/quota/ledger.ts'
 import { createTokenBucket } from '../governor/quota/token-bucket.ts'
-import { type Completeness, completenessOf } from '../governor/schedule/completeness.ts'
-import { reconciliationBudget } from '../governor/schedule/daily-reconciliation.ts'
+import { completenessOf, reconciliationBudget } from '../governor/schedule/daily-reconciliation.ts'
 import { plannedPacing, withoutGateway } from '../governor/schedule/pacing.ts'
 import { rescansOf } from '../governor/schedule/rescans.ts'
-import type { Chance, Clock } from '../lifecycle/clock.ts'
-import type { Log } from '../log/log.ts'
-import type { Logger } from '../obs/logger.ts'
+import type { Chance } from '../lifecycle/clock.ts'
+import type { Role } from '../lifecycle/supervisor.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
@@ -17,61 +14,35 @@ import { createFundClient } from '../upstream/fund-client.ts'
 import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
 import { createReferenceKeeper } from './exchanges/reference-keeper.ts'
-import { createFundRequestHandler } from './funds/fund-request-handler.ts'
+import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { gapOf } from './machine/publish.ts'
-import { type IngestConfig, nextPollAtMs, type UpstreamHealth } from './machine/state.ts'
+import { type IngestConfig, nextPollAtMs } from './machine/state.ts'
 import { createObserver, forecast } from './poller/ingest-metrics.ts'
-import { Poller, type Replica } from './poller/poller.ts'
-import { createDayKeeper } from './reconciliation/day-keeper.ts'
+import { Poller, type PollerParts } from './poller/poller.ts'
+import { DayKeeper } from './reconciliation/day-keeper.ts'
 
 /** Longest duration of one request, first byte sent to last byte read. A page of 200 items is 300 KB. */
 const REQUEST_TIMEOUT_MS = 10_000
 
 /** What the role is built from. */
-export interface IngestParts {
+export interface IngestParts
+  extends Pick<PollerParts, 'log' | 'archive' | 'replicator' | 'clock' | 'logger'> {
   upstream: UpstreamSettings
   /** Units a week for fund requests; 0 = the fund gateway is off. */
   gatewayUnits: number
   /** How far back the very first start reads, ms. */
   backfillMs: number
   calendar: Calendar
-  log: Log
-  replica: Replica
-  clock: Clock
   chance: Chance
-  logger: Logger
   metrics: Metrics
 }
 
-/** A part of the role that runs until the signal aborts. */
-export interface IngestTask {
-  readonly name: 'poller' | 'status' | 'references' | 'days' | 'gateway'
-  run(signal: AbortSignal): Promise<void>
-}
-
 /** The poller role, and what the status page reads of it. */
-export interface Ingest {
-  readonly poller: Pick<Poller, 'run' | 'proxy' | 'state' | 'leaderSinceMs'>
-  /** The poller and everything that runs beside it. */
-  readonly tasks: readonly IngestTask[]
-  readonly completeness: Completeness
-  /** The figures that the poller's decisions depend on. */
-  readonly config: IngestConfig
-  /** How upstream treats this process, and when it was and will be polled; ms since 1970. */
-  upstream(): { state: UpstreamHealth; lastGoodPollMs: number | null; nextPollMs: number | null }
-  /** The quota at that moment; `forecast` = planned polls until units come back, over the units left. */
-  quota(nowMs: number): Quota & { forecast: number; drift: number | null }
-  /** Gaps that are still open, oldest first. */
-  openGaps(): Gap[]
-  /** Upstream's present by its last answer, else ours; ms since 1970. */
-  upstreamNowMs(): number
-  /** Closes the connections to upstream. */
-  close(): Promise<void>
-}
+export type Ingest = ReturnType<typeof createIngest>
 
 /** Builds the role; nothing runs before its tasks do. */
-export function createIngest(parts: IngestParts): Ingest {
+export function createIngest(parts: IngestParts) {
   const { upstream, clock, chance, logger, log, metrics, gatewayUnits } = parts
   const { plan } = upstream
   const config = configOf(parts)
@@ -95,41 +66,41 @@ export function createIngest(parts: IngestParts): Ingest {
     ratePerSecond: plan.ratePerSecond,
     chance,
   })
-  const days = createDayKeeper({ log, poller, config, clock, logger })
-  const tasks: IngestTask[] = [
+  const days = new DayKeeper({ log, poller, config, clock, logger })
+  const tasks: Role[] = [
     { name: 'poller', run: (signal) => poller.run(signal) },
-    ...(heartbeat === null ? [] : [{ name: 'status' as const, run: heartbeat.run }]),
+    ...(heartbeat === null ? [] : [{ name: 'status', run: heartbeat.run }]),
     { name: 'references', run: references.run },
-    { name: 'days', run: days.run },
+    { name: 'days', run: (signal) => days.run(signal) },
   ]
   if (gatewayUnits > 0) {
-    const fundClient = createFundClient(transport, () => clock.now())
-    const requests = log.requests
-    const gateway = createFundRequestHandler({
-      ...beside,
-      client: fundClient,
-      plan,
-      weeklyUnits: gatewayUnits,
-      requests,
-    })
-    tasks.push({ name: 'gateway', run: gateway.run })
+    const client = createFundClient(transport, () => clock.now())
+    const { requests } = log
+    const gateway = new FundRequestHandler({ ...beside, client, plan, weeklyUnits: gatewayUnits, requests })
+    tasks.push({ name: 'gateway', run: (signal) => gateway.run(signal) })
   }
   return {
     poller,
+    /** The poller and everything that runs beside it; each runs until its signal aborts. */
     tasks,
     config,
     completeness: completenessOf(withoutGateway({ ...plan, gatewayUnits })),
+    /** How upstream treats this process, and when it was and will be polled; ms since 1970. */
     upstream: () => {
       const { state } = poller
       return { state: state.upstream, lastGoodPollMs: state.lastGoodPollMs, nextPollMs: nextPollAtMs(state) }
     },
-    quota: (nowMs) => {
+    /** The quota at that moment; `forecast` = planned polls until units come back, over the units left. */
+    quota: (nowMs: number) => {
       const { state } = poller
       const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
       return { ...quota, forecast: forecast(quota, state), drift: state.quotaDrift }
     },
+    /** Gaps that are still open, oldest first. */
     openGaps: () => poller.state.head.openGaps.map(gapOf),
-    upstreamNowMs: () => clock.now() + metricsObserver.skewMs,
+    /** Upstream's present by its last good poll, else ours; ms since 1970. */
+    upstreamNowMs: () => clock.now() + poller.state.skewMs,
+    /** Closes the connections to upstream. */
     close: () => client.close(),
   }
 }

@@ -5,7 +5,7 @@ import { emptyDay } from '../../src/core/calendar/day-record.ts'
 import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
 import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/machine/state.ts'
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
-import { createDayKeeper } from '../../src/ingest/reconciliation/day-keeper.ts'
+import { DayKeeper } from '../../src/ingest/reconciliation/day-keeper.ts'
 import { yieldToEventLoop } from '../../src/lifecycle/clock.ts'
 import type { StatusMessage } from '../../src/log/events.ts'
 import type { Log } from '../../src/log/log.ts'
@@ -57,7 +57,7 @@ async function saidIn(each: readonly IngestState[]): Promise<StatusMessage[]> {
   const observer = heartbeat.observing(createObserver(createMetrics({ version: '0' }), config))
   const poller = { state: initialState(), leaderSinceMs: START_MS }
   const log: Log = { ...createMemoryLog(), publishStatus }
-  const keeper = createDayKeeper({ log, poller, config, clock, logger })
+  const keeper = new DayKeeper({ log, poller, config, clock, logger })
   const stop = new AbortController()
   const running = Promise.all([heartbeat.run(stop.signal), keeper.run(stop.signal)])
   onTestFinished(async () => {

@@ -58,7 +58,7 @@ function copyCaveats({ selection, paging }: ItemListQuery, items: ArchiveItems):
 /** True if events after the cursor have been pruned from this replica. False for an invalid cursor. */
 function isBeforeCopy(items: ArchiveItems, cursor: string): boolean {
   try {
-    return sequenceIn(items, cursor) + 1 < items.oldest
+    return sequenceIn(items, cursor) + 1 < items.archive.oldest
   } catch (error) {
     if (isBridgeError(error, 'cursor_invalid')) return false
     throw error
@@ -71,7 +71,7 @@ const SEPARATOR = '.'
 /** Creates the store, ordered by the log's sequence, with the latest revision of each item. */
 export function archiveItemStore(items: ArchiveItems): ItemStore {
   const cursorAt = (sequence: number, timeMs: number): string =>
-    encodeCursor({ epoch: items.epoch ?? NO_EPOCH, sequence, timeMs })
+    encodeCursor({ epoch: items.archive.epoch ?? NO_EPOCH, sequence, timeMs })
   const stored = ({ sequence, timeMs, raw }: Item): StoredItem => ({
     cursor: cursorAt(sequence, timeMs),
     raw,
@@ -79,8 +79,8 @@ export function archiveItemStore(items: ArchiveItems): ItemStore {
   return {
     async pageBefore(selection, position, limit, gone) {
       const [place, end] = position?.split(SEPARATOR) ?? []
-      const before = place === undefined ? items.latest + 1 : sequenceIn(items, place)
-      const asOf = place === undefined ? items.latest : sequenceIn(items, end ?? '')
+      const before = place === undefined ? items.archive.latest + 1 : sequenceIn(items, place)
+      const asOf = place === undefined ? items.archive.latest : sequenceIn(items, end ?? '')
       const range = { after: 0, through: before - 1, asOf }
       const page = await items.newest(selection, range, limit, gone)
       const shown = page.items.map(stored)
@@ -89,7 +89,11 @@ export function archiveItemStore(items: ArchiveItems): ItemStore {
       return { items: shown, next }
     },
     async newestSince(selection, cursor, limit, gone) {
-      const range = { after: sequenceIn(items, cursor), through: items.latest, asOf: items.latest }
+      const range = {
+        after: sequenceIn(items, cursor),
+        through: items.archive.latest,
+        asOf: items.archive.latest,
+      }
       const page = await items.newest(selection, range, limit, gone)
       return { items: page.items.map(stored), more: page.more }
     },
@@ -105,6 +109,6 @@ export function archiveItemStore(items: ArchiveItems): ItemStore {
 /** @throws BridgeError `cursor_invalid` if it is not a cursor of this log */
 function sequenceIn(items: ArchiveItems, cursor: string): number {
   const { epoch, sequence } = decodeCursor(cursor)
-  if (epoch === items.epoch) return sequence
+  if (epoch === items.archive.epoch) return sequence
   throw new BridgeError('cursor_invalid', 'this cursor is of another log')
 }

@@ -2,29 +2,20 @@
  * Reads items for the upstream-compatible list, newest first, in windows: each call blocks the event loop for about
  * `WINDOW_MS` and returns how far it got. `items.ts` calls it in a loop.
  */
-import type { Facts } from '../../core/filter/facts.ts'
 import { type PublishersUnder, type Selection, selects } from '../../core/filter/selection.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { needleFor, WINDOW_MS } from '../reading/query.ts'
-import { createScanCursor, nextCandidates, type ScanCursor } from '../reading/scan-cursor.ts'
+import { isMatch, partOf, type Search, searchOf, WINDOW_MS } from '../reading/query.ts'
 import type { Archive } from '../store/archive.ts'
 import { selectionPredicate } from '../store/index-terms.ts'
 import { publishersUnder } from '../store/record.ts'
-import { readFacts } from '../store/stored.ts'
 
 /** Most sequences that one window scans in SQL, which is not interrupted: about 5 ms. */
 const WINDOW_SPAN = 32_768
 
 /** A compiled selection with its scan state; kept for one request. */
-export interface ItemSearch {
+export interface ItemSearch extends Search {
   readonly fromMs: number
   readonly toMs: number
-  /** null = every item of the range. */
-  readonly matches: ((facts: Facts) => boolean) | null
-  /** Text that the stored facts of every match contain, or null. Rows without it are skipped unparsed. */
-  readonly needle: string | null
-  /** null = no index helps. */
-  readonly scanCursor: ScanCursor | null
 }
 
 /** The search for a selection, with the publishers known now under each identifier. */
@@ -32,11 +23,9 @@ export function itemSearch(archive: Archive, selection: Selection): ItemSearch {
   const publishers: PublishersUnder = (field, identifier) => publishersUnder(archive.db, field, identifier)
   const predicate = selectionPredicate(selection, publishers)
   return {
+    ...searchOf(selects(selection, publishers), selection.q?.toLowerCase() ?? '', predicate),
     fromMs: selection.fromMs ?? Number.MIN_SAFE_INTEGER,
     toMs: selection.toMs ?? Number.MAX_SAFE_INTEGER,
-    matches: selects(selection, publishers),
-    needle: needleFor(selection.q?.toLowerCase() ?? ''),
-    scanCursor: predicate === null ? null : createScanCursor(predicate),
   }
 }
 
@@ -75,12 +64,14 @@ export function itemWindow(
     return { positions, position: last === undefined ? low : last.sequence - 1 }
   }
   const startMs = clock.now()
-  const part =
-    search.scanCursor === null
-      ? { after: low, rows: rowsBetween(archive, search, { ...range, after: low }) }
-      : candidates(archive, clock, search, search.scanCursor, range)
+  const after = search.scanCursor === null ? low : range.after
+  const part = partOf(archive, clock, search, 'DESC', { after, through: range.through })
+  const rows =
+    part.sequences === null
+      ? rowsBetween(archive, search, { ...range, after })
+      : rowsAt(archive, search, range, part.sequences)
   const positions: ItemPosition[] = []
-  for (const row of part.rows) {
+  for (const row of rows) {
     if (row.facts !== undefined && isMatch(search, row.facts)) {
       positions.push({ sequence: row.sequence, timeMs: row.timeMs })
     }
@@ -138,23 +129,6 @@ function rowsBetween(archive: Archive, search: ItemSearch, range: ItemRange): It
     .iterate(range.after, range.through, search.fromMs, search.toMs, range.asOf)
 }
 
-function candidates(
-  archive: Archive,
-  clock: Clock,
-  search: ItemSearch,
-  scanCursor: ScanCursor,
-  range: ItemRange,
-): { after: number; rows: Iterable<Candidate> } {
-  const scan = {
-    epoch: archive.epoch,
-    direction: 'DESC',
-    after: range.after,
-    through: range.through,
-  } as const
-  const { after, sequences } = nextCandidates(archive.db, () => clock.now(), scanCursor, scan)
-  return { after, rows: rowsAt(archive, search, range, sequences) }
-}
-
 function* rowsAt(
   archive: Archive,
   search: ItemSearch,
@@ -166,9 +140,4 @@ function* rowsAt(
     const row = one.get(sequence - 1, sequence, search.fromMs, search.toMs, asOf)
     yield row ?? { sequence, timeMs: 0, facts: undefined }
   }
-}
-
-function isMatch({ matches, needle }: ItemSearch, facts: string): boolean {
-  if (needle !== null && !facts.includes(needle)) return false
-  return matches === null || matches(readFacts(facts))
 }

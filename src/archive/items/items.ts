@@ -26,34 +26,7 @@ export interface Item extends ItemPosition {
  * Reads items. Methods that take `gone` return what they have when it aborts. Every method throws as `Database` does, and
  * `log_unavailable` when the replica was rebuilt meanwhile.
  */
-export interface ArchiveItems {
-  /** null before the log's first writer. */
-  readonly epoch: string | null
-  /** Sequence of the first event stored; `latest + 1` where there is none. */
-  readonly oldest: number
-  /** Sequence of the last event stored. */
-  readonly latest: number
-  /** Time of the item with the lowest sequence, ms since 1970; null where there is none. */
-  firstItemMs(): number | null
-  /** The newest `limit` items of the range; `more`: the range has others. */
-  newest(
-    selection: Selection,
-    range: ItemRange,
-    limit: number,
-    gone: AbortSignal,
-  ): Promise<{ items: Item[]; more: boolean }>
-  /** `limit` items after the `offset` newest, and how many match in all. */
-  numbered(
-    selection: Selection,
-    offset: number,
-    limit: number,
-    gone: AbortSignal,
-  ): Promise<{ items: Item[]; total: number }>
-  /** JSON text of the latest revision with that guid, or null. */
-  byGuid(guid: string): string | null
-  /** JSON text of the last revision that came with that `yyyy-mm-dd.<rnsId>`, or null. */
-  byRnsDateId(rnsDateId: string): string | null
-}
+export type ArchiveItems = ReturnType<typeof archiveItems>
 
 interface ItemsParts {
   archive: Archive
@@ -66,75 +39,68 @@ export function archiveItems(
   archive: Archive,
   clock: Clock,
   slices: SearchSlices = createSearchSlices(clock),
-): ArchiveItems {
+) {
   const parts = { archive, clock, slices }
   return {
-    get epoch() {
-      return archive.epoch
-    },
-    get oldest() {
-      return archive.oldest
-    },
-    get latest() {
-      return archive.latest
-    },
-    firstItemMs() {
+    archive,
+    /** Time of the item with the lowest sequence, ms since 1970; null where there is none. */
+    firstItemMs(): number | null {
       const first = 'SELECT time_ms AS timeMs FROM items ORDER BY sequence LIMIT 1'
       return archive.db.prepare<ItemPosition>(first).get()?.timeMs ?? null
     },
-    newest: (selection, range, limit, gone) => newest(parts, selection, { range, limit, gone }),
-    numbered: (selection, offset, limit, gone) => numbered(parts, selection, { offset, limit, gone }),
-    byGuid: (guid) => latestText(archive, 'guid', guid),
-    byRnsDateId: (rnsDateId) => latestText(archive, 'date_id', rnsDateId),
+    /** The newest `limit` items of the range; `more`: the range has others. */
+    async newest(
+      selection: Selection,
+      range: ItemRange,
+      limit: number,
+      gone: AbortSignal,
+    ): Promise<{ items: Item[]; more: boolean }> {
+      const search = itemSearch(archive, selection)
+      const positions: ItemPosition[] = []
+      await scanDown(parts, search, range, gone, (rest) => {
+        // One more than wanted shows whether there are more.
+        const window = itemWindow(archive, clock, search, rest, limit + 1 - positions.length)
+        positions.push(...window.positions)
+        return positions.length > limit ? rest.after : window.position
+      })
+      return { items: withText(archive, positions.slice(0, limit)), more: positions.length > limit }
+    },
+    /** `limit` items after the `offset` newest, and how many match in all. */
+    async numbered(
+      selection: Selection,
+      offset: number,
+      limit: number,
+      gone: AbortSignal,
+    ): Promise<{ items: Item[]; total: number }> {
+      const search = itemSearch(archive, selection)
+      const range = { after: 0, through: archive.latest, asOf: archive.latest }
+      const positions: ItemPosition[] = []
+      let total = 0
+      await scanDown(parts, search, range, gone, (rest) => {
+        /** Where the page begins and ends among this window's items. */
+        const first = Math.max(0, offset - total)
+        const end = Math.max(0, offset + limit - total)
+        if (search.matches === null) {
+          const { count, position } = countWindow(archive, search, rest)
+          if (first < count && end > 0) {
+            const page = { offset: first, limit: end - first }
+            positions.push(...positionsBetween(archive, search, { ...rest, after: position }, page))
+          }
+          total += count
+          return position
+        }
+        const window = itemWindow(archive, clock, search, rest, Number.MAX_SAFE_INTEGER)
+        positions.push(...window.positions.slice(first, end))
+        total += window.positions.length
+        return window.position
+      })
+      return { items: withText(archive, positions), total }
+    },
+    /** JSON text of the latest revision with that guid, or null. */
+    byGuid: (guid: string): string | null => latestText(archive, 'guid', guid),
+    /** JSON text of the last revision that came with that `yyyy-mm-dd.<rnsId>`, or null. */
+    byRnsDateId: (rnsDateId: string): string | null => latestText(archive, 'date_id', rnsDateId),
   }
-}
-
-async function newest(
-  parts: ItemsParts,
-  selection: Selection,
-  { range, limit, gone }: { range: ItemRange; limit: number; gone: AbortSignal },
-): Promise<{ items: Item[]; more: boolean }> {
-  const { archive, clock } = parts
-  const search = itemSearch(archive, selection)
-  const positions: ItemPosition[] = []
-  await scanDown(parts, search, range, gone, (rest) => {
-    // One more than wanted shows whether there are more.
-    const window = itemWindow(archive, clock, search, rest, limit + 1 - positions.length)
-    positions.push(...window.positions)
-    return positions.length > limit ? rest.after : window.position
-  })
-  return { items: withText(archive, positions.slice(0, limit)), more: positions.length > limit }
-}
-
-async function numbered(
-  parts: ItemsParts,
-  selection: Selection,
-  { offset, limit, gone }: { offset: number; limit: number; gone: AbortSignal },
-): Promise<{ items: Item[]; total: number }> {
-  const { archive, clock } = parts
-  const search = itemSearch(archive, selection)
-  const range = { after: 0, through: archive.latest, asOf: archive.latest }
-  const positions: ItemPosition[] = []
-  let total = 0
-  await scanDown(parts, search, range, gone, (rest) => {
-    /** Where the page begins and ends among this window's items. */
-    const first = Math.max(0, offset - total)
-    const end = Math.max(0, offset + limit - total)
-    if (search.matches === null) {
-      const { count, position } = countWindow(archive, search, rest)
-      if (first < count && end > 0) {
-        const page = { offset: first, limit: end - first }
-        positions.push(...positionsBetween(archive, search, { ...rest, after: position }, page))
-      }
-      total += count
-      return position
-    }
-    const window = itemWindow(archive, clock, search, rest, Number.MAX_SAFE_INTEGER)
-    positions.push(...window.positions.slice(first, end))
-    total += window.positions.length
-    return window.position
-  })
-  return { items: withText(archive, positions), total }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Filter } from '../../core/filter/filter.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Archive } from '../store/archive.ts'
 import { NO_EPOCH } from '../store/archive.ts'
-import { indexPredicate } from '../store/index-terms.ts'
+import { type IndexPredicate, indexPredicate } from '../store/index-terms.ts'
 import type { StoredEvent } from '../store/stored.ts'
 import { readFacts, storedEvent, storedRange } from '../store/stored.ts'
 import { matcherFor } from './matcher.ts'
@@ -33,17 +33,14 @@ export interface Search {
 
 /** The search for a filter; null = every event. */
 export function searchFor(filter: Filter | null): Search {
-  const predicate = filter === null ? null : indexPredicate(filter)
-  return {
-    matches: filter === null ? null : matcherFor(filter),
-    needle: needleFor(filter?.q ?? ''),
-    scanCursor: predicate === null ? null : createScanCursor(predicate),
-  }
+  if (filter === null) return { matches: null, needle: null, scanCursor: null }
+  return searchOf(matcherFor(filter), filter.q ?? '', indexPredicate(filter))
 }
 
-/** A headline search as a substring of stored facts; null where it is empty or JSON would escape it. */
-export function needleFor(text: string): string | null {
-  return PLAIN_IN_JSON.test(text) ? text : null
+/** A search from its parts; `text` is the headline search in lower case, empty where there is none. */
+export function searchOf(matches: Search['matches'], text: string, predicate: IndexPredicate | null): Search {
+  const needle = PLAIN_IN_JSON.test(text) ? text : null
+  return { matches, needle, scanCursor: predicate === null ? null : createScanCursor(predicate) }
 }
 
 /** The events of one window and the last sequence that it covered. */
@@ -95,8 +92,8 @@ export function countBack(
   const part = partOf(archive, clock, search, 'DESC', { after: range.floor, through: range.from })
   let found = 0
   let position = part.after
-  for (const { sequence, matched } of inspected(archive, search, part)) {
-    if (matched) found += 1
+  for (const { sequence, facts } of factsIn(archive, part)) {
+    if (isMatch(search, facts)) found += 1
     if (found === range.count || clock.now() - startMs >= WINDOW_MS) {
       position = sequence - 1
       break
@@ -106,14 +103,15 @@ export function countBack(
 }
 
 /** The part of a range that one window covers; `sequences` = the candidates in it, null = all events. */
-interface Part {
+export interface Part {
   direction: Direction
   after: number
   through: number
   sequences: readonly number[] | null
 }
 
-function partOf(
+/** The part of a range with which a window begins: its oldest end, or its newest for `DESC`. */
+export function partOf(
   archive: Archive,
   clock: Clock,
   search: Search,
@@ -142,8 +140,8 @@ function* inspectedEvents(
     return
   }
   const epoch = archive.epoch ?? NO_EPOCH
-  for (const { sequence, matched } of inspected(archive, search, part)) {
-    const event = matched ? storedEvent(archive.db, sequence, epoch) : undefined
+  for (const { sequence, facts } of factsIn(archive, part)) {
+    const event = isMatch(search, facts) ? storedEvent(archive.db, sequence, epoch) : undefined
     yield { sequence, event: event ?? null }
   }
 }
@@ -158,23 +156,14 @@ interface FactsRow {
   facts: string | null
 }
 
-/** Whether each event of a part that the indexes do not rule out matches the filter. */
-function* inspected(
-  archive: Archive,
-  search: Search,
-  part: Part,
-): Generator<{ sequence: number; matched: boolean }> {
-  for (const { sequence, facts } of factsIn(archive, part)) {
-    yield { sequence, matched: isMatch(search, facts) }
-  }
-}
-
-function isMatch({ matches, needle }: Search, facts: string | null): boolean {
+/** Whether the event with these stored facts matches; null = a gap event. */
+export function isMatch({ matches, needle }: Search, facts: string | null): boolean {
   if (matches === null) return true
   if (facts !== null && needle !== null && !facts.includes(needle)) return false
   return matches(readFacts(facts))
 }
 
+/** The facts of each event of a part that the indexes do not rule out. */
 function* factsIn({ db }: Archive, part: Part): Generator<FactsRow> {
   if (part.sequences === null) {
     const scan = `SELECT sequence, facts FROM facts WHERE sequence > ? AND sequence <= ? ORDER BY sequence`

@@ -46,31 +46,7 @@ export interface ReadResult {
 }
 
 /** The read path of all consumers. */
-export interface Reader {
-  /** While the replica is being filled, nothing may be served from it. */
-  readonly replica: ReplicaState
-  /** null before the log's first writer. */
-  readonly epoch: string | null
-  /** Sequence of the first event kept; `latest + 1` where there is none. */
-  readonly oldest: number
-  /** Sequence of the last event that readers see; 0 before the first. */
-  readonly latest: number
-  /** Matching events in order. An abort ends it early with what it has. */
-  read(request: ReadRequest): Promise<ReadResult>
-  /** The resume point just after `sequence`; before the log has an epoch, one of `NO_EPOCH`. */
-  cursorAt(sequence: number): string
-  /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
-  sequenceSince(timeMs: number): number
-  /**
-   * The position from which exactly the last `count` matching events follow; before the oldest where fewer match.
-   * An abort ends it early, with fewer.
-   */
-  beforeLast(filter: Filter | null, count: number, signal: AbortSignal): Promise<number>
-  /**
-   * Resolves when `latest` exceeds `sequence`, when the replica is emptied, or the signal aborts. Never rejects.
-   */
-  waitBeyond(sequence: number, signal: AbortSignal): Promise<void>
-}
+export type Reader = ReturnType<typeof createReader>
 
 interface ReaderParts {
   archive: Archive
@@ -89,25 +65,39 @@ export function createReader(
   clock: Clock,
   replica: ReplicaState = COMPLETE_REPLICA,
   slices: SearchSlices = createSearchSlices(clock),
-): Reader {
+) {
   const parts = { archive, recentEvents, clock, slices }
   const searches = new SearchCache()
   return {
+    /** While the replica is being filled, nothing may be served from it. */
     replica,
-    get epoch() {
+    /** null before the log's first writer. */
+    get epoch(): string | null {
       return archive.epoch
     },
-    get oldest() {
+    /** Sequence of the first event kept; `latest + 1` where there is none. */
+    get oldest(): number {
       return archive.oldest
     },
-    get latest() {
+    /** Sequence of the last event that readers see; 0 before the first. */
+    get latest(): number {
       return recentEvents.latest
     },
-    read: (request) => read(parts, searches.for(request.filter), request),
-    cursorAt: (sequence) => archive.cursorAt(sequence),
-    sequenceSince: (timeMs) => Math.min(archive.sequenceSince(timeMs), recentEvents.latest),
-    beforeLast: (filter, count, signal) => beforeLast(parts, searches.for(filter), { count, signal }),
-    waitBeyond: (sequence, signal) => recentEvents.waitBeyond(sequence, signal),
+    /** Matching events in order. An abort ends it early with what it has. */
+    read: (request: ReadRequest): Promise<ReadResult> => read(parts, searches.for(request.filter), request),
+    /** The resume point just after `sequence`; before the log has an epoch, one of `NO_EPOCH`. */
+    cursorAt: (sequence: number): string => archive.cursorAt(sequence),
+    /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
+    sequenceSince: (timeMs: number): number => Math.min(archive.sequenceSince(timeMs), recentEvents.latest),
+    /**
+     * The position from which exactly the last `count` matching events follow; before the oldest where fewer match.
+     * An abort ends it early, with fewer.
+     */
+    beforeLast: (filter: Filter | null, count: number, signal: AbortSignal): Promise<number> =>
+      beforeLast(parts, searches.for(filter), { count, signal }),
+    /** Resolves when `latest` exceeds `sequence`, when the replica is emptied, or the signal aborts. Never rejects. */
+    waitBeyond: (sequence: number, signal: AbortSignal): Promise<void> =>
+      recentEvents.waitBeyond(sequence, signal),
   }
 }
 

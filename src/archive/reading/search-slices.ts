@@ -8,13 +8,10 @@ import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 const SLICE_MS = 15
 
 /** Runs searches within the time slice of a tick. */
-export interface SearchSlices {
-  /** Runs `search` now if this tick has time left and no search waits, else after those that wait. */
-  run<T>(search: () => T): Promise<T>
-}
+export type SearchSlices = ReturnType<typeof createSearchSlices>
 
 /** Time slices that no search uses yet. */
-export function createSearchSlices(clock: Clock): SearchSlices {
+export function createSearchSlices(clock: Clock) {
   const waiting: (() => void)[] = []
   /** When this tick's first search began; null where there was none. */
   let beganMs: number | null = null
@@ -32,7 +29,8 @@ export function createSearchSlices(clock: Clock): SearchSlices {
     while (waiting.length > 0 && hasTime()) waiting.shift()?.()
   }
   return {
-    run: (search) =>
+    /** Runs `search` now if this tick has time left and no search waits, else after those that wait. */
+    run: <T>(search: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
         const job = (): void => {
           try {

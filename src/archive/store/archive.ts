@@ -7,7 +7,6 @@ import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { sequencesOf } from './event-ids.ts'
 import { removeOldest } from './prune.ts'
 import { insertEvent, readCommitted } from './record.ts'
 import { clearTables, ensureSchema } from './schema.ts'
@@ -24,44 +23,7 @@ export interface StoredRevision {
 }
 
 /** The events that this node stores. Every operation throws BridgeError as `Database` does. */
-export interface Archive {
-  readonly db: Database
-  /** null before the first event, or before the first writer of the embedded log. */
-  readonly epoch: string | null
-  /** Sequence of the first event kept; `latest + 1` where there is none. */
-  readonly oldest: number
-  /** Sequence of the last event; 0 before the first. */
-  readonly latest: number
-  /** Adds events in their order, all or nothing. Throws `log_damaged` on a hole in the sequence or another epoch. */
-  append(committed: readonly Committed[]): void
-  /** As `append`, within a `transaction` of the caller. */
-  write(committed: readonly Committed[]): void
-  /** Runs `work` as one transaction. If it is rolled back, `epoch`, `oldest` and `latest` are too. */
-  transaction<T>(work: () => T): T
-  /** Sets the epoch of a store without events, within a `transaction`. */
-  setEpoch(epoch: string): void
-  /** The latest revision of each of these guids that is stored. */
-  known(guids: readonly string[]): Map<string, StoredRevision>
-  /** Events with a sequence greater than `after`, at most `limit`, as they were committed. */
-  committed(after: number, limit: number): Committed[]
-  /** The resume point just after `sequence`. For an event that is not stored it has the time of the nearest one. */
-  cursorAt(sequence: number): string
-  /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
-  sequenceSince(timeMs: number): number
-  /**
-   * Deletes the oldest events before `sequence`, at most `limit`, but never the newest event of all: it marks the end of
-   * the store. Returns how many; 0 = done.
-   */
-  prune(sequence: number, limit: number): number
-  /** Sequence by event id, for those of these disclosures that are stored up to the sequence `latest`. */
-  sequencesOf(ids: readonly string[], latest: number): ReadonlyMap<string, number>
-  /** When the first event kept was recorded, ms since 1970; null where none is. */
-  oldestRecordedMs(): number | null
-  /** Deletes everything, epoch included, so that the replica can be filled again. */
-  clear(): void
-  /** Callable twice. */
-  close(): void
-}
+export type Archive = ReturnType<typeof archiveOver>
 
 /** How the archive is opened. */
 export interface ArchiveOptions {
@@ -99,7 +61,7 @@ interface Extent {
   maxTimeMs: number
 }
 
-function archiveOver(db: Database, nativeKind: string): Archive {
+function archiveOver(db: Database, nativeKind: string) {
   let extent = readExtent(db)
 
   const write = (committed: readonly Committed[]): void => {
@@ -122,24 +84,36 @@ function archiveOver(db: Database, nativeKind: string): Archive {
 
   return {
     db,
-    get epoch() {
+    /** null before the first event, or before the first writer of the embedded log. */
+    get epoch(): string | null {
       return extent.epoch
     },
-    get oldest() {
+    /** Sequence of the first event kept; `latest + 1` where there is none. */
+    get oldest(): number {
       return extent.oldest
     },
-    get latest() {
+    /** Sequence of the last event; 0 before the first. */
+    get latest(): number {
       return extent.latest
     },
-    append: (committed) => transaction(() => write(committed)),
+    /** Adds events in their order, all or nothing. Throws `log_damaged` on a hole in the sequence or another epoch. */
+    append: (committed: readonly Committed[]): void => transaction(() => write(committed)),
+    /** As `append`, within a `transaction` of the caller. */
     write,
+    /** Runs `work` as one transaction. If it is rolled back, `epoch`, `oldest` and `latest` are too. */
     transaction,
-    setEpoch: (epoch) => setEpoch(db, epoch),
-    known: (guids) => latestRevisions(db, guids),
-    committed: (after, limit) => readCommitted(db, after, limit, extent.epoch ?? NO_EPOCH),
-    cursorAt: (sequence) =>
+    /** Sets the epoch of a store without events, within a `transaction`. */
+    setEpoch: (epoch: string): void => setEpoch(db, epoch),
+    /** The latest revision of each of these guids that is stored. */
+    known: (guids: readonly string[]): Map<string, StoredRevision> => latestRevisions(db, guids),
+    /** Events with a sequence greater than `after`, at most `limit`, as they were committed. */
+    committed: (after: number, limit: number): Committed[] =>
+      readCommitted(db, after, limit, extent.epoch ?? NO_EPOCH),
+    /** The resume point just after `sequence`. For an event that is not stored it has the time of the nearest one. */
+    cursorAt: (sequence: number): string =>
       encodeCursor({ epoch: extent.epoch ?? NO_EPOCH, sequence, timeMs: timeAt(db, sequence) }),
-    sequenceSince: (timeMs) => {
+    /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
+    sequenceSince: (timeMs: number): number => {
       const record = db
         .prepare<{ sequence: number }>(
           'SELECT sequence FROM highs WHERE time_ms >= ? ORDER BY time_ms LIMIT 1',
@@ -147,13 +121,23 @@ function archiveOver(db: Database, nativeKind: string): Archive {
         .get(timeMs)
       return record === undefined ? extent.latest : record.sequence - 1
     },
-    prune: (sequence, limit) => transaction(() => removeOldest(db, Math.min(sequence, extent.latest), limit)),
-    sequencesOf: (ids, latest) => sequencesOf(db, ids, latest),
-    oldestRecordedMs: () =>
+    /**
+     * Deletes the oldest events before `sequence`, at most `limit`, but never the newest event of all: it marks the end of
+     * the store. Returns how many; 0 = done.
+     */
+    prune: (sequence: number, limit: number): number =>
+      transaction(() => removeOldest(db, Math.min(sequence, extent.latest), limit)),
+    /** Sequence by event id, for those of these disclosures that are stored up to the sequence `latest`. */
+    sequencesOf: (ids: readonly string[], latest: number): ReadonlyMap<string, number> =>
+      sequencesOf(db, ids, latest),
+    /** When the first event kept was recorded, ms since 1970; null where none is. */
+    oldestRecordedMs: (): number | null =>
       db.prepare<{ recorded_ms: number }>('SELECT recorded_ms FROM facts ORDER BY sequence LIMIT 1').get()
         ?.recorded_ms ?? null,
-    clear: () => transaction(() => clearTables(db)),
-    close: () => db.close(),
+    /** Deletes everything, epoch included, so that the replica can be filled again. */
+    clear: (): void => transaction(() => clearTables(db)),
+    /** Callable twice. */
+    close: (): void => db.close(),
   }
 }
 
@@ -197,6 +181,22 @@ function latestRevisions(db: Database, guids: readonly string[]): Map<string, St
     if (row !== undefined) revisions.set(guid, { revision: row.revision, hash: row.hash })
   }
   return revisions
+}
+
+/** By event id: a guid, or a guid with its revision (contract §3). Gap events are not indexed and never found. */
+function sequencesOf(db: Database, ids: readonly string[], latest: number): ReadonlyMap<string, number> {
+  const find = db.prepare<{ sequence: number }>(
+    'SELECT sequence FROM facts WHERE guid = ? AND revision = ? AND sequence <= ?',
+  )
+  const found = new Map<string, number>()
+  for (const id of ids) {
+    const revised = /^(.+)#([1-9]\d{0,8})$/.exec(id)
+    const row =
+      find.get(id, 1, latest) ??
+      (revised === null ? undefined : find.get(revised[1] ?? '', Number(revised[2]), latest))
+    if (row !== undefined) found.set(id, row.sequence)
+  }
+  return found
 }
 
 function timeAt(db: Database, sequence: number): number {

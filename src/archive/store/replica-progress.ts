@@ -26,17 +26,10 @@ export interface ReplicaState {
 export const COMPLETE_REPLICA: ReplicaState = { filling: null, untilComplete: async () => undefined }
 
 /** The replica's state with the methods of the replicator, which fills it. */
-export interface ReplicaProgress extends ReplicaState {
-  /** The replica belongs to this log, which ends at `sequence`. */
-  compared(sequence: number): void
-  /** Events were added. */
-  advanced(): void
-  /** The replica was emptied; the log ends at `sequence` or later. */
-  emptied(sequence: number): void
-}
+export type ReplicaProgress = ReturnType<typeof createReplicaProgress>
 
 /** The state of a replica not yet compared with the log. `extent`: its current range, `oldest` > `latest` where empty. */
-export function createReplicaProgress(extent: () => { oldest: number; latest: number }): ReplicaProgress {
+export function createReplicaProgress(extent: () => { oldest: number; latest: number }) {
   let goal: number | null = null
   let isComplete = false
   let waiting = Promise.withResolvers<void>()
@@ -46,21 +39,24 @@ export function createReplicaProgress(extent: () => { oldest: number; latest: nu
     waiting.resolve()
   }
   return {
-    get filling() {
+    get filling(): Filling | null {
       if (isComplete) return null
       const { oldest, latest } = extent()
       const held = latest - oldest + 1
       return { sequence: latest, goal, share: goal === null || held <= 0 ? 0 : held / (goal - oldest + 1) }
     },
-    async untilComplete(signal) {
+    async untilComplete(signal: AbortSignal): Promise<void> {
       while (!isComplete && !signal.aborted) await Promise.race([waiting.promise, aborted(signal)])
     },
-    compared(sequence) {
+    /** The replica belongs to this log, which ends at `sequence`. */
+    compared(sequence: number): void {
       goal = sequence
       check()
     },
+    /** Events were added. */
     advanced: check,
-    emptied(sequence) {
+    /** The replica was emptied; the log ends at `sequence` or later. */
+    emptied(sequence: number): void {
       if (isComplete) waiting = Promise.withResolvers()
       isComplete = false
       if (goal !== null) goal = sequence

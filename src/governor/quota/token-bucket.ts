@@ -6,17 +6,10 @@
 const RATE_SHARE = 0.98
 
 /** Token bucket of one key; all moments are ms since 1970. */
-export interface TokenBucket {
-  /** Takes the next token and returns the moment from which it may be used, never earlier than `nowMs`. */
-  take(nowMs: number): number
-  /** Empties the bucket, for a process that does not know what was sent just before it started. */
-  drain(nowMs: number): void
-  /** Milliseconds until the bucket would be full, 0 when it is. */
-  msUntilFull(nowMs: number): number
-}
+export type TokenBucket = ReturnType<typeof createTokenBucket>
 
 /** Creates a full bucket for a plan of `ratePerSecond` tokens a second and `burst` tokens at once. */
-export function createTokenBucket(plan: { ratePerSecond: number; burst: number }): TokenBucket {
+export function createTokenBucket(plan: { ratePerSecond: number; burst: number }) {
   const spacingMs = 1000 / (plan.ratePerSecond * RATE_SHARE)
   const room = Math.max(1, plan.burst - 1)
   /** When the bucket is full again: the theoretical arrival time of the generic cell rate algorithm (GCRA). */
@@ -28,17 +21,20 @@ export function createTokenBucket(plan: { ratePerSecond: number; burst: number }
     lastMs = nowMs
   }
   return {
-    take(nowMs) {
+    /** Takes the next token and returns the moment from which it may be used, never earlier than `nowMs`. */
+    take(nowMs: number): number {
       followClock(nowMs)
       const readyMs = Math.max(nowMs, fullAtMs - (room - 1) * spacingMs)
       fullAtMs = Math.max(fullAtMs, readyMs) + spacingMs
       return readyMs
     },
-    drain(nowMs) {
+    /** Empties the bucket, for a process that does not know what was sent just before it started. */
+    drain(nowMs: number): void {
       followClock(nowMs)
       fullAtMs = Math.max(fullAtMs, nowMs + room * spacingMs)
     },
-    msUntilFull(nowMs) {
+    /** Milliseconds until the bucket would be full, 0 when it is. */
+    msUntilFull(nowMs: number): number {
       followClock(nowMs)
       return Math.max(0, fullAtMs - nowMs)
     },

@@ -37,3 +37,12 @@ export function reconciliationBudget(
   const savedShare = rescans.everyMs > HOUR_MS ? 0.5 : 0
   return { mostUnits, share: (usualUnits / unitsADay) * (1 - savedShare) }
 }
+
+/** The checks for missing items that a plan pays for. Polls and fills always; `+sweeps`: re-scans too; `+day`: both. */
+export type Completeness = 'polls+fills' | '+sweeps' | '+day'
+
+/** The checks that this plan pays for. */
+export function completenessOf(plan: Pick<PlanLimits, 'weeklyQuota' | 'pageSize'>): Completeness {
+  if (reconciliationBudget(plan) !== null) return '+day'
+  return rescansOf(plan) === null ? 'polls+fills' : '+sweeps'
+}

@@ -5,6 +5,7 @@
 
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, SECOND_MS, WEEK_MS } from '../../core/durations.ts'
+import type { PlanLimits } from '../../core/plans.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { createForecaster } from '../arrivals/forecast.ts'
 import type { QuotaReset } from '../quota/ledger.ts'
@@ -19,6 +20,7 @@ import {
   planInput,
   pollIntervalMs,
   pollsWithin,
+  type ReservedShares,
   type Situation,
 } from './planner.ts'
 import { pollsUntil } from './rate-solver.ts'
@@ -48,11 +50,7 @@ const SHORTEST_INTERVAL_MS = 1000
 const PAGE_SCANS: readonly Purpose[] = ['fill', 'sweep']
 
 /** The figures of a plan that limit spending. */
-export interface PlanFigures {
-  ratePerSecond: number
-  burst: number
-  weeklyQuota: number
-  pageSize: number
+export interface PlanFigures extends PlanLimits {
   quotaReset: QuotaReset
   /** Units a week reserved for proxied requests; default 0. */
   gatewayUnits?: number
@@ -72,34 +70,7 @@ export interface PollPlan {
 }
 
 /** Decisions about spending; each takes the ledger as it is now. */
-export interface Pacing {
-  /** Interval if the polls of a week were spread evenly, ms. */
-  readonly meanIntervalMs: number
-  /** Plans the poll after one that is made now. */
-  plan(situation: Situation): PollPlan
-  /** True if a new leader may poll at once, before the interval since the last poll is over. */
-  mayPollEarly(situation: Situation): boolean
-  /** True if one more request of a fill can be paid: fills come before polls, up to half of the weekly quota. */
-  mayFill(ledger: Ledger, nowMs: number): boolean
-  /** True if one more request for an open gap can be paid from the reserved shares, not from polls. */
-  mayRetryGap(ledger: Ledger, nowMs: number): boolean
-  /** True if one more request of a re-scan can be paid from its own share, not from polls and fills. */
-  mayRescan(ledger: Ledger, nowMs: number): boolean
-  /** True if all `units` requests of a daily reconciliation can be paid from the same share. */
-  mayReconcile(ledger: Ledger, nowMs: number, units: number): boolean
-  /** True if one more request of the backfill can be paid: at most half of the weekly quota. */
-  mayBackfill(ledger: Ledger, nowMs: number): boolean
-  /** True if any request can be paid. */
-  mayRequest(ledger: Ledger, nowMs: number): boolean
-}
-
-/** Shares of the weekly quota that a plan reserves. */
-export interface ReservedShares {
-  /** For fills and retried gaps. */
-  fills: number
-  /** For re-scans and daily reconciliation; 0 where the plan does not pay for scheduled re-scans. */
-  rescans: number
-}
+export type Pacing = ReturnType<typeof plannedPacing>
 
 /** The shares reserved on this plan. */
 export function reservedShares(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize'>): ReservedShares {
@@ -112,7 +83,7 @@ export function reservedShares(plan: Pick<PlanFigures, 'weeklyQuota' | 'pageSize
 }
 
 /** Pacing that polls when news is expected, within what the reserved shares leave of the quota. */
-export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
+export function plannedPacing(given: PlanFigures, calendar: Calendar) {
   const plan = withoutGateway(given)
   const reserved = reservedShares(plan)
   const reservedShare = reserved.fills + reserved.rescans
@@ -132,8 +103,10 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
     mayRequest(ledger, nowMs) && spentOn(ledger, PAGE_SCANS, nowMs) < weeklyQuota * reservedShare
   const rescanUnits = weeklyQuota * reserved.rescans
   return {
+    /** Interval if the polls of a week were spread evenly, ms. */
     meanIntervalMs,
-    plan(situation) {
+    /** Plans the poll after one that is made now. */
+    plan(situation: Situation): PollPlan {
       const { nowMs } = situation
       const ledger = own(situation.ledger)
       const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
@@ -144,8 +117,10 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
         pollsUntilReset: pollsWithin(quota, input, resetMs - nowMs),
       }
     },
+    /** True if any request can be paid. */
     mayRequest,
-    mayPollEarly(situation) {
+    /** True if a new leader may poll at once, before the interval since the last poll is over. */
+    mayPollEarly(situation: Situation): boolean {
       const { ledger, profile, nowMs, skewMs } = situation
       const sinceMs = bucketOf(nowMs - EARLY_WINDOW_MS)
       const spent = spentSince(ledger, ['poll'], sinceMs)
@@ -156,14 +131,19 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar): Pacing {
       const planned = pollsUntil(past, pace, nowMs + skewMs, SECOND_MS / shortestMs)
       return spent < planned * EARLY_SHARE + EARLY_EXTRA
     },
-    mayFill: (ledger, nowMs) =>
+    /** True if one more request of a fill can be paid: fills come before polls, up to half of the weekly quota. */
+    mayFill: (ledger: Ledger, nowMs: number): boolean =>
       mayRequest(ledger, nowMs) && spentOn(ledger, ['fill'], nowMs) < weeklyQuota * MOST_FILL_SHARE,
+    /** True if one more request for an open gap can be paid from the reserved shares, not from polls. */
     mayRetryGap,
-    mayBackfill: (ledger, nowMs) =>
+    /** True if one more request of the backfill can be paid: at most half of the weekly quota. */
+    mayBackfill: (ledger: Ledger, nowMs: number): boolean =>
       mayRequest(ledger, nowMs) && spentOn(ledger, ['backfill'], nowMs) < weeklyQuota * BACKFILL_SHARE,
-    mayRescan: (ledger, nowMs) =>
+    /** True if one more request of a re-scan can be paid from its own share, not from polls and fills. */
+    mayRescan: (ledger: Ledger, nowMs: number): boolean =>
       mayRetryGap(ledger, nowMs) && spentOn(ledger, ['sweep'], nowMs) < rescanUnits,
-    mayReconcile: (ledger, nowMs, units) =>
+    /** True if all `units` requests of a daily reconciliation can be paid from the same share. */
+    mayReconcile: (ledger: Ledger, nowMs: number, units: number): boolean =>
       quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining >= units &&
       spentOn(ledger, PAGE_SCANS, nowMs) + units <= weeklyQuota * reservedShare &&
       spentOn(ledger, ['sweep'], nowMs) + units <= rescanUnits,

@@ -38,13 +38,21 @@ const RESCAN_MARGIN = 1.25
 /** Re-scans that used this much of their share would have taken more. */
 const STARVED = 0.9
 
+/** Shares of the weekly quota that a plan reserves. */
+export interface ReservedShares {
+  /** For fills and retried gaps. */
+  fills: number
+  /** For re-scans and daily reconciliation; 0 where the plan does not pay for scheduled re-scans. */
+  rescans: number
+}
+
 /** What the planner needs to know of a plan. */
 export interface PlannedQuota {
   weeklyQuota: number
   quotaReset: QuotaReset
   pageSize: number
-  /** Shares of the weekly quota expected for fills and re-scans before a week has been seen. */
-  reserved: { fills: number; rescans: number }
+  /** What fills and re-scans are expected to take before a week has been seen. */
+  reserved: ReservedShares
   /** Least time between two polls, ms. */
   shortestMs: number
 }

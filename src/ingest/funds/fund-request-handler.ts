@@ -46,14 +46,8 @@ interface Waiting {
   readonly arrivedMs: number
 }
 
-/** The request handler of a process that may lead; `run` serves until the signal aborts and rejects only for faults of ours. */
-export function createFundRequestHandler(parts: FundRequestHandlerParts): {
-  run(signal: AbortSignal): Promise<void>
-} {
-  return new FundRequestHandler(parts)
-}
-
-class FundRequestHandler {
+/** The request handler of a process that may lead. */
+export class FundRequestHandler {
   readonly #parts: FundRequestHandlerParts
   readonly #replies: KeptReplies
   readonly #waiting = new Map<string, Waiting>()
@@ -65,12 +59,14 @@ class FundRequestHandler {
     this.#replies = createKeptReplies(parts.clock)
   }
 
-  readonly run = (running: AbortSignal): Promise<void> =>
-    this.#parts.requests.serve(async (request, asked) => {
+  /** Serves until the signal aborts; rejects only for faults of ours. */
+  run(running: AbortSignal): Promise<void> {
+    return this.#parts.requests.serve(async (request, asked) => {
       const target = fundTarget(request)
       if (target === null) return encodeReply(refused(400, 'this is not a fund request', null, null))
       return encodeReply(await this.#replyTo(target, asked, running))
     }, running)
+  }
 
   /** `asked` aborts when the client has gone, `running` when this process stops. */
   async #replyTo(target: string, asked: AbortSignal, running: AbortSignal): Promise<FundReply> {

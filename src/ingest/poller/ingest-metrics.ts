@@ -1,4 +1,4 @@
-/** Turns what the poller does into metrics, and measures how far upstream's clock is ahead of ours. */
+/** Turns what the poller does into metrics. */
 import type { Committed } from '../../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
@@ -6,36 +6,15 @@ import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { Cause } from '../../governor/quota/throttle-classifier.ts'
 import type { Metrics, PollResult } from '../../obs/metrics.ts'
 import type { IngestConfig, IngestState, PageOutcome, QueuedCommit } from '../machine/state.ts'
-import { skewOf } from '../machine/upstream-clock.ts'
 
 /** Called by the poller for each thing that happens. Its methods never throw. */
-export interface Observer {
-  /** A request ended; `cause` is the verdict on a 429, absent after any other outcome. */
-  requestDone(purpose: Purpose, result: PollResult, cause?: Cause): void
-  /** An answer arrived; called before `requestDone`. */
-  answered(answer: PageOutcome): void
-  /** A commit became durable. */
-  committed(
-    queued: QueuedCommit,
-    events: readonly Committed[],
-    timing: { startMs: number; nowMs: number },
-  ): void
-  /** A commit failed: fenced by another writer, or with an unknown outcome. */
-  commitBroke(code: 'unknown' | 'fenced', durationMs: number): void
-  /** This process became the leader, or stopped being it. */
-  leads(isLeader: boolean): void
-  /** Upstream's clock minus ours, by its last answer; 0 where they agree. Milliseconds. */
-  readonly skewMs: number
-  /** Called with the state after each step. */
-  stateChanged(state: IngestState, nowMs: number): void
-}
+export type Observer = ReturnType<typeof createObserver>
 
 /** An observer that updates the metrics. */
-export function createObserver(metrics: Metrics, config: IngestConfig): Observer {
+export function createObserver(metrics: Metrics, config: IngestConfig) {
   let isLeader = false
-  let skewMs = 0
 
-  const observeEvent = (event: Committed, purpose: Purpose, nowMs: number): void => {
+  const observeEvent = (event: Committed, purpose: Purpose, nowMs: number, skewMs: number): void => {
     if (isGap(event.type)) {
       const state = event.type === GAP_OPENED ? 'opened' : event.type === GAP_FILLED ? 'filled' : 'given_up'
       return metrics.gaps.add({ state })
@@ -50,33 +29,39 @@ export function createObserver(metrics: Metrics, config: IngestConfig): Observer
   }
 
   return {
-    get skewMs() {
-      return skewMs
-    },
-    requestDone(purpose, result, cause) {
+    /** A request ended; `cause` is the verdict on a 429, absent after any other outcome. */
+    requestDone(purpose: Purpose, result: PollResult, cause?: Cause): void {
       metrics.pollRequests.add({ purpose, result })
       if (cause !== undefined) metrics.upstream429.add({ kind: cause })
     },
-    answered(answer) {
-      skewMs = skewOf(answer) ?? skewMs
+    /** An answer arrived; called before `requestDone`. */
+    answered(answer: PageOutcome): void {
       if (answer.kind === 'ok') metrics.items.add({ disposition: 'duplicate' }, answer.value.duplicates)
     },
-    committed({ purpose, commit }, events, { startMs, nowMs }) {
+    /** A commit became durable. `skewMs`: upstream's clock minus ours. */
+    committed(
+      { purpose, commit }: QueuedCommit,
+      events: readonly Committed[],
+      { startMs, nowMs, skewMs }: { startMs: number; nowMs: number; skewMs: number },
+    ): void {
       metrics.commits.add({ outcome: 'committed' })
       metrics.commitDuration.observe({}, (nowMs - startMs) / 1000)
       metrics.items.add({ disposition: 'rejected' }, commit.rejected?.length ?? 0)
-      for (const event of events) observeEvent(event, purpose, nowMs)
+      for (const event of events) observeEvent(event, purpose, nowMs, skewMs)
     },
-    commitBroke(code, durationMs) {
+    /** A commit failed: fenced by another writer, or with an unknown outcome. */
+    commitBroke(code: 'unknown' | 'fenced', durationMs: number): void {
       metrics.commits.add({ outcome: code })
       metrics.commitDuration.observe({}, durationMs / 1000)
     },
-    leads(leading) {
+    /** This process became the leader, or stopped being it. */
+    leads(leading: boolean): void {
       if (leading !== isLeader) metrics.leaderTransitions.add({})
       isLeader = leading
       metrics.leader.set({}, leading ? 1 : 0)
     },
-    stateChanged(state, nowMs) {
+    /** Called with the state after each step. */
+    stateChanged(state: IngestState, nowMs: number): void {
       metrics.gapsOpen.set({}, state.head.openGaps.length)
       metrics.pollInterval.set({}, state.plan.intervalMs / 1000)
       metrics.pollLastSuccess.set({}, (state.lastGoodPollMs ?? 0) / 1000)

@@ -2,6 +2,8 @@
  * The poller role: runs the state machine, performs its actions (lead, claim, request, commit, wait) and feeds back their
  * results as inputs. Decisions are in `machine/step.ts`.
  */
+import type { Replicator } from '../../archive/replica/replicator.ts'
+import type { Archive } from '../../archive/store/archive.ts'
 import { isoMillis } from '../../core/dates.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { BridgeError, isBridgeError, isLogOutage } from '../../errors.ts'
@@ -28,24 +30,17 @@ import { step } from '../machine/step.ts'
 import type { Head } from '../writer-state/head.ts'
 import { PollerWriter } from '../writer-state/poller-writer.ts'
 import type { Observer } from './ingest-metrics.ts'
-import { createAhead, type KnownCopy } from './not-yet-replicated.ts'
+import { NotYetReplicated } from './not-yet-replicated.ts'
 import { readItems } from './read-page.ts'
-import { beyondRetentionMs, type RetainedReplica } from './retention-bound.ts'
+import { beyondRetentionMs } from './retention-bound.ts'
 import { createSendPermit } from './send-permit.ts'
-
-/** What the poller needs of this node's replica of the log. */
-export interface Replica extends KnownCopy, RetainedReplica {
-  /**
-   * Resolves when the replica, of that epoch, has reached the sequence, or when the signal aborts.
-   * @throws BridgeError `log_damaged` when the replica is of another epoch
-   */
-  caughtUp(sequence: number, epoch: string, signal: AbortSignal): Promise<void>
-}
 
 /** What the poller is built from. */
 export interface PollerParts {
   log: Log
-  replica: Replica
+  /** This node's replica of the log, and what fills it. */
+  archive: Pick<Archive, 'oldest' | 'latest' | 'oldestRecordedMs' | 'known'>
+  replicator: Pick<Replicator, 'caughtUp'>
   client: UpstreamClient
   bucket: TokenBucket
   config: IngestConfig
@@ -73,7 +68,7 @@ export class Poller {
   #cancelWake = (): void => {}
   /** Hashes of rejected texts, oldest first, so that overlapping pages store each text once. */
   readonly #rejected = new Set<string>()
-  readonly #notYetReplicated: ReturnType<typeof createAhead>
+  readonly #notYetReplicated: NotYetReplicated
   /** The head that the present writer found when it claimed. */
   #claimed: Readonly<Head> = this.#state.head
   /** Settles when `run` ends. */
@@ -81,7 +76,7 @@ export class Poller {
 
   constructor(parts: PollerParts) {
     this.#parts = parts
-    this.#notYetReplicated = createAhead(parts.replica)
+    this.#notYetReplicated = new NotYetReplicated(parts.archive)
   }
 
   /** The state of the machine after its last step. */
@@ -274,7 +269,7 @@ export class Poller {
   #awaitReplica(sequence: number): void {
     const { signal } = this.#scope
     this.#start(signal, async () => {
-      await this.#parts.replica.caughtUp(sequence, this.#state.head.epoch, signal)
+      await this.#parts.replicator.caughtUp(sequence, this.#state.head.epoch, signal)
       return { type: 'replicated', nowMs: this.#nowMs() }
     })
   }
@@ -305,8 +300,8 @@ export class Poller {
   }
 
   #readPage(page: Page, nowMs: number): ReadPage {
-    const { replica, logger } = this.#parts
-    const throughMs = beyondRetentionMs(replica, this.#claimed, nowMs)
+    const { archive, logger } = this.#parts
+    const throughMs = beyondRetentionMs(archive, this.#claimed, nowMs)
     let count = 0
     const isBeyondRetention = (timeMs: number): boolean => {
       if (throughMs === null || timeMs > throughMs) return false
@@ -314,7 +309,7 @@ export class Poller {
       return true
     }
     const isRejected = (text: string): boolean => this.#rejected.has(rejectedHash(text))
-    const standings = (guids: string[]) => this.#notYetReplicated.standings(guids)
+    const standings = (guids: string[]) => this.#notYetReplicated.latestOf(guids)
     const read = readItems(page, standings, isRejected, isBeyondRetention, nowMs)
     if (throughMs !== null && count > 0) {
       logger.warn('items.beyond_retention', {
@@ -338,7 +333,7 @@ export class Poller {
         const nowMs = this.#nowMs()
         this.#notYetReplicated.remember(committed)
         for (const item of queued.commit.rejected ?? []) this.#rememberRejected(rejectedHash(item.raw))
-        observer.committed(queued, committed, { startMs, nowMs })
+        observer.committed(queued, committed, { startMs, nowMs, skewMs: this.#state.skewMs })
         return { type: 'committed', writer: writer.state, nowMs }
       } catch (error) {
         const broke = this.#brokenBy(error)

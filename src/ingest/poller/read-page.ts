@@ -1,7 +1,7 @@
 /**
  * Parses the raw items of a page and selects the revisions that are not published yet; unreadable items are rejected.
  */
-
+import type { StoredRevision } from '../../archive/store/archive.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { parseItem } from '../../core/disclosure.ts'
 import type { RejectedItem } from '../../log/events.ts'
@@ -14,12 +14,6 @@ const LARGEST_ITEM_BYTES = 512 * 1024
 /** Such a guid would be indistinguishable from the event id of another guid's revision. */
 const LIKE_A_REVISION = /#\d+$/
 
-/** The latest published revision of a guid. */
-export interface PublishedRevision {
-  revision: number
-  hash: string
-}
-
 /**
  * Reads a page, which the upstream sends newest first: of two contents of one guid the upper one is the later revision.
  * `standings` returns the latest published revision of each guid; `isRejected` is true for an unreadable text that is
@@ -27,7 +21,7 @@ export interface PublishedRevision {
  */
 export function readItems(
   page: Page,
-  standings: (guids: string[]) => ReadonlyMap<string, PublishedRevision>,
+  standings: (guids: string[]) => ReadonlyMap<string, StoredRevision>,
   isRejected: (text: string) => boolean,
   isForgotten: (timeMs: number) => boolean,
   nowMs: number,

@@ -2,6 +2,7 @@
  * Computes up to which upstream time an unknown item counts as already published: it may have been published and then
  * dropped by the log's retention, where nobody can look it up.
  */
+import type { Archive } from '../../archive/store/archive.ts'
 import type { Head } from '../writer-state/head.ts'
 
 /** The log keeps every event for at least this long, ms: the minimum of `BRIDGE_ALL_RETENTION`. */
@@ -10,23 +11,13 @@ const MIN_RETENTION_MS = 7 * 86_400_000
 /** How far upstream's clock may be ahead of ours, ms; `bridge doctor` fails at half of it. */
 const MAX_CLOCK_SKEW_MS = 60_000
 
-/** The node's replica, which holds every event that the log keeps. */
-export interface RetainedReplica {
-  /** Sequence of the first event kept. */
-  readonly oldest: number
-  /** Sequence of the last event kept; 0 where none is. */
-  readonly latest: number
-  /** When the first event kept was recorded, our clock, ms since 1970; null where none is. */
-  oldestRecordedMs(): number | null
-}
-
 /**
  * An unknown item with an upstream time up to the result (ms since 1970) counts as published; null: nothing was dropped.
  * A dropped event is older than the first event kept and than the minimum retention. If the log still keeps everything
  * that this writer published, a dropped event is also older than `claimed`, the head that this writer found.
  */
 export function beyondRetentionMs(
-  replica: RetainedReplica,
+  replica: Pick<Archive, 'oldest' | 'latest' | 'oldestRecordedMs'>,
   claimed: Pick<Head, 'sequence' | 'latestTimeMs'>,
   nowMs: number,
 ): number | null {

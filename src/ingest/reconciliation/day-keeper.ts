@@ -32,12 +32,8 @@ const UNFINISHED_WRITE_MS = MINUTE_MS
 /** Rows kept, in days. */
 const KEPT_DAYS = 400
 
-/** The keeper; `run` ends when the signal aborts and rejects only for faults of ours or a damaged log. */
-export function createDayKeeper(parts: DayKeeperParts): { run(signal: AbortSignal): Promise<void> } {
-  return new DayKeeper(parts)
-}
-
-class DayKeeper {
+/** Keeps the reports of this process's leadership. */
+export class DayKeeper {
   readonly #parts: DayKeeperParts
   readonly #table: Table<DayRow>
   /** The rows of the table as JSON, by date. */
@@ -51,7 +47,8 @@ class DayKeeper {
     this.#table = parts.log.table<DayRow>(DAYS_TABLE)
   }
 
-  readonly run = async (signal: AbortSignal): Promise<void> => {
+  /** Ends when the signal aborts; rejects only for faults of ours or a damaged log. */
+  async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts
     let isFailing = false
     while (!signal.aborted) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
-import { completenessOf } from '../../../src/governor/schedule/completeness.ts'
+import { completenessOf } from '../../../src/governor/schedule/daily-reconciliation.ts'
 
 describe('completeness', () => {
   it('promises sweeps and day walks only where a usual week of the plan pays for them', () => {

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { bucketOf } from '../../../src/governor/quota/time-buckets.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
-import { createFundRequestHandler } from '../../../src/ingest/funds/fund-request-handler.ts'
+import { FundRequestHandler } from '../../../src/ingest/funds/fund-request-handler.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import type { Poller } from '../../../src/ingest/poller/poller.ts'
 import type { FundOutcome } from '../../../src/upstream/fund-client.ts'
@@ -46,7 +46,7 @@ function openHandler(
       return outcome
     },
   }
-  const handler = createFundRequestHandler({
+  const handler = new FundRequestHandler({
     poller,
     client: {
       async get(target) {

@@ -46,7 +46,14 @@ it('a failed claim releases its writer before the next try', async () => {
       ...{ url: 'http://127.0.0.1:9/v2', key: 'key' },
       plan: { ...plans.advanced, name: 'advanced', quotaReset: 'rolling' },
     },
-    ...{ gatewayUnits: 0, backfillMs: 0, calendar: createCalendar(), log, replica },
+    ...{
+      gatewayUnits: 0,
+      backfillMs: 0,
+      calendar: createCalendar(),
+      log,
+      archive: replica,
+      replicator: replica,
+    },
     ...{ clock, chance: () => 0.5, logger: keepingLogger().logger },
     metrics: createMetrics({ version: '0' }),
   })

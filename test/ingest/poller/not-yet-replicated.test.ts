@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAhead } from '../../../src/ingest/poller/not-yet-replicated.ts'
+import { NotYetReplicated } from '../../../src/ingest/poller/not-yet-replicated.ts'
 import { memoryArchive } from '../../archive/samples.ts'
 import { claimed, gapOpened, sampleEvents, sampleGap } from '../../log/samples.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
@@ -10,24 +10,24 @@ describe('what is committed and not yet replicated', () => {
   it('counts as known until the copy holds it, and is forgotten then', async () => {
     const writer = await claimed(createMemoryLog())
     const archive = memoryArchive()
-    const ahead = createAhead(archive)
+    const ahead = new NotYetReplicated(archive)
     const first = await writer.commit({ events: [...sampleEvents(1, 3), gapOpened(sampleGap('g'))] })
     ahead.remember(first)
-    expect([...ahead.standings([guid(1), guid(3), guid(9)]).keys()]).toEqual([guid(1), guid(3)])
+    expect([...ahead.latestOf([guid(1), guid(3), guid(9)]).keys()]).toEqual([guid(1), guid(3)])
     expect(ahead.size).toBe(3)
     archive.append(first)
-    expect(ahead.standings([guid(1)]).get(guid(1))?.revision).toBe(1)
+    expect(ahead.latestOf([guid(1)]).get(guid(1))?.revision).toBe(1)
     const second = await writer.commit({ events: sampleEvents(4, 5) })
     ahead.remember(second)
     expect(ahead.size).toBe(2)
     ahead.clear()
-    expect([...ahead.standings([guid(1), guid(4)]).keys()]).toEqual([guid(1)])
+    expect([...ahead.latestOf([guid(1), guid(4)]).keys()]).toEqual([guid(1)])
   })
 
   it('is not remembered where the copy is there already', async () => {
     const writer = await claimed(createMemoryLog())
     const archive = memoryArchive()
-    const ahead = createAhead(archive)
+    const ahead = new NotYetReplicated(archive)
     const events = await writer.commit({ events: sampleEvents(1, 3) })
     archive.append(events)
     ahead.remember(events)

@@ -7,7 +7,7 @@ import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { contentHash } from '../../../src/core/disclosure.ts'
 import { publish } from '../../../src/ingest/machine/publish.ts'
 import { initialState, type StepContext } from '../../../src/ingest/machine/state.ts'
-import { createAhead } from '../../../src/ingest/poller/not-yet-replicated.ts'
+import { NotYetReplicated } from '../../../src/ingest/poller/not-yet-replicated.ts'
 import { readItems } from '../../../src/ingest/poller/read-page.ts'
 import { PollerWriter } from '../../../src/ingest/writer-state/poller-writer.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -34,12 +34,12 @@ test('the leader parses the answer once and no item again, and the archive holds
   })
   const { signal } = new AbortController()
   const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
-  const ahead = createAhead({ latest: 0, known: () => new Map() })
+  const ahead = new NotYetReplicated({ latest: 0, known: () => new Map() })
   const parsed = vi.spyOn(JSON, 'parse')
   const answer = readPage(JSON.stringify({ data: [item], meta: { paging: { nextCursor: null } } }))
   if (!answer.ok) throw new Error(answer.reason)
   const never = (): boolean => false
-  const { fresh } = readItems(answer.page, ahead.standings, never, never, 0)
+  const { fresh } = readItems(answer.page, (guids) => ahead.latestOf(guids), never, never, 0)
   const config = { rounds: null, calendar: createCalendar() }
   const context = { state: initialState(), actions: [], config, nowMs: 0 } as unknown as StepContext
   publish(context, { purpose: 'poll', items: fresh })
@@ -51,7 +51,7 @@ test('the leader parses the answer once and no item again, and the archive holds
   vi.restoreAllMocks()
 
   const hash = contentHash(item)
-  expect(ahead.standings(['urn:one']).get('urn:one')).toMatchObject({ revision: 1, hash })
+  expect(ahead.latestOf(['urn:one']).get('urn:one')).toMatchObject({ revision: 1, hash })
   expect(archive.known(['urn:one']).get('urn:one')).toEqual({ revision: 1, hash })
   const dateId = archive.db.prepare<{ date_id: string }>('SELECT date_id FROM facts').get()?.date_id
   expect(dateId).toBe('2026-01-06.1234A')

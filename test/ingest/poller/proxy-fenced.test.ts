@@ -24,7 +24,14 @@ it('a fenced writer does not send a proxied request, and its poller campaigns ag
       ...{ url: upstream.url, key: 'key' },
       plan: { ...plans.advanced, name: 'advanced', quotaReset: 'rolling' },
     },
-    ...{ gatewayUnits: 500, backfillMs: 0, calendar: createCalendar(), log, replica },
+    ...{
+      gatewayUnits: 500,
+      backfillMs: 0,
+      calendar: createCalendar(),
+      log,
+      archive: replica,
+      replicator: replica,
+    },
     ...{ clock: systemClock, chance: () => 0.5, logger: keepingLogger().logger },
     metrics: createMetrics({ version: '0' }),
   })

@@ -4,7 +4,7 @@ import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
-import { createDayKeeper } from '../../../src/ingest/reconciliation/day-keeper.ts'
+import { DayKeeper } from '../../../src/ingest/reconciliation/day-keeper.ts'
 import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
 import type { StatusMessage } from '../../../src/log/events.ts'
 import type { Log } from '../../../src/log/log.ts'
@@ -40,7 +40,7 @@ function keeping(log: Log, clock = createManualClock(START_MS)) {
   }
   const config = { calendar: createCalendar(), dayWalks: null }
   const stop = new AbortController()
-  const run = createDayKeeper({ log, poller, config, clock, logger }).run(stop.signal)
+  const run = new DayKeeper({ log, poller, config, clock, logger }).run(stop.signal)
   const be = (polled: number): void => {
     const days = [{ ...emptyDay('2026-01-08'), polled }]
     const head = { ...initialState().head, days, countedFromMs: START_MS - DAY_MS }

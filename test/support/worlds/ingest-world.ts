@@ -3,6 +3,7 @@
  * can lose its answer, a process that can die. Owns the simulation and its own count of the truth. Everything is
  * drawn from one seed, so a failing run can be run again.
  */
+import type { StoredRevision } from '../../../src/archive/store/archive.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { contentHash } from '../../../src/core/disclosure.ts'
@@ -23,7 +24,7 @@ import {
   type QueuedCommit,
 } from '../../../src/ingest/machine/state.ts'
 import { step } from '../../../src/ingest/machine/step.ts'
-import { type PublishedRevision, readItems } from '../../../src/ingest/poller/read-page.ts'
+import { readItems } from '../../../src/ingest/poller/read-page.ts'
 import type { Head } from '../../../src/ingest/writer-state/head.ts'
 import { COMMIT_LIMIT, type RejectedItem } from '../../../src/log/events.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/client.ts'
@@ -92,7 +93,7 @@ interface Store {
   ledger: Map<number, Partial<Record<Purpose, number>>>
   events: (NewEvent & { sequence: number })[]
   rejected: RejectedItem[]
-  standings: Map<string, PublishedRevision>
+  standings: Map<string, StoredRevision>
 }
 
 export class World {
@@ -332,7 +333,7 @@ export class World {
 }
 
 function hasStanding(
-  pair: readonly [string, PublishedRevision | undefined],
-): pair is readonly [string, PublishedRevision] {
+  pair: readonly [string, StoredRevision | undefined],
+): pair is readonly [string, StoredRevision] {
   return pair[1] !== undefined
 }

@@ -270,25 +270,14 @@ function createLives(parts: {
       shared: true,
       silentSinceMs: () => null,
     })
-    const replica = {
-      get oldest() {
-        return archive.oldest
-      },
-      get latest() {
-        return archive.latest
-      },
-      oldestRecordedMs: archive.oldestRecordedMs,
-      known: archive.known,
-      caughtUp: (sequence: number, epoch: string, signal: AbortSignal) =>
-        replicator.caughtUp(sequence, epoch, signal),
-    }
     const ingest = createIngest({
       upstream: upstreamOf(plan, sandbox),
       gatewayUnits: 0,
       backfillMs: plan.backfillMs,
       calendar: createCalendar(),
       log: recording(log, commits),
-      replica,
+      archive,
+      replicator,
       clock,
       chance: chance.next,
       logger,
