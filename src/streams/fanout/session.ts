@@ -10,6 +10,8 @@ import type { TimerEntry, TimerWheel } from '../limits/timer-wheel.ts'
 import type { CaughtUpReader, FanoutIndex, ReaderGroup } from './fanout-index.ts'
 import type { FrameBatch, FrameBatches } from './frame-batches.ts'
 import type { Framing } from './framing.ts'
+import type { SocketWriter } from './socket-writer.ts'
+import type { StreamAccount } from './stream-account.ts'
 
 /** Where a session begins. */
 export interface SessionStart {
@@ -25,15 +27,11 @@ export interface SessionStart {
 /** Why a session ended by itself: its lifetime is over, or its next events are beyond retention. */
 export type SessionEnd = 'lifetime_over' | 'fell_behind'
 
-/** The connection that a session writes to. */
+/** The connection that a session writes to. Once it has taken what was written, it calls `onRoom`. */
 export interface SessionClient {
   readonly framing: Framing
-  /** Whether it has not taken what was written. Once it has, it calls `onRoom`. */
-  readonly isFull: boolean
-  /** Writes whole frames. */
-  write(frames: Buffer): void
-  /** Called for each write of events. `readableMs`: when they became readable; null while catching up. */
-  onSent(events: number, readableMs: number | null): void
+  readonly writer: Pick<SocketWriter, 'isFull' | 'write'>
+  readonly account: Pick<StreamAccount, 'onSent'>
   /** Called once, unless `stop` came first. */
   onEnd(end: SessionEnd): void
   /** Called instead of `onEnd` when reading failed. */
@@ -132,7 +130,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#isWaiting = false
     this.#position = Math.max(this.#position, scannedTo)
     this.#readableMs = readableMs
-    const fits = this.#position === scannedTo && this.#epoch === reader.epoch && !this.#client.isFull
+    const fits = this.#position === scannedTo && this.#epoch === reader.epoch && !this.#client.writer.isFull
     if (fits && next !== null) this.#take(next)
     this.#read()
   }
@@ -142,17 +140,15 @@ export class Session implements CaughtUpReader, TimerEntry {
     const { clock, reader, timerWheel } = this.#parts
     const nowMs = clock.now()
     if (nowMs >= this.#endsMs && this.#isWaiting) return this.#end('lifetime_over')
-    if (this.#isWaiting && reader.epoch !== this.#epoch) this.#restartRead()
+    if (this.#isWaiting && reader.epoch !== this.#epoch) {
+      this.#leaveWaiting()
+      this.#read()
+    }
     if (this.#isOver) return
     this.#cursor = this.cursor
     const leftMs = Math.min(HEARTBEAT_MS, this.#writtenMs + HEARTBEAT_MS - nowMs)
-    if (leftMs <= 0 && !this.#client.isFull) this.#send(this.#client.framing.heartbeat(this.cursor))
+    if (leftMs <= 0 && !this.#client.writer.isFull) this.#send(this.#client.framing.heartbeat(this.cursor))
     timerWheel.set(this, leftMs > 0 ? leftMs : HEARTBEAT_MS)
-  }
-
-  #restartRead(): void {
-    this.#leaveWaiting()
-    this.#read()
   }
 
   #leaveWaiting(): void {
@@ -183,7 +179,7 @@ export class Session implements CaughtUpReader, TimerEntry {
   #mayRead(): boolean {
     // On a stopping node reads return nothing, so a loop would never end.
     if (this.#parts.stopping.aborted) return false
-    return !this.#isOver && !this.#isReading && !this.#isWaiting && !this.#client.isFull
+    return !this.#isOver && !this.#isReading && !this.#isWaiting && !this.#client.writer.isFull
   }
 
   #onBatch(batch: FrameBatch): void {
@@ -230,7 +226,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     if (events > 0 || becomesLive || this.#pending.length > 0) {
       this.#send([bytes, ...(becomesLive ? this.#client.framing.live(this.#cursor) : [])])
     }
-    if (events > 0) this.#client.onSent(events, this.#isLive ? this.#readableMs : null)
+    if (events > 0) this.#client.account.onSent(events, this.#isLive ? this.#readableMs : null)
     this.#isLive ||= hasCaughtUp
     if (isAhead) this.#wait(this.#parts.fanoutIndex.ahead)
     else if (hasCaughtUp) this.#wait(this.#group.caughtUp)
@@ -246,7 +242,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#pending = []
     this.#writtenMs = this.#parts.clock.now()
     // One by one: concatenated, the batch would no longer be a shared buffer.
-    for (const one of all) this.#client.write(one)
+    for (const one of all) this.#client.writer.write(one)
   }
 
   #end(end: SessionEnd): void {

@@ -1,35 +1,29 @@
 /**
  * Runs the periodic timers of all streams on one timer wheel: heartbeats, pings and pong time-outs. One slot of the wheel
  * falls due every 250 ms. A late timer catches up on all slots in between, so delays do not add up. Entries may be called a
- * slot late, and later when the process is busy or a thousand fall due together (`tick-budget.ts`).
+ * slot late, and later when the process is busy or a thousand fall due together (`tick-budget.ts`). An entry costs some
+ * 30 bytes here; a timer of its own costs 570, which an idle stream cannot afford (docs/change/benchmarks.md).
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { TickBudget } from './tick-budget.ts'
 
 const SLOT_MS = 250
-/** Slots of the ring: the longest delay is one slot less than all of them, 64 s. */
-const SLOTS = 256
-/** Index of the set of entries that are due and no longer in the ring. */
-const DUE = SLOTS
 
 /** Something to be called at one time. */
 export interface TimerEntry {
-  /** Owned by the wheel: the slot in which it waits, −1 where it does not. */
+  /** Owned by the wheel: the number of the slot in which it waits, −1 where it does not. */
   slot: number
   onTimer(): void
 }
 
-/** The slots, and a machine timer that runs while any entry waits. */
+/** The slots by number, and a machine timer that runs while any entry waits. */
 export class TimerWheel {
   readonly #clock: Clock
   readonly #tickBudget: TickBudget
-  /** The ring, followed by the set of due entries. */
-  readonly #slots: Set<TimerEntry>[] = Array.from({ length: SLOTS + 1 }, () => new Set())
+  readonly #slots = new Map<number, Set<TimerEntry>>()
   /** Time passed on the clock; a clock that is set back adds nothing. */
   #passedMs = 0
   #readMs: number
-  /** Slots of that time that have been handled. */
-  #handled = 0
   #waiting = 0
   #cancel = (): void => {}
 
@@ -39,12 +33,12 @@ export class TimerWheel {
     this.#readMs = clock.now()
   }
 
-  /** Calls the entry after `delayMs`, at most 60 s; replaces its earlier timer. */
+  /** Calls the entry after `delayMs`; replaces its earlier timer. */
   set(entry: TimerEntry, delayMs: number): void {
     this.clear(entry)
-    this.#advance()
-    const slot = Math.ceil((this.#passedMs + delayMs) / SLOT_MS)
-    this.#insert(entry, Math.min(this.#handled + SLOTS - 1, Math.max(this.#handled + 1, slot)) % SLOTS)
+    entry.slot = Math.max(this.#present() + 1, Math.ceil((this.#passedMs + delayMs) / SLOT_MS))
+    const entries = this.#slots.get(entry.slot) ?? new Set()
+    this.#slots.set(entry.slot, entries.add(entry))
     this.#waiting += 1
     if (this.#waiting === 1) this.#arm()
   }
@@ -52,47 +46,38 @@ export class TimerWheel {
   /** Cancels the entry's timer, if it has one. */
   clear(entry: TimerEntry): void {
     if (entry.slot < 0) return
-    this.#slots[entry.slot]?.delete(entry)
+    this.#slots.get(entry.slot)?.delete(entry)
     entry.slot = -1
     this.#waiting -= 1
     if (this.#waiting === 0) this.#cancel()
   }
 
-  #insert(entry: TimerEntry, slot: number): void {
-    entry.slot = slot
-    this.#slots[slot]?.add(entry)
-  }
-
-  /** Moves the entries of all slots up to now to the set of due entries, in order. */
-  #advance(): void {
+  /** The slot of this moment. */
+  #present(): number {
     const nowMs = this.#clock.now()
     this.#passedMs += Math.max(0, nowMs - this.#readMs)
     this.#readMs = nowMs
-    const present = Math.floor(this.#passedMs / SLOT_MS)
-    const last = Math.min(present, this.#handled + SLOTS)
-    for (let index = this.#handled + 1; index <= last; index++) {
-      const slot = this.#slots[index % SLOTS]
-      for (const entry of slot ?? []) this.#insert(entry, DUE)
-      slot?.clear()
-    }
-    this.#handled = present
+    return Math.floor(this.#passedMs / SLOT_MS)
   }
 
   #arm(): void {
-    this.#cancel = this.#clock.after(SLOT_MS - (this.#passedMs % SLOT_MS), this.#callDue)
+    this.#cancel = this.#clock.after(SLOT_MS - (this.#passedMs % SLOT_MS), () => this.#callDue())
   }
 
-  readonly #callDue = (): void => {
-    this.#advance()
+  /** Calls the entries of all slots up to now, in order. */
+  #callDue(): void {
+    const present = this.#present()
     this.#arm()
-    const due = [...(this.#slots[DUE] ?? [])]
-    this.#slots[DUE]?.clear()
-    for (const entry of due) {
-      this.#tickBudget.run(() => {
-        if (entry.slot !== DUE) return
-        this.clear(entry)
-        entry.onTimer()
-      })
+    for (const slot of [...this.#slots.keys()].filter((one) => one <= present).sort((a, b) => a - b)) {
+      const due = this.#slots.get(slot) ?? []
+      this.#slots.delete(slot)
+      for (const entry of due) {
+        this.#tickBudget.run(() => {
+          if (entry.slot !== slot) return
+          this.clear(entry)
+          entry.onTimer()
+        })
+      }
     }
   }
 }

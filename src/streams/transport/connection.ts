@@ -12,15 +12,16 @@ import { startAt } from '../fanout/start.ts'
 import { StreamAccount } from '../fanout/stream-account.ts'
 import { CommandRate, MAX_COMMANDS_A_SECOND } from '../limits/command-rate.ts'
 import type { TokenBound } from '../limits/token-expiry.ts'
-import { CommandQueue } from './command-queue.ts'
 import { fromToJson, idOf, parseMessage, readStreamCommand, type StreamCommand } from './commands.ts'
 import type { Stoppable, StreamContext } from './context.ts'
 import type { PresentedCredential } from './identity.ts'
 import { KeepAlive, type KeepAlivePeer } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal, tooLarge } from './refusal.ts'
-import { UnauthenticatedBounds } from './unauthenticated.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
 
+/** Bytes that a client may send before it has authenticated, frame headers included. */
+const MAX_BYTES_BEFORE_AUTH = 4 * 1024
+const AUTH_TIMEOUT_MS = 10_000
 /** Largest message, bytes. */
 export const MAX_MESSAGE_BYTES = 256 * 1024
 /** How long an unauthenticated client has to answer a close, ms. */
@@ -53,13 +54,17 @@ export function serveConnection(options: ConnectionOptions): void {
 
 class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBound, Stoppable {
   readonly #options: ConnectionOptions
-  readonly #account: StreamAccount
-  readonly #writer: SocketWriter
+  readonly framing: MessageFraming
+  readonly account: StreamAccount
+  readonly writer: SocketWriter
   readonly #keepAlive: KeepAlive
-  readonly #commands: CommandQueue
   readonly #rate = new CommandRate()
-  /** null once the client has authenticated. */
-  #bounds: UnauthenticatedBounds | null = null
+  /** The last command; each runs after the one before it. */
+  #lastCommand: Promise<void> = Promise.resolve()
+  /** Reasons not to read from the client, so that neither commands nor answers pile up: unfinished commands, and slowness. */
+  #pauses = 0
+  /** Ends the bounds of an unauthenticated client. */
+  #liftBounds = nothing
   #identity: { caller: Caller; freeSlot: () => void } | null = null
   #session: Session | null = null
   /** The client's id of its subscription. */
@@ -74,43 +79,28 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
   #code: StreamCloseCode = 'client'
 
   constructor(options: ConnectionOptions) {
-    const { context, socket, webSocket } = options
+    const { context, socket } = options
     this.#options = options
-    this.#account = new StreamAccount(context, 'ws')
-    this.#writer = new SocketWriter(socket, 'socket', context, this)
+    this.framing = options.framing
+    this.account = new StreamAccount(context, 'ws')
+    this.writer = new SocketWriter(socket, 'socket', context, this)
     this.#keepAlive = new KeepAlive(context.timerWheel, context.chance, this)
-    this.#commands = new CommandQueue(webSocket, (error) => this.#refuse(error, null))
   }
 
   open(): void {
-    const { context, webSocket, socket, presented, identify } = this.#options
+    const { context, webSocket, presented, identify } = this.#options
     webSocket.on('message', this.#onMessage)
     webSocket.on('ping', this.#onPing)
     webSocket.on('pong', this.#onPong)
     webSocket.on('error', this.#onProtocolError)
     webSocket.on('close', this.#onClosed)
     context.open.add(this)
-    if (presented !== null) this.#commands.add(async () => await this.#admit(identify(presented)))
-    else
-      this.#bounds = new UnauthenticatedBounds(socket, context.clock, (refusal) =>
-        this.#refuse(refusal, null),
-      )
-  }
-
-  get framing(): MessageFraming {
-    return this.#options.framing
-  }
-
-  get isFull(): boolean {
-    return this.#writer.isFull
+    if (presented !== null) this.#enqueue(async () => await this.#admit(identify(presented)))
+    else this.#bindUnauthenticated()
   }
 
   get isReadPaused(): boolean {
-    return this.#commands.isPaused
-  }
-
-  write(frames: Buffer): void {
-    if (!this.#isOver) this.#writer.write(frames)
+    return this.#pauses > 0
   }
 
   ping(payload: string): void {
@@ -123,23 +113,19 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
 
   /** Commands of a client that does not take the answers are not read either. */
   onFull(): void {
-    this.#account.onSlow(true)
-    this.#commands.pause()
+    this.account.onSlow(true)
+    this.#pauseReading()
   }
 
   onRoom(): void {
-    if (!this.#isOver) this.#account.onSlow(false)
-    this.#commands.resume()
+    if (!this.#isOver) this.account.onSlow(false)
+    this.#resumeReading()
     this.#onTaken()
     this.#session?.onRoom()
   }
 
   onStalled(): void {
     this.#close(4108, 'too slow: the client stopped reading')
-  }
-
-  onSent(events: number, readableMs: number | null): void {
-    this.#account.onSent(events, readableMs)
   }
 
   onEnd(end: SessionEnd): void {
@@ -166,7 +152,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     // With the library's default a message is one buffer.
     const text = data as Buffer
     if (text.length > MAX_MESSAGE_BYTES) return this.#refuse(tooLarge(MAX_MESSAGE_BYTES), null)
-    this.#commands.add(() => this.#perform(text.toString()))
+    this.#enqueue(() => this.#perform(text.toString()))
   }
 
   readonly #onPing = (): void => {
@@ -195,7 +181,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     }
     onAuthenticated()
     onClosed()
-    this.#account.close(this.#code, this.#identity?.caller ?? null)
+    this.account.close(this.#code, this.#identity?.caller ?? null)
   }
 
   /** False when the connection is over or the command exceeds the rate limit. */
@@ -249,7 +235,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
   }
 
   async #subscribe(command: StreamCommand & { action: 'subscribe' }): Promise<void> {
-    const { context, framing } = this.#options
+    const { context } = this.#options
     if (!(await this.#replicaComplete())) return
     const found = await this.#whileOpen((signal) => startAt(context, command, signal))
     if (found.kind === 'too_old') {
@@ -258,11 +244,15 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     }
     this.#session?.stop()
     // Wait for the client to take the old subscription's frames, so that re-subscribing cannot pile them up.
-    if (this.#writer.isFull) await this.#allTaken()
+    if (this.writer.isFull) await this.#allTaken()
     if (this.#isOver) return
     const { id, filter, from } = command
     this.#subscription = id
-    const subscribed = framing.control('subscribed', { id, filter: filter ?? {}, from: fromToJson(from) })
+    const subscribed = this.framing.control('subscribed', {
+      id,
+      filter: filter ?? {},
+      from: fromToJson(from),
+    })
     this.#session = new Session(context, this, {
       filter,
       start: found.start,
@@ -297,12 +287,15 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
   }
 
   #control(...message: Parameters<MessageFraming['control']>): void {
-    this.write(Buffer.concat(this.#options.framing.control(...message)))
+    this.#write(this.framing.control(...message))
+  }
+
+  #write(frames: Buffer[]): void {
+    if (!this.#isOver) this.writer.write(Buffer.concat(frames))
   }
 
   #sendAway(reason: string): void {
-    const { context, framing } = this.#options
-    this.write(Buffer.concat(framing.goingAway(context.reconnectInMs())))
+    this.#write(this.framing.goingAway(this.#options.context.reconnectInMs()))
     this.#close(4200, reason)
   }
 
@@ -335,17 +328,56 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     webSocket.close(code, closeReason(reason, cursor))
   }
 
-  #liftBounds(): void {
-    this.#bounds?.stop()
-    this.#bounds = null
+  /** Bounds the bytes that an unauthenticated client may send, and its time to authenticate. */
+  #bindUnauthenticated(): void {
+    const { context, socket } = this.#options
+    let bytes = 0
+    const count = (chunk: Buffer): void => {
+      bytes += chunk.length
+      if (bytes > MAX_BYTES_BEFORE_AUTH) {
+        this.#refuse(tooLarge(MAX_BYTES_BEFORE_AUTH, ' before authentication'), null)
+      }
+    }
+    const cancel = context.clock.after(AUTH_TIMEOUT_MS, () =>
+      this.#refuse(new StreamRefusal(404, 'no authentication within 10 s', 4001), null),
+    )
+    socket.on('data', count)
+    this.#liftBounds = () => {
+      cancel()
+      socket.off('data', count)
+      this.#liftBounds = nothing
+    }
+  }
+
+  /** Runs the command after all earlier ones, if the connection is not over by then. Reading pauses until it is done. */
+  #enqueue(command: () => Promise<void>): void {
+    this.#pauseReading()
+    this.#lastCommand = this.#lastCommand.then(async () => {
+      try {
+        if (!this.#isOver) await command()
+      } catch (error) {
+        this.#refuse(error, null)
+      }
+      this.#resumeReading()
+    })
+  }
+
+  #pauseReading(): void {
+    this.#pauses += 1
+    if (!this.#isOver) this.#options.webSocket.pause()
+  }
+
+  /** Ends one `#pauseReading`. */
+  #resumeReading(): void {
+    this.#pauses -= 1
+    if (this.#pauses === 0) this.#options.webSocket.resume()
   }
 
   /** Stops writing, reading and waiting. */
   #finish(): void {
-    if (!this.#isOver && this.#writer.isFull) this.#account.onSlow(false)
+    if (!this.#isOver && this.writer.isFull) this.account.onSlow(false)
     this.#isOver = true
     this.#liftBounds()
-    this.#commands.close()
     this.#session?.stop()
     this.#waiting?.abort()
     this.#onTaken()

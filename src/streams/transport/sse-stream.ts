@@ -7,7 +7,6 @@ import type { Filter } from '../../core/filter/filter.ts'
 import type { Caller } from '../../http/auth.ts'
 import type { LongAnswer } from '../../http/long-answer.ts'
 import type { StreamCloseCode } from '../../obs/metrics.ts'
-import type { Framing } from '../fanout/framing.ts'
 import { Session, type SessionClient, type SessionEnd, type SessionStart } from '../fanout/session.ts'
 import { SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
 import { StreamAccount } from '../fanout/stream-account.ts'
@@ -21,8 +20,9 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
   readonly #response: LongAnswer | ServerResponse
   readonly #caller: Caller
   readonly #freeSlots: () => void
-  readonly #account: StreamAccount
-  readonly #writer: SocketWriter
+  readonly framing = sseFraming
+  readonly account: StreamAccount
+  readonly writer: SocketWriter
   #session: Session | null = null
   #isOver = false
   #code: StreamCloseCode = 'client'
@@ -38,9 +38,9 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     this.#response = response
     this.#caller = caller
     this.#freeSlots = freeSlots
-    this.#account = new StreamAccount(context, 'sse')
+    this.account = new StreamAccount(context, 'sse')
     const kind = response instanceof ServerResponse ? 'response' : 'socket'
-    this.#writer = new SocketWriter(response, kind, context, this)
+    this.writer = new SocketWriter(response, kind, context, this)
   }
 
   /** Begins the session. */
@@ -53,25 +53,13 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     this.#session.start()
   }
 
-  get framing(): Framing {
-    return sseFraming
-  }
-
-  get isFull(): boolean {
-    return this.#writer.isFull
-  }
-
-  write(frames: Buffer): void {
-    this.#writer.write(frames)
-  }
-
   onFull(): void {
-    this.#account.onSlow(true)
+    this.account.onSlow(true)
   }
 
   onRoom(): void {
     if (this.#isOver) return
-    this.#account.onSlow(false)
+    this.account.onSlow(false)
     this.#session?.onRoom()
   }
 
@@ -79,10 +67,6 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
   onStalled(): void {
     this.#end('4108')
     this.#response.destroy()
-  }
-
-  onSent(events: number, readableMs: number | null): void {
-    this.#account.onSent(events, readableMs)
   }
 
   onEnd(end: SessionEnd): void {
@@ -98,12 +82,12 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
   onTokenEnded(): void {
     if (this.#isOver) return
     this.#end('4001')
-    if (this.#writer.isFull) this.#response.destroy()
+    if (this.writer.isFull) this.#response.destroy()
   }
 
   onNodeStops(): void {
     if (this.#isOver) return
-    this.write(Buffer.concat(this.framing.goingAway(this.#context.reconnectInMs())))
+    this.writer.write(Buffer.concat(this.framing.goingAway(this.#context.reconnectInMs())))
     this.#end('4200')
   }
 
@@ -119,9 +103,9 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     this.#isOver = true
     this.#session?.stop()
     this.#context.open.delete(this)
-    if (this.#writer.isFull) this.#account.onSlow(false)
+    if (this.writer.isFull) this.account.onSlow(false)
     this.#context.tokenExpiry.remove(this.#caller.ended, this)
-    this.#account.close(this.#code, this.#caller)
+    this.account.close(this.#code, this.#caller)
     this.#freeSlots()
   }
 }

@@ -64,17 +64,19 @@ class TestClient implements SessionClient {
   readonly framing = sseFraming
   readonly written: Buffer[] = []
   readonly ended = Promise.withResolvers<SessionEnd>()
-  isFull = false
+  readonly account = { onSent: () => {} }
+  readonly writer = {
+    isFull: false,
+    write: (frames: Buffer) => {
+      this.written.push(frames)
+      this.writer.isFull = this.#isSlow
+    },
+  }
   readonly #isSlow: boolean
 
   constructor(isSlow: boolean) {
     this.#isSlow = isSlow
   }
-  write(frames: Buffer): void {
-    this.written.push(frames)
-    this.isFull = this.#isSlow
-  }
-  onSent(): void {}
   onEnd(end: SessionEnd): void {
     this.ended.resolve(end)
   }
@@ -108,7 +110,7 @@ function open(
     text: () => Buffer.concat(client.written),
     writes: () => client.written.length,
     room(): void {
-      client.isFull = false
+      client.writer.isFull = false
       session.onRoom()
     },
     stopNode: stop,
