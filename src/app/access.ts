@@ -1,7 +1,7 @@
 /**
  * Builds what authenticates callers (admin token, tokens, tickets) and the registry of webhook endpoints.
  */
-import { type Authenticate, adminAuthenticate, eitherAuthenticate, findCallerAmong } from '../http/auth.ts'
+import { type Authenticate, adminAuthenticate, findCallerAmong } from '../http/auth.ts'
 import { Endpoints } from '../registry/endpoints.ts'
 import { createTickets, type Tickets } from '../registry/tickets.ts'
 import { Tokens } from '../registry/tokens.ts'
@@ -33,7 +33,7 @@ export function buildAccess(context: StartContext, { log }: Storage): Access {
   if (needsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
   if (needsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
   return {
-    authenticate: eitherAuthenticate(adminAuthenticate(settings.adminToken ?? ''), tokens.authenticate),
+    authenticate: adminAuthenticate(settings.adminToken ?? '', tokens.authenticate),
     findCaller: findCallerAmong(tokens.findCaller),
     tokens,
     tickets: createTickets({ ...context, keys }),

@@ -14,7 +14,7 @@ import type { Logger } from '../obs/logger.ts'
 import { type Authenticate, authorise } from './auth.ts'
 import { readJsonBody, refuseBody } from './body.ts'
 import { checkUrl } from './limits.ts'
-import { HttpProblem, problemBody, problemOf } from './problem.ts'
+import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
 import type { AnyRoute, OpenCall } from './route.ts'
 
 /**
@@ -203,12 +203,6 @@ function sendProblem(request: Request, response: Response, problem: HttpProblem)
     request.socket.destroy()
     return
   }
-  const body = Buffer.from(problemBody(problem))
-  response.writeHead(problem.status, {
-    ...problem.parts.headers,
-    'Content-Type': 'application/problem+json; charset=utf-8',
-    'Content-Length': body.length,
-    'Cache-Control': 'no-store',
-  })
-  response.end(body)
+  const { headers, body } = problemAnswer(problem)
+  response.writeHead(problem.status, headers).end(body)
 }

@@ -9,27 +9,27 @@ export type Scope = (typeof scopes)[number]
 /** The tenant of the admin token. */
 export const DEFAULT_TENANT = 'default'
 
-/** Who asks. */
+/** The caller of a request. */
 export interface Caller {
-  /** What limits of one token are counted under; no secret. */
+  /** The key of per-token limits; no secret. */
   tokenId: string
   tenant: string
   scopes: readonly Scope[]
-  /** Whether the things of other tenants are there for it: only for the token of the settings. */
+  /** Whether it may read and write what belongs to other tenants: only the token of the settings. */
   seesAllTenants: boolean
   /** When the token ends, ms since 1970; null = not by itself. */
   expiresAtMs: number | null
-  /** Aborts when the token is deleted or expires: what goes on for long must end then. */
+  /** Aborts when the token is deleted or expires: long requests and streams must end then. */
   ended: AbortSignal
 }
 
-/** Why a token is nobody's: never heard of or deleted, expired, or not to be told while the tokens are being read. */
+/** Why a token has no caller: unknown or deleted, expired, or undecidable until this node has loaded the tokens. */
 export type NoCaller = 'unknown' | 'expired' | 'loading'
 
 /** The caller behind a token, or why there is none. */
 export type Authenticate = (token: string) => Caller | NoCaller
 
-/** The same by the token's id, for whoever has shown the token before. */
+/** The same by the token's id, for a client that authenticated with the token before. */
 export type FindCaller = (tokenId: string) => Caller | NoCaller
 
 /** The caller with the token of the settings: every scope, every tenant, without end. */
@@ -45,21 +45,13 @@ export const settingsCaller: Caller = Object.freeze({
 const CHALLENGE = 'Bearer realm="disclosure-bridge"'
 const BEARER = /^Bearer +(\S.*)$/i
 
-/** Knows one token: the administrator's, with every scope and every tenant. Compared in constant time. */
-export function adminAuthenticate(adminToken: string): Authenticate {
+/** Finds the admin token, which has every scope and tenant and is compared in constant time, and others by `others`. */
+export function adminAuthenticate(adminToken: string, others: Authenticate = () => 'unknown'): Authenticate {
   const wanted = sha256(adminToken)
-  return (token) => (timingSafeEqual(sha256(token), wanted) ? settingsCaller : 'unknown')
+  return (token) => (timingSafeEqual(sha256(token), wanted) ? settingsCaller : others(token))
 }
 
-/** Asks the second only about tokens that the first has never heard of. */
-export function eitherAuthenticate(first: Authenticate, second: Authenticate): Authenticate {
-  return (token) => {
-    const judged = first(token)
-    return judged === 'unknown' ? second(token) : judged
-  }
-}
-
-/** Finds the token of the settings; asks `others` about every other id. */
+/** Finds the token of the settings; every other id by `others`. */
 export function findCallerAmong(others: FindCaller): FindCaller {
   return (tokenId) => (tokenId === settingsCaller.tokenId ? settingsCaller : others(tokenId))
 }

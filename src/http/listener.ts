@@ -1,6 +1,5 @@
 /**
- * A TCP listener under an app: opening, time limits, requests that are no HTTP, closing within a budget. Owns the
- * server and its connections. Refuses to know routes.
+ * Opens a TCP listener for an app: sets time limits, answers requests that are not HTTP, and closes within a budget.
  */
 import {
   createServer,
@@ -15,9 +14,10 @@ import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
-import { HttpProblem, type ProblemCode, problemBody, retryLater } from './problem.ts'
+import { HttpProblem, type ProblemCode, problemAnswer, retryLater } from './problem.ts'
 import { endWithProblem, type Upgrade } from './upgrade.ts'
 
+/** Where to listen, and the limits. */
 export interface ListenOptions {
   host: string
   /** 0 picks a free one. */
@@ -33,10 +33,11 @@ export interface ListenOptions {
   stallMs?: number
   /** Most connections at a time; one more is closed at once. Absent or null: no bound. */
   maxConnections?: number | null
-  /** Who takes connections over that leave HTTP; without it every upgrade is answered as an ordinary request. */
+  /** Takes over connections that leave HTTP; without it every upgrade is answered as an ordinary request. */
   upgrade?: Upgrade
 }
 
+/** An open listener. */
 export interface Listener {
   /** e.g. `http://127.0.0.1:8080`. */
   readonly url: string
@@ -52,10 +53,10 @@ const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
-/** A client that takes nothing of its answer for so long is gone; nothing that is waited for here takes half of it. */
+/** A client that takes nothing of its answer for so long is gone; no handler works for half of it without writing. */
 const STALL_MS = 60_000
-/** Connections above the bound are told of at most this often. */
-const TELL_AGAIN_MS = 60_000
+/** Connections above the bound are logged at most this often. */
+const DROP_LOG_MS = 60_000
 
 /**
  * Opens a listener.
@@ -63,31 +64,26 @@ const TELL_AGAIN_MS = 60_000
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
   const headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
-  /** Answers that have not been taken by their client yet. */
-  const underWay = new Set<ServerResponse>()
-  /** Connections that left HTTP, or have an answer without end. */
-  const upgraded = new Set<Duplex>()
+  /** Answers that their client has not taken yet, and connections that left HTTP or have an answer without end. */
+  const busy = new Set<ServerResponse | Duplex>()
   const quiet = Promise.withResolvers<void>()
-  const checkQuiet = (): void => {
-    if (underWay.size === 0 && upgraded.size === 0) quiet.resolve()
-  }
-  const keepUntilClosed = (socket: Duplex): void => {
-    upgraded.add(socket)
-    socket.on('close', () => {
-      upgraded.delete(socket)
-      if (closed !== null) checkQuiet()
+  const keepUntilClosed = (one: ServerResponse | Duplex): void => {
+    busy.add(one)
+    one.on('close', () => {
+      busy.delete(one)
+      if (closed !== null && busy.size === 0) quiet.resolve()
     })
   }
   let closed: Promise<void> | null = null
   const closeAll = async (budgetMs: number): Promise<void> => {
-    checkQuiet()
+    if (busy.size === 0) quiet.resolve()
     const cancel = options.clock.after(budgetMs, quiet.resolve)
     await quiet.promise
     cancel()
     await new Promise<void>((resolve) => {
       server.close(() => resolve())
       server.closeAllConnections()
-      for (const socket of upgraded) socket.destroy()
+      for (const one of busy) one.destroy()
     })
   }
   const server = createServer(
@@ -111,12 +107,10 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       if (response.socket === null) markPipelined(socket)
       if (closed !== null) return refuse(response, retryLater('unavailable', 'this node is stopping'))
       if (lacksHost(request)) return refuse(response, new HttpProblem('request_malformed', NO_HOST))
-      underWay.add(response)
       response.on('close', () => {
-        underWay.delete(response)
         if (hasLongAnswer(socket) && !socket.destroyed) keepUntilClosed(socket)
-        if (closed !== null) checkQuiet()
       })
+      keepUntilClosed(response)
       handler(request, response)
     },
   )
@@ -126,7 +120,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('upgrade', (request, socket, head) => {
     keepUntilClosed(socket)
-    // A connection that breaks is closed by itself; whoever takes it over listens to that.
+    // A connection that breaks closes by itself; `take` listens to that.
     socket.on('error', () => {})
     options.upgrade?.take(request, socket, head)
   })
@@ -144,14 +138,14 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   }
 }
 
-/** Whoever comes above the bound gets no answer: each one would cost what there is none left of. */
+/** A connection above the bound is closed without an answer, which would cost one more open file. */
 function limitConnections(server: Server, { maxConnections = null, clock, logger }: ListenOptions): void {
   if (maxConnections === null) return
   server.maxConnections = maxConnections
-  let toldMs = Number.NEGATIVE_INFINITY
+  let loggedMs = Number.NEGATIVE_INFINITY
   server.on('drop', () => {
-    if (clock.now() - toldMs < TELL_AGAIN_MS) return
-    toldMs = clock.now()
+    if (clock.now() - loggedMs < DROP_LOG_MS) return
+    loggedMs = clock.now()
     logger.warn('http.connections_dropped', {
       warning: `there are ${maxConnections} connections, as many as the limit of open files allows; others are closed at once. Raise it (ulimit -n, LimitNOFILE), or look who opens so many`,
     })
@@ -188,17 +182,10 @@ function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.1' && headers.host === undefined
 }
 
-/** The answer to a request that no app is asked about, then the end of its connection. */
+/** Answers a request that does not reach the app, and ends its connection. */
 function refuse(response: ServerResponse, problem: HttpProblem): void {
-  const body = Buffer.from(problemBody(problem))
-  response.writeHead(problem.status, {
-    ...problem.parts.headers,
-    'Content-Type': 'application/problem+json; charset=utf-8',
-    'Content-Length': body.length,
-    'Cache-Control': 'no-store',
-    Connection: 'close',
-  })
-  response.end(body)
+  const { headers, body } = problemAnswer(problem)
+  response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body)
 }
 
 /** What Node's parser refuses never reaches the app: answered here, then the connection ends. */

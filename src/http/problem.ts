@@ -107,18 +107,22 @@ export function problemOf(error: unknown): HttpProblem | null {
   }
 }
 
-/** The body of an error answer. */
-export function problemBody(problem: HttpProblem): string {
-  const { code, parts, message } = problem
+/** The headers and the body of an error answer. */
+export function problemAnswer({ code, parts, message }: HttpProblem): {
+  headers: Record<string, string>
+  body: string
+} {
   const [status, title] = problemCodes[code]
+  const type = `urn:disclosure-bridge:problem:${code}`
   const errors = parts.errors ?? []
-  return JSON.stringify({
-    type: `urn:disclosure-bridge:problem:${code}`,
-    title,
-    status,
-    detail: message,
-    code,
-    errors,
-    ...parts.extra,
-  })
+  const body = JSON.stringify({ type, title, status, detail: message, code, errors, ...parts.extra })
+  return {
+    headers: {
+      ...parts.headers,
+      'Content-Type': 'application/problem+json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(body)),
+      'Cache-Control': 'no-store',
+    },
+    body,
+  }
 }

@@ -1,7 +1,7 @@
 /** Defines the handler that takes over WebSocket upgrades, and sends error answers on a bare socket. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type HttpProblem, problemBody } from './problem.ts'
+import { type HttpProblem, problemAnswer } from './problem.ts'
 
 /** Takes connections over. */
 export interface Upgrade {
@@ -13,15 +13,10 @@ export interface Upgrade {
 
 /** Answers a request that has no response object any more, or never had one, and ends its connection. */
 export function endWithProblem(socket: Duplex, problem: HttpProblem): void {
-  const body = problemBody(problem)
-  const headers = {
-    ...problem.parts.headers,
-    'Content-Type': 'application/problem+json; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(body)),
-    'Cache-Control': 'no-store',
-    Connection: 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const { headers, body } = problemAnswer(problem)
+  const lines = Object.entries({ ...headers, Connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? 'Refused'}`
   socket.end(`${status}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy())
 }

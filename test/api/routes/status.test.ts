@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Status, statusRoute } from '../../../src/api/routes/status.ts'
 import { createApp } from '../../../src/http/app.ts'
-import { adminAuthenticate, eitherAuthenticate } from '../../../src/http/auth.ts'
+import { adminAuthenticate } from '../../../src/http/auth.ts'
 import { type Listener, listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { knows } from '../../support/http/callers.ts'
@@ -19,10 +19,7 @@ async function start(status: () => Status): Promise<string> {
   const { logger } = keepingLogger()
   const app = createApp({
     routes: [statusRoute(status)],
-    authenticate: eitherAuthenticate(
-      adminAuthenticate(TOKEN),
-      knows({ other: { scopes: ['webhooks:read'] } }),
-    ),
+    authenticate: adminAuthenticate(TOKEN, knows({ other: { scopes: ['webhooks:read'] } })),
     corsOrigins: [],
     logger,
   })

@@ -9,7 +9,6 @@ import { createApp } from '../../../src/http/app.ts'
 import {
   type Authenticate,
   adminAuthenticate,
-  eitherAuthenticate,
   type FindCaller,
   findCallerAmong,
 } from '../../../src/http/auth.ts'
@@ -161,8 +160,7 @@ export async function startApi(
   await until(() => options.tokens !== undefined || tokens.isLoaded)
   await until(() => options.endpoints !== undefined || endpoints.isLoaded)
   await until(() => recovery.commands.isLoaded)
-  const authenticate =
-    options.authenticate ?? eitherAuthenticate(adminAuthenticate(TOKEN), tokens.authenticate)
+  const authenticate = options.authenticate ?? adminAuthenticate(TOKEN, tokens.authenticate)
   const stopping = new AbortController()
   const feed = createStreams({
     reader,
