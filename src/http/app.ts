@@ -9,11 +9,13 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express'
+import { FILTER_PARAMETERS } from '../core/filter/filter-query.ts'
 import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type Authenticate, authorise } from './auth.ts'
 import { readJsonBody, refuseBody } from './body.ts'
 import { checkUrl } from './limits.ts'
+import { openQuery } from './parameters.ts'
 import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
 import type { AnyRoute, OpenCall } from './route.ts'
 
@@ -109,6 +111,7 @@ function methodsByPath(routes: readonly AnyRoute[]): Map<string, string> {
 
 /** A handler that checks body and token before the route gets its call. A stranger's body is never read. */
 function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
+  const known = [...Object.keys(route.parameters), ...(route.takesFilter === true ? FILTER_PARAMETERS : [])]
   return async (request, response) => {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
@@ -118,7 +121,7 @@ function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
     await handle({
       request,
       response,
-      url: request.originalUrl,
+      query: openQuery(request.originalUrl, known),
       segment: (name) => String(request.params[name]),
       body,
       gone: gone.signal,

@@ -2,14 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { Caller, Scope } from './auth.ts'
+import type { Query } from './parameters.ts'
 import type { ProblemCode } from './problem.ts'
 
 /** One request that anybody may make. */
 export interface OpenCall {
   request: IncomingMessage
   response: ServerResponse
-  /** Path and query as they came, even where the app stands below another. */
-  url: string
+  /** The query parameters, of which the route knows those that it describes. It calls `check` once it has read them. */
+  query: Query
   /** The part of the path that stands for `{name}`, decoded. */
   segment(name: string): string
   /** The JSON value of the body; undefined where the route takes none. */

@@ -3,10 +3,9 @@
  */
 
 import { VERSION } from '../../core/version.ts'
-import type { Channel, ChannelMessage } from '../../http/channel.ts'
+import type { Channel, ChannelMessage, TakenMessage } from '../../http/channel.ts'
 import { jsonSchema } from '../../http/schemas/json-schema.ts'
 import { eventSchemas } from '../../http/shared-schemas.ts'
-import { operationsOf } from './operations.ts'
 import { securitySchemes, servers } from './servers.ts'
 
 /** Any object of the document. */
@@ -88,5 +87,35 @@ function messagePart({
     ...(headers === undefined ? {} : { headers: jsonSchema(headers) }),
     payload: jsonSchema(payload),
     ...(bindings === undefined ? {} : { bindings }),
+  }
+}
+
+/** The send and receive operations of a channel. */
+function operationsOf(channel: Channel): Record<string, object> {
+  const { key, title, sends, takes = [] } = channel
+  const own = { $ref: `#/channels/${key}` }
+  const messages = (names: readonly string[]) =>
+    names.map((name) => ({ $ref: `#/channels/${key}/messages/${name}` }))
+  const taking = (message: TakenMessage): [string, object] => [
+    `take.${key}.${message.name}`,
+    {
+      action: 'receive',
+      channel: own,
+      title: `${title}: ${message.name}`,
+      summary: message.summary,
+      messages: messages([message.name]),
+      reply: { channel: own, messages: messages(message.answers) },
+    },
+  ]
+  return {
+    [`send.${key}`]: {
+      action: 'send',
+      channel: own,
+      title,
+      description: sends.description,
+      ...(sends.bindings === undefined ? {} : { bindings: sends.bindings }),
+      messages: messages(sends.messages.map(({ name }) => name)),
+    },
+    ...Object.fromEntries(takes.map(taking)),
   }
 }

@@ -6,7 +6,6 @@ import { httpSchemas } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { mirroredOperation, mirroredPath } from './mirrored.ts'
 import { type OpenApiPart, type Operation, operationOf, sharedResponses } from './operation.ts'
-import { tagsOf } from './tags.ts'
 
 /** What is described. */
 export interface DescribedApi {
@@ -15,6 +14,20 @@ export interface DescribedApi {
   mirror: { prefix: string; routes: readonly MirrorRoute[] }
 }
 
+/** The tags that paths have, see `tagOf`, with a line about each. */
+const tagSentences: Readonly<Record<string, string>> = {
+  disclosures: 'Events by pull.',
+  events: 'Events as server-sent events.',
+  stream: 'Events over WebSocket.',
+  filters: 'Filters, tried out.',
+  webhooks: 'Endpoints of webhooks: their settings, attempts, deliveries and replays.',
+  tokens: 'Who may do what.',
+  tickets: 'What opens a WebSocket in a browser.',
+  status: 'How the bridge is.',
+  report: 'What each day brought.',
+  'openapi.json': 'What is asked and answered over HTTP, for tools.',
+  'asyncapi.json': 'What comes by Kafka, webhook and stream, for tools.',
+}
 const METHODS = ['get', 'post', 'patch', 'delete']
 const DESCRIPTION = [
   'UK regulatory announcements as one ordered stream that can be trusted.',
@@ -72,4 +85,12 @@ function inOrder(item: Readonly<Record<string, OpenApiPart>>): Record<string, Op
     item[method] === undefined ? [] : [[method, item[method]] as const],
   )
   return Object.fromEntries(named)
+}
+
+/** The tags of these names, each once, sorted by name. */
+function tagsOf(names: readonly string[]): OpenApiPart[] {
+  return [...new Set(names)].sort().map((name) => {
+    const description = name.startsWith('upstream ') ? 'As the upstream API has it.' : tagSentences[name]
+    return { name, ...(description !== undefined && { description }) }
+  })
 }

@@ -41,7 +41,8 @@ export function operationOf(route: AnyRoute): Operation {
     tags: [tagOf(path)],
     summary: titleOf(summary),
     description: pagesByName(summary),
-    ...(route.scope === 'open' ? { security: [] } : { security: [bearer(route.scope)] }),
+    // A scheme without a scope: any token will do.
+    security: route.scope === 'open' ? [] : [{ bearer: route.scope === null ? [] : [route.scope] }],
     parameters: [
       ...pathParameters(path),
       ...described(parameters, 'query'),
@@ -49,13 +50,14 @@ export function operationOf(route: AnyRoute): Operation {
       ...(route.takesFilter === true ? filterParameters() : []),
     ],
     ...(body === undefined ? {} : { requestBody: requestBody(body) }),
-    responses: { ...answersOf(answers), ...problemsOf(problemCodesOf(route)) },
+    responses: Object.fromEntries([
+      ...Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]),
+      ...[...problemsOf(route)].map(([status, codes]) => [
+        status,
+        { $ref: `#/components/responses/${responseName(codes)}` },
+      ]),
+    ]),
   }
-}
-
-/** The scheme of the document and the scope that it wants; none where any token will do. */
-function bearer(scope: string | null): OpenApiPart {
-  return { bearer: scope === null ? [] : [scope] }
 }
 
 /** Parameters in the place `where`; one without a form is text. */
@@ -110,10 +112,6 @@ function withPages(members: Readonly<Record<string, JsonSchema>> = {}): OpenApiP
   )
 }
 
-function answersOf(answers: Readonly<Record<number, RouteAnswer>>): OpenApiPart {
-  return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]))
-}
-
 function answerOf({
   meaning,
   schema,
@@ -131,41 +129,27 @@ function answerOf({
   }
 }
 
-/** Every code that the route may answer with, itself or before it is reached. */
-function problemCodesOf({ scope, path, body, takesFilter, problems = [] }: AnyRoute): ProblemCode[] {
+/** Every code that the route may answer with, itself or before it is reached, by status. */
+function problemsOf({ scope, path, body, takesFilter, problems = [] }: AnyRoute): Map<number, ProblemCode[]> {
   const codes: ProblemCode[] = [...ALWAYS, ...problems]
   if (scope !== 'open') codes.push('unauthorised', 'forbidden', 'unavailable')
   if (path.includes('{')) codes.push('not_found')
   if (takesFilter === true) codes.push('filter_invalid')
   if (body === undefined) codes.push('body_unexpected')
   else codes.push('body_malformed', 'body_invalid', 'media_type_unsupported')
-  return Object.keys(problemCodes).filter((code): code is ProblemCode => codes.some((own) => own === code))
+  const inOrder = (Object.keys(problemCodes) as ProblemCode[]).filter((code) => codes.includes(code))
+  return Map.groupBy(inOrder, (code) => problemCodes[code][0])
 }
 
-/** By status: what the codes of that status ask the client to do. */
-function problemsOf(codes: readonly ProblemCode[]): OpenApiPart {
-  const statuses = [...new Set(codes.map((code) => problemCodes[code][0]))]
-  return Object.fromEntries(
-    statuses.map((status) => {
-      const own = codes.filter((code) => problemCodes[code][0] === status)
-      return [status, { $ref: `#/components/responses/${responseName(own)}` }]
-    }),
-  )
+/** The answers that the operations of these routes point to. */
+export function sharedResponses(routes: readonly AnyRoute[]): OpenApiPart {
+  const groups = routes.flatMap((route) => [...problemsOf(route).values()])
+  return Object.fromEntries(groups.map((codes) => [responseName(codes), problemResponse(codes)]))
 }
 
 /** Names the answer that these codes share. */
 function responseName(codes: readonly ProblemCode[]): string {
   return codes.join('.')
-}
-
-/** The answers that the operations of these routes point to. */
-export function sharedResponses(routes: readonly AnyRoute[]): OpenApiPart {
-  const groups = routes.flatMap((route) => {
-    const codes = problemCodesOf(route)
-    const statuses = [...new Set(codes.map((code) => problemCodes[code][0]))]
-    return statuses.map((status) => codes.filter((code) => problemCodes[code][0] === status))
-  })
-  return Object.fromEntries(groups.map((codes) => [responseName(codes), problemResponse(codes)]))
 }
 
 function problemResponse(codes: readonly ProblemCode[]): OpenApiPart {

@@ -6,9 +6,8 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Filter } from '../../core/filter/filter.ts'
-import { FILTER_PARAMETERS, parseFilterQuery } from '../../core/filter/filter-query.ts'
+import { parseFilterQuery } from '../../core/filter/filter-query.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { eventSchema } from '../../http/schemas/event-schema.ts'
@@ -68,8 +67,7 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
     },
     answers: { 200: { meaning: 'A page of the log.', schema: pageSchema } },
     problems: ['cursor_invalid', 'cursor_too_old'],
-    async handle({ url, response, caller, gone }) {
-      const query = openQuery(url, ['after', 'limit', 'wait', ...FILTER_PARAMETERS])
+    async handle({ query, response, caller, gone }) {
       const filter = parseFilterQuery(query.params)
       const after = query.text('after')
       const limit = query.integer('limit', LIMIT)

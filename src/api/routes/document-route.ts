@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Channel } from '../../http/channel.ts'
-import { openQuery } from '../../http/parameters.ts'
 import type { OpenRoute } from '../../http/route.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
 import { asyncApiDocument } from '../asyncapi/document.ts'
@@ -43,8 +42,8 @@ function documentRoute(path: string, summary: string, write: (route: OpenRoute) 
       },
       304: { meaning: 'It is the one that is known.', headers: { ETag: 'Changes with the document.' } },
     },
-    async handle({ url, request, response }) {
-      openQuery(url, []).check()
+    async handle({ query, request, response }) {
+      query.check()
       // Caches revalidate each time and receive the body only after a change.
       const headers = { ETag: tag, 'Cache-Control': 'no-cache' }
       if (knows(request, tag)) {

@@ -6,7 +6,6 @@ import type { StoredEvent } from '../../archive/store/stored.ts'
 import { isGap } from '../../core/event.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilter } from '../../core/filter/filter-parse.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { readBody } from '../../http/read-body.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { eventSchema } from '../../http/schemas/event-schema.ts'
@@ -56,8 +55,8 @@ export function filterTestRoute(reader: Reader): Route {
     },
     answers: { 200: { meaning: 'What the filter did to the last events.', schema: trialSchema } },
     problems: ['filter_invalid'],
-    async handle({ url, body, response, gone }) {
-      openQuery(url, []).check()
+    async handle({ query, body, response, gone }) {
+      query.check()
       const { filter: unread, last, limit } = readBody(requestSchema, body)
       const filter = parseFilter(unread, 'filter')
       requireCompleteReplica(reader.replica)

@@ -3,7 +3,6 @@
  */
 import { z } from 'zod'
 import { type DayReplica, publishedDay } from '../../archive/days.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { daySchema } from '../../http/schemas/day-schema.ts'
@@ -24,8 +23,7 @@ export function reportRoute(days: Pick<DayReplica, 'last'>): Route {
       days: ranged(DAYS, 'How many'),
     },
     answers: { 200: { meaning: 'The days.', schema: z.object({ data: z.array(daySchema) }) } },
-    async handle({ url, response }) {
-      const query = openQuery(url, ['days'])
+    async handle({ query, response }) {
       const count = query.integer('days', DAYS)
       query.check()
       const data = days.last(count)

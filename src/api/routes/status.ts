@@ -3,7 +3,6 @@
  */
 import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { gapSchema } from '../../http/schemas/event-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
@@ -68,8 +67,8 @@ export function statusRoute(status: () => Status): Route {
     summary: 'What this node knows of leader, upstream, quota, log, copy, completeness and open gaps.',
     parameters: {},
     answers: { 200: { meaning: 'The state of this node.', schema: statusSchema } },
-    async handle({ url, response }) {
-      openQuery(url, []).check()
+    async handle({ query, response }) {
+      query.check()
       sendJson(response, 200, Buffer.from(JSON.stringify(status())))
     },
   }

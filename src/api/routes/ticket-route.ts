@@ -3,7 +3,6 @@
  */
 import { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import type { Tickets } from '../../registry/tickets.ts'
@@ -29,8 +28,8 @@ export function ticketRoute(tickets: Pick<Tickets, 'give'>): Route {
         }),
       },
     },
-    async handle({ url, caller, response }) {
-      openQuery(url, []).check()
+    async handle({ query, caller, response }) {
+      query.check()
       const { ticket, expiresAtMs } = tickets.give(caller)
       sendJson(response, 201, Buffer.from(JSON.stringify({ ticket, expiresAt: isoMillis(expiresAtMs) })))
     },

@@ -6,7 +6,6 @@ import type { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'
 import { type Caller, tokensLoading } from '../../http/auth.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { readBody } from '../../http/read-body.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
@@ -63,9 +62,9 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
   ]
 }
 
-async function create({ url, body, caller, response }: Call, options: TokenRoutesOptions): Promise<void> {
+async function create({ query, body, caller, response }: Call, options: TokenRoutesOptions): Promise<void> {
   const { tokens, clock, logger } = options
-  openQuery(url, []).check()
+  query.check()
   const { expiresAt: expiresAtMs, ...named } = readBody(tokenRequest(clock.now()), body)
   const wanted = { ...named, expiresAtMs }
   checkGrant(wanted, caller)
@@ -99,8 +98,7 @@ function checkGrant({ tenant, scopes, expiresAtMs }: NewToken, caller: Caller): 
   }
 }
 
-async function list({ url, caller, response }: Call, tokens: Tokens): Promise<void> {
-  const query = openQuery(url, ['after', 'limit'])
+async function list({ query, caller, response }: Call, tokens: Tokens): Promise<void> {
   const { after, limit } = readPageParameters(query, (text) => (isId('tok', text) ? text : null))
   query.check()
   if (!tokens.isLoaded) throw tokensLoading()
@@ -112,8 +110,8 @@ async function list({ url, caller, response }: Call, tokens: Tokens): Promise<vo
 }
 
 async function remove(call: Call, { tokens, logger }: TokenRoutesOptions): Promise<void> {
-  const { url, caller, response } = call
-  openQuery(url, []).check()
+  const { query, caller, response } = call
+  query.check()
   if (!tokens.isLoaded) throw tokensLoading()
   const token = tokens.get(call.segment('id'))
   if (token === null || !(caller.seesAllTenants || token.tenant === caller.tenant)) {

@@ -5,10 +5,9 @@
 import { z } from 'zod'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Filter } from '../../core/filter/filter.ts'
-import { FILTER_PARAMETERS, parseFilterQuery } from '../../core/filter/filter-query.ts'
+import { parseFilterQuery } from '../../core/filter/filter-query.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
 import { beginLongAnswer } from '../../http/long-answer.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import type { Call, Route } from '../../http/route.ts'
 import { type From, MAX_TAIL, startAt } from '../fanout/start.ts'
@@ -98,8 +97,7 @@ function takeSlots(
   }
 }
 
-function readParameters({ url, request }: Call): { filter: Filter | null; from: From } {
-  const query = openQuery(url, ['after', 'since', 'tail', ...FILTER_PARAMETERS])
+function readParameters({ query, request }: Call): { filter: Filter | null; from: From } {
   const filter = parseFilterQuery(query.params)
   const after = query.text('after')
   const sinceMs = query.timeMs('since')

@@ -5,7 +5,7 @@
 import type { Reader } from '../../archive/reading/reader.ts'
 import { didYouMean } from '../../core/near.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
-import { openQuery, type Query } from '../../http/parameters.ts'
+import type { Query } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { attemptOutcomes } from '../../obs/metrics.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
@@ -65,7 +65,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
 
 function listAttempts(call: Call, { endpoints, history }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
-  const query = openQuery(call.url, ['after', 'limit', 'outcome'])
+  const { query } = call
   const { after: before, limit } = readPageParameters(query, attemptPlace)
   const outcomes = readWords(query, 'outcome', attemptOutcomes)
   query.check()
@@ -75,7 +75,7 @@ function listAttempts(call: Call, { endpoints, history }: AttemptRoutesOptions):
 
 function listDeliveries(call: Call, { endpoints, history, reader }: AttemptRoutesOptions): void {
   const { id } = endpointOf(call, endpoints)
-  const query = openQuery(call.url, ['after', 'limit', 'state'])
+  const { query } = call
   const { after: before, limit } = readPageParameters(query, (text) =>
     /^\d{1,15}$/.test(text) ? Number(text) : null,
   )

@@ -4,7 +4,6 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -98,7 +97,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       parameters: {},
       answers: { 200: ONE_ANSWER },
       async handle(call) {
-        openQuery(call.url, []).check()
+        call.query.check()
         sendEndpoint(call, 200, endpointOf(call, options.endpoints))
       },
     },
@@ -167,8 +166,8 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
 
 async function create(call: Call, options: EndpointRoutesOptions): Promise<void> {
   const { endpoints, reader, secrets, rules, clock, logger } = options
-  const { url, body, caller, response } = call
-  openQuery(url, []).check()
+  const { query, body, caller, response } = call
+  query.check()
   const { since, ...wanted } = readCreation(body, rules, clock.now())
   checkLoaded(endpoints)
   requireCompleteReplica(reader.replica)
@@ -190,8 +189,7 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
   sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made), secret })), headers)
 }
 
-async function list({ url, caller, response }: Call, endpoints: Endpoints): Promise<void> {
-  const query = openQuery(url, ['after', 'limit'])
+async function list({ query, caller, response }: Call, endpoints: Endpoints): Promise<void> {
   const { after, limit } = readPageParameters(query, (text) => (isId('ep', text) ? text : null))
   query.check()
   checkLoaded(endpoints)
@@ -215,7 +213,7 @@ async function changeBy(
   { endpoints, logger }: EndpointRoutesOptions,
   read: () => EndpointChange,
 ): Promise<void> {
-  openQuery(call.url, []).check()
+  call.query.check()
   const { id } = endpointOf(call, endpoints)
   const change = read()
   const changed = await update(call, endpoints, id, () => change)
@@ -226,7 +224,7 @@ async function changeBy(
 
 async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void> {
   const { endpoints, secrets, clock, logger } = options
-  openQuery(call.url, []).check()
+  call.query.check()
   const { id, tenant } = endpointOf(call, endpoints)
   const secret = newSecret()
   const wrapped = secrets.wrap(secret, id)
@@ -238,8 +236,8 @@ async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void>
 }
 
 async function remove(call: Call, { endpoints, logger }: EndpointRoutesOptions): Promise<void> {
-  const { url, caller, request, response } = call
-  openQuery(url, []).check()
+  const { query, caller, request, response } = call
+  query.check()
   const { id, tenant } = endpointOf(call, endpoints)
   if (!(await endpoints.delete(id, (now) => checkIfMatch(request, now)))) throw unknownEndpoint()
   logger.info('endpoint.deleted', { endpointId: id, tenant, by: caller.tokenId })

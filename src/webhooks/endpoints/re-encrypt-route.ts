@@ -4,7 +4,6 @@
  */
 import { z } from 'zod'
 import { isBridgeError } from '../../errors.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -49,9 +48,9 @@ export function rewrapRoute(options: RewrapOptions): Route {
   }
 }
 
-async function rewrap({ url, caller, response, gone }: Call, options: RewrapOptions): Promise<void> {
+async function rewrap({ query, caller, response, gone }: Call, options: RewrapOptions): Promise<void> {
   const { endpoints, secrets, clock, logger } = options
-  openQuery(url, []).check()
+  query.check()
   checkLoaded(endpoints)
   const own = endpoints.all().filter(({ tenant }) => caller.seesAllTenants || tenant === caller.tenant)
   const unreadable: string[] = []

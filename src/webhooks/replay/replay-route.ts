@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
-import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -65,7 +64,7 @@ export function replayRoute(options: ReplayRouteOptions): Route {
 
 async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts }): Promise<void> {
   const { endpoints, commands, reader, findEvents, clock, logger } = options
-  openQuery(call.url, []).check()
+  call.query.check()
   const endpoint = endpointOf(call, endpoints)
   const request = readReplay(call.body, clock.now())
   requireCompleteReplica(reader.replica)

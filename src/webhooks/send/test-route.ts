@@ -6,7 +6,6 @@
  * signature are those of every delivery.
  */
 import { z } from 'zod'
-import { openQuery } from '../../http/parameters.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -55,7 +54,7 @@ export function testRoute(options: TestRouteOptions): Route {
     answers: { 200: { meaning: 'What came of it.', schema: testSchema } },
     problems: ['too_many', 'unavailable'],
     async handle(call) {
-      openQuery(call.url, []).check()
+      call.query.check()
       const endpoint = endpointOf(call, options.endpoints)
       const { id } = endpoint
       if (underWay.has(id)) throw retryLater('too_many', 'a test of this endpoint is under way')
