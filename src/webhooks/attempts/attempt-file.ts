@@ -3,9 +3,7 @@
  */
 import { renameSync, rmSync } from 'node:fs'
 import { BridgeError, isBridgeError } from '../../errors.ts'
-import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
-import { AttemptBuffer } from './attempt-buffer.ts'
 import { AttemptStore } from './attempt-store.ts'
 
 /** What SQLite keeps beside its file. */
@@ -14,8 +12,6 @@ const SIDES = ['-wal', '-shm']
 /** The open file. */
 export interface OpenAttemptFile {
   store: AttemptStore
-  /** What was read from the journal and is not in the file yet. */
-  buffer: AttemptBuffer
   /** Aborts when the file turns out to be damaged. */
   damaged: AbortSignal
 }
@@ -26,7 +22,6 @@ export interface AttemptFileOptions {
   path: string
   /** True where the file is the only place of the attempts; false where it is filled from a journal. */
   isOnlyCopy: boolean
-  clock: Clock
   logger: Logger
 }
 
@@ -69,7 +64,7 @@ export class AttemptFile {
     }
   }
 
-  /** Closes the file; what its buffer held is read from the journal again. A damaged file stays for `open`. Callable twice. */
+  /** Closes the file. A damaged one stays for `open`. Callable twice. */
   close(): void {
     if (this.#opened === null || this.#opened.damaged.aborted) return
     this.#opened.store.close()
@@ -77,10 +72,10 @@ export class AttemptFile {
   }
 
   #openStore(): OpenAttemptFile {
-    const { path, isOnlyCopy, clock } = this.#options
+    const { path, isOnlyCopy } = this.#options
     const damaged = new AbortController()
     const store = new AttemptStore({ path, durable: isOnlyCopy, onDamage: () => damaged.abort() })
-    return { store, buffer: new AttemptBuffer(store, clock), damaged: damaged.signal }
+    return { store, damaged: damaged.signal }
   }
 
   #beginAnew(cause?: unknown): void {

@@ -17,6 +17,8 @@ import type { AttemptStore } from './attempt-store.ts'
 export const ATTEMPTS_FILE = 'attempts.db'
 /** Attempts written or removed per event-loop tick: some five milliseconds. */
 const SLICE = 500
+/** Attempts from the journal are held back until there are so many of them, or so long: small writes would rewrite every page of the file over and over. */
+const HOLD_BACK = { attempts: 10_000, ms: 5000 }
 /** Between two looks at attempts that are a week old. */
 const FORGET_EVERY_MS = 3_600_000
 /** Between two searches for attempts of endpoints that were deleted. */
@@ -50,22 +52,26 @@ export class AttemptHistory {
   readonly #file: AttemptFile
   /** Gives the attempts of an endpoint that are not written yet. */
   #pendingOf = (_endpointId: string): readonly AttemptRecord[] => []
+  /** Attempts from the journal that are not written yet. After a crash the journal is read again from the file's position. */
+  #held: AttemptRecord[] = []
   /** How long the last direct write kept the process busy. */
   #lastWriteMs = 0
   /** Failures to follow the journal in a row. */
   #failures = 0
 
   constructor(options: AttemptHistoryOptions) {
-    const { path, isDirect: isOnlyCopy, clock, logger } = options
+    const { path, isDirect: isOnlyCopy, logger } = options
     this.#options = options
-    this.#file = new AttemptFile({ path, isOnlyCopy, clock, logger })
+    this.#file = new AttemptFile({ path, isOnlyCopy, logger })
     const gatherMs = (): number => this.#gatherMs()
     this.sink = {
       maxAttempts: DIRECT_ATTEMPTS,
       get gatherMs() {
         return gatherMs()
       },
-      write: (attempts) => this.#write(attempts),
+      write: async (attempts) => {
+        this.#lastWriteMs = await this.#write(attempts)
+      },
     }
   }
 
@@ -100,10 +106,11 @@ export class AttemptHistory {
   }
 
   #read<T>(endpointId: string, read: (store: AttemptStore) => T): T {
-    return this.#file.use(({ store, buffer }) => {
-      buffer.writeOf(endpointId)
-      const pending = this.#pendingOf(endpointId)
+    return this.#file.use(({ store }) => {
+      const isOwn = (record: AttemptRecord): boolean => record.endpointId === endpointId
+      const pending = [...this.#held.filter(isOwn), ...this.#pendingOf(endpointId)]
       if (pending.length > 0) store.write(pending, null)
+      this.#held = this.#held.filter((record) => !isOwn(record))
       return read(store)
     })
   }
@@ -113,19 +120,22 @@ export class AttemptHistory {
     return Math.min(mostMs, Math.max(leastMs, timesAsLong * this.#lastWriteMs))
   }
 
-  /** Writes in slices, endpoint by endpoint: the rows of an endpoint are on pages of their own. */
-  async #write(attempts: readonly AttemptRecord[]): Promise<void> {
+  /**
+   * Writes in slices, endpoint by endpoint: the rows of an endpoint are on pages of their own. Less when the signal aborts.
+   * Returns how long that kept the process busy, ms.
+   */
+  async #write(attempts: readonly AttemptRecord[], signal?: AbortSignal): Promise<number> {
     const { clock } = this.#options
     const byEndpoint = Map.groupBy(attempts, ({ endpointId }) => endpointId)
     const sorted = [...byEndpoint.values()].flat()
     let tookMs = 0
-    for (let at = 0; at < sorted.length; at += SLICE) {
+    for (let at = 0; at < sorted.length && signal?.aborted !== true; at += SLICE) {
       const startedMs = clock.now()
       this.#file.use(({ store }) => store.write(sorted.slice(at, at + SLICE), null))
       tookMs += Math.max(0, clock.now() - startedMs)
       await yieldToEventLoop()
     }
-    this.#lastWriteMs = tookMs
+    return tookMs
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -144,9 +154,19 @@ export class AttemptHistory {
   }
 
   /** Reads the journal into the file until the signal aborts, or the file turns out to be damaged. */
-  async #followInto({ store, buffer, damaged }: OpenAttemptFile, signal: AbortSignal): Promise<void> {
+  async #followInto({ store, damaged }: OpenAttemptFile, signal: AbortSignal): Promise<void> {
     const { journal, clock, logger } = this.#options
     const either = AbortSignal.any([signal, damaged])
+    let heldSinceMs: number | null = null
+    let readTo = store.position
+    const writeHeld = async (cut: AbortSignal): Promise<void> => {
+      await this.#write(this.#held, cut)
+      if (cut.aborted) return
+      store.write([], readTo)
+      this.#held = []
+      heldSinceMs = null
+    }
+    this.#held = []
     for await (const { records, position } of journal.read(store.position, either)) {
       const keptFromMs = clock.now() - ATTEMPTS_KEPT_MS
       const pages = records.map(readAttemptPage)
@@ -154,12 +174,15 @@ export class AttemptHistory {
       if (unreadable > 0) logger.warn('attempt_history.entries_unreadable', { count: unreadable })
       const attempts = pages.flatMap((page) => page.attempts)
       const kept = attempts.filter(({ atMs }) => atMs >= keptFromMs)
-      buffer.add(kept, position)
+      heldSinceMs ??= clock.now()
+      for (const record of kept) this.#held.push(record)
+      readTo = position
       await yieldToEventLoop()
-      if (buffer.isDue()) await buffer.write(either)
+      const isDue = Math.abs(clock.now() - heldSinceMs) >= HOLD_BACK.ms
+      if (isDue || this.#held.length >= HOLD_BACK.attempts) await writeHeld(either)
       this.#failures = 0
     }
-    if (!damaged.aborted) await buffer.write(damaged)
+    if (!damaged.aborted) await writeHeld(damaged)
   }
 
   #endpointIds(): string[] {

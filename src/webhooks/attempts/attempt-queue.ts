@@ -3,13 +3,11 @@
  * bounded; attempts that do not fit or cannot be written are dropped, counted and reported.
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
-import { decodeCursor } from '../../core/cursor.ts'
 import { isBridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
-import { outcomeOf } from '../delivery-state/outcome.ts'
 import type { Attempted } from '../send/delivery.ts'
 import { type AttemptRecord, attemptRecord } from './attempt-record.ts'
 
@@ -76,11 +74,7 @@ export class AttemptQueue {
 
   /** Adds an attempt that had an end. Never throws and never waits. */
   add(attempted: Attempted): void {
-    const record = attemptRecord(attempted, {
-      outcome: outcomeOf(attempted.end),
-      epoch: decodeCursor(attempted.delivery.cursor).epoch,
-      nowMs: this.#options.clock.now(),
-    })
+    const record = attemptRecord(attempted, this.#options.clock.now())
     const size = memoryOf(record)
     const { attempts, bytes } = this.#bounds
     const isFull = this.#waiting.length >= attempts || this.#bytes + size > bytes

@@ -1,6 +1,9 @@
 /** Defines the JSON in which attempts are kept in the log's journal, makes it and reads it back. */
-import { type AttemptOutcome, attemptOutcomes } from '../../obs/metrics.ts'
-import { type AttemptPhase, attemptPhases } from '../send/attempt-timer.ts'
+import { z } from 'zod'
+import { decodeCursor } from '../../core/cursor.ts'
+import { attemptOutcomes } from '../../obs/metrics.ts'
+import { outcomeOf } from '../delivery-state/outcome.ts'
+import { attemptPhases } from '../send/attempt-timer.ts'
 import type { Attempted } from '../send/delivery.ts'
 
 /** The journal of the log that has them. */
@@ -13,60 +16,55 @@ export const attemptResults = ['delivered', 'retry', 'dead', 'gone'] as const
 /** One of them. */
 export type AttemptResult = (typeof attemptResults)[number]
 
-/** One attempt. */
-export interface AttemptRecord {
-  endpointId: string
-  /** Of the log in which `sequence` counts. */
-  epoch: string
-  sequence: number
-  eventId: string
-  /** From 1; a replay begins anew. */
-  attempt: number
-  /** When it began, ms since 1970. */
-  atMs: number
-  durationMs: number
-  /** Of the answer; null where there was none. */
-  status: number | null
-  outcome: AttemptOutcome
-  /** Where it was when it ended. */
-  phase: AttemptPhase
-  result: AttemptResult
-  /** When the next one is due, ms since 1970; null unless `result` is `retry`. */
-  dueMs: number | null
-  /** The first 1 KB of a failure's body; null where there is none. */
-  response: string | null
-}
+const count = z.int().min(0)
 
-/** An attempt as JSON: what it shares with most others, and with its page, is left out. */
-interface Stored
-  extends Pick<AttemptRecord, 'endpointId' | 'sequence' | 'eventId' | 'attempt' | 'atMs' | 'durationMs'> {
-  status?: number
-  /** Absent: `ok`. */
-  outcome?: AttemptOutcome
-  /** Absent: `body`. */
-  phase?: AttemptPhase
-  /** Absent: `delivered`. */
-  result?: AttemptResult
-  dueMs?: number
-  response?: string
-}
+/** An attempt as JSON: a member that has the usual value is left out. Times are ms since 1970. */
+const storedAttempt = z.object({
+  endpointId: z.string(),
+  sequence: count,
+  eventId: z.string(),
+  /** From 1; a replay begins anew. */
+  attempt: count,
+  /** When it began. */
+  atMs: count,
+  durationMs: count,
+  /** Of the answer; null where there was none. */
+  status: count.nullable().default(null),
+  outcome: z.enum(attemptOutcomes).default('ok'),
+  /** Where it was when it ended. */
+  phase: z.enum(attemptPhases).default('body'),
+  result: z.enum(attemptResults).default('delivered'),
+  /** When the next one is due; null unless `result` is `retry`. */
+  dueMs: count.nullable().default(null),
+  /** The first 1 KB of a failure's body; null where there is none. */
+  response: z.string().nullable().default(null),
+})
+
+type StoredAttempt = z.input<typeof storedAttempt>
+
+/** One attempt. `epoch`: of the log in which `sequence` counts. */
+export type AttemptRecord = z.output<typeof storedAttempt> & { epoch: string }
 
 /** One record of the journal: attempts at events of one epoch, in the order in which they ended. */
 export interface AttemptPage {
   epoch: string
-  attempts: readonly Stored[]
+  attempts: readonly StoredAttempt[]
 }
 
-/** What is kept of an attempt that ended at `nowMs`. `outcome` is that of its end, `epoch` that of its delivery's cursor. */
+/** A page whose attempts are not read yet. */
+const anyPage = z.object({ epoch: z.string(), attempts: z.array(z.unknown()) })
+
+/** What is kept of an attempt that ended at `nowMs`. */
 export function attemptRecord(
   { endpoint, delivery, attempt, end, report, verdict }: Attempted,
-  { outcome, epoch, nowMs }: { outcome: AttemptOutcome; epoch: string; nowMs: number },
+  nowMs: number,
 ): AttemptRecord {
-  const { sequence, eventId } = delivery
+  const { sequence, eventId, cursor } = delivery
   const { startedMs, durationMs, phase, response } = report
+  const outcome = outcomeOf(end)
   return {
     endpointId: endpoint.id,
-    epoch,
+    epoch: decodeCursor(cursor).epoch,
     sequence,
     eventId,
     attempt,
@@ -86,16 +84,10 @@ export function attemptPage(epoch: string, attempts: readonly AttemptRecord[]): 
   return { epoch, attempts: attempts.map(storedForm) }
 }
 
-function storedForm(record: AttemptRecord): Stored {
-  const { endpointId, sequence, eventId, attempt, atMs, durationMs } = record
-  const { status, outcome, phase, result, dueMs, response } = record
+function storedForm(record: AttemptRecord): StoredAttempt {
+  const { epoch: _, status, outcome, phase, result, dueMs, response, ...rest } = record
   return {
-    endpointId,
-    sequence,
-    eventId,
-    attempt,
-    atMs,
-    durationMs,
+    ...rest,
     ...(status !== null && { status }),
     ...(outcome !== 'ok' && { outcome }),
     ...(phase !== 'body' && { phase }),
@@ -107,61 +99,12 @@ function storedForm(record: AttemptRecord): Stored {
 
 /** The attempts of a page, and how much of it has no form that this version knows. */
 export function readAttemptPage(value: unknown): { attempts: AttemptRecord[]; unreadable: number } {
-  if (!isRecord(value) || typeof value.epoch !== 'string' || !Array.isArray(value.attempts)) {
-    return { attempts: [], unreadable: 1 }
-  }
-  const attempts: AttemptRecord[] = []
-  for (const stored of value.attempts) {
-    const record = readStored(value.epoch, stored)
-    if (record !== null) attempts.push(record)
-  }
-  return { attempts, unreadable: value.attempts.length - attempts.length }
-}
-
-function readStored(epoch: string, value: unknown): AttemptRecord | null {
-  if (!isRecord(value)) return null
-  const { endpointId, sequence, eventId, attempt, atMs, durationMs } = value
-  const { status = null, outcome = 'ok', phase = 'body', result = 'delivered' } = value
-  const { dueMs = null, response = null } = value
-  const isAttempt =
-    typeof endpointId === 'string' &&
-    isCount(sequence) &&
-    typeof eventId === 'string' &&
-    isCount(attempt) &&
-    isCount(atMs) &&
-    isCount(durationMs) &&
-    (status === null || isCount(status)) &&
-    isOneOf(outcome, attemptOutcomes) &&
-    isOneOf(phase, attemptPhases) &&
-    isOneOf(result, attemptResults) &&
-    (dueMs === null || isCount(dueMs)) &&
-    (response === null || typeof response === 'string')
-  if (!isAttempt) return null
-  return {
-    endpointId,
-    epoch,
-    sequence,
-    eventId,
-    attempt,
-    atMs,
-    durationMs,
-    status,
-    outcome,
-    phase,
-    result,
-    dueMs,
-    response,
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-}
-
-function isOneOf<W extends string>(value: unknown, words: readonly W[]): value is W {
-  return words.some((word) => word === value)
+  const page = anyPage.safeParse(value).data
+  if (page === undefined) return { attempts: [], unreadable: 1 }
+  const { epoch } = page
+  const attempts = page.attempts.flatMap((stored) => {
+    const { data } = storedAttempt.safeParse(stored)
+    return data === undefined ? [] : { ...data, epoch }
+  })
+  return { attempts, unreadable: page.attempts.length - attempts.length }
 }

@@ -80,19 +80,7 @@ const FIND_ENDPOINT = 'SELECT number FROM endpoints WHERE id = ?'
 const PUT_POSITION = 'INSERT OR REPLACE INTO place(only_one, position) VALUES (1, ?)'
 
 /** An attempt of a list. */
-export type KeptAttempt = Pick<
-  AttemptRecord,
-  | 'eventId'
-  | 'epoch'
-  | 'sequence'
-  | 'attempt'
-  | 'atMs'
-  | 'status'
-  | 'outcome'
-  | 'durationMs'
-  | 'phase'
-  | 'response'
->
+export type KeptAttempt = Omit<AttemptRecord, 'endpointId' | 'result' | 'dueMs'>
 
 /** The place of an attempt in the order of an endpoint's. */
 export type AttemptPlace = Pick<AttemptRecord, 'atMs' | 'sequence' | 'attempt'>

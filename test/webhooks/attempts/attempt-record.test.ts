@@ -8,7 +8,6 @@ import {
   attemptResults,
   readAttemptPage,
 } from '../../../src/webhooks/attempts/attempt-record.ts'
-import { outcomeOf } from '../../../src/webhooks/delivery-state/outcome.ts'
 import { attemptPhases } from '../../../src/webhooks/send/attempt-timer.ts'
 import { EPOCH } from '../../support/store.ts'
 import { attemptedOf, recordOf } from '../../support/webhooks/attempted.ts'
@@ -44,7 +43,7 @@ describe('an attempt in the journal', () => {
   test('says what became of the delivery, and when the next try is due', () => {
     const kept = (parts: Parameters<typeof attemptedOf>[0]) => {
       const attempted = attemptedOf({ sequence: 7, attempt: 2, startedMs: 500, ...parts })
-      return attemptRecord(attempted, { outcome: outcomeOf(attempted.end), epoch: EPOCH, nowMs: 1000 })
+      return attemptRecord(attempted, 1000)
     }
     const common = { sequence: 7, attempt: 2, atMs: 500 }
     expect(kept({})).toEqual(recordOf({ ...common }))

@@ -1,14 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { attemptOutcomes } from '../../../src/obs/metrics.ts'
-import { AttemptBuffer } from '../../../src/webhooks/attempts/attempt-buffer.ts'
 import { type AttemptRecord, attemptResults } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { AttemptStore, deliveryStates } from '../../../src/webhooks/attempts/attempt-store.ts'
 import { EPOCH } from '../../support/store.ts'
-import { createManualClock } from '../../support/time/manual-clock.ts'
 import { recordOf } from '../../support/webhooks/attempted.ts'
-
-const never = new AbortController().signal
 
 function newStore(attempts: readonly AttemptRecord[] = []): AttemptStore {
   const store = new AttemptStore({ path: ':memory:', durable: false, onDamage: () => undefined })
@@ -160,67 +156,6 @@ describe('the attempt store', () => {
     expect([store.endpointIds(), attemptsOf(store), deliveriesOf(store)]).toEqual([['ep_2'], [], []])
     store.write([recordOf()], null)
     expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length]).toEqual([1, 1])
-    store.close()
-  })
-})
-
-describe('the buffer of attempts', () => {
-  test('is written when it is much or has waited for five seconds, and then the position', async () => {
-    const clock = createManualClock()
-    const store = newStore()
-    const buffer = new AttemptBuffer(store, clock)
-    expect(buffer.isDue()).toBe(false)
-    buffer.add([recordOf()], 'one')
-    clock.advance(4999)
-    expect([buffer.isDue(), store.position]).toEqual([false, null])
-    clock.advance(1)
-    expect(buffer.isDue()).toBe(true)
-    await buffer.write(never)
-    expect([buffer.isDue(), store.position, attemptsOf(store).length]).toEqual([false, 'one', 1])
-    const many = Array.from({ length: 10_000 }, (_, at) =>
-      recordOf({ endpointId: `ep_${at % 700}`, sequence: at + 1 }),
-    )
-    buffer.add(many, 'two')
-    expect(buffer.isDue()).toBe(true)
-    await buffer.write(never)
-    expect(store.position).toBe('two')
-    let count = 0
-    for (const id of store.endpointIds()) count += deliveriesOf(store, {}, id).length
-    expect(count).toBe(10_001)
-    store.close()
-  })
-
-  test('is there for whoever reads an endpoint, without the position, and is written once', async () => {
-    const store = newStore()
-    const buffer = new AttemptBuffer(store, createManualClock())
-    buffer.add([recordOf(), recordOf({ endpointId: 'ep_2' }), recordOf({ sequence: 2 })], 'one')
-    buffer.writeOf('ep_1')
-    expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length, store.position]).toEqual([
-      2,
-      0,
-      null,
-    ])
-    await buffer.write(never)
-    expect([attemptsOf(store).length, attemptsOf(store, {}, 'ep_2').length, store.position]).toEqual([
-      2,
-      1,
-      'one',
-    ])
-    store.close()
-  })
-
-  test('leaves the position where it was when a stop comes in between', async () => {
-    const store = newStore()
-    const buffer = new AttemptBuffer(store, createManualClock())
-    buffer.add(
-      Array.from({ length: 2000 }, (_, at) => recordOf({ sequence: at + 1 })),
-      'one',
-    )
-    const stop = new AbortController()
-    const writing = buffer.write(stop.signal)
-    stop.abort()
-    await writing
-    expect(store.position).toBeNull()
     store.close()
   })
 })
