@@ -15,23 +15,19 @@ export type Checked =
 const THIS_MACHINE = ['127.0.0.1', '::1']
 
 /**
- * Resolves the target's name once and checks every address; one refused address blocks the attempt. Returns synchronously
- * where the addresses are known. Never rejects.
+ * Resolves the target's name once and checks every address; one refused address blocks the attempt. Never rejects.
  */
-export function checkAddresses(
+export async function checkAddresses(
   target: WebhookTarget,
   rules: AddressRules,
   resolve: Resolve,
-): Checked | Promise<Checked> {
-  const answers = answersFor(target.host, rules, resolve)
-  if (!(answers instanceof Promise)) return checkAnswers(answers, target, rules)
-  return answers.then(
-    (found) => checkAnswers(found, target, rules),
-    (error: unknown): Checked => ({ kind: 'unresolved', reason: codeOf(error) }),
-  )
-}
-
-function checkAnswers(answers: readonly string[], target: WebhookTarget, rules: AddressRules): Checked {
+): Promise<Checked> {
+  let answers: readonly string[]
+  try {
+    answers = await answersFor(target.host, rules, resolve)
+  } catch (error) {
+    return { kind: 'unresolved', reason: codeOf(error) }
+  }
   if (answers.length === 0) return { kind: 'unresolved', reason: 'no address' }
   for (const address of answers) {
     const why = addressRefusal(address, target, rules)
@@ -47,7 +43,7 @@ export function addressRefusal(address: string, target: WebhookTarget, rules: Ad
   return target.allowedNetsOnly && verdict.kind !== 'allowed' ? 'not in the allowed nets' : null
 }
 
-function answersFor(host: string, rules: AddressRules, resolve: Resolve): ReturnType<Resolve> {
+async function answersFor(host: string, rules: AddressRules, resolve: Resolve): ReturnType<Resolve> {
   if (isIP(host) !== 0) return [host]
   if (host !== 'localhost' && !host.endsWith('.localhost')) return resolve(host)
   const allowed = THIS_MACHINE.filter((address) => judgeAddress(address, rules).kind === 'allowed')

@@ -6,10 +6,9 @@ import { Resolver } from 'node:dns/promises'
 import type { Clock } from '../../lifecycle/clock.ts'
 
 /**
- * The addresses of a name, both families, at least one, at once where they are known; rejects where there are none, with
- * `code` as Node's DNS has it.
+ * The addresses of a name, both families, at least one; rejects where there are none, with `code` as Node's DNS has it.
  */
-export type Resolve = (name: string) => readonly string[] | Promise<readonly string[]>
+export type Resolve = (name: string) => Promise<readonly string[]>
 
 /** Wait for one server's first answer; c-ares doubles it for the second try. */
 const SERVER_TIMEOUT_MS = 1_500
@@ -40,19 +39,11 @@ export function holdAnswers(resolve: Resolve, clock: Clock): Resolve {
     const known = held.get(name)
     if (known !== undefined && known.untilMs > nowMs && known.untilMs <= nowMs + HOLD_MS) return known.answer
     if (held.size >= MOST_NAMES) held.clear()
-    const answer = resolve(name)
-    const asked = { untilMs: nowMs + HOLD_MS, answer }
+    const asked = { untilMs: nowMs + HOLD_MS, answer: resolve(name) }
     held.set(name, asked)
-    if (answer instanceof Promise) {
-      answer.then(
-        (addresses) => {
-          asked.answer = addresses
-        },
-        () => {
-          if (held.get(name) === asked) held.delete(name)
-        },
-      )
-    }
-    return answer
+    asked.answer.catch(() => {
+      if (held.get(name) === asked) held.delete(name)
+    })
+    return asked.answer
   }
 }

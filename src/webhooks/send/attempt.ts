@@ -1,6 +1,7 @@
 /**
  * Makes one delivery attempt: resolves the name, checks the addresses, connects, sends and reads, within limits of time and bytes.
  */
+import { aborted } from '../../lifecycle/aborted.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { type Checked, checkAddresses } from '../address/guard.ts'
 import type { WebhookTarget } from '../address/judge-url.ts'
@@ -8,7 +9,7 @@ import type { Pools } from '../address/pools.ts'
 import type { Resolve } from '../address/resolver.ts'
 import type { AddressRules } from '../address/rules.ts'
 import type { AttemptEnd, AttemptFault } from '../delivery-state/outcome.ts'
-import { type AttemptPhase, createStop, createWatch, type Stop, type Watch } from './attempt-timer.ts'
+import { type AttemptPhase, AttemptTimer } from './attempt-timer.ts'
 import { type ExchangeEnd, exchange, type Post } from './exchange.ts'
 
 /** Limits of an attempt, ms. */
@@ -41,8 +42,6 @@ export interface AttemptReport {
   phase: AttemptPhase
   startedMs: number
   durationMs: number
-  /** Time in each phase that was reached, ms. */
-  phasesMs: Readonly<Partial<Record<AttemptPhase, number>>>
   /** The first 1 KB of a failure's body; null where there is none, or it is packed. */
   response: string | null
   /** For the operator's log, never for a tenant: the refused net, the socket's error; null after an answer. */
@@ -56,15 +55,16 @@ export async function attemptDelivery(
   means: AttemptMeans,
   signal: AbortSignal,
 ): Promise<AttemptReport> {
-  const watch = createWatch(means.clock, signal, attemptLimits.wholeMs)
+  const timer = new AttemptTimer(means.clock, signal, attemptLimits.wholeMs)
   try {
-    watch.enter('dns', attemptLimits.dnsMs)
-    const checked = await watch.first(checkAddresses(target, means.rules, means.resolve))
-    if (checked?.kind !== 'addresses') return report(watch, notChecked(checked))
-    watch.enter('connect', attemptLimits.connectMs)
-    return report(watch, await overAddresses(checked.addresses, target, post, means, watch))
+    timer.enter('dns', attemptLimits.dnsMs)
+    const checking = checkAddresses(target, means.rules, means.resolve)
+    const checked = await Promise.race([aborted(timer.signal).then(() => null), checking])
+    if (checked?.kind !== 'addresses') return report(timer, notChecked(checked))
+    timer.enter('connect', attemptLimits.connectMs)
+    return report(timer, await overAddresses(checked.addresses, target, post, means, timer))
   } finally {
-    watch.end()
+    timer.end()
   }
 }
 
@@ -74,7 +74,7 @@ async function overAddresses(
   target: WebhookTarget,
   post: Omit<Post, 'path'>,
   { pools, clock }: AttemptMeans,
-  watch: Watch,
+  timer: AttemptTimer,
 ): Promise<ExchangeEnd> {
   const count = Math.min(addresses.length, MOST_ADDRESSES)
   const untilMs = clock.now() + attemptLimits.connectMs
@@ -82,28 +82,22 @@ async function overAddresses(
   let end: ExchangeEnd = { kind: 'failed', fault: 'connect', detail: 'no address' }
   for (let at = 0; at < count; at++) {
     const isLast = at === count - 1
-    const share = isLast ? null : shareOf(clock, (untilMs - clock.now()) / (count - at), watch)
+    const share = new AbortController()
+    const shareMs = (untilMs - clock.now()) / (count - at)
+    const endShare = isLast ? () => undefined : clock.after(shareMs, () => share.abort())
+    const signal = isLast ? timer.signal : AbortSignal.any([timer.signal, share.signal])
     const { dispatcher, release } = pools.borrow(target, addresses[at] ?? '')
-    end = await exchange(dispatcher, sent, share?.stop ?? watch, (step) => {
-      share?.cancel()
-      if (step === 'sending') watch.enter('head', attemptLimits.wholeMs)
-      else watch.enter('body', attemptLimits.bodyMs)
+    end = await exchange(dispatcher, sent, signal, (step) => {
+      endShare()
+      if (step === 'sending') timer.enter('head', attemptLimits.wholeMs)
+      else timer.enter('body', attemptLimits.bodyMs)
     })
-    share?.cancel()
+    endShare()
     release(end.kind === 'answered' ? 'again' : 'end')
-    const unconnected = end.kind === 'failed' && watch.phase === 'connect' && end.fault !== 'blocked'
-    if (!unconnected || watch.isOver) return end
+    const unconnected = end.kind === 'failed' && timer.phase === 'connect' && end.fault !== 'blocked'
+    if (!unconnected || timer.signal.aborted) return end
   }
   return end
-}
-
-/** Ends with the whole, and earlier when the share is over. */
-function shareOf(clock: Clock, shareMs: number, whole: Stop): { stop: Stop; cancel: () => void } {
-  const stop = createStop()
-  const end = (): void => stop.end()
-  if (whole.isOver) end()
-  whole.onOver(end)
-  return { stop, cancel: clock.after(shareMs, end) }
 }
 
 function notChecked(
@@ -115,22 +109,21 @@ function notChecked(
 }
 
 function report(
-  watch: Watch,
+  timer: AttemptTimer,
   end: ExchangeEnd | { kind: 'failed'; fault: AttemptFault | null; detail: string },
 ): AttemptReport {
-  const times = watch.times()
+  const times = timer.times()
   if (end.kind === 'answered') {
     const { excerpt, ...answer } = end
     return { end: answer, ...times, response: excerpt, detail: null }
   }
-  if (end.fault === null && watch.cause !== 'limit') {
+  if (end.fault === null && !timer.isLate) {
     return { end: { kind: 'aborted' }, ...times, response: null, detail: null }
   }
   return {
     end: { kind: 'failed', fault: end.fault ?? 'timeout' },
     ...times,
     response: null,
-    detail:
-      end.fault === null ? `no end after ${times.phasesMs[times.phase]} ms of ${times.phase}` : end.detail,
+    detail: end.fault === null ? `no end after ${timer.phaseMs} ms of ${times.phase}` : end.detail,
   }
 }

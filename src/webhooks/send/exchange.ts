@@ -5,7 +5,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { ConnectFault, type ConnectFaultKind } from '../address/connect-fault.ts'
-import type { Stop } from './attempt-timer.ts'
 
 /** What is sent. The body is encoded by the caller, once for all endpoints. */
 export interface Post {
@@ -36,13 +35,12 @@ const MOST_PROVISIONAL = 16
 export function exchange(
   dispatcher: Dispatcher,
   { path, headers, body }: Post,
-  stop: Stop,
+  signal: AbortSignal,
   onStep: (step: ExchangeStep) => void,
 ): Promise<ExchangeEnd> {
   return new Promise((resolve) => {
-    const one = new Exchange(stop, onStep, resolve)
-    if (stop.isOver) return one.cut('aborted')
-    stop.onOver(() => one.cut('aborted'))
+    const one = new Exchange(signal, onStep, resolve)
+    if (signal.aborted) return one.cut('aborted')
     // A connection has one request at a time anyway: `blocking` would only have undici look at its queue once more.
     dispatcher.dispatch({ method: 'POST', path, headers, body, blocking: false }, one)
   })
@@ -50,7 +48,8 @@ export function exchange(
 
 /** What has come of the answer so far. A class for its methods on the prototype: made for every attempt. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #stop: Stop
+  readonly #signal: AbortSignal
+  readonly #onAbort = (): void => this.cut('aborted')
   readonly #onStep: (step: ExchangeStep) => void
   readonly #resolve: (end: ExchangeEnd) => void
   #controller: Dispatcher.DispatchController | null = null
@@ -64,15 +63,20 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0
   #kept: Buffer[] | null = null
 
-  constructor(stop: Stop, onStep: (step: ExchangeStep) => void, resolve: (end: ExchangeEnd) => void) {
-    this.#stop = stop
+  constructor(
+    signal: AbortSignal,
+    onStep: (step: ExchangeStep) => void,
+    resolve: (end: ExchangeEnd) => void,
+  ) {
+    this.#signal = signal
+    signal.addEventListener('abort', this.#onAbort, { once: true })
     this.#onStep = onStep
     this.#resolve = resolve
   }
 
   /** Ends it with what there is. */
   cut(reason: string): void {
-    this.#finish({ kind: 'failed', fault: this.#stop.isOver ? null : 'broken', detail: reason })
+    this.#finish({ kind: 'failed', fault: this.#signal.aborted ? null : 'broken', detail: reason })
     this.#controller?.abort(new Error(reason))
   }
 
@@ -119,7 +123,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #finish(otherwise: ExchangeEnd): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#stop.onOver(null)
+    this.#signal.removeEventListener('abort', this.#onAbort)
     this.#resolve(this.#status === null ? otherwise : this.#answered(this.#status))
   }
 

@@ -63,7 +63,6 @@ function refused(why: string, startedMs: number): AttemptReport {
     phase: 'dns',
     startedMs,
     durationMs: 0,
-    phasesMs: {},
     response: null,
     detail: `the URL ${why}`,
   }

@@ -12,7 +12,6 @@ const REPORT: AttemptReport = {
   phase: 'body',
   startedMs: 0,
   durationMs: 41,
-  phasesMs: {},
   response: 'down\u001b[2J',
   detail: null,
 }

@@ -45,7 +45,6 @@ const taken: Attempt = async () => ({
   phase: 'body',
   startedMs: 0,
   durationMs: 1,
-  phasesMs: {},
   response: null,
   detail: null,
 })

@@ -37,7 +37,7 @@ export function attemptedOf(parts: AttemptedParts = {}): Attempted {
     attempt,
     sort: attempt === 1 ? 'first' : 'retry',
     end,
-    report: { end, phase: 'body', startedMs, durationMs: 12, phasesMs: {}, response, detail: null },
+    report: { end, phase: 'body', startedMs, durationMs: 12, response, detail: null },
     verdict: parts.verdict ?? { next: 'delivered' },
   }
 }

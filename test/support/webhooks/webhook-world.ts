@@ -290,7 +290,6 @@ export class WebhookWorld {
       phase: 'head' as const,
       startedMs,
       durationMs: this.clock.now() - startedMs,
-      phasesMs: {},
       response: null,
       detail: null,
     }

@@ -38,7 +38,7 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
     await new Promise<void>((resolve) => void clock.after(5, resolve))
     const answered = { kind: 'answered', status: statusOf(id, tries), retryAfter: null } as const
     const end = signal.aborted ? ({ kind: 'aborted' } as const) : answered
-    return { end, phase: 'body', startedMs, durationMs: 5, phasesMs: {}, response: null, detail: null }
+    return { end, phase: 'body', startedMs, durationMs: 5, response: null, detail: null }
   }
   const settle = () => new Promise((resolve) => setImmediate(resolve))
   /** Lets time pass, timer by timer. */

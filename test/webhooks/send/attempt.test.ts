@@ -47,7 +47,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('a delivery arrives as it was given: method, path, host, headers, body; and says how long each phase took', async () => {
+test('a delivery arrives as it was given: method, path, host, headers, body', async () => {
   const server = await receiver(answering(202, 'thanks'))
   const report = await trial().send(hook(server), { body: '{"id":"ü"}', headers: { 'webhook-id': 'msg_1' } })
   expect(report).toMatchObject({
@@ -56,7 +56,6 @@ test('a delivery arrives as it was given: method, path, host, headers, body; and
     response: null,
     detail: null,
   })
-  expect(Object.keys(report.phasesMs)).toEqual(['dns', 'connect', 'head', 'body'])
   const [{ request, body } = expect.fail('nothing arrived')] = server.requests
   expect([request.method, request.url, request.headers.host]).toEqual([
     'POST',
