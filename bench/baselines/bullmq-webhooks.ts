@@ -11,10 +11,10 @@ import { readFileSync } from 'node:fs'
 import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Agent, request } from 'undici'
+import { deliveryHeaders } from '../../src/core/delivery-headers.ts'
 import { webhookId } from '../../src/core/signature.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { MOST_TRIES, retryDelayMs } from '../../src/webhooks/delivery-state/retry-schedule.ts'
-import { deliveryHeaders } from '../../src/webhooks/send/delivery-headers.ts'
 import { openEventStream } from '../support/event-stream.ts'
 
 /** Of a job: which event goes to which endpoint. */

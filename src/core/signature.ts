@@ -2,12 +2,14 @@
  * Signs webhooks by Standard Webhooks 1.0.0, scheme `v1` (HMAC-SHA256), and derives the id that all retries of a
  * delivery share.
  */
-import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto'
 
 const SECRET_PREFIX = 'whsec_'
 /** Bounds of a secret in Standard Webhooks, bytes. */
 const SHORTEST_SECRET_BYTES = 24
 const LONGEST_SECRET_BYTES = 64
+/** Bytes of a secret that the bridge makes. */
+const SECRET_BYTES = 32
 /** Hex digits of the hash in a `webhook-id`: 128 bits. */
 const ID_DIGITS = 32
 
@@ -26,6 +28,11 @@ export function webhookId(endpointId: string, eventId: string): string {
 export function secretText(bytes: Uint8Array): string {
   if (!fits(bytes)) throw new RangeError(`a secret has 24 to 64 bytes, not ${bytes.length}`)
   return `${SECRET_PREFIX}${Buffer.from(bytes).toString('base64')}`
+}
+
+/** The text of a new secret. */
+export function newSecret(): string {
+  return secretText(randomBytes(SECRET_BYTES))
 }
 
 /** The bytes of a secret's text; null where it has another form or length, or is not canonical base64. */

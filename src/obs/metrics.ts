@@ -1,7 +1,9 @@
 /**
  * Defines every metric of the process: name, help text, labels and buckets. `docs/metrics.md` is generated from it.
  */
+
 import { collectDefaultMetrics } from 'prom-client'
+import { attemptOutcomes } from '../core/attempt-end.ts'
 import { endpointStatuses } from '../core/endpoint-status.ts'
 import { purposes } from '../core/purpose.ts'
 import { createInstruments, type Instruments, type MetricDoc } from './instruments.ts'
@@ -61,22 +63,6 @@ export const streamCloseCodes = [
   '500',
 ] as const
 export type StreamCloseCode = (typeof streamCloseCodes)[number]
-
-/** How an attempt to deliver a webhook ended. */
-export const attemptOutcomes = [
-  'ok',
-  'client_error',
-  'gone',
-  'throttled',
-  'server_error',
-  'timeout',
-  'dns',
-  'connect',
-  'tls',
-  'blocked',
-] as const
-/** An outcome of a delivery attempt. */
-export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
 /** Buckets in seconds. */
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -1,9 +1,9 @@
 /** Describes webhook deliveries as a channel for AsyncAPI (contract §7): headers, bodies, and what an answer does. */
 import { z } from 'zod'
+import { CONTENT_TYPE } from '../core/delivery-headers.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureEventSchema, eventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
 import { isoTime } from '../http/schemas/json-schema.ts'
-import { CONTENT_TYPE } from './send/delivery-headers.ts'
 import { DISABLED_TYPE, TEST_TYPE } from './send/system-event.ts'
 
 const HTTP_BINDING = '0.3.0'

@@ -3,16 +3,14 @@
  * Unlike a real endpoint it remembers nothing.
  */
 import type { KeyObject } from 'node:crypto'
+import { ATTEMPT_LIMIT_MS, type AttemptEnd, type AttemptOutcome, outcomeOf } from '../../core/attempt-end.ts'
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { isoMillis } from '../../core/dates.ts'
+import { deliveryHeaders } from '../../core/delivery-headers.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { webhookId } from '../../core/signature.ts'
 import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { AttemptOutcome } from '../../obs/metrics.ts'
 import { classifyThrown } from '../../upstream/outcome.ts'
-import { type AttemptEnd, outcomeOf } from '../../webhooks/delivery-state/outcome.ts'
-import { attemptLimits } from '../../webhooks/send/attempt.ts'
-import { deliveryHeaders } from '../../webhooks/send/delivery-headers.ts'
 import { networkWordsOf } from './network-words.ts'
 
 /** What is forwarded. */
@@ -132,7 +130,7 @@ async function post(
       headers: deliveryHeaders({ webhookId: id, body, keys: [key], own: {}, nowMs: clock.now(), chance }),
       body,
       redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(attemptLimits.wholeMs)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_LIMIT_MS)]),
     })
     const { status, headers } = response
     // Only the status counts.

@@ -4,11 +4,10 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { parseFilterQuery } from '../../core/filter/filter-query.ts'
-import { signingKey } from '../../core/signature.ts'
+import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
+import { newSecret, signingKey } from '../../core/signature.ts'
 import { BridgeError } from '../../errors.ts'
 import { newId } from '../../registry/ids.ts'
-import { newSecret } from '../../webhooks/endpoints/endpoint-secrets.ts'
-import { wantsGaps } from '../../webhooks/endpoints/event-type-opt-in.ts'
 import { followStream, type ShownMessage } from '../client/follow.ts'
 import { createForwarder, type ForwardAttempt, type ForwardedEvent } from '../client/forward.ts'
 import { STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'

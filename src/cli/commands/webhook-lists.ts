@@ -1,8 +1,9 @@
 /**
  * Runs `bridge webhooks attempts` and `deliveries`: lists the attempts and the state of deliveries to an endpoint.
  */
+
+import { attemptOutcomes } from '../../core/attempt-end.ts'
 import { BridgeError } from '../../errors.ts'
-import { attemptOutcomes } from '../../obs/metrics.ts'
 import { readOne } from '../client/endpoint-request.ts'
 import { requestFlags } from '../client/target.ts'
 import { printableText, printList, type ResponseFields } from '../client/verbs.ts'

@@ -2,8 +2,7 @@
  * Checks which private addresses webhooks may reach with these settings, and warns about dangerous ones. Sends nothing.
  */
 import type { Settings } from '../../settings/settings.ts'
-import { judgeAddress } from '../../webhooks/address/judge-address.ts'
-import { addressRules } from '../../webhooks/address/rules.ts'
+import { addressRules, judgeAddress } from '../../webhooks/address/rules.ts'
 import { type Finding, fine, warn } from './finding.ts'
 
 /** Sample addresses of networks that a tenant's webhook should not reach unless the operator allows it. */

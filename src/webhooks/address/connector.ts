@@ -6,10 +6,9 @@ import { connect as netConnect, type Socket } from 'node:net'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { ConnectFault } from './connect-fault.ts'
 import { addressRefusal } from './guard.ts'
-import { judgeAddress } from './judge-address.ts'
 import type { WebhookTarget } from './judge-url.ts'
 import type { EgressProxy } from './proxy.ts'
-import type { AddressRules } from './rules.ts'
+import { type AddressRules, judgeAddress } from './rules.ts'
 import { connected, secured } from './socket.ts'
 import { isSameAddress } from './special-nets.ts'
 
@@ -34,7 +33,7 @@ export const systemDial: Dial = (host, port) => netConnect({ host, port })
 
 /**
  * A socket on which a request may be sent.
- * @throws ConnectFault `connect`, `tls`, `blocked` or `timeout`; nothing is left open
+ * @throws ConnectFault `connect`, `tls`, `blocked` or `timeout`; what the signal is aborted with. Nothing is left open
  */
 export async function connectTo(
   target: WebhookTarget,
@@ -42,19 +41,16 @@ export async function connectTo(
   options: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const stop = new AbortController()
-  const onAbort = (): void => stop.abort(new ConnectFault('connect', 'aborted'))
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
+  const late = new AbortController()
   const cancelTimer = options.clock.after(options.connectTimeoutMs, () =>
-    stop.abort(new ConnectFault('timeout', `not connected after ${options.connectTimeoutMs} ms`)),
+    late.abort(new ConnectFault('timeout', `not connected after ${options.connectTimeoutMs} ms`)),
   )
+  const either = AbortSignal.any([signal, late.signal])
   try {
-    const socket = await openSocket(target, address, options, stop.signal)
-    return target.scheme === 'https' ? await secured(socket, target.host, options.ca, stop.signal) : socket
+    const socket = await openSocket(target, address, options, either)
+    return target.scheme === 'https' ? await secured(socket, target.host, options.ca, either) : socket
   } finally {
     cancelTimer()
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

@@ -1,9 +1,8 @@
 /** Resolves the host of an attempt once and checks every address: one refused address blocks the attempt. */
 import { isIP } from 'node:net'
-import { judgeAddress } from './judge-address.ts'
 import type { WebhookTarget } from './judge-url.ts'
 import type { Resolve } from './resolver.ts'
-import type { AddressRules } from './rules.ts'
+import { type AddressRules, judgeAddress } from './rules.ts'
 
 /** `reason` and `why` are for the operator: a tenant gets to know neither. */
 export type Checked =

@@ -3,8 +3,7 @@
  * resolved only at each attempt (`guard.ts`).
  */
 import { isIP } from 'node:net'
-import { judgeAddress } from './judge-address.ts'
-import type { AddressRules } from './rules.ts'
+import { type AddressRules, judgeAddress } from './rules.ts'
 
 /** The target of a webhook, from a checked URL. */
 export interface WebhookTarget {

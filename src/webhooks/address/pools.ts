@@ -3,6 +3,7 @@
  * reused first, found without a search: undici's Pool looks at all busy ones, hundreds in a burst.
  */
 import { Client, type Dispatcher } from 'undici'
+import { ConnectFault } from './connect-fault.ts'
 import { type ConnectOptions, connectTo } from './connector.ts'
 import type { WebhookTarget } from './judge-url.ts'
 
@@ -65,7 +66,7 @@ export function createPools(options: ConnectOptions): Pools {
     },
     size: () => entries.size,
     async close() {
-      stop.abort()
+      stop.abort(new ConnectFault('connect', 'aborted'))
       const ends = [...entries].map(([key, entry]) => {
         entry.cancelEnd?.()
         return end(key, entry)

@@ -1,5 +1,9 @@
-/** Holds the operator's address rules for webhooks: `BRIDGE_WEBHOOK_ALLOW_NETS`, `_ALLOW_HTTP` and `_PORTS`. */
-import { type Ip, type Net, netHolds, parseNet } from '../../core/ip.ts'
+/**
+ * Decides whether webhooks may connect to an address, by the operator's rules `BRIDGE_WEBHOOK_ALLOW_NETS`, `_ALLOW_HTTP` and
+ * `_PORTS`.
+ */
+import { type Net, netHolds, parseIp, parseNet } from '../../core/ip.ts'
+import { specialNetOf, unfold } from './special-nets.ts'
 
 /** `public`: anybody may go there. `allowed`: the operator lets it through. Else why not, for the operator's eyes only. */
 export type AddressVerdict = { kind: 'public' | 'allowed' } | { kind: 'refused'; why: string }
@@ -11,8 +15,6 @@ export interface AddressRules {
   /** Whether plain http is taken, and with it its own port 80. */
   allowHttp: boolean
   ports: ReadonlySet<number>
-  /** Verdicts by these rules, by the text of the address: the memory of `judge-address.ts`, which bounds it. */
-  judged: Map<string, AddressVerdict>
 }
 
 /** The rules as the settings have them. */
@@ -31,11 +33,18 @@ export function addressRules(settings: AddressSettings): AddressRules {
     allowNets: settings.allowNets.map(parseNet),
     allowHttp: settings.allowHttp,
     ports: new Set(settings.ports),
-    judged: new Map(),
   }
 }
 
-/** True if the operator allows the address, in whatever net it is. */
-export function isAllowed(rules: AddressRules, ip: Ip): boolean {
-  return rules.allowNets.some((net) => netHolds(net, ip))
+/**
+ * Judges an address as text, in any form of either family. What cannot be read is refused. An IPv6 address that stands for
+ * an IPv4 one is judged as that one.
+ */
+export function judgeAddress(text: string, rules: AddressRules): AddressVerdict {
+  const ip = parseIp(text)
+  if (ip === null) return { kind: 'refused', why: 'unreadable' }
+  const inner = unfold(ip)
+  if (rules.allowNets.some((net) => netHolds(net, inner) || netHolds(net, ip))) return { kind: 'allowed' }
+  const net = specialNetOf(inner)
+  return net === null ? { kind: 'public' } : { kind: 'refused', why: net }
 }

@@ -1,4 +1,5 @@
 /** Waits until a socket is connected or secured by TLS, and destroys it where that fails or the signal aborts. */
+import { once } from 'node:events'
 import { isIP, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { ConnectFault, type ConnectFaultKind } from './connect-fault.ts'
@@ -34,35 +35,20 @@ export function secured(
 }
 
 /** The socket once the event has come; destroyed where an error or the signal comes first. */
-function settled<S extends Socket>(
-  socket: S,
+async function settled(
+  socket: Socket,
   event: 'connect' | 'secureConnect',
   kind: ConnectFaultKind,
   signal: AbortSignal,
-): Promise<S> {
-  return new Promise((resolve, reject) => {
-    const end = (fault: Error | null): void => {
-      socket.off(event, onDone)
-      socket.off('close', onClose)
-      signal.removeEventListener('abort', onAbort)
-      if (fault === null) {
-        socket.off('error', onError)
-        resolve(socket)
-      } else {
-        // The listener for errors stays: a destroyed socket may still report one.
-        socket.destroy()
-        reject(fault)
-      }
-    }
-    const onDone = (): void => end(null)
-    const onError = (error: NodeJS.ErrnoException): void =>
-      end(new ConnectFault(kind, error.code ?? error.message))
-    const onClose = (): void => end(new ConnectFault(kind, 'closed'))
-    const onAbort = (): void => end(signal.reason as Error)
-    socket.once(event, onDone)
-    socket.on('error', onError)
-    socket.once('close', onClose)
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort, { once: true })
-  })
+): Promise<Socket> {
+  try {
+    await once(socket, event, { signal })
+    return socket
+  } catch (error) {
+    // A destroyed socket may still report an error.
+    socket.on('error', () => undefined).destroy()
+    if (signal.aborted) throw signal.reason
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new ConnectFault(kind, code ?? message)
+  }
 }

@@ -1,8 +1,7 @@
 /** Defines the JSON in which attempts are kept in the log's journal, makes it and reads it back. */
 import { z } from 'zod'
+import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
 import { decodeCursor } from '../../core/cursor.ts'
-import { attemptOutcomes } from '../../obs/metrics.ts'
-import { outcomeOf } from '../delivery-state/outcome.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
 import type { Attempted } from '../send/delivery.ts'
 

@@ -3,11 +3,11 @@
  * moments behind.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
+import { attemptOutcomes } from '../../core/attempt-end.ts'
 import { didYouMean } from '../../core/near.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import type { Query } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
-import { attemptOutcomes } from '../../obs/metrics.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
 import type { AttemptHistory } from './attempt-history.ts'

@@ -3,8 +3,8 @@
  * twice, or the attempts of a delivery in any order, leaves the same rows.
  */
 import { createHash } from 'node:crypto'
+import { type AttemptOutcome, attemptOutcomes } from '../../core/attempt-end.ts'
 import { BridgeError } from '../../errors.ts'
-import { type AttemptOutcome, attemptOutcomes } from '../../obs/metrics.ts'
 import { type Database, openDatabase } from '../../storage/database.ts'
 import type { AttemptRecord, AttemptResult } from './attempt-record.ts'
 

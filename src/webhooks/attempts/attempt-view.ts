@@ -3,10 +3,10 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { attemptOutcomes } from '../../core/attempt-end.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { webhookId } from '../../core/signature.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
-import { attemptOutcomes } from '../../obs/metrics.ts'
 import { timedId } from '../../registry/ids.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
 import { type AttemptPlace, deliveryStates, type KeptAttempt, type KeptDelivery } from './attempt-store.ts'

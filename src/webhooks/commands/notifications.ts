@@ -2,11 +2,12 @@
  * Notifies the other endpoints of a tenant when the bridge disables one, with `webhook.disabled.v1` (contract §7,
  * docs/adr/0005). The notification survives a crash at any moment.
  */
+
+import { wantsNotices } from '../../core/filter/webhook-opt-in.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import type { DeliveryEndpoint, DisableReason } from '../delivery-state/endpoint-state.ts'
 import { verdictOn, waitAfter } from '../delivery-state/outcome.ts'
-import { wantsNotices } from '../endpoints/event-type-opt-in.ts'
 import { type Attempted, type PostMeans, postEvent } from '../send/delivery.ts'
 import { disabledEvent, systemDelivery } from '../send/system-event.ts'
 import type { DisableCommand, KeyedCommand, NotificationCommand } from './command-rows.ts'

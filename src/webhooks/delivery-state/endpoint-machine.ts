@@ -5,13 +5,15 @@
  * A slot is free again only when the outcome that ended in it is durable, so a crash repeats at most `maxConcurrency`
  * deliveries.
  */
+
+import type { AttemptEnd } from '../../core/attempt-end.ts'
 import type { Change } from '../../log/tables.ts'
 import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './delivery-rows.ts'
 import { Backlog, MOST_WAITING } from './endpoint-backlog.ts'
 import { EndpointCursors } from './endpoint-cursors.ts'
 import { DeadDeliveries } from './endpoint-dead.ts'
 import type { AttemptStart, Batch, DisableReason, Loaded, MachineConfig, Matched } from './endpoint-state.ts'
-import { type AttemptEnd, type DeliveryDecision, verdictOn, waitAfter } from './outcome.ts'
+import { type DeliveryDecision, verdictOn, waitAfter } from './outcome.ts'
 import { nextSort, type Sort } from './scheduling-policy.ts'
 import { SendPace } from './send-pace.ts'
 

@@ -1,17 +1,9 @@
 /**
- * Decides what an attempt's end means: its label in metrics and history, and whether the delivery is done, retried or dead.
+ * Decides from an attempt's end whether the delivery is done, retried or dead.
  */
+import { type AttemptEnd, outcomeOf } from '../../core/attempt-end.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
-import type { AttemptOutcome } from '../../obs/metrics.ts'
 import { retryDelayMs } from './retry-schedule.ts'
-
-/** Why an attempt got no status. `broken`: the receiver's answer is not valid HTTP, or the connection broke within it. */
-export type AttemptFault = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked' | 'broken'
-
-/** How an attempt ended. Once there is a status, errors in the rest of the answer are ignored. */
-export type AttemptEnd =
-  | { kind: 'answered'; status: number; retryAfter: string | null }
-  | { kind: 'failed'; fault: AttemptFault }
 
 /**
  * What happens to the delivery. `asked`: how many of its tries were followed by a Retry-After of the receiver. `disable`: the
@@ -31,16 +23,6 @@ export const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
  * limits its rate neither waits for hours nor is given up after minutes. Further ones follow the schedule.
  */
 export const MAX_RETRY_AFTER_TRIES = 100
-
-/** The label of an attempt's end. A redirect is a `client_error`: it is never followed, the endpoint's URL must be corrected. */
-export function outcomeOf(end: AttemptEnd): AttemptOutcome {
-  if (end.kind === 'failed') return end.fault === 'broken' ? 'server_error' : end.fault
-  const { status } = end
-  if (status >= 200 && status < 300) return 'ok'
-  if (status === 410) return 'gone'
-  if (status === 429) return 'throttled'
-  return status >= 300 && status < 500 ? 'client_error' : 'server_error'
-}
 
 /**
  * Decides what happens after an attempt. `tries` counts those made, this one included, `asked` those of them that were

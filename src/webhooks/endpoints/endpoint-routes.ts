@@ -3,6 +3,7 @@
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
+import { newSecret } from '../../core/signature.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
@@ -24,7 +25,7 @@ import {
   readChange,
   readCreation,
 } from './endpoint-request.ts'
-import { newSecret, rotated } from './endpoint-secrets.ts'
+import { rotated } from './endpoint-secrets.ts'
 import { startOf } from './endpoint-start.ts'
 import {
   checkIfMatch,

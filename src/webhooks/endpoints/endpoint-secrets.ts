@@ -1,6 +1,4 @@
-/** Generates and rotates the secrets of an endpoint, and selects those that sign now. */
-import { randomBytes } from 'node:crypto'
-import { secretText } from '../../core/signature.ts'
+/** Rotates the secrets of an endpoint, and selects those that sign now. */
 import { isBridgeError } from '../../errors.ts'
 import type { EndpointSecret } from '../../registry/endpoint-rows.ts'
 import type { SecretBox } from './secrets.ts'
@@ -9,12 +7,6 @@ import type { SecretBox } from './secrets.ts'
 export const OLD_SECRET_MS = 24 * 3_600_000
 /** Most secrets of an endpoint; of more rotations inside a day the oldest stops early. */
 export const MOST_SECRETS = 4
-const SECRET_BYTES = 32
-
-/** A new secret's text. */
-export function newSecret(): string {
-  return secretText(randomBytes(SECRET_BYTES))
-}
 
 /** The secrets after a rotation to this wrapped one: what signed before goes on for a day. */
 export function rotated(

@@ -1,8 +1,8 @@
 /** Counts how many deliveries a replay would make, within a limit of time. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { Filter } from '../../core/filter/filter.ts'
+import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { wantsGaps } from '../endpoints/event-type-opt-in.ts'
 
 const PAGE = 500
 /** Time of one page, so that a count does not block other readers. */

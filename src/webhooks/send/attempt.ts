@@ -1,6 +1,8 @@
 /**
  * Makes one delivery attempt: resolves the name, checks the addresses, connects, sends and reads, within limits of time and bytes.
  */
+
+import { ATTEMPT_LIMIT_MS, type AttemptEnd, type AttemptFault } from '../../core/attempt-end.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { type Checked, checkAddresses } from '../address/guard.ts'
@@ -8,14 +10,12 @@ import type { WebhookTarget } from '../address/judge-url.ts'
 import type { Pools } from '../address/pools.ts'
 import type { Resolve } from '../address/resolver.ts'
 import type { AddressRules } from '../address/rules.ts'
-import type { AttemptEnd, AttemptFault } from '../delivery-state/outcome.ts'
 import { type AttemptPhase, AttemptTimer } from './attempt-timer.ts'
 import { type ExchangeEnd, exchange, type Post } from './exchange.ts'
 
 /** Limits of an attempt, ms. */
 export const attemptLimits = {
-  /** From the DNS query to the last byte. */
-  wholeMs: 15_000,
+  wholeMs: ATTEMPT_LIMIT_MS,
   dnsMs: 5_000,
   /** TCP and TLS, over all addresses of the name. */
   connectMs: 5_000,

@@ -1,11 +1,13 @@
 /** Tries a delivery once: finds the event's body, signs it, sends it. */
+
+import type { AttemptEnd } from '../../core/attempt-end.ts'
+import { deliveryHeaders } from '../../core/delivery-headers.ts'
 import { webhookId as webhookIdOf } from '../../core/signature.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { AttemptStart, DeliveryEndpoint, Matched } from '../delivery-state/endpoint-state.ts'
-import type { AttemptEnd, DeliveryDecision } from '../delivery-state/outcome.ts'
+import type { DeliveryDecision } from '../delivery-state/outcome.ts'
 import type { AttemptReport } from './attempt.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
-import { deliveryHeaders } from './delivery-headers.ts'
 
 /** Sends one request to the endpoint. Never rejects; its end is `aborted` only where the signal aborted. */
 export type Attempt = (

@@ -6,14 +6,14 @@
  * signature are those of every delivery.
  */
 import { z } from 'zod'
+import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import type { Logger } from '../../obs/logger.ts'
-import { attemptOutcomes, type Metrics } from '../../obs/metrics.ts'
+import type { Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { newId } from '../../registry/ids.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
-import { outcomeOf } from '../delivery-state/outcome.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
 import { attemptPhases } from './attempt-timer.ts'
 import { type Attempted, type PostMeans, postEvent } from './delivery.ts'

@@ -1,8 +1,9 @@
 /** Counts and logs every delivery attempt, and measures how many deliveries are pending on this node. */
+
+import { outcomeOf } from '../../core/attempt-end.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
-import { outcomeOf } from '../delivery-state/outcome.ts'
 import type { Attempted } from '../send/delivery.ts'
 import type { ShardFigures } from './shard-worker.ts'
 

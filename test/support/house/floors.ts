@@ -55,17 +55,7 @@ export const floors: readonly (readonly Area[])[] = [
         'replay',
         '.',
       ],
-      doors: [
-        'channels.ts',
-        'wiring.ts',
-        'address/judge-address.ts',
-        'address/rules.ts',
-        'delivery-state/outcome.ts',
-        'endpoints/endpoint-secrets.ts',
-        'endpoints/event-type-opt-in.ts',
-        'send/attempt.ts',
-        'send/delivery-headers.ts',
-      ],
+      doors: ['channels.ts', 'wiring.ts', 'address/rules.ts'],
     },
     {
       name: 'streams',

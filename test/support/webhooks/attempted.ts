@@ -1,8 +1,10 @@
 /** Attempts as the shards tell of them, for tests of the journal and of what is read from it. */
+
+import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { webhookId } from '../../../src/core/signature.ts'
 import type { AttemptRecord } from '../../../src/webhooks/attempts/attempt-record.ts'
-import type { AttemptEnd, DeliveryDecision } from '../../../src/webhooks/delivery-state/outcome.ts'
+import type { DeliveryDecision } from '../../../src/webhooks/delivery-state/outcome.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { EPOCH } from '../store.ts'
 import { answer, endpointOf } from './webhook-world.ts'

@@ -1,9 +1,10 @@
 /** Machines of endpoints for tests, with short words for what their worker does. Owns no rule: the machine does. */
+
+import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import type { DeliveryRow, RetryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import { EndpointMachine } from '../../../src/webhooks/delivery-state/endpoint-machine.ts'
 import type { Loaded, MachineConfig, Matched } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
-import type { AttemptEnd } from '../../../src/webhooks/delivery-state/outcome.ts'
 
 /** How attempts end. */
 export const OK: AttemptEnd = { kind: 'answered', status: 204, retryAfter: null }

@@ -6,10 +6,10 @@ import type { StoredEvent } from '../../../src/archive/store/stored.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { decodeCursor } from '../../../src/core/cursor.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
+import { wantsGaps } from '../../../src/core/filter/webhook-opt-in.ts'
 import { webhookId } from '../../../src/core/signature.ts'
 import { deadKey, positionKey, retryKey } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
-import { wantsGaps } from '../../../src/webhooks/endpoints/event-type-opt-in.ts'
 import { answer, endpointOf, hangs, healthy, type Mood, type Seen, WebhookWorld } from './webhook-world.ts'
 
 const SECOND_MS = 1000

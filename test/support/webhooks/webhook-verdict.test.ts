@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { signatures, signingKey, webhookId } from '../../../src/core/signature.ts'
-import { newSecret } from '../../../src/webhooks/endpoints/endpoint-secrets.ts'
+import { newSecret, signatures, signingKey, webhookId } from '../../../src/core/signature.ts'
 import type { ApiEvent } from '../http/api-client.ts'
 import type { Receipt } from './moody-receiver.ts'
 import { judgeWebhooks } from './webhook-verdict.ts'

@@ -4,6 +4,7 @@
  * received. Everything is drawn from one seed, so a failing run can be run again.
  */
 import { createSecretKey } from 'node:crypto'
+import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { BridgeError } from '../../../src/errors.ts'
@@ -11,7 +12,6 @@ import type { Shard } from '../../../src/log/shards.ts'
 import type { Change } from '../../../src/log/tables.ts'
 import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
-import type { AttemptEnd } from '../../../src/webhooks/delivery-state/outcome.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { createDeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
 import { ShardWorker } from '../../../src/webhooks/worker/shard-worker.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { attemptOutcomes } from '../../../src/obs/metrics.ts'
+import { attemptOutcomes } from '../../../src/core/attempt-end.ts'
 import {
   type AttemptRecord,
   attemptPage,

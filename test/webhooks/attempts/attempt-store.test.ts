@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { attemptOutcomes } from '../../../src/obs/metrics.ts'
+import { attemptOutcomes } from '../../../src/core/attempt-end.ts'
 import { type AttemptRecord, attemptResults } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { AttemptStore, deliveryStates } from '../../../src/webhooks/attempts/attempt-store.ts'
 import { EPOCH } from '../../support/store.ts'

@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type AttemptOutcome, attemptOutcomes } from '../../../src/obs/metrics.ts'
 import {
   type AttemptEnd,
+  type AttemptOutcome,
+  attemptOutcomes,
+  outcomeOf,
+} from '../../../src/core/attempt-end.ts'
+import {
   type DeliveryDecision,
   LONGEST_RETRY_AFTER_MS,
   MAX_RETRY_AFTER_TRIES,
-  outcomeOf,
   verdictOn,
 } from '../../../src/webhooks/delivery-state/outcome.ts'
 import { MOST_TRIES, retryDelayMs } from '../../../src/webhooks/delivery-state/retry-schedule.ts'

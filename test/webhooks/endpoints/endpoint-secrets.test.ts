@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { secretBytes } from '../../../src/core/signature.ts'
+import { newSecret, secretBytes } from '../../../src/core/signature.ts'
 import type { EndpointSecret } from '../../../src/registry/endpoint-rows.ts'
 import {
   MOST_SECRETS,
-  newSecret,
   OLD_SECRET_MS,
   rewrapped,
   rotated,

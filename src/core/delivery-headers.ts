@@ -2,8 +2,8 @@
  * Makes the headers of an attempt (contract §7): Standard Webhooks, content type, trace. An endpoint's own headers never replace them.
  */
 import type { KeyObject } from 'node:crypto'
-import { signatures } from '../../core/signature.ts'
-import { VERSION } from '../../core/version.ts'
+import { signatures } from './signature.ts'
+import { VERSION } from './version.ts'
 
 /** Of every body. */
 export const CONTENT_TYPE = 'application/cloudevents+json; charset=utf-8'

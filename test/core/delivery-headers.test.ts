@@ -1,9 +1,9 @@
 import { createSecretKey } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { seededChance } from '../../../src/core/chance.ts'
-import { secretText, webhookId } from '../../../src/core/signature.ts'
-import { deliveryHeaders } from '../../../src/webhooks/send/delivery-headers.ts'
+import { seededChance } from '../../src/core/chance.ts'
+import { deliveryHeaders } from '../../src/core/delivery-headers.ts'
+import { secretText, webhookId } from '../../src/core/signature.ts'
 
 const secrets = [Buffer.alloc(32, 1), Buffer.alloc(24, 2)]
 const keys = secrets.map((bytes) => createSecretKey(bytes))

@@ -2,7 +2,7 @@
  * Decides whether a webhook's filter opts in to gap events and `webhook.disabled` notifications (contract §5,
  * docs/adr/0005). Streams and pull receive gap events without opting in.
  */
-import type { Filter } from '../../core/filter/filter.ts'
+import type { Filter } from './filter.ts'
 
 /** True if `types` of the filter, or of one of its `filters`, has `gap`, and `exclude` does not. */
 export function wantsGaps(filter: Filter): boolean {

@@ -1,0 +1,38 @@
+/** Names the ways in which an attempt to deliver a webhook ends, and the outcome that metrics, lists and logs show. */
+
+/** Longest attempt, from the DNS query to the last byte. */
+export const ATTEMPT_LIMIT_MS = 15_000
+
+/** What metrics, lists and logs call the end of an attempt. */
+export const attemptOutcomes = [
+  'ok',
+  'client_error',
+  'gone',
+  'throttled',
+  'server_error',
+  'timeout',
+  'dns',
+  'connect',
+  'tls',
+  'blocked',
+] as const
+/** One of them. */
+export type AttemptOutcome = (typeof attemptOutcomes)[number]
+
+/** Why an attempt got no status. `broken`: the receiver's answer is not valid HTTP, or the connection broke within it. */
+export type AttemptFault = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked' | 'broken'
+
+/** How an attempt ended. Once there is a status, errors in the rest of the answer are ignored. */
+export type AttemptEnd =
+  | { kind: 'answered'; status: number; retryAfter: string | null }
+  | { kind: 'failed'; fault: AttemptFault }
+
+/** The label of an attempt's end. A redirect is a `client_error`: it is never followed, the endpoint's URL must be corrected. */
+export function outcomeOf(end: AttemptEnd): AttemptOutcome {
+  if (end.kind === 'failed') return end.fault === 'broken' ? 'server_error' : end.fault
+  const { status } = end
+  if (status >= 200 && status < 300) return 'ok'
+  if (status === 410) return 'gone'
+  if (status === 429) return 'throttled'
+  return status >= 300 && status < 500 ? 'client_error' : 'server_error'
+}
