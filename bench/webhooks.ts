@@ -240,7 +240,7 @@ async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<BurstO
   const [node] = cluster.nodes
   if (node === undefined) throw new Error('no broker has started')
   const burst = await burstThroughBridge(seed, { BRIDGE_KAFKA_BROKERS: cluster.brokers.join(',') })
-  const committedMs = commitTimes(node.logFolder, topicName(SHIPPED_PREFIX, ALL))
+  const committedMs = await commitTimes(node.logFolder, topicName(SHIPPED_PREFIX, ALL))
   const waits = burst.firsts.map(({ sequence, receivedMs }) => {
     const sinceMs = committedMs.get(sequence)
     if (sinceMs === undefined) throw new Error(`event ${sequence} was delivered and is not committed`)

@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RecordBatch, readBatch } from '../../src/log-kafka/client/record-batch.ts'
+import { decodeBatches } from '../../src/log-kafka/client/partition-protocol.ts'
 import { sequenceOf } from '../../src/log-kafka/client/records.ts'
 
 const SEGMENT = '.log'
@@ -13,33 +13,25 @@ const SEGMENT = '.log'
 const COMMIT = 1
 
 /** ms since 1970 by sequence, of the committed events of topic `all` with that name; `logFolder` is its leader's. */
-export function commitTimes(logFolder: string, topic: string): Map<number, number> {
+export async function commitTimes(logFolder: string, topic: string): Promise<Map<number, number>> {
   const folder = join(logFolder, `${topic}-0`)
   const segments = readdirSync(folder).filter((name) => name.endsWith(SEGMENT))
   const times = new Map<number, number>()
   /** Sequences of the transactions that have not ended, by their producers. */
-  const open = new Map<number, number[]>()
+  const open = new Map<string, number[]>()
   for (const name of segments.sort()) {
-    for (const batch of splitIntoBatches(readFileSync(join(folder, name)))) {
-      const { producerId, records, latestMs } = batch
+    for (const batch of await decodeBatches(readFileSync(join(folder, name)))) {
+      const { producerId, records, maxTimestamp } = batch
       const before = open.get(producerId) ?? []
-      if (!batch.isControl) {
-        open.set(producerId, [...before, ...records.map(sequenceOf)])
+      if (!batch.isControlBatch) {
+        const sequences = records.map((record) => sequenceOf({ ...record, offset: Number(record.offset) }))
+        open.set(producerId, [...before, ...sequences])
         continue
       }
       if (records[0]?.key?.readInt16BE(2) === COMMIT)
-        for (const sequence of before) times.set(sequence, latestMs)
+        for (const sequence of before) times.set(sequence, Number(maxTimestamp))
       open.delete(producerId)
     }
   }
   return times
-}
-
-function* splitIntoBatches(bytes: Buffer): Generator<RecordBatch> {
-  for (let at = 0; ; ) {
-    const next = readBatch(bytes, at)
-    if (next === null) return
-    yield next.batch
-    at = next.end
-  }
 }

@@ -107,12 +107,12 @@ export class PartitionClient {
     return fetchPartitions(await this.#cluster.findBroker({ nodeId }), topic, offsets, how)
   }
 
-  /** Appends to partitions that the broker leads, each one's records as one batch. The refusals, by partition. */
+  /** As `appendToPartitions`, of partitions that the broker leads. */
   async append(
     nodeId: string,
     topic: string,
     records: ReadonlyMap<number, readonly AppendedRecord[]>,
-  ): Promise<Map<number, Error>> {
+  ): Promise<Map<number, number | Error>> {
     return appendToPartitions(await this.#cluster.findBroker({ nodeId }), topic, records)
   }
 

@@ -96,10 +96,23 @@ declare module 'kafkajs/src/protocol/requests/fetch/v11/request.js' {
 }
 
 declare module 'kafkajs/src/protocol/recordBatch/v0/decoder.js' {
-  type KafkaRecord = import('./record-batch.ts').KafkaRecord
-  function decodeRecordBatch(
-    decoder: import('kafkajs/src/protocol/decoder.js'),
-  ): Promise<{ records: (Omit<KafkaRecord, 'offset'> & { offset: string })[] }>
+  type KafkaRecord = import('./partition-protocol.ts').KafkaRecord
+  /** Records that were appended together. Compaction may remove some. 64-bit numbers are decimal digits. */
+  interface RecordBatch {
+    firstOffset: string
+    lastOffsetDelta: number
+    /** Of its latest record, ms since 1970; the append time where the topic is set so. */
+    maxTimestamp: string
+    producerId: string
+    inTransaction: boolean
+    /** The batch is a commit or abort marker. */
+    isControlBatch: boolean
+    records: (Omit<KafkaRecord, 'offset'> & { offset: string })[]
+  }
+  function decodeRecordBatch(decoder: import('kafkajs/src/protocol/decoder.js')): Promise<RecordBatch>
+  namespace decodeRecordBatch {
+    export type { RecordBatch }
+  }
   export = decodeRecordBatch
 }
 
@@ -120,7 +133,9 @@ declare module 'kafkajs/src/protocol/requests/produce/v7/request.js' {
 
 declare module 'kafkajs/src/protocol/requests/produce/v7/response.js' {
   const produceResponse: {
-    decode(payload: Buffer): Promise<{ topics: { partitions: { partition: number; errorCode: number }[] }[] }>
+    decode(
+      payload: Buffer,
+    ): Promise<{ topics: { partitions: { partition: number; errorCode: number; baseOffset: string }[] }[] }>
   }
   export = produceResponse
 }

@@ -4,12 +4,21 @@
  */
 import Decoder from 'kafkajs/src/protocol/decoder.js'
 import protocolErrors from 'kafkajs/src/protocol/error.js'
-import decodeRecordBatch from 'kafkajs/src/protocol/recordBatch/v0/decoder.js'
+import decodeRecordBatch, { type RecordBatch } from 'kafkajs/src/protocol/recordBatch/v0/decoder.js'
 import fetchRequest from 'kafkajs/src/protocol/requests/fetch/v11/request.js'
 import produceRequest from 'kafkajs/src/protocol/requests/produce/v7/request.js'
 import produceResponse from 'kafkajs/src/protocol/requests/produce/v7/response.js'
 import { BridgeError } from '../../errors.ts'
-import { type KafkaRecord, type RecordBatch, readBatch } from './record-batch.ts'
+
+/** One record. */
+export interface KafkaRecord {
+  offset: number
+  key: Buffer | null
+  /** null: the key was deleted. */
+  value: Buffer | null
+  /** Several values of one name in their order. */
+  headers: Readonly<Record<string, Buffer | null | (Buffer | null)[]>>
+}
 
 /** What sends a request to one broker. */
 export interface BrokerConnection {
@@ -54,6 +63,9 @@ const NETWORK_MS = 5_000
 /** How long the leader waits for the other replicas, ms. */
 const REPLICAS_MS = 3_000
 const ABORT_MARKER = 0
+/** Where a batch has its length, and where the bytes that it counts begin. */
+const LENGTH_AT = 8
+const AFTER_LENGTH = 12
 
 /** How to fetch. */
 export interface FetchOptions {
@@ -111,12 +123,12 @@ export function fetchPartitions(
   })
 }
 
-/** Appends to the partitions, each one's records as one batch. The refusals, by partition. */
+/** Appends to the partitions, each one's records as one batch. The offset of the first record or the refusal, by partition. */
 export function appendToPartitions(
   broker: BrokerConnection,
   topic: string,
   records: ReadonlyMap<number, readonly AppendedRecord[]>,
-): Promise<Map<number, Error>> {
+): Promise<Map<number, number | Error>> {
   const partitions = [...records].map(([partition, messages]) => ({ partition, messages }))
   return broker.connectionPool.send({
     request: produceRequest({
@@ -127,22 +139,22 @@ export function appendToPartitions(
     response: {
       decode: async (payload) => {
         const { topics } = await produceResponse.decode(payload)
-        const failed = topics.flatMap((one) => one.partitions).filter(({ errorCode }) => errorCode !== 0)
+        const answered = topics.flatMap(({ partitions }) => partitions)
         return new Map(
-          failed.map(({ partition, errorCode }) => [
+          answered.map(({ partition, errorCode, baseOffset }) => [
             partition,
-            protocolErrors.createErrorFromCode(errorCode),
+            errorCode === 0 ? Number(baseOffset) : protocolErrors.createErrorFromCode(errorCode),
           ]),
         )
       },
-      parse: async (refused) => refused,
+      parse: async (appended) => appended,
     },
     requestTimeout: REPLICAS_MS + NETWORK_MS,
   })
 }
 
 interface AbortedTransaction {
-  producerId: number
+  producerId: string
   firstOffset: number
 }
 
@@ -178,7 +190,7 @@ async function decodePartition(decoder: Decoder, asked: number): Promise<Fetched
   const lastStableOffset = readNumber(decoder)
   decoder.readInt64() // log start offset
   const aborted = decoder.readArray((entry) => ({
-    producerId: readNumber(entry),
+    producerId: String(entry.readInt64()),
     firstOffset: readNumber(entry),
   }))
   decoder.readInt32() // preferred read replica
@@ -188,26 +200,26 @@ async function decodePartition(decoder: Decoder, asked: number): Promise<Fetched
   return {
     errorCode,
     records: committedRecords(batches, aborted, asked),
-    nextOffset: last === undefined ? asked : last.lastOffset + 1,
+    nextOffset: last === undefined ? asked : lastOffsetOf(last) + 1,
     lastStableOffset,
   }
 }
 
-async function decodeBatches(bytes: Buffer): Promise<RecordBatch[]> {
+/** The batches in these bytes, without a last one that is cut off because the response was full. */
+export async function decodeBatches(bytes: Buffer): Promise<RecordBatch[]> {
   const batches: RecordBatch[] = []
-  let at = 0
-  for (let next = readBatch(bytes, at); next !== null; next = readBatch(bytes, at)) {
-    const { batch, end } = next
-    batches.push(batch.isCompressed ? await decompressed(batch, bytes.subarray(at, end)) : batch)
+  for (let at = 0; at + AFTER_LENGTH <= bytes.length; ) {
+    const end = at + AFTER_LENGTH + bytes.readInt32BE(at + LENGTH_AT)
+    if (end > bytes.length) break
+    batches.push(await decodeRecordBatch(new Decoder(bytes.subarray(at, end))))
     at = end
   }
   return batches
 }
 
-/** The batch with its records. The bridge compresses nothing, but a topic's settings may. */
-async function decompressed(batch: RecordBatch, bytes: Buffer): Promise<RecordBatch> {
-  const { records } = await decodeRecordBatch(new Decoder(bytes))
-  return { ...batch, records: records.map((record) => ({ ...record, offset: Number(record.offset) })) }
+/** Also in a batch whose last records were compacted away. */
+function lastOffsetOf({ firstOffset, lastOffsetDelta }: RecordBatch): number {
+  return Number(firstOffset) + lastOffsetDelta
 }
 
 /** The records of these batches from `asked` on, without those of aborted transactions and control markers. */
@@ -217,17 +229,20 @@ function committedRecords(
   asked: number,
 ): KafkaRecord[] {
   const ahead = aborted.toSorted((one, other) => one.firstOffset - other.firstOffset)
-  const aborting = new Set<number>()
+  const aborting = new Set<string>()
   const records: KafkaRecord[] = []
   for (const batch of batches) {
-    while (ahead[0] !== undefined && ahead[0].firstOffset <= batch.lastOffset) {
+    while (ahead[0] !== undefined && ahead[0].firstOffset <= lastOffsetOf(batch)) {
       aborting.add(ahead[0].producerId)
       ahead.shift()
     }
-    if (batch.isControl) {
+    if (batch.isControlBatch) {
       if (isAbortMarker(batch)) aborting.delete(batch.producerId)
-    } else if (!(batch.inTransaction && aborting.has(batch.producerId))) {
-      for (const record of batch.records) if (record.offset >= asked) records.push(record)
+      continue
+    }
+    if (batch.inTransaction && aborting.has(batch.producerId)) continue
+    for (const { offset, key, value, headers } of batch.records) {
+      if (Number(offset) >= asked) records.push({ offset: Number(offset), key, value, headers })
     }
   }
   return records
@@ -238,7 +253,7 @@ function isAbortMarker(batch: RecordBatch): boolean {
   return batch.records[0]?.key?.readInt16BE(2) === ABORT_MARKER
 }
 
-/** Reads a 64-bit number; offsets and producer ids stay below 2^53. */
+/** Reads a 64-bit number; offsets stay below 2^53. */
 function readNumber(decoder: Decoder): number {
   return Number(String(decoder.readInt64()))
 }

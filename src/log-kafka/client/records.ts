@@ -3,8 +3,7 @@ import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
 import type { RejectedItem, StatusMessage } from '../../log/events.ts'
 import { foreignRecord } from './faults.ts'
-import type { AppendedRecord } from './partition-protocol.ts'
-import type { KafkaRecord } from './record-batch.ts'
+import type { AppendedRecord, KafkaRecord } from './partition-protocol.ts'
 
 /** A record to be sent. Only the topics of shards have more than partition 0. */
 export interface NewRecord extends AppendedRecord {

@@ -1,5 +1,5 @@
 /** Splits a text that is larger than a record into parts, and reassembles it from the parts. */
-import type { KafkaRecord } from './record-batch.ts'
+import type { KafkaRecord } from './partition-protocol.ts'
 import { headerOf, type NewRecord } from './records.ts'
 
 /** Characters of a part; at three bytes each, a part fits into one batch (512 KiB). */

@@ -1,8 +1,8 @@
 /** Finds offsets and records in a topic by sequence, by bisection and by range, so that no process stores offsets. */
 import { BridgeError } from '../../errors.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
+import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { requireNoError } from '../client/partition-protocol.ts'
-import type { KafkaRecord } from '../client/record-batch.ts'
 import { sequenceOf } from '../client/records.ts'
 
 /** A range of fewer offsets is read rather than bisected further. */

@@ -1,7 +1,7 @@
 /** Tails one partition with `read_committed` and without a consumer group, across leader changes and dropped offsets. */
 import { ReaderConnection, type ReaderParts } from '../client/connection.ts'
+import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { type Fetched, OFFSET_OUT_OF_RANGE, requireNoError } from '../client/partition-protocol.ts'
-import type { KafkaRecord } from '../client/record-batch.ts'
 import { TOMBSTONES_KEPT_MS } from '../topics/topics.ts'
 
 /** The result of one fetch. */

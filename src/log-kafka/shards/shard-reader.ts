@@ -2,8 +2,8 @@
 import { aborted } from '../../lifecycle/aborted.ts'
 import type { KafkaSession } from '../client/client.ts'
 import { ReaderConnection, type ReaderParts } from '../client/connection.ts'
+import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { type Fetched, OFFSET_OUT_OF_RANGE, requireNoError } from '../client/partition-protocol.ts'
-import type { KafkaRecord } from '../client/record-batch.ts'
 import { FETCH_BYTES, FETCH_WAIT_MS } from '../reading/partition-reader.ts'
 
 /** Most bytes of one partition in a response, so that a long one leaves room for the others. */

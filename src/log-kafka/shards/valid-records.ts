@@ -21,7 +21,7 @@
 import type { BridgeError } from '../../errors.ts'
 import type { TextChange } from '../../log-shared/stored-rows.ts'
 import { foreignRecord } from '../client/faults.ts'
-import type { KafkaRecord } from '../client/record-batch.ts'
+import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { headerOf, type NewRecord } from '../client/records.ts'
 
 /** Keys of the records that are no rows. They are stored, so they keep their first names. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeCursor } from '../../../src/core/cursor.ts'
 import { isoMillis } from '../../../src/core/dates.ts'
 import { AMENDED, type Committed, PUBLISHED } from '../../../src/core/event.ts'
-import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
 import {
   eventOf,
   eventRecord,

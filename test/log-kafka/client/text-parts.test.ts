@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LARGEST_BATCH_BYTES, recordBytes } from '../../../src/log-kafka/client/batch-splitting.ts'
-import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
 import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
 import { TextAssembly, textRecords } from '../../../src/log-kafka/client/text-parts.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
 import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
 import {
   type ControlKind,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Committed } from '../../../src/core/event.ts'
 import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-internals.ts'
-import type { KafkaRecord } from '../../../src/log-kafka/client/record-batch.ts'
+import type { KafkaRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
 import { eventRecord, type NewRecord } from '../../../src/log-kafka/client/records.ts'
 import {
   type ResolvingParts,

@@ -1,4 +1,4 @@
-/** Types of what kafkajs 2.2.4 writes batches with, as far as `record-batch.test.ts` uses it. Read off its source. */
+/** Declares the encoders of kafkajs 2.2.4 that `partition-protocol.test.ts` uses, as read from its source. */
 
 declare module 'kafkajs/src/protocol/recordBatch/record/v0/index.js' {
   function encodeRecord(record: {
@@ -24,4 +24,16 @@ declare module 'kafkajs/src/protocol/recordBatch/v0/index.js' {
     producerId: number
     records: object[]
   }): Promise<{ buffer: Buffer }>
+}
+
+declare module 'kafkajs/src/protocol/encoder.js' {
+  class Encoder {
+    readonly buffer: Buffer
+    writeInt16(value: number): this
+    writeInt32(value: number): this
+    writeInt64(value: number): this
+    writeString(value: string): this
+    writeBufferInternal(bytes: Buffer): this
+  }
+  export = Encoder
 }
