@@ -15,7 +15,7 @@ import type { Logger } from '../obs/logger.ts'
 import { boundedRead } from './client/bounded-read.ts'
 import { type KafkaConnection, kafkaSessions } from './client/client.ts'
 import type { ReaderParts } from './client/connection.ts'
-import { PlainWriter } from './client/plain-writer.ts'
+import { PartitionWriter } from './client/partition-writer.ts'
 import { statusRecord } from './client/records.ts'
 import { type Elections, groupElections, type OpenElections } from './group/leader.ts'
 import { followTopic } from './reading/follow.ts'
@@ -95,7 +95,7 @@ class KafkaEventLog implements KafkaLog {
   readonly #stateTail: StateTail
   readonly #tables: KafkaTables
   readonly #requestSender: RequestSender
-  readonly #status: PlainWriter
+  readonly #status: PartitionWriter
   readonly #shards = new Map<string, Shards<unknown>>()
   readonly #journals = new Map<string, Journal<unknown>>()
   /** Readers that run in the background since they were first needed. */
@@ -116,7 +116,7 @@ class KafkaEventLog implements KafkaLog {
     this.#stateTail = new StateTail(reader, this.#topic(STATE))
     this.#tables = new KafkaTables(reader, this.#topic(TABLES))
     this.#requestSender = new RequestSender(reader, this.#requestTopics())
-    this.#status = new PlainWriter(reader, this.#topic(STATUS))
+    this.#status = new PartitionWriter(reader, this.#topic(STATUS), reader.closed)
     const groupId = `${this.#prefix}.leader`
     this.#elections = openElections({ openSession, clock, logger, groupId, topic: this.#topic(LEADER) })
   }

@@ -20,6 +20,13 @@ export function isForbidden(error: unknown): boolean {
   return causesOf(error).some(({ type }) => type?.endsWith('AUTHORIZATION_FAILED'))
 }
 
+/** True when repeating the request cannot help: a missing right, a record that is too large, a wrong password. */
+export function isFinalRefusal(error: unknown): boolean {
+  // Only errors that a broker has answered have a type: kafkajs also calls its own last retry not retriable.
+  const isRefused = causesOf(error).some(({ type, retriable }) => type !== undefined && retriable === false)
+  return isRefused || nonRetriable(error) !== null
+}
+
 /** Errors of a broker that does not create a topic as requested: a policy, a limit, unavailable brokers. */
 const TOPIC_REFUSALS = new Set<unknown>([
   'INVALID_CONFIG',
@@ -89,8 +96,9 @@ const SASL_ERROR = 'KafkaJSSASLAuthenticationError'
 interface Cause {
   message: string
   name: string
-  type: string | undefined
-  code: unknown
+  type?: string | undefined
+  code?: unknown
+  retriable?: boolean | undefined
 }
 
 /** The error, its causes and the errors it aggregates, the outermost first. */
@@ -100,8 +108,8 @@ function causesOf(error: unknown): Cause[] {
   while (waiting.length > 0 && found.length < 20) {
     const next = waiting.shift()
     if (!(next instanceof Error)) continue
-    const { type, code, errors } = next as { type?: string; code?: unknown; errors?: unknown[] }
-    found.push({ message: next.message, name: next.name, type, code })
+    const { message, name, type, code, retriable, errors } = next as Cause & { errors?: unknown[] }
+    found.push({ message, name, type, code, retriable })
     waiting.push(next.cause, ...(errors ?? []))
   }
   return found

@@ -6,8 +6,8 @@ import { storedValue } from '../../log/stored-value.ts'
 import { shardLost, textChanges } from '../../log-shared/stored-rows.ts'
 import { unavailable } from '../client/faults.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
+import type { PartitionWriter } from '../client/partition-writer.ts'
 import type { PartitionHandler } from './shard-reader.ts'
-import type { ShardWriter } from './shard-writer.ts'
 import { ShardWrites } from './shard-writes.ts'
 import { type ControlKind, controlRecord, ShardFold } from './valid-records.ts'
 
@@ -24,7 +24,7 @@ const TOKEN_BYTES = 9
 
 /** What a lease needs. */
 export interface LeaseParts {
-  writer: ShardWriter
+  writer: PartitionWriter
   clock: Clock
   /** Called once. */
   onLost(reason: string): void

@@ -4,10 +4,10 @@ import { aborted } from '../../lifecycle/aborted.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'
 import type { Logger } from '../../obs/logger.ts'
+import type { PartitionWriter } from '../client/partition-writer.ts'
 import { abortable } from '../client/with-timeout.ts'
 import { ShardLease } from './shard-lease.ts'
 import type { ShardReader } from './shard-reader.ts'
-import type { ShardWriter } from './shard-writer.ts'
 
 /** Pause before a lost shard that is still assigned is acquired again, ms: two processes that both try alternate. */
 const ACQUIRE_AGAIN_MS = 1_000
@@ -18,7 +18,7 @@ export interface TaskParts<V> {
   logger: Logger
   groupId: string
   reader: ShardReader
-  writer: ShardWriter
+  writer: PartitionWriter
   work(shard: Shard<V>): Promise<void>
   /** Aborts when no shard is acquired any more. */
   stopping: AbortSignal

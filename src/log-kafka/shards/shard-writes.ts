@@ -4,7 +4,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import { shardLost, type TextChange } from '../../log-shared/stored-rows.ts'
 import { splitIntoBatches } from '../client/batch-splitting.ts'
 import { unavailable } from '../client/faults.ts'
-import type { ShardWriter } from './shard-writer.ts'
+import type { PartitionWriter } from '../client/partition-writer.ts'
 import { rowRecord, type ShardFold } from './valid-records.ts'
 
 /** A write that was not read back by then is reported as failed, though it may still take effect before later ones, ms. */
@@ -24,7 +24,7 @@ export class ShardWrites {
   readonly #shard: number
   readonly #token: string
   readonly #fold: ShardFold
-  readonly #writer: ShardWriter
+  readonly #writer: PartitionWriter
   readonly #clock: Clock
   /** In the order of their numbers. */
   readonly #pending = new Set<PendingWrite>()
@@ -35,7 +35,7 @@ export class ShardWrites {
   constructor(
     shard: number,
     token: string,
-    { fold, writer, clock }: { fold: ShardFold; writer: ShardWriter; clock: Clock },
+    { fold, writer, clock }: { fold: ShardFold; writer: PartitionWriter; clock: Clock },
   ) {
     this.#shard = shard
     this.#token = token

@@ -3,10 +3,10 @@ import { aborted } from '../../lifecycle/aborted.ts'
 import { createKeyedMutex } from '../../lifecycle/keyed-mutex.ts'
 import type { Shard, Shards } from '../../log/shards.ts'
 import type { ReaderParts } from '../client/connection.ts'
+import { PartitionWriter } from '../client/partition-writer.ts'
 import type { AssignShards } from './shard-group.ts'
 import { ShardReader } from './shard-reader.ts'
 import { ShardTask, type TaskParts } from './shard-task.ts'
-import { ShardWriter } from './shard-writer.ts'
 
 /** What shards need. */
 export interface ShardParts extends ReaderParts {
@@ -90,7 +90,7 @@ class ShardOwner<V> {
       logger: parts.logger,
       groupId: place.groupId,
       reader: this.#reader,
-      writer: new ShardWriter(parts, place.topic, this.#over.signal),
+      writer: new PartitionWriter(parts, place.topic, this.#over.signal),
       work: own.work,
       stopping: this.#stopping,
       setLoading: (shard, isLoading) => {

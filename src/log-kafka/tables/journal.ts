@@ -7,7 +7,7 @@ import { recordTexts } from '../../log-shared/stored-rows.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
-import { PlainWriter } from '../client/plain-writer.ts'
+import { PartitionWriter } from '../client/partition-writer.ts'
 import { withTimeout } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 
@@ -27,12 +27,12 @@ export interface JournalParts extends ReaderParts {
 export class KafkaJournal<V> implements Journal<V> {
   readonly #parts: JournalParts
   readonly #topic: string
-  readonly #writer: PlainWriter
+  readonly #writer: PartitionWriter
 
   constructor(parts: JournalParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
-    this.#writer = new PlainWriter(parts, topic)
+    this.#writer = new PartitionWriter(parts, topic, parts.closed)
   }
 
   async append(records: readonly V[]): Promise<void> {

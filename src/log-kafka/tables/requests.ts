@@ -9,7 +9,7 @@ import { sleep } from '../../lifecycle/clock.ts'
 import { LONGEST_REQUEST, type RequestHandler } from '../../log/requests.ts'
 import { checkRequest, checkResponse } from '../../log-shared/local-requests.ts'
 import type { ReaderParts } from '../client/connection.ts'
-import { PlainWriter } from '../client/plain-writer.ts'
+import { PartitionWriter } from '../client/partition-writer.ts'
 import { TextAssembly, textRecords } from '../client/text-parts.ts'
 import { abortable } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
@@ -33,7 +33,7 @@ export type RequestParts = ReaderParts & { closed: AbortSignal }
 export class RequestSender {
   readonly #parts: RequestParts
   readonly #topics: RequestTopics
-  readonly #writer: PlainWriter
+  readonly #writer: PartitionWriter
   readonly #waiting = new Map<string, { assembly: TextAssembly; resolve(response: string): void }>()
   /** Resolves when the end of the topic of responses was found. */
   readonly #listening = Promise.withResolvers<void>()
@@ -41,7 +41,7 @@ export class RequestSender {
   constructor(parts: RequestParts, topics: RequestTopics) {
     this.#parts = parts
     this.#topics = topics
-    this.#writer = new PlainWriter(parts, topics.requests)
+    this.#writer = new PartitionWriter(parts, topics.requests, parts.closed)
   }
 
   /** As `Requests.send`. */
@@ -121,7 +121,7 @@ class RequestServer {
   readonly #parts: RequestParts
   readonly #handle: RequestHandler
   readonly #ended: AbortSignal
-  readonly #writer: PlainWriter
+  readonly #writer: PartitionWriter
   readonly #failure = Promise.withResolvers<never>()
   /** Renews the lease of each request in progress, by its id. */
   readonly #renewals = new Map<string, () => void>()
@@ -130,7 +130,7 @@ class RequestServer {
     this.#parts = parts
     this.#handle = how.handle
     this.#ended = how.ended
-    this.#writer = new PlainWriter({ ...parts, closed: how.ended }, how.topic)
+    this.#writer = new PartitionWriter(parts, how.topic, how.ended)
   }
 
   /** Rejects with what the handler throws. */

@@ -4,7 +4,7 @@ import type { ChangeFeed } from '../../log/change-feed.ts'
 import type { Table } from '../../log/tables.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
-import { PlainWriter } from '../client/plain-writer.ts'
+import { PartitionWriter } from '../client/partition-writer.ts'
 import { abortable, withTimeout } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 import { TableRows } from './table-rows.ts'
@@ -20,7 +20,7 @@ export class KafkaTables {
   readonly #parts: TablesParts
   readonly #topic: string
   readonly #rows = new TableRows()
-  readonly #writer: PlainWriter
+  readonly #writer: PartitionWriter
   /** Writes that wait until the rows hold their offset. */
   readonly #waiting = new Set<{ offset: number; resolve: () => void }>()
   /** Resolves when the topic was first read to its end. */
@@ -29,7 +29,7 @@ export class KafkaTables {
   constructor(parts: TablesParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
-    this.#writer = new PlainWriter(parts, topic)
+    this.#writer = new PartitionWriter(parts, topic, parts.closed)
   }
 
   /** The table of that name, which holds no slash. */

@@ -1,17 +1,20 @@
 /**
  * Appends to the partitions of one topic outside transactions: batches concurrent appends into one request, and repeats
- * what may not have arrived. Readers drop duplicates by the number of the row (`valid-records.ts`).
+ * what may not have arrived, so a record may be stored twice.
  */
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import { LARGEST_BATCH_BYTES, recordBytes } from '../client/batch-splitting.ts'
-import type { KafkaSession, OpenSession } from '../client/client.ts'
-import type { NewRecord } from '../client/records.ts'
-import { withTimeout } from '../client/with-timeout.ts'
+import { LARGEST_BATCH_BYTES, recordBytes } from './batch-splitting.ts'
+import type { KafkaSession, OpenSession } from './client.ts'
+import { isFinalRefusal, unavailable } from './faults.ts'
+import type { NewRecord } from './records.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** Most bytes of a request, over all partitions. */
 const REQUEST_BYTES = 4 * 1024 * 1024
 /** Limit of a request, ms: kafkajs's own limits end it before. */
 const REQUEST_LIMIT_MS = 15_000
+/** A record without an acknowledgement by then is reported as failed, though it may still become durable, ms. */
+const WRITE_LIMIT_MS = 10_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
 
@@ -26,6 +29,8 @@ export interface Append {
   isCancelled(): boolean
   /** Called when it may not have arrived; it is sent again unless it is cancelled, or to be sent once. */
   onFailure(error: unknown): void
+  /** Called with the offset of its first record when it is durable. */
+  onAppended?(offset: number): void
 }
 
 interface Queued extends Append {
@@ -33,7 +38,7 @@ interface Queued extends Append {
 }
 
 /** A writer that connects with its first record and ends when `ended` aborts. */
-export class ShardWriter {
+export class PartitionWriter {
   readonly #openSession: OpenSession
   readonly #clock: Clock
   readonly #topic: string
@@ -52,6 +57,36 @@ export class ShardWriter {
     this.#topic = topic
     this.#ended = ended
     ended.addEventListener('abort', () => this.#disconnect(), { once: true })
+  }
+
+  /**
+   * Resolves with the record's offset when it is durable.
+   * @throws BridgeError `log_unavailable`, after 10 s at most, when it may or may not become durable, or is refused
+   */
+  async write(record: NewRecord): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>()
+    let isOver = false
+    let fault: unknown = null
+    this.append({
+      partition: record.partition,
+      records: [record],
+      once: false,
+      isCancelled: () => isOver,
+      onAppended: resolve,
+      onFailure: (error) => {
+        fault = error
+        if (!isFinalRefusal(error)) return
+        isOver = true
+        reject(error)
+      },
+    })
+    try {
+      return await withTimeout(this.#clock, WRITE_LIMIT_MS, this.#ended, promise)
+    } catch (error) {
+      throw unavailable(`writing to ${this.#topic}`, this.#ended.aborted ? error : (fault ?? error))
+    } finally {
+      isOver = true
+    }
   }
 
   /** Sends it after earlier appends to its partition. Never throws. */
@@ -111,8 +146,11 @@ export class ShardWriter {
         led.map((partition) => [partition, (request.get(partition) ?? []).flatMap((one) => one.records)]),
       )
       try {
-        const refused = await client.append(nodeId, this.#topic, records)
-        for (const [partition, error] of refused) failures.set(partition, error)
+        const results = await client.append(nodeId, this.#topic, records)
+        for (const [partition, result] of results) {
+          if (typeof result === 'number') onAppended(request.get(partition) ?? [], result)
+          else failures.set(partition, result)
+        }
       } catch (error) {
         for (const partition of led) failures.set(partition, error)
       }
@@ -139,6 +177,15 @@ export class ShardWriter {
   #disconnect(): void {
     this.#session?.end()
     this.#session = null
+  }
+}
+
+/** Reports the appends of one batch, whose first record is at `offset`. */
+function onAppended(appends: readonly Queued[], offset: number): void {
+  let next = offset
+  for (const append of appends) {
+    append.onAppended?.(next)
+    next += append.records.length
   }
 }
 

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { type Clock, systemClock, yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
 import type { KafkaSession } from '../../../src/log-kafka/client/client.ts'
 import type { AppendedRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
-import { type Append, ShardWriter } from '../../../src/log-kafka/shards/shard-writer.ts'
+import { type Append, PartitionWriter } from '../../../src/log-kafka/client/partition-writer.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
 
 type Round = ReadonlyMap<number, readonly AppendedRecord[]>
 
-/** A writer to two brokers that lead every other partition; `answer` is what they refuse, or throws. */
-function writing(answer: (round: Round, nodeId: string) => Promise<Map<number, Error>>) {
+/** A writer to two brokers that lead every other partition; `answer` is what they refuse, or throws. The next offset is 7. */
+function writing(
+  answer: (round: Round, nodeId: string) => Promise<Map<number, Error>>,
+  clock: Clock = systemClock,
+) {
   const ended = new AbortController()
   const arrived: string[] = []
   const openSession = (): KafkaSession =>
@@ -21,25 +25,26 @@ function writing(answer: (round: Round, nodeId: string) => Promise<Map<number, E
           for (const [partition, records] of round) {
             if (!refused.has(partition)) arrived.push(...records.map(({ key }) => `${partition}:${key}`))
           }
-          return refused
+          const appended = [...round.keys()].map((partition): [number, number] => [partition, 7])
+          return new Map<number, number | Error>([...appended, ...refused])
         },
       },
       end: () => undefined,
     }) as unknown as KafkaSession
-  const writer = new ShardWriter({ openSession, clock: systemClock }, 'topic', ended.signal)
+  const writer = new PartitionWriter({ openSession, clock }, 'topic', ended.signal)
   const failures: string[] = []
   const append = (partition: number, key: string, how: Partial<Append> = {}): void => {
     const records = [{ partition, key, value: 'x' }]
     const onFailure = (error: unknown): void => void failures.push(`${key} ${(error as Error).message}`)
     writer.append({ partition, records, once: false, isCancelled: () => false, onFailure, ...how })
   }
-  return { append, arrived, failures, end: () => ended.abort() }
+  return { append, arrived, failures, end: () => ended.abort(), writer }
 }
 
 const arrivedOf = (arrived: readonly string[], partition: number): string[] =>
   arrived.filter((one) => one.startsWith(`${partition}:`)).map((one) => one.slice(2))
 
-describe('the writer of shards', () => {
+describe('the writer of partitions', () => {
   it('batches concurrent appends into one request per broker, and keeps the order of each shard', async () => {
     const rounds: Round[] = []
     const { append, arrived, end } = writing(async (round) => {
@@ -87,6 +92,52 @@ describe('the writer of shards', () => {
     await expect.poll(() => arrived.length).toBe(1)
     expect(arrived).toEqual(['0:row'])
     expect(failures).toEqual(['epoch away', 'row away', 'given up away'])
+    end()
+  })
+
+  const record = (key: string) => ({ partition: 0, key, value: 'x' })
+
+  it('gives each record of a batch its own offset', async () => {
+    const { append, writer, end } = writing(async () => new Map())
+    append(0, 'first')
+    expect(await Promise.all([writer.write(record('a')), writer.write(record('b'))])).toEqual([8, 9])
+    end()
+  })
+
+  it('fails a write at once when the broker refuses it for good, and sends it once', async () => {
+    const refusal = Object.assign(new Error('not yours'), {
+      ...{ type: 'TOPIC_AUTHORIZATION_FAILED', retriable: false },
+    })
+    let calls = 0
+    const { writer, end } = writing(async () => new Map(calls++ === 0 ? [[0, refusal]] : []))
+    await expect(writer.write(record('a'))).rejects.toMatchObject({
+      ...{ code: 'log_unavailable', message: expect.stringContaining('not yours') },
+      hint: expect.stringContaining('rights'),
+    })
+    expect(await writer.write(record('b'))).toBe(7)
+    expect(calls).toBe(2)
+    end()
+  })
+
+  it('repeats a write while brokers are away, for ten seconds', async () => {
+    const clock = createManualClock()
+    const away = Object.assign(new Error('retries exceeded'), { retriable: false })
+    let calls = 0
+    const { writer, end } = writing(async () => {
+      calls++
+      throw away
+    }, clock)
+    const failed = expect(writer.write(record('a'))).rejects.toMatchObject({ code: 'log_unavailable' })
+    for (let passedMs = 0; passedMs < 10_000; passedMs += 100) {
+      clock.advance(100)
+      await yieldToEventLoop()
+    }
+    await failed
+    expect(calls).toBeGreaterThan(10)
+    const before = calls
+    clock.advance(1_000)
+    await yieldToEventLoop()
+    expect(calls).toBe(before)
     end()
   })
 })
