@@ -14,7 +14,7 @@ import { REJECTED_WINDOW_BYTES } from '../log-shared/rejected-window.ts'
 import type { Logger } from '../obs/logger.ts'
 import { boundedRead } from './client/bounded-read.ts'
 import { type KafkaConnection, kafkaSessions } from './client/client.ts'
-import type { ReaderParts } from './client/connection.ts'
+import type { LogParts } from './client/connection.ts'
 import { PartitionWriter } from './client/partition-writer.ts'
 import { statusRecord } from './client/records.ts'
 import { type Elections, groupElections, type OpenElections } from './group/leader.ts'
@@ -89,7 +89,7 @@ class KafkaEventLog implements KafkaLog {
   readonly #known: ReadonlySet<string>
   readonly #closing = new AbortController()
   readonly #closed = this.#closing.signal
-  readonly #reader: ReaderParts & { closed: AbortSignal; open(): void }
+  readonly #reader: LogParts
   readonly #startup: TopicStartup
   readonly #elections: Elections
   readonly #stateTail: StateTail

@@ -15,6 +15,19 @@ export interface ReaderParts {
   onResponse?: () => void
 }
 
+/** What the parts of an open log share. */
+export interface LogParts extends ReaderParts {
+  /** Throws once the log is closed; then `closed` is aborted. */
+  open(): void
+  closed: AbortSignal
+}
+
+/** As `LogParts`, for a topic that is created at its first use. */
+export interface OwnTopicParts extends LogParts {
+  /** Resolves when the topic exists. Rejects with the signal's reason when it aborts first. */
+  ready(signal: AbortSignal): Promise<void>
+}
+
 const FIRST_PAUSE_MS = 50
 /** Low, so that a recovered broker is noticed within a second. */
 const LONGEST_PAUSE_MS = 500

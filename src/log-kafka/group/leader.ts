@@ -8,18 +8,7 @@ import { GroupMember, type GroupPlace } from './group-member.ts'
 import { leaderAssigner } from './leader-assigner.ts'
 
 /** Decides when this process should lead. */
-export interface Elections {
-  /**
-   * Resolves when this process should lead; it is a candidate from this call until the term is ended or the signal
-   * aborts. During a term, another call resolves with the same one.
-   * @throws the signal's reason
-   */
-  campaign(signal: AbortSignal): Promise<Term>
-  /** False when the group has been silent for so long that another member may hold the partition. */
-  stillHolds(): boolean
-  /** Leaves the group for good. Callable twice. */
-  close(): Promise<void>
-}
+export type Elections = Pick<GroupElections, 'campaign' | 'stillHolds' | 'close'>
 
 /** Opens elections in a group over a topic with one partition, to which nothing is ever written. */
 export type OpenElections = (place: GroupPlace) => Elections
@@ -34,7 +23,7 @@ interface Tenure {
   memberId: string
 }
 
-class GroupElections implements Elections {
+class GroupElections {
   readonly #place: GroupPlace
   readonly #member: GroupMember
   #sinceMs = 0
@@ -57,6 +46,11 @@ class GroupElections implements Elections {
     })
   }
 
+  /**
+   * Resolves when this process should lead; it is a candidate from this call until the term is ended or the signal
+   * aborts. During a term, another call resolves with the same one.
+   * @throws the signal's reason
+   */
   async campaign(signal: AbortSignal): Promise<Term> {
     signal.throwIfAborted()
     if (!this.#isClosed) this.#join()
@@ -75,11 +69,13 @@ class GroupElections implements Elections {
     }
   }
 
+  /** False when the group has been silent for so long that another member may hold the partition. */
   stillHolds(): boolean {
     this.#member.checkSession()
     return this.#tenure !== null
   }
 
+  /** Leaves the group for good. Callable twice. */
   close(): Promise<void> {
     this.#isClosed = true
     return this.#leave()

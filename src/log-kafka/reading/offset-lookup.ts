@@ -2,7 +2,7 @@
 import { BridgeError } from '../../errors.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
-import { requireNoError } from '../client/partition-protocol.ts'
+import { type FetchOptions, requireNoError } from '../client/partition-protocol.ts'
 import { sequenceOf } from '../client/records.ts'
 
 /** A range of fewer offsets is read rather than bisected further. */
@@ -10,7 +10,7 @@ const NEAR = 200
 /** A broker answers with at least one batch of records, whatever the limit. */
 const PROBE_BYTES = 1
 const READ_BYTES = 1024 * 1024
-/** Offsets read first for the end of a topic. */
+/** Offsets in the first range of a read from the end; each further range is twice as long. */
 const FIRST_RANGE = 16
 
 /**
@@ -36,8 +36,8 @@ export async function offsetAfter(
 
 /** The last sequence in the topic; 0 when it was never written, null when every record was dropped by age. */
 export async function latestSequence(partitions: PartitionClient, topic: string): Promise<number | null> {
-  const [last] = await latestRecords(partitions, topic, 1)
-  if (last !== undefined) return sequenceOf(last)
+  const [last] = await newest(partitions, topic, { limit: 1 }, sequenceOf)
+  if (last !== undefined) return last
   return (await partitions.offsets(topic)).earliest === 0 ? 0 : null
 }
 
@@ -48,29 +48,38 @@ export async function oldestSequence(partitions: PartitionClient, topic: string)
   return first === null ? null : sequenceOf(first)
 }
 
-/** The newest committed records, oldest first, at most `limit`. */
-export async function latestRecords(
+/**
+ * What `read` makes of the newest committed records, oldest first: at most `limit`, and none further once `mostBytes` of
+ * values were read. Reads ranges backwards from the end: the first in full, and drops a later one that exceeds the limit.
+ */
+export async function newest<T>(
   partitions: PartitionClient,
   topic: string,
-  limit: number,
-): Promise<KafkaRecord[]> {
+  { limit, mostBytes = Number.POSITIVE_INFINITY }: { limit: number; mostBytes?: number },
+  read: (record: KafkaRecord) => T,
+): Promise<T[]> {
   const { earliest, lastStable } = await partitions.offsets(topic)
-  for (let range = Math.max(FIRST_RANGE, 2 * limit); ; range *= 4) {
-    const from = Math.max(earliest, lastStable - range)
-    const records = await recordsBetween(partitions, topic, from, lastStable)
-    if (records.length >= limit || from === earliest) return records.slice(-limit)
+  let found: T[] = []
+  let bytes = 0
+  let to = lastStable
+  for (let range = FIRST_RANGE; to > earliest && found.length < limit; range *= 2) {
+    const from = Math.max(earliest, to - range)
+    const before: T[] = []
+    const isComplete = await eachBetween(partitions, topic, from, to, (record) => {
+      before.push(read(record))
+      bytes += record.value?.length ?? 0
+      return bytes < mostBytes || to === lastStable
+    })
+    if (isComplete) found = [...before, ...found]
+    if (bytes >= mostBytes) break
+    to = from
   }
-}
-
-/** Every committed record that is kept. For small topics. */
-export async function committedRecords(partitions: PartitionClient, topic: string): Promise<KafkaRecord[]> {
-  const { earliest, lastStable } = await partitions.offsets(topic)
-  return recordsBetween(partitions, topic, earliest, lastStable)
+  return found.slice(-limit)
 }
 
 /**
- * Passes every committed record with `from` ≤ offset < `to` to `take`, until that returns false. True when all were
- * taken.
+ * Passes every committed record with `from` ≤ offset < `to` to `take`, until that returns false; with `readUncommitted`
+ * every record. True when all were taken.
  */
 export async function eachBetween(
   partitions: PartitionClient,
@@ -78,24 +87,15 @@ export async function eachBetween(
   from: number,
   to: number,
   take: (record: KafkaRecord) => boolean,
+  readUncommitted = false,
 ): Promise<boolean> {
   for (let offset = from; offset < to; ) {
-    const { records, nextOffset } = await fetchOnce(partitions, topic, { offset, to, maxBytes: READ_BYTES })
+    const how = { maxBytes: READ_BYTES, readUncommitted }
+    const { records, nextOffset } = await fetchOnce(partitions, topic, { offset, to }, how)
     for (const record of records) if (record.offset < to && !take(record)) return false
     offset = nextOffset
   }
   return true
-}
-
-async function recordsBetween(
-  partitions: PartitionClient,
-  topic: string,
-  from: number,
-  to: number,
-): Promise<KafkaRecord[]> {
-  const records: KafkaRecord[] = []
-  await eachBetween(partitions, topic, from, to, (record) => records.push(record) > 0)
-  return records
 }
 
 async function firstRecord(
@@ -105,7 +105,12 @@ async function firstRecord(
   to: number,
 ): Promise<KafkaRecord | null> {
   for (let offset = from; offset < to; ) {
-    const { records, nextOffset } = await fetchOnce(partitions, topic, { offset, to, maxBytes: PROBE_BYTES })
+    const { records, nextOffset } = await fetchOnce(
+      partitions,
+      topic,
+      { offset, to },
+      { maxBytes: PROBE_BYTES },
+    )
     const [record] = records
     if (record !== undefined) return record.offset < to ? record : null
     offset = nextOffset
@@ -116,9 +121,10 @@ async function firstRecord(
 async function fetchOnce(
   partitions: PartitionClient,
   topic: string,
-  { offset, to, maxBytes }: { offset: number; to: number; maxBytes: number },
+  { offset, to }: { offset: number; to: number },
+  how: Omit<FetchOptions, 'maxWaitMs'>,
 ): Promise<{ records: KafkaRecord[]; nextOffset: number }> {
-  const fetched = await partitions.fetch(topic, offset, { maxWaitMs: 0, maxBytes })
+  const fetched = await partitions.fetch(topic, offset, { ...how, maxWaitMs: 0 })
   requireNoError(topic, fetched)
   // A new leader of the partition may know its end before it serves its records.
   if (fetched.records.length === 0 && fetched.nextOffset === offset) {

@@ -1,87 +1,44 @@
 /** Reads the newest rejected items, or their hashes, from the topic of rejected items. */
-import type { Clock } from '../../lifecycle/clock.ts'
 import { type RejectedItem, rejectedHash } from '../../log/events.ts'
 import type { RejectedWindow } from '../../log-shared/rejected-window.ts'
 import { boundedRead } from '../client/bounded-read.ts'
-import type { OpenSession } from '../client/client.ts'
-import type { PartitionClient } from '../client/kafkajs-internals.ts'
+import type { LogParts } from '../client/connection.ts'
+import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { rejectedOf } from '../client/records.ts'
-import { eachBetween, latestRecords } from './offset-lookup.ts'
+import { newest } from './offset-lookup.ts'
 import { waitForStableOffset } from './stable-offset.ts'
-
-/** What reading needs; `closed` aborts when the log is closed. */
-export interface RejectedParts {
-  openSession: OpenSession
-  clock: Clock
-  closed: AbortSignal
-}
 
 /**
  * The newest rejected items, newest last, at most `limit`. Waits up to 2 s for open transactions.
  * @throws BridgeError `log_unavailable`
  */
-export async function readRejectedRecords(
-  parts: RejectedParts,
-  topic: string,
-  limit: number,
-): Promise<RejectedItem[]> {
-  if (limit <= 0) return []
-  return readStable(parts, topic, async (partitions) =>
-    (await latestRecords(partitions, topic, limit)).map(rejectedOf),
-  )
+export function readRejectedRecords(parts: LogParts, topic: string, limit: number): Promise<RejectedItem[]> {
+  return readNewest(parts, topic, { limit }, rejectedOf)
 }
 
-/**
- * The hashes of the newest rejected items inside the window, newest last. Waits up to 2 s for open transactions.
- * @throws BridgeError `log_unavailable`
- */
-export async function readRejectedHashes(
-  parts: RejectedParts,
+/** As `readRejectedRecords`, the hashes of those inside the window. Keeps no texts in memory. */
+export function readRejectedHashes(
+  parts: LogParts,
   topic: string,
   window: RejectedWindow,
 ): Promise<string[]> {
-  if (window.limit <= 0) return []
-  return readStable(parts, topic, (partitions) => newestHashes(partitions, topic, window))
+  return readNewest(parts, topic, window, hashOf)
 }
 
-function readStable<T>(
-  parts: RejectedParts,
+/** The hash of a record's item. */
+export function hashOf(record: KafkaRecord): string {
+  return rejectedHash(rejectedOf(record).raw)
+}
+
+async function readNewest<T>(
+  parts: LogParts,
   topic: string,
-  read: (partitions: PartitionClient) => Promise<T>,
-): Promise<T> {
+  window: { limit: number; mostBytes?: number },
+  read: (record: KafkaRecord) => T,
+): Promise<T[]> {
+  if (window.limit <= 0) return []
   return boundedRead(parts, 'reading rejected items', parts.closed, async (partitions) => {
     await waitForStableOffset(partitions, topic, parts.clock)
-    return read(partitions)
+    return newest(partitions, topic, window, read)
   })
-}
-
-/** Offsets in the first range; each further range is twice as long. */
-const FIRST_RANGE = 16
-
-/**
- * As `readRejectedHashes`, of committed items. Reads ranges backwards from the end: the first range in full, and drops a
- * later one that exceeds the window.
- */
-export async function newestHashes(
-  partitions: PartitionClient,
-  topic: string,
-  { limit, mostBytes }: RejectedWindow,
-): Promise<string[]> {
-  const { earliest, lastStable } = await partitions.offsets(topic)
-  let hashes: string[] = []
-  let bytes = 0
-  let to = lastStable
-  for (let range = FIRST_RANGE; to > earliest && hashes.length < limit; range *= 2) {
-    const from = Math.max(earliest, to - range)
-    const found: string[] = []
-    const isComplete = await eachBetween(partitions, topic, from, to, (record) => {
-      found.push(rejectedHash(rejectedOf(record).raw))
-      bytes += record.value?.length ?? 0
-      return bytes < mostBytes || to === lastStable
-    })
-    if (isComplete) hashes = [...found, ...hashes]
-    if (bytes >= mostBytes) break
-    to = from
-  }
-  return hashes.slice(-limit)
 }

@@ -2,19 +2,14 @@
 import { aborted } from '../../lifecycle/aborted.ts'
 import { createKeyedMutex } from '../../lifecycle/keyed-mutex.ts'
 import type { Shard, Shards } from '../../log/shards.ts'
-import type { ReaderParts } from '../client/connection.ts'
+import type { OwnTopicParts } from '../client/connection.ts'
 import { PartitionWriter } from '../client/partition-writer.ts'
 import type { AssignShards } from './shard-group.ts'
 import { ShardReader } from './shard-reader.ts'
 import { ShardTask, type TaskParts } from './shard-task.ts'
 
 /** What shards need. */
-export interface ShardParts extends ReaderParts {
-  /** Throws once the log is closed; then `closed` is aborted. */
-  open(): void
-  closed: AbortSignal
-  /** Resolves when the topic exists. Rejects with the signal's reason when it aborts first. */
-  ready(signal: AbortSignal): Promise<void>
+export interface ShardParts extends OwnTopicParts {
   /** How processes divide the shards. */
   assign: AssignShards
 }

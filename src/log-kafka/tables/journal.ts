@@ -4,7 +4,7 @@ import type { Journal, JournalBatch } from '../../log/journal.ts'
 import { storedValue } from '../../log/stored-value.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/journal-position.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
-import type { ReaderParts } from '../client/connection.ts'
+import type { OwnTopicParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { PartitionWriter } from '../client/partition-writer.ts'
@@ -14,22 +14,13 @@ import { readPartition } from '../reading/partition-reader.ts'
 /** How long an append waits for the topic, ms; as long as for its acknowledgement. */
 const READY_LIMIT_MS = 10_000
 
-/** What a journal needs. */
-export interface JournalParts extends ReaderParts {
-  /** Throws once the log is closed; then `closed` is aborted. */
-  open(): void
-  closed: AbortSignal
-  /** Resolves when the topic exists. Rejects with the signal's reason when it aborts first. */
-  ready(signal: AbortSignal): Promise<void>
-}
-
 /** The journal on one topic. */
 export class KafkaJournal<V> implements Journal<V> {
-  readonly #parts: JournalParts
+  readonly #parts: OwnTopicParts
   readonly #topic: string
   readonly #writer: PartitionWriter
 
-  constructor(parts: JournalParts, topic: string) {
+  constructor(parts: OwnTopicParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
     this.#writer = new PartitionWriter(parts, topic, parts.closed)

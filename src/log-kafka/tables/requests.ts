@@ -8,7 +8,7 @@ import { aborted } from '../../lifecycle/aborted.ts'
 import { sleep } from '../../lifecycle/clock.ts'
 import { LONGEST_REQUEST, type RequestHandler } from '../../log/requests.ts'
 import { checkRequest, checkResponse } from '../../log-shared/local-requests.ts'
-import type { ReaderParts } from '../client/connection.ts'
+import type { LogParts } from '../client/connection.ts'
 import { PartitionWriter } from '../client/partition-writer.ts'
 import { TextAssembly, textRecords } from '../client/text-parts.ts'
 import { abortable } from '../client/with-timeout.ts'
@@ -26,19 +26,16 @@ export interface RequestTopics {
   responses: string
 }
 
-/** What both sides need; `closed` aborts when the log is closed. */
-export type RequestParts = ReaderParts & { closed: AbortSignal }
-
 /** Sends requests and waits for their responses. */
 export class RequestSender {
-  readonly #parts: RequestParts
+  readonly #parts: LogParts
   readonly #topics: RequestTopics
   readonly #writer: PartitionWriter
   readonly #waiting = new Map<string, { assembly: TextAssembly; resolve(response: string): void }>()
   /** Resolves when the end of the topic of responses was found. */
   readonly #listening = Promise.withResolvers<void>()
 
-  constructor(parts: RequestParts, topics: RequestTopics) {
+  constructor(parts: LogParts, topics: RequestTopics) {
     this.#parts = parts
     this.#topics = topics
     this.#writer = new PartitionWriter(parts, topics.requests, parts.closed)
@@ -92,7 +89,7 @@ export class RequestSender {
 
 /** As `Requests.serve`. */
 export async function serveRequests(
-  parts: RequestParts,
+  parts: LogParts,
   topics: RequestTopics,
   handle: RequestHandler,
   signal: AbortSignal,
@@ -118,7 +115,7 @@ export async function serveRequests(
 
 /** Handles requests; a repeated one only renews its lease. */
 class RequestServer {
-  readonly #parts: RequestParts
+  readonly #parts: LogParts
   readonly #handle: RequestHandler
   readonly #ended: AbortSignal
   readonly #writer: PartitionWriter
@@ -126,7 +123,7 @@ class RequestServer {
   /** Renews the lease of each request in progress, by its id. */
   readonly #renewals = new Map<string, () => void>()
 
-  constructor(parts: RequestParts, how: { handle: RequestHandler; topic: string; ended: AbortSignal }) {
+  constructor(parts: LogParts, how: { handle: RequestHandler; topic: string; ended: AbortSignal }) {
     this.#parts = parts
     this.#handle = how.handle
     this.#ended = how.ended

@@ -2,7 +2,7 @@
 import { BridgeError } from '../../errors.ts'
 import type { ChangeFeed } from '../../log/change-feed.ts'
 import type { Table } from '../../log/tables.ts'
-import type { ReaderParts } from '../client/connection.ts'
+import type { LogParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
 import { PartitionWriter } from '../client/partition-writer.ts'
 import { abortable, withTimeout } from '../client/with-timeout.ts'
@@ -12,12 +12,9 @@ import { TableRows } from './table-rows.ts'
 /** How long a written value may take to be read back, ms; usually some ms. */
 const VISIBLE_LIMIT_MS = 10_000
 
-/** What tables need: `open` throws once the log is closed, and `closed` is aborted. */
-export type TablesParts = ReaderParts & { open(): void; closed: AbortSignal }
-
 /** The tables of one topic. A write resolves when this process has read it back. */
 export class KafkaTables {
-  readonly #parts: TablesParts
+  readonly #parts: LogParts
   readonly #topic: string
   readonly #rows = new TableRows()
   readonly #writer: PartitionWriter
@@ -26,7 +23,7 @@ export class KafkaTables {
   /** Resolves when the topic was first read to its end. */
   readonly #loaded = Promise.withResolvers<void>()
 
-  constructor(parts: TablesParts, topic: string) {
+  constructor(parts: LogParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
     this.#writer = new PartitionWriter(parts, topic, parts.closed)

@@ -1,8 +1,7 @@
 /** Creates the topics in the background when a log is opened, and retries while Kafka is unavailable. */
 import { messageOf } from '../../errors.ts'
-import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { Logger } from '../../obs/logger.ts'
-import type { OpenSession } from '../client/client.ts'
+import { sleep } from '../../lifecycle/clock.ts'
+import type { LogParts } from '../client/connection.ts'
 import { nonRetriable, unavailable } from '../client/faults.ts'
 import { abortable } from '../client/with-timeout.ts'
 import { ensureTopics, SAFE_REPLICAS, type TopicSettings } from './topic-setup.ts'
@@ -12,14 +11,10 @@ import { onePartition, type TopicPlan } from './topics.ts'
 const RETRY_MS = 1_000
 
 /** What the creation of topics needs. */
-export interface StartupParts {
-  openSession: OpenSession
-  clock: Clock
-  logger: Logger
+export interface StartupParts extends LogParts {
   settings: TopicSettings
   /** How many addresses of brokers the settings name. */
   named: number
-  closed: AbortSignal
 }
 
 /** The topics of one log: those that exist from the start, and those that are created at first use. */

@@ -8,9 +8,8 @@ import { SEQUENCE_KEY } from '../../log-shared/place-rows.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { PartitionClient, UnstableTopic } from '../client/kafkajs-internals.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
-import { requireNoError } from '../client/partition-protocol.ts'
 import { sequenceOf, topicSequenceOf } from '../client/records.ts'
-import { latestSequence } from '../reading/offset-lookup.ts'
+import { eachBetween, latestSequence } from '../reading/offset-lookup.ts'
 import { ALL, STATE, topicName } from '../topics/topics.ts'
 import type { KafkaWriterState } from './writer-state.ts'
 
@@ -22,8 +21,6 @@ export interface ResolvingParts {
   /** Runs a read that ends, and retries it while it fails. */
   read<T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T>
 }
-
-const READ_BYTES = 1024 * 1024
 
 /**
  * Resolves the state topic; true where it had a hanging transaction: then every producer is fenced. Commits if the events
@@ -91,13 +88,6 @@ async function readHanging(
   { topic, from, end }: UnstableTopic,
 ): Promise<KafkaRecord[]> {
   const records: KafkaRecord[] = []
-  for (let offset = from; offset < end; ) {
-    const how = { maxWaitMs: 0, maxBytes: READ_BYTES, readUncommitted: true }
-    const fetched = await partitions.fetch(topic, offset, how)
-    requireNoError(topic, fetched)
-    records.push(...fetched.records)
-    if (fetched.nextOffset === offset) break
-    offset = fetched.nextOffset
-  }
+  await eachBetween(partitions, topic, from, end, (record) => records.push(record) > 0, true)
   return records
 }

@@ -3,7 +3,7 @@ import { isBridgeError } from '../../errors.ts'
 import type { LogEnd } from '../../log/events.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
-import { committedRecords, latestSequence } from '../reading/offset-lookup.ts'
+import { eachBetween, latestSequence } from '../reading/offset-lookup.ts'
 import { waitForStableOffset } from '../reading/stable-offset.ts'
 import { readStateRows } from './writer-state.ts'
 
@@ -24,21 +24,22 @@ export async function readEnd(
 ): Promise<LogEnd> {
   for (;;) {
     try {
-      const { records, last } = await boundedRead(
+      const { rows, last } = await boundedRead(
         parts,
         'reading the end of the log',
         signal,
         async (partitions) => {
           await waitForStableOffset(partitions, state, parts.clock)
-          const records = await committedRecords(partitions, state)
-          return { records, last: await latestSequence(partitions, all) }
+          const { earliest, lastStable } = await partitions.offsets(state)
+          const rows = new Map<string, string>()
+          await eachBetween(partitions, state, earliest, lastStable, ({ key, value }) => {
+            if (value === null) rows.delete(String(key))
+            else rows.set(String(key), value.toString('utf8'))
+            return true
+          })
+          return { rows, last: await latestSequence(partitions, all) }
         },
       )
-      const rows = new Map<string, string>()
-      for (const { key, value } of records) {
-        if (value === null) rows.delete(String(key))
-        else rows.set(String(key), value.toString('utf8'))
-      }
       const place = readStateRows(rows)?.state.place
       const end = { epoch: place?.epoch ?? null, sequence: place?.sequence ?? 0 }
       return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end

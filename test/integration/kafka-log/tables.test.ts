@@ -6,7 +6,7 @@ import type { Log } from '../../../src/log/log.ts'
 import type { Change } from '../../../src/log/tables.ts'
 import { boundedRead } from '../../../src/log-kafka/client/bounded-read.ts'
 import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'
-import { committedRecords } from '../../../src/log-kafka/reading/offset-lookup.ts'
+import { newest } from '../../../src/log-kafka/reading/offset-lookup.ts'
 import { eventually } from '../../support/http/api-client.ts'
 import { kafkaClient } from '../../support/kafka/clients.ts'
 import { kafkaRuntime } from '../../support/kafka/for-tests.ts'
@@ -88,8 +88,9 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     const { logger } = keepingLogger()
     const connection = { brokers: kafka.cluster.brokers, clientId: 'test', tls: null, sasl: null }
     const parts = { openSession: kafkaSessions(connection, logger), clock: systemClock }
-    return boundedRead(parts, 'reading', AbortSignal.timeout(30_000), async (partitions) =>
-      (await committedRecords(partitions, topic)).map(({ key }) => String(key)),
+    const all = { limit: Number.POSITIVE_INFINITY }
+    return boundedRead(parts, 'reading', AbortSignal.timeout(30_000), (partitions) =>
+      newest(partitions, topic, all, ({ key }) => String(key)),
     )
   }
 

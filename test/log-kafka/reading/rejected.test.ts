@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { rejectedHash } from '../../../src/log/events.ts'
 import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-internals.ts'
-import { newestHashes } from '../../../src/log-kafka/reading/rejected.ts'
+import { newest as newestRecords } from '../../../src/log-kafka/reading/offset-lookup.ts'
+import { hashOf } from '../../../src/log-kafka/reading/rejected.ts'
 
 /** A topic of these texts, two to a fetch, and how many of them were read. */
 function topicOf(texts: readonly string[]): { partitions: PartitionClient; readCount: () => number } {
@@ -34,13 +35,13 @@ test('all of a topic inside the window is known, the newest last', async () => {
   const texts = small(100)
   const { partitions } = topicOf(texts)
   const window = { limit: 1_000, mostBytes: 1_000_000 }
-  expect(await newestHashes(partitions, 't', window)).toEqual(texts.map(rejectedHash))
+  expect(await newestRecords(partitions, 't', window, hashOf)).toEqual(texts.map(rejectedHash))
 })
 
 test('of more than the limit the newest are known, and little more is read', async () => {
   const texts = small(10_000)
   const { partitions, readCount } = topicOf(texts)
-  const hashes = await newestHashes(partitions, 't', { limit: 20, mostBytes: 1_000_000 })
+  const hashes = await newestRecords(partitions, 't', { limit: 20, mostBytes: 1_000_000 }, hashOf)
   expect(hashes).toEqual(texts.slice(-20).map(rejectedHash))
   expect(readCount()).toBeLessThan(60)
 })
@@ -49,7 +50,7 @@ test('large items before them are not read to their end, and the newest stay wit
   const newest = small(30)
   const texts = [...Array.from({ length: 1_000 }, (_, n) => `${n}`.padEnd(10_000, 'x')), ...newest]
   const { partitions, readCount } = topicOf(texts)
-  const hashes = await newestHashes(partitions, 't', { limit: 1_000, mostBytes: 100_000 })
+  const hashes = await newestRecords(partitions, 't', { limit: 1_000, mostBytes: 100_000 }, hashOf)
   const known = texts.map(rejectedHash).slice(-hashes.length)
   expect(hashes).toEqual(known)
   expect(hashes.length).toBeGreaterThanOrEqual(16)
@@ -59,5 +60,7 @@ test('large items before them are not read to their end, and the newest stay wit
 test('the newest few are known however large they are', async () => {
   const texts = Array.from({ length: 5 }, (_, n) => `${n}`.padEnd(10_000, 'x'))
   const { partitions } = topicOf(texts)
-  expect(await newestHashes(partitions, 't', { limit: 9, mostBytes: 1 })).toEqual(texts.map(rejectedHash))
+  expect(await newestRecords(partitions, 't', { limit: 9, mostBytes: 1 }, hashOf)).toEqual(
+    texts.map(rejectedHash),
+  )
 })
