@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { createIssuers } from '../../src/sandbox/market/issuers.ts'
 import { itemJson } from '../../src/sandbox/market/item-json.ts'
-import { draftDay } from '../../src/sandbox/market/item-template.ts'
+import { templatesOf } from '../../src/sandbox/market/item-template.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import {
   type BridgeProcess,
@@ -72,15 +72,15 @@ export async function register(bridge: BridgeProcess, sink: Sink, manners: reado
 /** Items for the sandbox, of now. */
 export function items(seed: number, count: number): object[] {
   const issuers = createIssuers(seed)
-  const drafts = draftDay(
+  const drafts = templatesOf(
     { seed, issuers },
     DAY,
     Array.from({ length: count }, () => 12 * 3_600),
   )
   const context = { issuers, nativeKind: 'Native', documentsUrl: 'http://documents.test' }
   const padding = 'x'.repeat(EVENT_BYTES - USUAL_BYTES)
-  return drafts.map((draft) => ({
-    ...(JSON.parse(itemJson(draft, context)) as object),
+  return drafts.map((template) => ({
+    ...(JSON.parse(itemJson(template, context)) as object),
     timestamp: new Date(systemClock.now()).toISOString(),
     padding,
   }))

@@ -4,6 +4,7 @@
  */
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { z } from 'zod'
+import { WEEK_MS } from '../core/durations.ts'
 import { BridgeError, messageOf } from '../errors.ts'
 import { type Faults, readFault } from './faults/faults.ts'
 import type { Market } from './market/market.ts'
@@ -19,7 +20,7 @@ export interface AdminOptions {
 }
 
 /** Longest move of the market clock in one request; a longer one would publish items for seconds. */
-const LONGEST_MOVE_MS = 7 * 86_400_000
+const LONGEST_MOVE_MS = WEEK_MS
 
 const itemsBody = z.union([z.array(z.unknown()), z.strictObject({ items: z.array(z.unknown()) })])
 const clockBody = z.strictObject({ advanceMs: z.int().min(0).max(LONGEST_MOVE_MS) })

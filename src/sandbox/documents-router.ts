@@ -10,7 +10,7 @@ import { pdf } from './documents/pdf.ts'
 import type { Market } from './market/market.ts'
 
 export interface DocumentsOptions {
-  market: Pick<Market, 'advance' | 'listed' | 'nowMs'>
+  market: Market
   /** Prefix of the document URLs in the items. */
   documentsUrl: string
   /** How long documents answer 404 after their item became visible, milliseconds of market time. */
@@ -36,10 +36,11 @@ export function documentsRouter({ market, documentsUrl, readyAfterMs }: Document
     .route('/rns/:date/:rnsId/:file')
     .get((request, response) => {
       const { date, rnsId } = request.params
-      const item = market.listed(`${date}.${rnsId}`)
+      const item = market.items.findByDateId(`${date}.${rnsId}`)
       const form = forms.find(({ ending }) => request.path.endsWith(ending))
-      const named = item?.raw.includes(JSON.stringify(`${documentsUrl}${request.path}`)) === true
-      if (item === null || form === undefined || !named) return notFound(response, 'no such document')
+      const named = item?.raw.includes(JSON.stringify(`${documentsUrl}${request.path}`))
+      if (item === undefined || form === undefined || named !== true)
+        return notFound(response, 'no such document')
       if (market.nowMs() < item.visibleMs + readyAfterMs) return notFound(response, 'not there yet')
       const text = announcementText(item.raw)
       if (text === null) return notFound(response, 'no such document')

@@ -2,54 +2,51 @@
  * Enforces the plan's limits in real time: a token bucket and a quota over the last seven days.
  */
 import { WEEK_MS } from '../core/durations.ts'
+import type { PlanLimits } from '../core/plans.ts'
 
-/** Limits of the key's plan: requests per second, requests at once, units per week. */
-export interface LimitFigures {
-  ratePerSecond: number
-  burst: number
-  weeklyQuota: number
-}
+/** The limits that the sandbox enforces; the page size is checked by `api/mirror`. */
+export type LimitFigures = Omit<PlanLimits, 'pageSize'>
 
-export interface Limits {
+/** A token bucket and a weekly quota. Times are ms since 1970, real time. */
+export class Limits {
+  readonly #figures: LimitFigures
+  #tokens: number
+  #filledMs: number
+  /** Times of counted units, ascending. */
+  #counted: number[] = []
+
+  /** Starts with a full bucket and an unused quota. */
+  constructor(figures: LimitFigures, nowMs: number) {
+    this.#figures = figures
+    this.#tokens = figures.burst
+    this.#filledMs = nowMs
+  }
+
   /**
-   * Counts one request with a valid key at `nowMs` (real time, ms since 1970).
+   * Counts one request with a valid key.
    * `quota`: refused and not counted; `throttle`: refused and counted, as upstream does.
    */
-  take(nowMs: number): 'ok' | 'throttle' | 'quota'
-  /** Undoes the previous `take`, for a response that upstream would not have counted. */
-  giveBack(): void
-  /** Units counted in the week before `nowMs`. */
-  unitsUsed(nowMs: number): number
-}
-
-/** Creates limits with a full bucket and an unused quota. */
-export function createLimits(figures: LimitFigures, nowMs: number): Limits {
-  let tokens = figures.burst
-  let filledMs = nowMs
-  /** Times of counted units, ascending. */
-  const counted: number[] = []
-  const forgetOld = (atMs: number): void => {
-    const kept = counted.findIndex((unitMs) => unitMs > atMs - WEEK_MS)
-    counted.splice(0, kept === -1 ? counted.length : kept)
+  take(nowMs: number): 'ok' | 'throttle' | 'quota' {
+    const { weeklyQuota, burst, ratePerSecond } = this.#figures
+    if (this.unitsUsed(nowMs) >= weeklyQuota) return 'quota'
+    this.#counted.push(nowMs)
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#filledMs) / 1000) * ratePerSecond)
+    this.#filledMs = nowMs
+    if (this.#tokens < 1) return 'throttle'
+    this.#tokens -= 1
+    return 'ok'
   }
-  return {
-    take(atMs) {
-      forgetOld(atMs)
-      if (counted.length >= figures.weeklyQuota) return 'quota'
-      counted.push(atMs)
-      tokens = Math.min(figures.burst, tokens + ((atMs - filledMs) / 1000) * figures.ratePerSecond)
-      filledMs = atMs
-      if (tokens < 1) return 'throttle'
-      tokens -= 1
-      return 'ok'
-    },
-    giveBack() {
-      counted.pop()
-      tokens += 1
-    },
-    unitsUsed(atMs) {
-      forgetOld(atMs)
-      return counted.length
-    },
+
+  /** Undoes the previous `take`, for a response that upstream would not have counted. */
+  giveBack(): void {
+    this.#counted.pop()
+    this.#tokens += 1
+  }
+
+  /** Units counted in the week before `nowMs`. */
+  unitsUsed(nowMs: number): number {
+    const kept = this.#counted.findIndex((unitMs) => unitMs > nowMs - WEEK_MS)
+    this.#counted.splice(0, kept === -1 ? this.#counted.length : kept)
+    return this.#counted.length
   }
 }

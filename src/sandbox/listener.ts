@@ -3,6 +3,7 @@
  * the protection against hostile clients that the listeners in `src/http` have.
  */
 import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { BridgeError, messageOf } from '../errors.ts'
 
 export interface LocalListener {
@@ -14,20 +15,16 @@ export interface LocalListener {
   close(): Promise<void>
 }
 
-/** Address to listen on. */
-export interface LocalAddress {
-  host: string
-  /** 0 picks a free one. */
-  port: number
-  /** The flag that chose the port. */
-  flag: string
-}
-
 /**
- * Opens a listener on the given address.
+ * Opens a listener on the given address; port 0 picks a free one. `flag` is the flag that chose the port.
  * @throws BridgeError `failed` when the port is taken or the host is not a local address; the hint names the flag
  */
-export async function listenLocally({ host, port, flag }: LocalAddress): Promise<LocalListener> {
+export async function listenLocally(address: {
+  host: string
+  port: number
+  flag: string
+}): Promise<LocalListener> {
+  const { host, port, flag } = address
   const shown = host.includes(':') ? `[${host}]` : host
   const serving = Promise.withResolvers<RequestListener>()
   const server = createServer((request, response) => {
@@ -42,8 +39,7 @@ export async function listenLocally({ host, port, flag }: LocalAddress): Promise
     })
     server.listen(port, host, resolve)
   })
-  const address = server.address()
-  const bound = address !== null && typeof address === 'object' ? address.port : port
+  const { port: bound } = server.address() as AddressInfo
   return {
     url: `http://${shown}:${bound}`,
     serve: serving.resolve,

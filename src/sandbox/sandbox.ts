@@ -5,16 +5,15 @@
 import { type PlanName, plans } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { adminApp } from './admin-router.ts'
-import { scheduledFaults } from './faults/fault-schedule.ts'
-import { createFaults, type Faults } from './faults/faults.ts'
+import { Faults } from './faults/faults.ts'
 import { createFundData } from './funds/fund-data.ts'
-import { createLimits } from './limits.ts'
+import { Limits } from './limits.ts'
 import { listenLocally } from './listener.ts'
 import { londonMomentMs } from './market/london.ts'
-import { createMarket, type Published, type Truth } from './market/market.ts'
+import { Market } from './market/market.ts'
 import { findScenario } from './scenario-list.ts'
 import { DOCUMENTS_PATH, upstreamApp } from './upstream-router.ts'
-import { createUsage, type Usage } from './usage.ts'
+import { createCounts, type Usage, usageOf } from './usage.ts'
 
 /** Options of a sandbox; every field has a default. */
 export interface SandboxOptions {
@@ -48,77 +47,61 @@ export interface SandboxOptions {
   documentsUrl?: string
 }
 
-export interface Sandbox {
-  /** Base address, ending in `/v2`. */
-  readonly url: string
-  readonly adminUrl: string
-  readonly key: string
-  readonly faults: Faults
-  /** Current market time, ms since 1970. */
-  marketNow(): number
-  truth(): Truth
-  usage(): Usage
-  /** Publishes these items now. */
-  publish(items: readonly unknown[]): Published
-  /** Moves the market clock forward. */
-  moveForward(ms: number): void
-  /** True when the scenario has no items left to publish and no faults left to inject. */
-  finished(): boolean
-  /** Cuts every connection and frees both ports. Callable twice. */
-  close(): Promise<void>
-}
-
 /**
  * Starts a sandbox.
  * @throws BridgeError `usage` for an unknown scenario, `failed` when a port is taken
  */
-export async function startSandbox(options: SandboxOptions, { clock }: { clock: Clock }): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions, { clock }: { clock: Clock }) {
   const { plan = 'advanced', key = 'sandbox-key', seed = 1, speed = 1, nativeWord = 'native' } = options
-  const scenarioName = options.scenario ?? 'normal'
-  const scenario = findScenario(scenarioName)
+  const { host = '127.0.0.1', port = 0, adminPort = 0, scenario: name = 'normal' } = options
+  const scenario = findScenario(name)
   const nativeKind = `${nativeWord.charAt(0).toUpperCase()}${nativeWord.slice(1)}`
-  const { host = '127.0.0.1', port = 0, adminPort = 0 } = options
   const adminListener = await listenLocally({ host, port: adminPort, flag: '--admin-port' })
   const publicListener = await listenLocally({ host, port, flag: '--port' }).catch(async (error: unknown) => {
     await adminListener.close()
     throw error
   })
-  const documentsUrl = options.documentsUrl ?? `${publicListener.url}${DOCUMENTS_PATH}`
-  const backlog = options.backlog ?? null
-  const market = createMarket({ scenario, seed, speed, backlog, nativeKind, documentsUrl }, clock)
-  const figures = {
-    weeklyQuota: options.weeklyQuota ?? plans[plan].weeklyQuota,
-    ratePerSecond: options.ratePerSecond ?? plans[plan].ratePerSecond,
-    burst: options.burst ?? plans[plan].burst,
-  }
-  const limits = createLimits(figures, clock.now())
-  const faults = scheduledFaults(createFaults(clock), scenario.faults, {
+  const { documentsUrl = `${publicListener.url}${DOCUMENTS_PATH}`, backlog } = options
+  const market = new Market({ scenario, seed, speed, backlog, nativeKind, documentsUrl }, clock)
+  const { weeklyQuota, ratePerSecond, burst } = { ...plans[plan], ...options }
+  const figures = { weeklyQuota, ratePerSecond, burst }
+  const limits = new Limits(figures, clock.now())
+  const faults = new Faults(clock, scenario.faults, {
     momentMs: (time) => londonMomentMs(scenario.day, time),
-    nowMs: market.nowMs,
+    nowMs: () => market.nowMs(),
   })
   const finished = (): boolean => market.finished() && faults.finished()
-  const count = createUsage()
-  const usage = (): Usage => count.read(limits.unitsUsed(clock.now()))
+  const counts = createCounts()
+  const usage = (): Usage => usageOf(counts, limits.unitsUsed(clock.now()))
 
-  const funds = createFundData({ seed, issuers: market.issuers, now: market.nowMs })
+  const funds = createFundData({ seed, issuers: market.issuers, now: () => market.nowMs() })
   const { documentsAfterMs } = scenario
-  const served = { market, funds, limits, usage: count, faults, key, plan, nativeWord, clock }
+  const served = { market, funds, limits, counts, faults, key, plan, nativeWord, clock }
   publicListener.serve(upstreamApp({ ...served, documentsUrl, documentsAfterMs }))
-  const described = { name: scenarioName, meaning: scenario.meaning, seed, speed, plan, limits: figures }
+  const described = { name, meaning: scenario.meaning, seed, speed, plan, limits: figures }
   adminListener.serve(adminApp({ market, faults, usage, finished, scenario: described }))
   return {
+    /** Base address, ending in `/v2`. */
     url: `${publicListener.url}/v2`,
     adminUrl: adminListener.url,
     key,
     faults,
-    marketNow: market.nowMs,
-    truth: market.truth,
+    /** Current market time, ms since 1970. */
+    marketNow: () => market.nowMs(),
+    truth: () => market.truth(),
     usage,
-    publish: market.publish,
-    moveForward: market.moveForward,
+    /** Publishes these items now. */
+    publish: (items: readonly unknown[]) => market.publish(items),
+    /** Moves the market clock forward. */
+    moveForward: (ms: number) => market.moveForward(ms),
+    /** True when the scenario has no items left to publish and no faults left to inject. */
     finished,
+    /** Cuts every connection and frees both ports. Callable twice. */
     async close() {
       await Promise.all([publicListener.close(), adminListener.close()])
     },
   }
 }
+
+/** A running sandbox. */
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>

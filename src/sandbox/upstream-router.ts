@@ -7,18 +7,24 @@ import { type FundSource, fundRoutes } from '../api/mirror/fund-routes.ts'
 import { itemRoutes } from '../api/mirror/item-routes.ts'
 import type { ItemStore } from '../api/mirror/item-store.ts'
 import { referenceRoutes } from '../api/mirror/reference-routes.ts'
+import type { Violation } from '../api/mirror/refusal.ts'
 import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
 import type { PlanName } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { documentsRouter } from './documents-router.ts'
-import { sendSpoilt } from './faults/corrupted-response.ts'
-import { answer, answerInPlace, isUncounted, tooManyRequests } from './faults/fault-delivery.ts'
-import type { FaultSetting, Faults } from './faults/faults.ts'
+import {
+  answerInPlace,
+  answerTooManyRequests,
+  type FaultSetting,
+  isUncounted,
+  sendCorrupted,
+} from './faults/fault-kinds.ts'
+import type { Faults } from './faults/faults.ts'
 import type { Limits } from './limits.ts'
 import { createExchanges } from './market/exchanges.ts'
 import type { Market } from './market/market.ts'
 import { withoutFilters } from './store/item-store.ts'
-import type { UsageCount } from './usage.ts'
+import type { Counts } from './usage.ts'
 
 /** Path prefix of documents on the public listener. */
 export const DOCUMENTS_PATH = '/documents'
@@ -28,7 +34,7 @@ export interface UpstreamOptions {
   market: Market
   funds: FundSource
   limits: Limits
-  usage: UsageCount
+  counts: Counts
   faults: Faults
   key: string
   plan: PlanName
@@ -41,27 +47,29 @@ export interface UpstreamOptions {
 
 /** Creates the app that serves `/v2` and `/documents`. */
 export function upstreamApp(options: UpstreamOptions): Express {
-  const { market, limits, usage, faults, clock } = options
+  const { market, limits, counts, faults, clock } = options
   /** Faults that corrupt the body of a response in progress. */
-  const spoiling = new WeakMap<Response, FaultSetting>()
+  const corrupting = new WeakMap<Response, FaultSetting>()
   const hasKey = (request: Request): boolean => request.get('x-api-key') === options.key
   const mirror = {
     authenticate: (request: Request) => (hasKey(request) ? { plan: options.plan } : null),
-    onRefused: usage.refused,
+    onRefused(violation: Violation) {
+      counts.refused[violation] += 1
+    },
     deliver(response: Response, body: string) {
-      const fault = spoiling.get(response)
+      const fault = corrupting.get(response)
       if (fault === undefined) response.end(body)
-      else sendSpoilt(fault, response, body, { params: queryOf(response.req), clock })
+      else sendCorrupted(fault.kind, { response, body, fault, params: queryOf(response.req), clock })
     },
   }
   const references = referenceRoutes(createExchanges())
   const routesOver = (store: ItemStore) => [
-    ...itemRoutes({ store, now: market.nowMs, nativeWord: options.nativeWord }),
+    ...itemRoutes({ store, now: () => market.nowMs(), nativeWord: options.nativeWord }),
     ...references,
     ...fundRoutes(options.funds),
   ]
-  const filtering = mirrorRouter({ ...mirror, routes: routesOver(market.shelf) })
-  const ignoringFilters = mirrorRouter({ ...mirror, routes: routesOver(withoutFilters(market.shelf)) })
+  const filtering = mirrorRouter({ ...mirror, routes: routesOver(market.items) })
+  const ignoringFilters = mirrorRouter({ ...mirror, routes: routesOver(withoutFilters(market.items)) })
 
   const app = express()
   app.disable('x-powered-by')
@@ -69,16 +77,15 @@ export function upstreamApp(options: UpstreamOptions): Express {
   app.use(DOCUMENTS_PATH, documentsRouter({ market, documentsUrl, readyAfterMs }))
   app.use('/v2', (request, response, next) => {
     market.advance()
-    usage.request()
+    counts.requests += 1
     response.set('date', new Date(market.nowMs()).toUTCString())
-    /** Reference routes need no key; a key that is sent anyway is ignored and costs no unit. */
+    // Reference routes need no key; a key that is sent anyway is ignored and costs no unit.
     const needsKey = !request.path.startsWith('/references/')
     const takesUnit = needsKey && hasKey(request)
     const verdict = takesUnit ? limits.take(clock.now()) : 'ok'
     if (verdict !== 'ok') {
-      if (verdict === 'quota') usage.quotaRefused()
-      else usage.throttled()
-      answer(response, 429, tooManyRequests)
+      counts[verdict === 'quota' ? 'quotaRefused' : 'throttled'] += 1
+      answerTooManyRequests(response)
       return
     }
     const fault = faults.meet({
@@ -91,10 +98,10 @@ export function upstreamApp(options: UpstreamOptions): Express {
       filtering(request, response, next)
       return
     }
-    usage.fault(fault.kind)
+    counts.faults[fault.kind] += 1
     if (isUncounted(fault) && takesUnit) limits.giveBack()
-    if (answerInPlace(fault, request, response)) return
-    spoiling.set(response, fault)
+    if (answerInPlace(fault, response)) return
+    corrupting.set(response, fault)
     if (fault.kind === 'ignore-filters') ignoringFilters(request, response, next)
     else filtering(request, response, next)
   })

@@ -2,7 +2,7 @@
  * Counts a client's requests, refusals and faults, so that tests can check quota use and protocol violations.
  */
 import { type Violation, violations } from '../api/mirror/refusal.ts'
-import { type FaultKind, faultKinds } from './faults/faults.ts'
+import { faultKinds } from './faults/fault-kinds.ts'
 
 /** Refusals that no correct client causes; a missing item or a refused old cursor is no violation. */
 const protocolViolations = [
@@ -13,64 +13,43 @@ const protocolViolations = [
   'method_not_allowed',
 ] as const satisfies readonly Violation[]
 
+/** Counts since the start, all of them zero. */
+export function createCounts() {
+  return {
+    /** Every request to the upstream address, with or without a key. */
+    requests: 0,
+    /** Real 429s of the token bucket; injected ones are in `faults`. */
+    throttled: 0,
+    /** Real 429s of the weekly quota. */
+    quotaRefused: 0,
+    /** Requests that the API itself refused, by reason. */
+    refused: zeros(violations),
+    /** Faults injected into responses, by kind. */
+    faults: zeros(faultKinds),
+  }
+}
+
 /** Counts since the start. */
-export interface Usage {
-  /** Every request to the upstream address, with or without a key. */
-  requests: number
+export type Counts = ReturnType<typeof createCounts>
+
+/** A copy of the counts with figures that follow from them. */
+export interface Usage extends Counts {
   /** Quota units of the last seven days. */
   units: number
-  /** Real 429s of the token bucket; injected ones are in `faults`. */
-  throttled: number
-  /** Real 429s of the weekly quota. */
-  quotaRefused: number
   unauthorised: number
   /** Sum of `refused` over the violations that no correct client causes. */
   violations: number
-  /** Requests that the API itself refused, by reason. */
-  refused: Record<Violation, number>
-  /** Faults injected into responses, by kind. */
-  faults: Record<FaultKind, number>
 }
 
-export interface UsageCount {
-  request(): void
-  throttled(): void
-  quotaRefused(): void
-  refused(violation: Violation): void
-  fault(kind: FaultKind): void
-  /** Returns a copy of the counts; `units` comes from the limits. */
-  read(units: number): Usage
-}
-
-/** Creates counters at zero. */
-export function createUsage(): UsageCount {
-  const counts = { requests: 0, throttled: 0, quotaRefused: 0 }
-  const refused = zeros(violations)
-  const faults = zeros(faultKinds)
+/** Copies the counts; `units` comes from the limits. */
+export function usageOf({ refused, faults, ...counts }: Counts, units: number): Usage {
   return {
-    request() {
-      counts.requests += 1
-    },
-    throttled() {
-      counts.throttled += 1
-    },
-    quotaRefused() {
-      counts.quotaRefused += 1
-    },
-    refused(violation) {
-      refused[violation] += 1
-    },
-    fault(kind) {
-      faults[kind] += 1
-    },
-    read: (units) => ({
-      ...counts,
-      units,
-      unauthorised: refused.unauthorised,
-      violations: protocolViolations.reduce((sum, violation) => sum + refused[violation], 0),
-      refused: { ...refused },
-      faults: { ...faults },
-    }),
+    ...counts,
+    units,
+    unauthorised: refused.unauthorised,
+    violations: protocolViolations.reduce((sum, violation) => sum + refused[violation], 0),
+    refused: { ...refused },
+    faults: { ...faults },
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { createMetrics } from '../../src/obs/metrics.ts'
-import { faultKinds } from '../../src/sandbox/faults/faults.ts'
+import { faultKinds } from '../../src/sandbox/faults/fault-kinds.ts'
 import { scenarios } from '../../src/sandbox/scenario-list.ts'
 import { playWorld } from '../support/worlds/play-world.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createLimits } from '../../src/sandbox/limits.ts'
+import { Limits } from '../../src/sandbox/limits.ts'
 import { openSandbox, UNLIMITED } from './sandbox-client.ts'
 
 const WEEK_MS = 7 * 86_400_000
@@ -12,7 +12,7 @@ test('no stretch of time lets more through than burst plus rate', () => {
       fc.integer({ min: 1, max: 20 }),
       fc.integer({ min: 1, max: 20 }),
       (gapsMs, ratePerSecond, burst) => {
-        const limits = createLimits({ ratePerSecond, burst, weeklyQuota: 1_000 }, 0)
+        const limits = new Limits({ ratePerSecond, burst, weeklyQuota: 1_000 }, 0)
         let nowMs = 0
         const passed: number[] = []
         for (const gapMs of gapsMs) {
@@ -30,7 +30,7 @@ test('no stretch of time lets more through than burst plus rate', () => {
 })
 
 test('the quota counts a throttled request, not one that the quota itself refused, over any seven days', () => {
-  const limits = createLimits({ ratePerSecond: 0.001, burst: 1, weeklyQuota: 3 }, 0)
+  const limits = new Limits({ ratePerSecond: 0.001, burst: 1, weeklyQuota: 3 }, 0)
   expect([limits.take(0), limits.take(1), limits.take(2), limits.take(3)]).toEqual([
     'ok',
     'throttle',

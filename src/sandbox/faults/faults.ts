@@ -1,66 +1,11 @@
 /**
- * Keeps the active faults, picks the one that applies to a request, and validates faults that clients submit.
+ * Keeps the active faults, picks the one that applies to a request, and validates faults that clients submit. A
+ * scenario's faults follow the market clock without timers: each call first applies the changes that are due.
  */
-import { z } from 'zod'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-
-/** Every kind of fault; docs/use/sandbox.md describes what a client receives. */
-export const faultKinds = [
-  'throttle-429',
-  'quota-429',
-  'status',
-  'revoke-key',
-  'hang-before',
-  'hang-inside',
-  'drip',
-  'truncate',
-  'html-200',
-  'empty-body',
-  'no-content',
-  'redirect',
-  'reset',
-  'reset-inside',
-  'wrong-length',
-  'broken-chunk',
-  'gzip-rubbish',
-  'gzip-cut',
-  'refuse-cursor',
-  'repeat-page',
-  'stuck-cursor',
-  'null-data',
-  'duplicate-items',
-  'ignore-filters',
-  'warnings',
-] as const
-
-/** Kind of a fault. */
-export type FaultKind = (typeof faultKinds)[number]
-
-const faultFields = z.strictObject({
-  kind: z.enum(faultKinds),
-  /** Number of requests it applies to; 1 if neither `count` nor `forMs` is set. */
-  count: z.int().min(1).optional(),
-  /** How long it stays active, real milliseconds. */
-  forMs: z.int().min(1).optional(),
-  /** Only requests whose path and query contain this text. */
-  path: z.string().min(1).optional(),
-  /** Value of the Retry-After header, any text; without it the header is absent. */
-  retryAfter: z
-    .string()
-    .regex(/^[\t\x20-\x7e]*$/, 'must be printable ASCII')
-    .optional(),
-  /** Of `status`: the response status; default 500. */
-  status: z.int().min(400).max(599).optional(),
-  /** Of `drip`: real milliseconds between bytes; default 100. */
-  intervalMs: z.int().min(1).optional(),
-  /** Of `ignore-filters` and `warnings`: the entry in `warnings`; only `warnings` has a default. */
-  warning: z.string().min(1).optional(),
-})
-
-/** Settings with which a fault is switched on. */
-export type FaultSetting = z.infer<typeof faultFields>
+import { type FaultRequest, type FaultSetting, faultKinds, faultSetting, meets } from './fault-kinds.ts'
 
 /** An active fault. */
 export interface ActiveFault {
@@ -72,71 +17,102 @@ export interface ActiveFault {
   left: number | null
 }
 
-/** The properties of a request that faults match on. */
-export interface FaultRequest {
-  /** Path with query. */
-  url: string
-  params: URLSearchParams
-  /** True for the list operation. */
-  isList: boolean
-  /** True for every operation that requires a key. */
-  needsKey: boolean
+/** One fault of a scenario; times as in `Scenario`. */
+export interface ScheduledFault {
+  from: string
+  /** When it ends; without it, the setting's `count` or `forMs` (real time) decides. */
+  until?: string
+  setting: FaultSetting
 }
 
-export interface Faults {
-  /**
-   * Switches a fault on. Faults are tried in the order in which they were switched on. `isOver` replaces the setting's
-   * `forMs`: the fault stays active until `isOver` returns true or its `count` is used up.
-   */
-  add(setting: FaultSetting, isOver?: () => boolean): ActiveFault
-  /** Lists the active faults. */
-  list(): ActiveFault[]
-  /** Switches off one fault, or all for null. Returns how many it removed. */
-  remove(id: number | null): number
-  /** Returns and counts the fault that applies to this request; null if none does. */
-  meet(request: FaultRequest): FaultSetting | null
-}
+/** The active faults. They are tried in the order in which they were switched on. */
+export class Faults {
+  readonly #clock: Clock
+  readonly #marketNowMs: () => number
+  /** Ascending by start. */
+  readonly #timetable: { fromMs: number; untilMs: number | null; setting: FaultSetting }[]
+  #begun = 0
+  #active: (ActiveFault & { isOver: () => boolean })[] = []
+  #lastId = 0
 
-/** Creates an empty set of faults. `forMs` runs on the given clock. */
-export function createFaults(clock: Clock): Faults {
-  let active: (ActiveFault & { isOver: () => boolean })[] = []
-  let lastId = 0
-  const forgetSpent = (): void => {
-    active = active.filter((fault) => fault.left !== 0 && !fault.isOver())
-  }
-  return {
-    add(setting, isOver) {
-      lastId += 1
-      const untilMs = setting.forMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + setting.forMs
-      const lasts = isOver !== undefined || setting.forMs !== undefined
-      const fault = {
-        id: lastId,
+  /** `forMs` of a setting runs on `clock`. `momentMs` converts a scenario's time to ms since 1970, as `nowMs` has it. */
+  constructor(
+    clock: Clock,
+    timetable: readonly ScheduledFault[],
+    market: { momentMs: (time: string) => number; nowMs: () => number },
+  ) {
+    this.#clock = clock
+    this.#marketNowMs = market.nowMs
+    this.#timetable = timetable
+      .map(({ from, until, setting }) => ({
+        fromMs: market.momentMs(from),
+        untilMs: until === undefined ? null : market.momentMs(until),
         setting,
-        met: 0,
-        left: setting.count ?? (lasts ? null : 1),
-        isOver: isOver ?? (() => clock.now() >= untilMs),
-      }
-      active.push(fault)
-      return shown(fault)
-    },
-    list() {
-      forgetSpent()
-      return active.map(shown)
-    },
-    remove(id) {
-      forgetSpent()
-      const before = active.length
-      active = id === null ? [] : active.filter((fault) => fault.id !== id)
-      return before - active.length
-    },
-    meet(request) {
-      forgetSpent()
-      const fault = active.find(({ setting }) => concerns(setting, request))
-      if (fault === undefined) return null
-      fault.met += 1
-      if (fault.left !== null) fault.left -= 1
-      return fault.setting
-    },
+      }))
+      .sort((left, right) => left.fromMs - right.fromMs)
+  }
+
+  /** Switches a fault on. */
+  add(setting: FaultSetting): ActiveFault {
+    if (setting.forMs === undefined) return this.#start(setting, null)
+    const untilMs = this.#clock.now() + setting.forMs
+    return this.#start(setting, () => this.#clock.now() >= untilMs)
+  }
+
+  /** Lists the active faults. */
+  list(): ActiveFault[] {
+    this.#update()
+    return this.#active.map(shown)
+  }
+
+  /** Switches off one fault, or all for null. Returns how many it removed. */
+  remove(id: number | null): number {
+    this.#update()
+    const before = this.#active.length
+    this.#active = id === null ? [] : this.#active.filter((fault) => fault.id !== id)
+    return before - this.#active.length
+  }
+
+  /** Returns and counts the fault that applies to this request; null if none does. */
+  meet(request: FaultRequest): FaultSetting | null {
+    this.#update()
+    const fault = this.#active.find(({ setting }) => meets(setting, request))
+    if (fault === undefined) return null
+    fault.met += 1
+    if (fault.left !== null) fault.left -= 1
+    return fault.setting
+  }
+
+  /** True when every fault of the scenario has started and every `until` has passed. */
+  finished(): boolean {
+    this.#update()
+    const nowMs = this.#marketNowMs()
+    return (
+      this.#begun === this.#timetable.length &&
+      this.#timetable.every(({ untilMs }) => nowMs >= (untilMs ?? 0))
+    )
+  }
+
+  /** Starts the scenario's faults that are due, and drops those that are over. */
+  #update(): void {
+    const nowMs = this.#marketNowMs()
+    for (let next = this.#timetable[this.#begun]; next !== undefined && next.fromMs <= nowMs; ) {
+      const { untilMs, setting } = next
+      if (untilMs === null) this.add(setting)
+      else this.#start(setting, () => this.#marketNowMs() >= untilMs)
+      this.#begun += 1
+      next = this.#timetable[this.#begun]
+    }
+    this.#active = this.#active.filter((fault) => fault.left !== 0 && !fault.isOver())
+  }
+
+  /** `isOver` null: the fault lasts for its `count`, else for one request. */
+  #start(setting: FaultSetting, isOver: (() => boolean) | null): ActiveFault {
+    this.#lastId += 1
+    const left = setting.count ?? (isOver === null ? 1 : null)
+    const fault = { id: this.#lastId, setting, met: 0, left, isOver: isOver ?? (() => false) }
+    this.#active.push(fault)
+    return shown(fault)
   }
 }
 
@@ -144,34 +120,12 @@ function shown({ id, setting, met, left }: ActiveFault): ActiveFault {
   return { id, setting, met, left }
 }
 
-/** True if the fault applies to the request; faults of list paging apply only to requests that can show them. */
-function concerns({ kind, path }: FaultSetting, request: FaultRequest): boolean {
-  const { url, params, isList, needsKey } = request
-  if (path !== undefined && !url.includes(path)) return false
-  switch (kind) {
-    case 'refuse-cursor':
-    case 'stuck-cursor':
-      return isList && params.has('sinceCursor')
-    case 'repeat-page':
-      return isList && !params.has('sinceCursor') && !params.has('pageNumber')
-    case 'null-data':
-    case 'duplicate-items':
-    case 'ignore-filters':
-    case 'warnings':
-      return isList
-    case 'revoke-key':
-      return needsKey
-    default:
-      return true
-  }
-}
-
 /**
  * Validates a fault from a request body.
  * @throws BridgeError `failed` that names each invalid field
  */
 export function readFault(body: unknown): FaultSetting {
-  const result = faultFields.safeParse(body)
+  const result = faultSetting.safeParse(body)
   if (result.success) return result.data
   const errors = result.error.issues.map((issue) => ({
     field: issue.path.join('.') || 'body',

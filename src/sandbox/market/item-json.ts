@@ -7,7 +7,7 @@ import { isoSeconds } from '../../core/dates.ts'
 import { nativeNames } from '../data/categories.ts'
 import { months, places } from '../data/names.ts'
 import { appearanceAt, type Issuer, type Issuers, pickPopular } from './issuers.ts'
-import type { Draft } from './item-template.ts'
+import type { ItemTemplate } from './item-template.ts'
 import { type CompanyJson, type ItemJson, itemVariants, LONGEST_HEADLINE } from './item-variants.ts'
 
 /** Fraction of announcements that name another company; the second is for forms that holders file about companies. */
@@ -34,35 +34,39 @@ export interface ItemContext {
 }
 
 /** Writes the item's JSON text. */
-export function itemJson(draft: Draft, market: ItemContext, amendment: Amendment | null = null): string {
-  const chance = seededChance(draft.seed ^ 0x5f375a86)
+export function itemJson(
+  template: ItemTemplate,
+  market: ItemContext,
+  amendment: Amendment | null = null,
+): string {
+  const chance = seededChance(template.seed ^ 0x5f375a86)
   const other = pickPopular(chance, market.issuers.companies)
-  const text = headline(draft, chance, other)
-  const named = chance.yes(draft.category.by === 'holder' ? HOLDER_RELATED_SHARE : RELATED_SHARE)
-  const published = timestamp(draft)
-  const document = `${market.documentsUrl}/rns/${published.slice(0, 10)}/${draft.rnsId}/${slug(text)}`
+  const text = headline(template, chance, other)
+  const named = chance.yes(template.category.by === 'holder' ? HOLDER_RELATED_SHARE : RELATED_SHARE)
+  const published = timestamp(template)
+  const document = `${market.documentsUrl}/rns/${published.slice(0, 10)}/${template.rnsId}/${slug(text)}`
   const item = {
-    rnsId: draft.rnsId,
+    rnsId: template.rnsId,
     timestamp:
       amendment === null || amendment.restampMs === null ? published : isoSeconds(amendment.restampMs),
     source: 'RNS',
-    guid: draft.guid,
+    guid: template.guid,
     version: 1,
-    issuer: company(draft.issuer, draft.timeMs, chance),
-    ...(named ? { related: [company(other, draft.timeMs, chance)] } : {}),
+    issuer: company(template.issuer, template.timeMs, chance),
+    ...(named ? { related: [company(other, template.timeMs, chance)] } : {}),
     headline: amendment === null ? text : `${text.slice(0, LONGEST_HEADLINE - 4)} (${amendment.revision})`,
-    category: categories(draft, market.nativeKind),
+    category: categories(template, market.nativeKind),
     publication: [
       { mime: 'text/html', url: `${document}.html` },
       { mime: 'application/pdf', url: `${document}.pdf` },
     ],
     derivatives: { semanticHtml: { url: `${document}.semantic.html` } },
-    ...(draft.replacesGuid === null ? {} : { replaces: { guid: draft.replacesGuid, version: 1 } }),
+    ...(template.replacesGuid === null ? {} : { replaces: { guid: template.replacesGuid, version: 1 } }),
   }
-  return JSON.stringify(draft.variant === null ? item : itemVariants[draft.variant](item))
+  return JSON.stringify(template.variant === null ? item : itemVariants[template.variant](item))
 }
 
-function timestamp({ timeMs, fraction }: Draft): string {
+function timestamp({ timeMs, fraction }: ItemTemplate): string {
   const seconds = isoSeconds(timeMs)
   return fraction === '' ? seconds : seconds.replace('Z', `.${fraction}Z`)
 }
@@ -86,7 +90,7 @@ function company(issuer: Issuer, timeMs: number, chance: SeededChance): CompanyJ
   }
 }
 
-function categories({ category }: Draft, nativeKind: string): ItemJson['category'] {
+function categories({ category }: ItemTemplate, nativeKind: string): ItemJson['category'] {
   const { code, name, importance, native } = category
   return [
     { kind: nativeKind, code: native, name: nativeNames[native] ?? native },
@@ -105,17 +109,17 @@ function categories({ category }: Draft, nativeKind: string): ItemJson['category
   ]
 }
 
-function headline(draft: Draft, chance: SeededChance, other: Issuer): string {
+function headline(template: ItemTemplate, chance: SeededChance, other: Issuer): string {
   const values: Record<string, string> = {
-    name: appearanceAt(draft.issuer, draft.timeMs).name,
-    other: appearanceAt(other, draft.timeMs).name,
+    name: appearanceAt(template.issuer, template.timeMs).name,
+    other: appearanceAt(other, template.timeMs).name,
     month: chance.pick(months),
     place: chance.pick(places),
-    year: String(new Date(draft.timeMs).getUTCFullYear()),
+    year: String(new Date(template.timeMs).getUTCFullYear()),
     n: String(chance.between(2, 240)),
   }
-  const template = chance.pick(draft.category.headlines)
-  return template.replace(/\{(\w+)\}/g, (_, word: string) => values[word] ?? '').slice(0, LONGEST_HEADLINE)
+  const words = chance.pick(template.category.headlines)
+  return words.replace(/\{(\w+)\}/g, (_, word: string) => values[word] ?? '').slice(0, LONGEST_HEADLINE)
 }
 
 function slug(text: string): string {

@@ -12,7 +12,7 @@ import type { ItemVariant } from './item-variants.ts'
 import { londonMidnightMs } from './london.ts'
 
 /** An item template: an item before it is published. These fields determine its whole text. */
-export interface Draft {
+export interface ItemTemplate {
   /** Its timestamp, ms since 1970; whole seconds unless it has a `fraction`. */
   timeMs: number
   /** Decimals of the seconds as written, 0 to 9 digits. */
@@ -46,57 +46,65 @@ const NUMBER_STEP = 7_919
 type Phase = 'open' | 'funds' | 'rest'
 
 /** Generates one item template per entry of `seconds` on `day` (`YYYY-MM-DD`), in the order (timestamp, guid). */
-export function draftDay(
+export function templatesOf(
   market: { seed: number; issuers: Issuers },
   day: string,
   seconds: readonly number[],
-): Draft[] {
+): ItemTemplate[] {
   const daySeed = crc32(`${market.seed}:${day}`)
   const midnightMs = londonMidnightMs(day)
-  const firstFund = daySeed % market.issuers.funds.length
+  const { funds } = market.issuers
   const weights = { open: weightsOf('open'), funds: weightsOf('funds'), rest: weightsOf('rest') }
-  const drafts: Draft[] = []
+  const templates: ItemTemplate[] = []
   seconds.forEach((second, index) => {
     const seed = crc32(`${daySeed}:${index}`)
     const chance = seededChance(seed)
     const phase = phaseOf(second)
     const category = pickCategory(chance, weights[phase])
     const rnsId = rnsIdOf(daySeed, day, index)
-    const draft: Draft = {
+    const nextFund = funds[(daySeed + index) % funds.length] ?? null
+    const template: ItemTemplate = {
       timeMs: midnightMs + second * 1000,
       fraction: '',
       guid: guidOf(day, rnsId),
       rnsId,
       category,
-      issuer: pickIssuer(chance, market.issuers, { category, phase, firstFund, index }),
+      issuer: pickIssuer(chance, market.issuers, category, phase === 'funds' ? nextFund : null),
       seed,
       replacesGuid: null,
       variant: seededChance(seed ^ 0x38495ab5).yes(UNTAGGED_SHARE) ? 'no-instrument' : null,
     }
-    drafts.push(draft)
+    templates.push(template)
     if (category.by === 'company' && chance.yes(REPLACING_SHARE)) {
-      replaceEarlier(draft, drafts.slice(0, -1), chance, day)
+      replaceEarlier(template, templates.slice(0, -1), chance, day)
     }
   })
-  return drafts.sort(inOrder)
+  return templates.sort(inOrder)
 }
 
 /** Compares in list order: timestamp, then guid. */
-export function inOrder(left: Draft, right: Draft): number {
+export function inOrder(left: ItemTemplate, right: ItemTemplate): number {
   return left.timeMs - right.timeMs || (left.guid < right.guid ? -1 : left.guid > right.guid ? 1 : 0)
 }
 
-/** Makes `draft` replace an earlier company announcement, or sometimes one that was never published. */
-function replaceEarlier(draft: Draft, earlier: readonly Draft[], chance: SeededChance, day: string): void {
+/** Makes `template` replace an earlier company announcement, or sometimes one that was never published. */
+function replaceEarlier(
+  template: ItemTemplate,
+  earlier: readonly ItemTemplate[],
+  chance: SeededChance,
+  day: string,
+): void {
   const replaced = new Set(earlier.map((candidate) => candidate.replacesGuid))
   const candidates = earlier.filter(
     (candidate) =>
-      candidate.category.by === 'company' && !replaced.has(candidate.guid) && candidate.timeMs < draft.timeMs,
+      candidate.category.by === 'company' &&
+      !replaced.has(candidate.guid) &&
+      candidate.timeMs < template.timeMs,
   )
   if (candidates.length === 0) return
   const before = chance.pick(candidates)
-  succeed(draft, before)
-  if (chance.yes(ORPHAN_SHARE)) draft.replacesGuid = neverSeenGuid(day)
+  succeed(template, before)
+  if (chance.yes(ORPHAN_SHARE)) template.replacesGuid = neverSeenGuid(day)
 }
 
 /** A guid of that day that no announcement has. */
@@ -104,29 +112,39 @@ export function neverSeenGuid(day: string): string {
   return guidOf(day, '0000Z')
 }
 
-/** Gives `draft` another rnsId and the guid derived from it. */
-export function renumber(draft: Draft, day: string, rnsId: string): void {
-  draft.rnsId = rnsId
-  draft.guid = guidOf(day, rnsId)
+/** Gives `template` another rnsId and the guid derived from it. */
+export function renumber(template: ItemTemplate, day: string, rnsId: string): void {
+  template.rnsId = rnsId
+  template.guid = guidOf(day, rnsId)
 }
 
-/** Gives `draft` one of the category codes, and an issuer that publishes that category. */
-export function recategorise(draft: Draft, issuers: Issuers, codes: readonly string[]): void {
-  const chance = seededChance(draft.seed ^ 0x2545f491)
-  draft.category = chance.pick(marketCategories.filter(({ code }) => codes.includes(code)))
-  draft.issuer = pickIssuer(chance, issuers, {
-    category: draft.category,
-    phase: 'rest',
-    firstFund: 0,
-    index: 0,
+/** Gives each template one of the category codes, and an issuer that publishes that category. Mutates them. */
+export function recategorise(
+  templates: readonly ItemTemplate[],
+  issuers: Issuers,
+  codes: readonly string[],
+): void {
+  const categories = marketCategories.filter(({ code }) => codes.includes(code))
+  for (const template of templates) {
+    const chance = seededChance(template.seed ^ 0x2545f491)
+    template.category = chance.pick(categories)
+    template.issuer = pickIssuer(chance, issuers, template.category, null)
+  }
+}
+
+/** Makes each of the last `count` templates a correction of one of the first, in order. Mutates them. */
+export function correctFirst(templates: readonly ItemTemplate[], count: number): void {
+  templates.slice(-count).forEach((template, index) => {
+    const before = templates[index]
+    if (before !== undefined) succeed(template, before)
   })
 }
 
-/** Turns `draft` into the correction of `before`: same issuer, same category, and a link to it. */
-export function succeed(draft: Draft, before: Draft): void {
-  draft.issuer = before.issuer
-  draft.category = before.category
-  draft.replacesGuid = before.guid
+/** Turns a template into the correction of `before`: same issuer, same category, and a link to it. */
+function succeed(template: ItemTemplate, before: ItemTemplate): void {
+  template.issuer = before.issuer
+  template.category = before.category
+  template.replacesGuid = before.guid
 }
 
 function phaseOf(second: number): Phase {
@@ -158,23 +176,22 @@ function pickCategory(chance: SeededChance, weights: readonly number[]): MarketC
   return marketCategories[index] ?? chance.pick(marketCategories)
 }
 
+/** `nextFund`: the fund whose turn it is in the second burst, where fund houses publish one fund after another. */
 function pickIssuer(
   chance: SeededChance,
   issuers: Issuers,
-  draft: { category: MarketCategory; phase: Phase; firstFund: number; index: number },
+  { by }: MarketCategory,
+  nextFund: Issuer | null,
 ): Issuer {
-  switch (draft.category.by) {
+  switch (by) {
     case 'operator':
       return issuers.operator
     case 'holder':
       return chance.pick(issuers.holders)
     case 'company':
       return pickPopular(chance, issuers.companies)
-    case 'fund': {
-      // Fund houses publish their funds one after another.
-      const inTurn = issuers.funds[(draft.firstFund + draft.index) % issuers.funds.length]
-      return draft.phase === 'funds' && inTurn !== undefined ? inTurn : chance.pick(issuers.funds)
-    }
+    case 'fund':
+      return nextFund ?? chance.pick(issuers.funds)
   }
 }
 

@@ -3,17 +3,19 @@
  */
 
 import { SECOND_MS } from '../../core/durations.ts'
-import type { Issuers } from './issuers.ts'
 import type { Amendment } from './item-json.ts'
-import { type Draft, inOrder, recategorise, succeed } from './item-template.ts'
+import { type ItemTemplate, inOrder } from './item-template.ts'
 
 /** A market event: one change of the item list at `atMs` of the market clock, ms since 1970. */
-export type Happening = { atMs: number } & (
-  | { kind: 'publish'; draft: Draft }
-  | { kind: 'amend'; draft: Draft; amendment: Amendment }
+export type MarketEvent = { atMs: number } & (
+  | { kind: 'publish'; template: ItemTemplate }
+  | { kind: 'amend'; template: ItemTemplate; amendment: Amendment }
   | { kind: 'vanish'; guid: string }
   | { kind: 'unreadable'; raw: string }
 )
+
+/** The publication of an item. */
+export type PublishEvent = Extract<MarketEvent, { kind: 'publish' }>
 
 /** Items of one second become visible within this many milliseconds. */
 const SPREAD_MS = 950
@@ -22,81 +24,62 @@ const SPREAD_MS = 950
  * Publishes each item template within the second of its timestamp. Within a second guids ascend, so that a cursor taken
  * in between skips nothing.
  */
-export function publications(drafts: readonly Draft[]): Happening[] {
-  const bySecond = Map.groupBy(drafts.toSorted(inOrder), (draft) => draft.timeMs)
+export function publications(templates: readonly ItemTemplate[]): PublishEvent[] {
+  const bySecond = Map.groupBy(templates.toSorted(inOrder), ({ timeMs }) => timeMs)
   return [...bySecond.values()].flatMap((sameSecond) =>
-    sameSecond.map((draft, index): Happening => {
-      const atMs = draft.timeMs + Math.floor((index * SPREAD_MS) / sameSecond.length)
-      return { kind: 'publish', draft, atMs }
+    sameSecond.map((template, index) => {
+      const atMs = template.timeMs + Math.floor((index * SPREAD_MS) / sameSecond.length)
+      return { kind: 'publish', template, atMs }
     }),
   )
 }
 
-/** Removes each replaced item from the list at the time its replacement becomes visible. */
-export function disappearances(published: readonly Happening[]): Happening[] {
-  return published.flatMap((happening): Happening[] => {
-    if (happening.kind !== 'publish' || happening.draft.replacesGuid === null) return []
-    return [{ kind: 'vanish', guid: happening.draft.replacesGuid, atMs: happening.atMs }]
-  })
+/** Adds the removal of each replaced item from the list, at the time its replacement becomes visible. */
+export function withDisappearances(published: readonly PublishEvent[]): MarketEvent[] {
+  const removals = published.flatMap(({ template: { replacesGuid }, atMs }): MarketEvent[] =>
+    replacesGuid === null ? [] : [{ kind: 'vanish', guid: replacesGuid, atMs }],
+  )
+  return [...published, ...removals]
 }
 
-/** Delays events for which `isLate` is true: their items become visible `delayMs` after their timestamp. */
+/** Delays items: `delayMs` says how long after its timestamp an item becomes visible; null = as published. */
 export function delayed(
-  happenings: readonly Happening[],
-  isLate: (index: number) => boolean,
-  delayMs: (index: number) => number,
-): Happening[] {
-  return happenings.map((happening, index) =>
-    happening.kind === 'publish' && isLate(index)
-      ? { ...happening, atMs: happening.draft.timeMs + delayMs(index) }
-      : happening,
-  )
+  published: readonly PublishEvent[],
+  delayMs: (index: number) => number | null,
+): PublishEvent[] {
+  return published.map((publication, index) => {
+    const delay = delayMs(index)
+    return delay === null ? publication : { ...publication, atMs: publication.template.timeMs + delay }
+  })
 }
 
 /** Amends each published item `afterMs` later; with `restamped` the second revision has the new time as its timestamp. */
-export function amendments(
-  published: readonly Happening[],
+export function withAmendments(
+  published: readonly PublishEvent[],
   options: { afterMs: number; restamped: boolean },
-): Happening[] {
-  return published.flatMap((happening): Happening[] => {
-    if (happening.kind !== 'publish') return []
-    const atMs = Math.ceil((happening.atMs + options.afterMs) / SECOND_MS) * SECOND_MS
+): MarketEvent[] {
+  const amendments = published.map((publication): MarketEvent => {
+    const atMs = Math.ceil((publication.atMs + options.afterMs) / SECOND_MS) * SECOND_MS
     const amendment = { revision: 2, restampMs: options.restamped ? atMs : null }
-    return [{ kind: 'amend', draft: happening.draft, amendment, atMs }]
+    return { kind: 'amend', template: publication.template, amendment, atMs }
   })
-}
-
-/** Makes each of the last `count` item templates a correction of one of the first, in order. Mutates them. */
-export function correctFirst(drafts: readonly Draft[], count: number): void {
-  drafts.slice(-count).forEach((draft, index) => {
-    const before = drafts[index]
-    if (before !== undefined) succeed(draft, before)
-  })
-}
-
-/** Gives the item templates categories from `codes`. Mutates and returns them. */
-export function recategorised(
-  { issuers }: { issuers: Issuers },
-  drafts: readonly Draft[],
-  codes: readonly string[],
-): readonly Draft[] {
-  for (const draft of drafts) recategorise(draft, issuers, codes)
-  return drafts
+  return [...published, ...amendments]
 }
 
 /** Adds one unreadable item after every `every`-th publication, each kind in turn. */
-export function unreadables(published: readonly Happening[], every: number): Happening[] {
-  return published.flatMap((happening, index): Happening[] => {
-    if (happening.kind !== 'publish' || index % every !== every - 1) return []
-    const place = (index + 1) / every - 1
-    return [{ kind: 'unreadable', raw: unreadableText(place, happening.draft), atMs: happening.atMs }]
-  })
+export function withUnreadables(published: readonly PublishEvent[], every: number): MarketEvent[] {
+  const near = published.filter((_, index) => index % every === every - 1)
+  return [
+    ...published,
+    ...near.map(({ template, atMs }, index): MarketEvent => {
+      return { kind: 'unreadable', raw: unreadableText(index, `${template.guid}:unreadable`), atMs }
+    }),
+  ]
 }
 
-/** Returns an item text without identity or time; `place` selects one of the kinds. */
-function unreadableText(place: number, near: Draft): string {
-  const guid = `${near.guid}:unreadable`
-  const texts = [
+/** Returns an item text without identity or time; `index` selects one of the kinds. */
+function unreadableText(index: number, guid: string): string {
+  const values = [
     { timestamp: '2026-02-03T07:00:00Z', headline: 'No guid' },
     { guid, headline: 'No timestamp' },
     { guid, timestamp: 'yesterday', headline: 'Unreadable timestamp' },
@@ -105,6 +88,6 @@ function unreadableText(place: number, near: Draft): string {
     'an item as plain text',
     ['an item as a list'],
     { guid: 7, timestamp: '2026-02-03T07:00:00Z', headline: 'A number for a guid' },
-  ].map((value) => JSON.stringify(value))
-  return texts[place % texts.length] ?? 'null'
+  ]
+  return JSON.stringify(values[index % values.length])
 }

@@ -4,15 +4,14 @@
  */
 import { isoMillis } from '../../core/dates.ts'
 import { contentHash, readDisclosure, rnsDateIdOf } from '../../core/disclosure.ts'
+import { disclosureFacts, GAP_FACTS } from '../../core/filter/facts.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { shelfFacts, UNREADABLE_FACTS } from '../store/item-facts.ts'
-import { createShelf, type Shelf } from '../store/item-store.ts'
+import { MarketItems } from '../store/item-store.ts'
 import { createIssuers, type Issuers } from './issuers.ts'
-import { itemJson } from './item-json.ts'
+import { type ItemContext, itemJson } from './item-json.ts'
 import { londonMidnightMs, londonMomentMs, nextBusinessDay } from './london.ts'
-import { createMarketClock } from './market-clock.ts'
-import type { Happening } from './market-events.ts'
-import { normalDay, type Scenario } from './scenario.ts'
+import type { MarketEvent } from './market-events.ts'
+import { type MarketSeed, normalDay, type Scenario } from './scenario.ts'
 
 /** One published revision of one guid. */
 export interface TruthItem {
@@ -62,153 +61,165 @@ export interface MarketOptions {
   seed: number
   /** Market seconds per real second. */
   speed: number
-  /** Items of the day before; null = the scenario's figure. */
-  backlog: number | null
+  /** Items of the day before; default: the scenario's figure. */
+  backlog?: number | undefined
   /** Kind of the service's own categories, e.g. `Native`. */
   nativeKind: string
   /** Prefix of the document URLs in the items. */
   documentsUrl: string
 }
 
-export interface Market {
-  readonly shelf: Shelf
+/** A market whose clock starts when it is created, with its backlog already published. */
+export class Market {
+  readonly items = new MarketItems()
   readonly issuers: Issuers
-  /** Current market time, ms since 1970. */
-  nowMs(): number
-  /** Publishes everything that is due. */
-  advance(): void
-  /** Publishes these items now. */
-  publish(items: readonly unknown[]): Published
-  /** True when the scenario has nothing more to publish; never true if usual days follow it. */
-  finished(): boolean
-  /** The item listed as `yyyy-mm-dd.<rnsId>` and when it became visible (ms since 1970); null if there is none. */
-  listed(rnsDateId: string): { raw: string; visibleMs: number } | null
-  /** Moves the market clock forward. */
-  moveForward(ms: number): void
-  /** Returns everything published so far. */
-  truth(): Truth
-}
+  readonly #scenario: Scenario
+  readonly #source: MarketSeed & ItemContext
+  readonly #clock: Clock
+  readonly #speed: number
+  readonly #beganMs: number
+  readonly #startMs: number
+  /** Quiet periods: when the clock reaches `fromMs` it jumps to `toMs`. In order, without overlap. */
+  readonly #skips: readonly { fromMs: number; toMs: number }[]
+  #advancedMs = 0
+  readonly #published: TruthItem[] = []
+  readonly #backlog: TruthItem[] = []
+  readonly #malformed: TruthMalformed[] = []
+  /** Latest revision by guid. */
+  readonly #latest = new Map<string, TruthItem>()
+  #day: string
+  /** Events of the present day by time; the first `#done` are published. */
+  #events: MarketEvent[]
+  #done = 0
 
-/** Creates a market whose clock starts now, with its backlog already published. */
-export function createMarket(options: MarketOptions, clock: Clock): Market {
-  const { scenario, seed, nativeKind, documentsUrl } = options
-  const issuers = scenario.cast(createIssuers(seed), { seed, day: scenario.day })
-  const source = { seed, issuers, nativeKind, documentsUrl }
-  const momentMs = (time: string): number => londonMomentMs(scenario.day, time)
-  const startMs = momentMs(scenario.start)
-  const skips = scenario.skips.map(({ from, to }) => ({ fromMs: momentMs(from), toMs: momentMs(to) }))
-  const time = createMarketClock(clock, { startMs, speed: options.speed, skips })
-  const shelf = createShelf()
-  const items: TruthItem[] = []
-  const history: TruthItem[] = []
-  const malformed: TruthMalformed[] = []
-  const latest = new Map<string, TruthItem>()
-
-  const putUnreadable = (raw: string, reason: string, atMs: number): void => {
-    malformed.push({ raw, reason, insertedAt: isoMillis(atMs) })
-    // Sorts just after the newest item, so that a cursor taken from it skips no later item.
-    const newest = shelf.newest()
-    const place = { timeMs: newest?.timeMs ?? atMs, key: `${newest?.key ?? ''}~` }
-    shelf.put({ ...place, guid: null, rnsDateId: null, raw, facts: UNREADABLE_FACTS })
+  constructor(options: MarketOptions, clock: Clock) {
+    const { scenario, seed, nativeKind, documentsUrl } = options
+    this.issuers = scenario.cast(createIssuers(seed), { seed, day: scenario.day })
+    this.#scenario = scenario
+    this.#source = { seed, issuers: this.issuers, nativeKind, documentsUrl }
+    this.#clock = clock
+    this.#speed = options.speed
+    this.#beganMs = clock.now()
+    const momentMs = (time: string): number => londonMomentMs(scenario.day, time)
+    this.#startMs = momentMs(scenario.start)
+    this.#skips = scenario.skips.map(({ from, to }) => ({ fromMs: momentMs(from), toMs: momentMs(to) }))
+    this.#day = scenario.day
+    this.#events = inTime(scenario.firstDay(this.#source, this.#day))
+    const dayBefore = nextBusinessDay(this.#day, -1)
+    const earlier = [
+      ...scenario.earlier(this.#source, this.#day),
+      ...normalDay(this.#source, dayBefore, options.backlog ?? scenario.backlog),
+    ]
+    for (const event of inTime(earlier)) this.#perform(event)
+    this.advance()
   }
-  const put = (raw: string, value: unknown, atMs: number): keyof Published => {
+
+  /** Current market time, ms since 1970. Never goes back. */
+  nowMs(): number {
+    const elapsedMs = (this.#clock.now() - this.#beganMs) * this.#speed + this.#advancedMs
+    const plainMs = this.#startMs + Math.floor(elapsedMs)
+    return this.#skips.reduce((ms, { fromMs, toMs }) => (ms >= fromMs ? ms + toMs - fromMs : ms), plainMs)
+  }
+
+  /** Moves the market clock forward. */
+  moveForward(ms: number): void {
+    this.#advancedMs += ms
+  }
+
+  /** Publishes everything that is due. */
+  advance(): void {
+    const nowMs = this.nowMs()
+    for (;;) {
+      for (
+        let next = this.#events[this.#done];
+        next !== undefined && next.atMs <= nowMs;
+        next = this.#events[this.#done]
+      ) {
+        this.#perform(next)
+        this.#done += 1
+      }
+      const tomorrow = nextBusinessDay(this.#day, 1)
+      const isOver = this.#done === this.#events.length && londonMidnightMs(tomorrow) <= nowMs
+      if (!isOver || !this.#scenario.goesOn) return
+      this.#day = tomorrow
+      this.#events = inTime(normalDay(this.#source, tomorrow))
+      this.#done = 0
+    }
+  }
+
+  /** Publishes these items now. */
+  publish(items: readonly unknown[]): Published {
+    this.advance()
+    const counts: Published = { published: 0, amended: 0, unchanged: 0, malformed: 0 }
+    for (const item of items) counts[this.#put(JSON.stringify(item), this.nowMs())] += 1
+    return counts
+  }
+
+  /** True when the scenario has nothing more to publish; never true if usual days follow it. */
+  finished(): boolean {
+    this.advance()
+    return !this.#scenario.goesOn && this.#done === this.#events.length
+  }
+
+  /** Returns everything published so far. */
+  truth(): Truth {
+    this.advance()
+    return {
+      startedAt: isoMillis(this.#startMs),
+      marketTime: isoMillis(this.nowMs()),
+      items: this.#published,
+      backlog: this.#backlog,
+      malformed: this.#malformed,
+    }
+  }
+
+  #perform(event: MarketEvent): void {
+    switch (event.kind) {
+      case 'publish':
+        this.#put(itemJson(event.template, this.#source), event.atMs)
+        break
+      case 'amend':
+        this.#put(itemJson(event.template, this.#source, event.amendment), event.atMs)
+        break
+      case 'vanish': {
+        const gone = this.#latest.get(event.guid)
+        if (gone !== undefined) gone.vanishedAt = isoMillis(event.atMs)
+        this.items.remove(event.guid)
+        break
+      }
+      case 'unreadable':
+        this.#put(event.raw, event.atMs)
+    }
+  }
+
+  #put(raw: string, atMs: number): keyof Published {
+    const value: unknown = JSON.parse(raw)
+    const insertedAt = isoMillis(atMs)
     const read = readDisclosure(value)
     if (!read.ok) {
-      putUnreadable(raw, read.reason, atMs)
+      this.#malformed.push({ raw, reason: read.reason, insertedAt })
+      // Sorts just after the newest item, so that a cursor taken from it skips no later item.
+      const { timeMs = atMs, key = '' } = this.items.newest() ?? {}
+      const identity = { timeMs, key: `${key}~`, guid: null, rnsDateId: null }
+      this.items.put({ ...identity, raw, facts: GAP_FACTS, visibleMs: atMs })
       return 'malformed'
     }
     const { guid, timestamp, timeMs } = read.disclosure
     const hash = contentHash(value)
-    const before = latest.get(guid)
-    if (before?.contentHash === hash && shelf.find(guid) !== null) return 'unchanged'
+    const before = this.#latest.get(guid)
+    if (before?.contentHash === hash && this.items.byGuid(guid) !== null) return 'unchanged'
     const revision = (before?.revision ?? 0) + 1
-    const insertedAt = isoMillis(atMs)
     const revised = { guid, revision, timestamp, insertedAt, contentHash: hash, vanishedAt: null }
-    if (atMs < startMs) history.push(revised)
-    else items.push(revised)
-    latest.set(guid, revised)
-    const facts = shelfFacts(read.disclosure, nativeKind)
-    shelf.put({ timeMs, key: guid, guid, rnsDateId: rnsDateIdOf(value), raw, facts })
+    if (atMs < this.#startMs) this.#backlog.push(revised)
+    else this.#published.push(revised)
+    this.#latest.set(guid, revised)
+    const facts = disclosureFacts(read.disclosure, 'published', this.#source.nativeKind)
+    this.items.put({ timeMs, key: guid, guid, rnsDateId: rnsDateIdOf(value), raw, facts, visibleMs: atMs })
     return revision === 1 ? 'published' : 'amended'
-  }
-  const perform = (happening: Happening): void => {
-    switch (happening.kind) {
-      case 'publish':
-      case 'amend': {
-        const amendment = happening.kind === 'amend' ? happening.amendment : null
-        const raw = itemJson(happening.draft, source, amendment)
-        put(raw, JSON.parse(raw), happening.atMs)
-        break
-      }
-      case 'vanish': {
-        const gone = latest.get(happening.guid)
-        if (gone !== undefined) gone.vanishedAt = isoMillis(happening.atMs)
-        shelf.remove(happening.guid)
-        break
-      }
-      case 'unreadable':
-        putUnreadable(happening.raw, readReason(happening.raw), happening.atMs)
-    }
-  }
-
-  let { day } = scenario
-  let waiting = inTime(scenario.firstDay(source, day))
-  let done = 0
-  const advance = (): void => {
-    const nowMs = time.nowMs()
-    for (;;) {
-      for (let next = waiting[done]; next !== undefined && next.atMs <= nowMs; next = waiting[done]) {
-        perform(next)
-        done += 1
-      }
-      const tomorrow = nextBusinessDay(day, 1)
-      if (done < waiting.length || !scenario.goesOn || londonMidnightMs(tomorrow) > nowMs) return
-      day = tomorrow
-      waiting = inTime(normalDay(source, day))
-      done = 0
-    }
-  }
-
-  const dayBefore = normalDay(source, nextBusinessDay(day, -1), options.backlog ?? scenario.backlog)
-  for (const happening of inTime([...scenario.earlier(source, day), ...dayBefore])) perform(happening)
-  advance()
-
-  return {
-    shelf,
-    issuers,
-    nowMs: () => time.nowMs(),
-    advance,
-    publish(handed) {
-      advance()
-      const counts: Published = { published: 0, amended: 0, unchanged: 0, malformed: 0 }
-      for (const item of handed) counts[put(JSON.stringify(item), item, time.nowMs())] += 1
-      return counts
-    },
-    finished() {
-      advance()
-      return !scenario.goesOn && done >= waiting.length
-    },
-    listed(rnsDateId) {
-      const item = shelf.findByDateId(rnsDateId)
-      const revision = item === null || item.guid === null ? undefined : latest.get(item.guid)
-      if (item === null || revision === undefined) return null
-      return { raw: item.raw, visibleMs: Date.parse(revision.insertedAt) }
-    },
-    moveForward: (ms) => time.advance(ms),
-    truth() {
-      advance()
-      const marketTime = isoMillis(time.nowMs())
-      return { startedAt: isoMillis(startMs), marketTime, items, backlog: history, malformed }
-    },
   }
 }
 
 /** Sorts events by time; events of the same time keep the scenario's order. */
-function inTime(happenings: readonly Happening[]): Happening[] {
-  return happenings.toSorted((left, right) => left.atMs - right.atMs)
-}
-
-function readReason(raw: string): string {
-  const read = readDisclosure(JSON.parse(raw))
-  return read.ok ? 'readable' : read.reason
+function inTime(events: readonly MarketEvent[]): MarketEvent[] {
+  return events.toSorted((left, right) => left.atMs - right.atMs)
 }

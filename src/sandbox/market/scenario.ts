@@ -2,13 +2,13 @@
  * Defines the scenario type, its defaults, and helpers that most scenarios share.
  */
 import { type SeededChance, seededChance } from '../../core/chance.ts'
-import type { ScheduledFault } from '../faults/fault-schedule.ts'
-import { even, USUAL_DAY_ITEMS, usualDay } from './day-shape.ts'
+import type { ScheduledFault } from '../faults/faults.ts'
+import { even, secondRange, USUAL_DAY_ITEMS, usualDay } from './day-shape.ts'
 import { usualHistory } from './issuer-history.ts'
 import type { Issuers } from './issuers.ts'
-import { type Draft, draftDay } from './item-template.ts'
+import { type ItemTemplate, templatesOf } from './item-template.ts'
 import { isHalfDay, parseSecondOfDay } from './london.ts'
-import { disappearances, type Happening, publications } from './market-events.ts'
+import { type MarketEvent, type PublishEvent, publications, withDisappearances } from './market-events.ts'
 
 /** Source from which scenarios generate items. */
 export interface MarketSeed {
@@ -37,9 +37,9 @@ export interface Scenario {
   /** Derives the market's issuers from those that the seed gives. */
   cast: (issuers: Issuers, market: { seed: number; day: string }) => Issuers
   /** Events before the business day of the backlog. */
-  earlier: (market: MarketSeed, day: string) => Happening[]
+  earlier: (market: MarketSeed, day: string) => MarketEvent[]
   /** All events from the start on; may include the following days. */
-  firstDay: (market: MarketSeed, day: string) => Happening[]
+  firstDay: (market: MarketSeed, day: string) => MarketEvent[]
 }
 
 /** Defaults of most scenarios: a Tuesday in winter, when London is on UTC, from 10:00 on. */
@@ -56,29 +56,38 @@ export const plain: Omit<Scenario, 'meaning' | 'firstDay'> = Object.freeze({
 })
 
 /** Generates a usual day in which replaced items disappear. A half day ends at 13:30. */
-export function normalDay(market: MarketSeed, day: string, items: number = USUAL_DAY_ITEMS): Happening[] {
-  const seconds = usualDay(items, chanceOf(market, day))
-  const end = isHalfDay(day) ? parseSecondOfDay('13:30') : parseSecondOfDay('24:00')
-  const published = publications(
-    draftDay(
-      market,
-      day,
-      seconds.filter((second) => second < end),
-    ),
-  )
-  return [...published, ...disappearances(published)]
+export function normalDay(market: MarketSeed, day: string, items: number = USUAL_DAY_ITEMS): MarketEvent[] {
+  const end = parseSecondOfDay(isHalfDay(day) ? '13:30' : '24:00')
+  const usual = atSeconds((chance) => usualDay(items, chance).filter((second) => second < end))
+  return withDisappearances(usual(market, day))
 }
 
-/** Generates `items` item templates at even distances from one time to another, both included. */
-export function evenDrafts(
-  market: MarketSeed,
-  day: string,
-  { from, to, items }: { from: string; to: string; items: number },
-): Draft[] {
-  return draftDay(market, day, even({ first: parseSecondOfDay(from), last: parseSecondOfDay(to) }, items))
+type PublishDay = (market: MarketSeed, day: string) => PublishEvent[]
+type ChangeTemplates = (templates: ItemTemplate[], market: MarketSeed, day: string) => void
+
+/** Publishes an item at each of the seconds of the day. `change` may alter the item templates first. */
+export function atSeconds(
+  secondsOf: (chance: SeededChance) => readonly number[],
+  change: ChangeTemplates = () => {},
+): PublishDay {
+  return (market, day) => {
+    const templates = templatesOf(market, day, secondsOf(chanceOf(market, day)))
+    change(templates, market, day)
+    return publications(templates)
+  }
+}
+
+/** Publishes `items` items at even distances from one time of day to another, both included. */
+export function evenly(from: string, to: string, items: number, change?: ChangeTemplates): PublishDay {
+  return atSeconds(() => even(secondRange(from, to), items), change)
+}
+
+/** Publishes `items` items at even distances within the first minute of most scenarios. */
+export function minute(items: number, change?: ChangeTemplates): PublishDay {
+  return evenly('10:00:02', '10:01:00', items, change)
 }
 
 /** Creates the random source for one day. */
-export function chanceOf(market: MarketSeed, day: string): SeededChance {
+export function chanceOf(market: { seed: number }, day: string): SeededChance {
   return seededChance(market.seed ^ Math.floor(Date.parse(day) / 1000))
 }

@@ -1,12 +1,12 @@
 /**
  * Defines scenarios of special days: a half day, a bank holiday, summer time and the end of a day.
  */
+import type { SeededChance } from '../../core/chance.ts'
 import { endOfDayCategory } from '../data/categories.ts'
-import { burst, even, fundBurst, openBurst } from '../market/day-shape.ts'
-import { type Draft, draftDay } from '../market/item-template.ts'
-import { nextBusinessDay, parseSecondOfDay } from '../market/london.ts'
-import { publications } from '../market/market-events.ts'
-import { chanceOf, evenDrafts, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
+import { burst, even, fundBurst, openBurst, secondRange } from '../market/day-shape.ts'
+import type { ItemTemplate } from '../market/item-template.ts'
+import { nextBusinessDay } from '../market/london.ts'
+import { atSeconds, evenly, type MarketSeed, plain, type Scenario } from '../market/scenario.ts'
 import { quietBetweenBursts } from './usual.ts'
 
 /** Special days, by name. */
@@ -17,7 +17,7 @@ export const calendarScenarios = {
     day: '2026-07-07',
     start: '06:59:55',
     skips: [quietBetweenBursts],
-    firstDay: (market, day) => publications(draftDay(market, day, bursts(market, day, 80, 120))),
+    firstDay: atSeconds((chance) => bursts(chance, 80, 120)),
   },
   'half-day': {
     ...plain,
@@ -25,20 +25,16 @@ export const calendarScenarios = {
     day: '2026-12-24',
     start: '06:59:55',
     skips: [quietBetweenBursts, { from: '07:10:15', to: '13:28:00' }],
-    firstDay: (market, day) => {
-      const last = even({ first: parseSecondOfDay('13:28:05'), last: parseSecondOfDay('13:30:00') }, 16)
-      const drafts = draftDay(market, day, [...bursts(market, day, 30, 30), ...last])
-      return publications(endMarked(market, drafts))
-    },
+    firstDay: atSeconds(
+      (chance) => [...bursts(chance, 30, 30), ...even(secondRange('13:28:05', '13:30:00'), 16)],
+      markEnd,
+    ),
   },
   'end-of-day': {
     ...plain,
     meaning: 'ten items in the last two minutes of a day, then its marker (code EOD) at 18:30',
     start: '18:28:00',
-    firstDay: (market, day) =>
-      publications(
-        endMarked(market, evenDrafts(market, day, { from: '18:28:05', to: '18:30:00', items: 11 })),
-      ),
+    firstDay: evenly('18:28:05', '18:30:00', 11, markEnd),
   },
   'bank-holiday': {
     ...plain,
@@ -46,26 +42,21 @@ export const calendarScenarios = {
     day: '2026-05-04',
     start: '09:00:00',
     skips: [{ from: '09:00:20', to: '30:59:55' }],
-    firstDay: (market, day) => {
-      const tuesday = nextBusinessDay(day, 1)
-      return publications(draftDay(market, tuesday, bursts(market, tuesday, 40, 0)))
-    },
+    firstDay: (market, day) => atSeconds((chance) => bursts(chance, 40, 0))(market, nextBusinessDay(day, 1)),
   },
 } as const satisfies Record<string, Scenario>
 
 /** Returns the seconds of `open` and `funds` items in the two bursts. */
-function bursts(market: MarketSeed, day: string, open: number, funds: number): number[] {
-  const chance = chanceOf(market, day)
+function bursts(chance: SeededChance, open: number, funds: number): number[] {
   return [...burst(openBurst, open, chance), ...burst(fundBurst, funds, chance)]
 }
 
-/** Turns the last item template into the market operator's end-of-day message. Mutates it. */
-function endMarked({ issuers }: MarketSeed, drafts: readonly Draft[]): readonly Draft[] {
-  const last = drafts.at(-1)
+/** Turns the last item template into the market operator's end-of-day message. */
+function markEnd(templates: readonly ItemTemplate[], { issuers }: MarketSeed): void {
+  const last = templates.at(-1)
   if (last !== undefined) {
     last.category = endOfDayCategory
     last.issuer = issuers.operator
     last.replacesGuid = null
   }
-  return drafts
 }

@@ -4,9 +4,9 @@
 import { seededChance } from '../../core/chance.ts'
 import { type FreshNames, freshNames, reissued, renamed } from '../market/issuer-history.ts'
 import type { Issuer, Issuers } from '../market/issuers.ts'
+import { recategorise } from '../market/item-template.ts'
 import { londonMomentMs } from '../market/london.ts'
-import { publications, recategorised } from '../market/market-events.ts'
-import { evenDrafts, plain, type Scenario } from '../market/scenario.ts'
+import { evenly, plain, type Scenario } from '../market/scenario.ts'
 
 /** Company announcements, and forms about other companies. */
 const codes = ['UPD', 'TST', 'BOA', 'ACQ', 'HOL', 'RET', 'FER']
@@ -24,17 +24,12 @@ export const corporateActionScenarios = {
       const fresh = freshNames(seededChance(seed ^ 0x2c1b3c6d), issuers)
       return { ...issuers, companies: changingCompanies(issuers, day, fresh) }
     },
-    firstDay: (market, day) => {
-      const drafts = recategorised(
-        market,
-        evenDrafts(market, day, { from: '10:00:02', to: '10:03:00', items: 90 }),
-        codes,
-      )
-      drafts.forEach((draft, index) => {
-        if (index % UNTAGGED_EVERY === UNTAGGED_EVERY - 1) draft.variant = 'no-instrument'
+    firstDay: evenly('10:00:02', '10:03:00', 90, (templates, { issuers }) => {
+      recategorise(templates, issuers, codes)
+      templates.forEach((template, index) => {
+        if (index % UNTAGGED_EVERY === UNTAGGED_EVERY - 1) template.variant = 'no-instrument'
       })
-      return publications(drafts)
-    },
+    }),
   },
 } as const satisfies Record<string, Scenario>
 

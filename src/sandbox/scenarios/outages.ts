@@ -3,32 +3,23 @@
  * outages. Faults follow the market clock, so that they fall between the same items at any speed.
  */
 
-import type { ScheduledFault } from '../faults/fault-schedule.ts'
-import type { FaultSetting } from '../faults/faults.ts'
-import { burst, even, openBurst, scattered } from '../market/day-shape.ts'
-import { draftDay } from '../market/item-template.ts'
-import { nextBusinessDay, parseSecondOfDay } from '../market/london.ts'
-import { publications } from '../market/market-events.ts'
-import { chanceOf, evenDrafts, plain, type Scenario } from '../market/scenario.ts'
+import type { FaultSetting } from '../faults/fault-kinds.ts'
+import type { ScheduledFault } from '../faults/faults.ts'
+import { burst, even, openBurst, scattered, secondRange } from '../market/day-shape.ts'
+import { nextBusinessDay } from '../market/london.ts'
+import { atSeconds, evenly, minute, plain, type Scenario } from '../market/scenario.ts'
 
 /** One item a second for a minute, while faults are active. */
-const minute: Pick<Scenario, 'firstDay'> = {
-  firstDay: (market, day) =>
-    publications(evenDrafts(market, day, { from: '10:00:02', to: '10:01:00', items: 60 })),
-}
+const steady = { ...plain, firstDay: minute(60) }
 
 /** 250 items in two seconds, more than a page of 100 holds, so that polls overflow; then 30 more during the fault. */
-const overflow: Pick<Scenario, 'firstDay' | 'backlog'> = {
+const overflow = {
+  ...plain,
   backlog: 150,
-  firstDay: (market, day) => {
-    const rush = burst(
-      { first: parseSecondOfDay('10:00:20'), last: parseSecondOfDay('10:00:21') },
-      250,
-      chanceOf(market, day),
-    )
-    const after = even({ first: parseSecondOfDay('10:00:30'), last: parseSecondOfDay('10:01:20') }, 30)
-    return publications(draftDay(market, day, [...rush, ...after]))
-  },
+  firstDay: atSeconds((chance) => [
+    ...burst(secondRange('10:00:20', '10:00:21'), 250, chance),
+    ...even(secondRange('10:00:30', '10:01:20'), 30),
+  ]),
 }
 
 /** Valid and invalid forms of Retry-After. The market clock reaches the first of the two dates. */
@@ -47,24 +38,17 @@ export const outageScenarios = {
     start: '18:00:00',
     skips: [{ from: '18:00:30', to: '30:59:58' }],
     faults: [{ from: '18:00:20', until: '31:00:40', setting: { kind: 'status', status: 503 } }],
-    firstDay: (market, day) => {
-      const next = nextBusinessDay(day, 1)
-      const chance = chanceOf(market, next)
-      const night = scattered(
-        { first: parseSecondOfDay('00:30'), last: parseSecondOfDay('06:50') },
-        15,
-        chance,
-      )
-      const after = even({ first: parseSecondOfDay('07:00:10'), last: parseSecondOfDay('07:01:20') }, 70)
-      return publications([
-        ...evenDrafts(market, day, { from: '18:00:02', to: '18:00:29', items: 14 }),
-        ...draftDay(market, next, [...night, ...burst(openBurst, 200, chance), ...after]),
-      ])
-    },
+    firstDay: (market, day) => [
+      ...evenly('18:00:02', '18:00:29', 14)(market, day),
+      ...atSeconds((chance) => [
+        ...scattered(secondRange('00:30', '06:50'), 15, chance),
+        ...burst(openBurst, 200, chance),
+        ...even(secondRange('07:00:10', '07:01:20'), 70),
+      ])(market, nextBusinessDay(day, 1)),
+    ],
   },
   throttled: {
-    ...plain,
-    ...minute,
+    ...steady,
     meaning:
       'an item a second; up to twelve short 429s of the throttle, with every form of Retry-After or none',
     faults: [
@@ -72,19 +56,17 @@ export const outageScenarios = {
       ...everyFiveSeconds(
         10,
         retryAfterForms.map((retryAfter) => ({ kind: 'throttle-429', retryAfter, count: 1 })),
-        { lastingSeconds: 2 },
+        2,
       ),
     ],
   },
   'quota-spent': {
-    ...plain,
-    ...minute,
+    ...steady,
     meaning: 'an item a second; 429 of the quota from 10:00:15 until 10:00:45',
     faults: [{ from: '10:00:15', until: '10:00:45', setting: { kind: 'quota-429' } }],
   },
   'server-errors': {
-    ...plain,
-    ...minute,
+    ...steady,
     meaning: 'an item a second; 500 from 10:00:10 until 10:00:25, then single 502, 503 and 504',
     faults: [
       { from: '10:00:10', until: '10:00:25', setting: { kind: 'status', status: 500 } },
@@ -94,8 +76,7 @@ export const outageScenarios = {
     ],
   },
   'slow-bodies': {
-    ...plain,
-    ...minute,
+    ...steady,
     meaning: 'an item a second; silence before an answer, silence inside one, and one that drips',
     faults: [
       { from: '10:00:05', setting: { kind: 'hang-before' } },
@@ -104,8 +85,7 @@ export const outageScenarios = {
     ],
   },
   'broken-bodies': {
-    ...plain,
-    ...minute,
+    ...steady,
     meaning: 'an item a second; every five seconds another way in which an answer can be broken',
     faults: everyFiveSeconds(5, [
       { kind: 'truncate' },
@@ -121,13 +101,11 @@ export const outageScenarios = {
     ]),
   },
   'key-revoked': {
-    ...plain,
-    ...minute,
+    ...steady,
     meaning: 'an item a second; the key is refused from 10:00:15 until 10:00:40',
     faults: [{ from: '10:00:15', until: '10:00:40', setting: { kind: 'revoke-key' } }],
   },
   'filters-outside-plan': {
-    ...plain,
     ...overflow,
     meaning: '250 items in two seconds; filters are ignored, and said to be, from 10:00:05 until 10:00:50',
     faults: [
@@ -139,13 +117,11 @@ export const outageScenarios = {
     ],
   },
   'filters-ignored': {
-    ...plain,
     ...overflow,
     meaning: '250 items in two seconds; filters are ignored without a word from 10:00:05 until 10:00:50',
     faults: [{ from: '10:00:05', until: '10:00:50', setting: { kind: 'ignore-filters' } }],
   },
   'looping-pages': {
-    ...plain,
     ...overflow,
     meaning: '250 items in two seconds; until 10:00:50 every walk is led back to the page that it is on',
     faults: [{ from: '10:00:05', until: '10:00:50', setting: { kind: 'repeat-page' } }],
@@ -161,11 +137,11 @@ export const outageScenarios = {
     firstDay: (market, day) => {
       const dayAfter = nextBusinessDay(day, 1)
       const dayBack = nextBusinessDay(dayAfter, 1)
-      return publications([
-        ...evenDrafts(market, day, { from: '10:00:02', to: '10:00:38', items: 20 }),
-        ...evenDrafts(market, dayAfter, { from: '07:00:01', to: '17:59:00', items: 60 }),
-        ...evenDrafts(market, dayBack, { from: '07:00:01', to: '07:00:50', items: 40 }),
-      ])
+      return [
+        ...evenly('10:00:02', '10:00:38', 20)(market, day),
+        ...evenly('07:00:01', '17:59:00', 60)(market, dayAfter),
+        ...evenly('07:00:01', '07:00:50', 40)(market, dayBack),
+      ]
     },
   },
 } as const satisfies Record<string, Scenario>
@@ -177,7 +153,7 @@ export const outageScenarios = {
 function everyFiveSeconds(
   first: number,
   settings: readonly FaultSetting[],
-  { lastingSeconds }: { lastingSeconds?: number } = {},
+  lastingSeconds?: number,
 ): ScheduledFault[] {
   const moment = (second: number): string => `10:00:${String(second).padStart(2, '0')}`
   return settings.map((setting, index) => {

@@ -2,11 +2,26 @@
  * Defines scenarios without faults: usual days, morning bursts, a quiet period and a flood.
  */
 import type { SeededChance } from '../../core/chance.ts'
-import { burst, even, fundBurst, openBurst, USUAL_DAY_ITEMS, usualDay } from '../market/day-shape.ts'
-import { draftDay } from '../market/item-template.ts'
+import {
+  burst,
+  even,
+  fundBurst,
+  openBurst,
+  secondRange,
+  USUAL_DAY_ITEMS,
+  usualDay,
+} from '../market/day-shape.ts'
 import { parseSecondOfDay } from '../market/london.ts'
-import { delayed, type Happening, publications } from '../market/market-events.ts'
-import { chanceOf, evenDrafts, type MarketSeed, normalDay, plain, type Scenario } from '../market/scenario.ts'
+import { delayed, type PublishEvent } from '../market/market-events.ts'
+import {
+  atSeconds,
+  chanceOf,
+  evenly,
+  type MarketSeed,
+  normalDay,
+  plain,
+  type Scenario,
+} from '../market/scenario.ts'
 
 /** The late item of `morning`: about this many seconds into the burst, and its delay after its timestamp. */
 const SKIPPED_SECOND = 3
@@ -47,15 +62,13 @@ export const usualScenarios = {
     meaning: '1,500 items in 60 s',
     start: '06:59:57',
     backlog: 60,
-    firstDay: (market, day) =>
-      publications(evenDrafts(market, day, { from: '07:00:01', to: '07:01:00', items: 1500 })),
+    firstDay: evenly('07:00:01', '07:01:00', 1500),
   },
   quiet: {
     ...plain,
     meaning: 'six items in ten minutes',
     start: '12:00:00',
-    firstDay: (market, day) =>
-      publications(evenDrafts(market, day, { from: '12:00:05', to: '12:10:00', items: 6 })),
+    firstDay: evenly('12:00:05', '12:10:00', 6),
   },
   demo: {
     ...plain,
@@ -65,26 +78,20 @@ export const usualScenarios = {
     skips: [quietBetweenBursts],
     goesOn: true,
     firstDay: (market, day) => {
-      const steady = even({ first: parseSecondOfDay('07:10:13'), last: parseSecondOfDay('07:59:58') }, 598)
+      const steady = even(secondRange('07:10:13', '07:59:58'), 598)
       const later = usualDay(USUAL_DAY_ITEMS, chanceOf(market, day)).filter(
         (second) => second >= parseSecondOfDay('08:00'),
       )
-      return publications(
-        draftDay(market, day, [...burstSeconds(chanceOf(market, day)), ...steady, ...later]),
-      )
+      return atSeconds((chance) => [...burstSeconds(chance), ...steady, ...later])(market, day)
     },
   },
 } as const satisfies Record<string, Scenario>
 
-function morning(market: MarketSeed, day: string): Happening[] {
-  const published = publications(draftDay(market, day, burstSeconds(chanceOf(market, day))))
+function morning(market: MarketSeed, day: string): PublishEvent[] {
+  const published = atSeconds(burstSeconds)(market, day)
   const firstMs = published[0]?.atMs ?? 0
   const skipped = published.findIndex(({ atMs }) => atMs >= firstMs + SKIPPED_SECOND * 1000)
-  return delayed(
-    published,
-    (index) => index === skipped,
-    () => SKIPPED_DELAY_MS,
-  )
+  return delayed(published, (index) => (index === skipped ? SKIPPED_DELAY_MS : null))
 }
 
 function burstSeconds(chance: SeededChance): number[] {

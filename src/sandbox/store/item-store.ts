@@ -2,98 +2,140 @@
  * Stores the currently listed items, ordered by (timestamp, guid), and answers filtered page queries. An item that
  * arrives late with an older timestamp sorts before cursors already issued, as the live service seems to do.
  */
+import { crc32 } from 'node:zlib'
 import type { ItemStore, NewestPage, StoredItem } from '../../api/mirror/item-store.ts'
-import { type Company, companyKey, spelling } from '../../core/filter/facts.ts'
-import { EVERYTHING, type InstrumentField, type Selection } from '../../core/filter/selection.ts'
-import { type ShelfFacts, shelfTest } from './item-facts.ts'
+import { type Company, companyKey, type Facts, spelling } from '../../core/filter/facts.ts'
+import {
+  channels,
+  EVERYTHING,
+  type InstrumentField,
+  isInRange,
+  type Selection,
+  selects,
+} from '../../core/filter/selection.ts'
 import { comparePlaces, type ListPlace, placeCursor, readPlaceCursor } from './place-cursor.ts'
 
 /** One listed item: its position, its text, and the fields that filters use. */
-export interface Shelved extends ListPlace {
+export interface ListedItem extends ListPlace {
   /** The guid, or a substitute if the item has none. */
   key: string
+  /** null for an unreadable item. */
   guid: string | null
   /** `yyyy-mm-dd.<rnsId>`, or null. */
   rnsDateId: string | null
   raw: string
-  facts: ShelfFacts
+  facts: Facts
+  /** When it became visible, market time, ms since 1970. */
+  visibleMs: number
 }
 
 /** The item store with the market's write operations and lookups. */
-export interface Shelf extends ItemStore {
-  /** Inserts an item; replaces an earlier revision with the same guid. */
-  put(item: Shelved): void
-  /** Removes an item from the list. */
-  remove(guid: string): void
-  /** The last item in the order, or null. */
-  newest(): Shelved | null
-  /** The listed item with that guid, or null. */
-  find(guid: string): Shelved | null
-  /** The listed item with that `yyyy-mm-dd.<rnsId>`, or null. */
-  findByDateId(rnsDateId: string): Shelved | null
-  readonly size: number
-}
-
-/** Creates an empty item store. */
-export function createShelf(): Shelf {
-  const rising: Shelved[] = []
-  const byGuid = new Map<string, Shelved>()
-  const byDateId = new Map<string, Shelved>()
+export class MarketItems implements ItemStore {
+  /** Ascending. */
+  readonly #items: ListedItem[] = []
+  readonly #byGuid = new Map<string, ListedItem>()
+  readonly #byDateId = new Map<string, ListedItem>()
   /** Issuers that have ever published under `isin:<isin>` or `symbol:<symbol>`; grows with companies, not items. */
-  const issuersOf = new Map<string, Set<string>>()
+  readonly #issuersOf = new Map<string, Set<string>>()
 
-  const remove = (guid: string): void => {
-    const held = byGuid.get(guid)
-    if (held === undefined) return
-    rising.splice(firstNotBefore(rising, held), 1)
-    byGuid.delete(guid)
-    if (held.rnsDateId !== null && byDateId.get(held.rnsDateId) === held) byDateId.delete(held.rnsDateId)
+  /** Inserts an item; replaces an earlier revision with the same guid. */
+  put(item: ListedItem): void {
+    if (item.guid !== null) {
+      this.remove(item.guid)
+      this.#byGuid.set(item.guid, item)
+    }
+    if (item.rnsDateId !== null) this.#byDateId.set(item.rnsDateId, item)
+    this.#items.splice(this.#indexOf(item), 0, item)
+    this.#learn('isin', item.facts.issuer)
+    this.#learn('symbol', item.facts.issuer)
   }
-  const learn = (field: InstrumentField, issuer: Company): void => {
+
+  /** Removes an item from the list. */
+  remove(guid: string): void {
+    const item = this.#byGuid.get(guid)
+    if (item === undefined) return
+    this.#items.splice(this.#indexOf(item), 1)
+    this.#byGuid.delete(guid)
+    if (item.rnsDateId !== null && this.#byDateId.get(item.rnsDateId) === item) {
+      this.#byDateId.delete(item.rnsDateId)
+    }
+  }
+
+  /** The last item in the order. */
+  newest(): ListedItem | undefined {
+    return this.#items.at(-1)
+  }
+
+  /** The listed item with that `yyyy-mm-dd.<rnsId>`. */
+  findByDateId(rnsDateId: string): ListedItem | undefined {
+    return this.#byDateId.get(rnsDateId)
+  }
+
+  pageBefore(selection: Selection, position: string | null, limit: number) {
+    const end = position === null ? this.#items.length : this.#indexOf(readPlaceCursor(position))
+    const { items, more } = this.#newestFirst(selection, { start: 0, end }, limit)
+    return { items, next: more ? (items.at(-1)?.cursor ?? null) : null }
+  }
+
+  newestSince(selection: Selection, cursor: string, limit: number): NewestPage {
+    const start = this.#indexOf(readPlaceCursor(cursor), 'after')
+    return this.#newestFirst(selection, { start, end: this.#items.length }, limit)
+  }
+
+  pageAt(selection: Selection, offset: number, limit: number) {
+    const matching = this.#items.filter(this.#test(selection)).reverse()
+    return { items: matching.slice(offset, offset + limit).map(stored), total: matching.length }
+  }
+
+  byGuid(guid: string): string | null {
+    return this.#byGuid.get(guid)?.raw ?? null
+  }
+
+  byRnsDateId(rnsDateId: string): string | null {
+    return this.findByDateId(rnsDateId)?.raw ?? null
+  }
+
+  #learn(field: InstrumentField, issuer: Company): void {
     const identifier = spelling(issuer, field)
     const key = companyKey(issuer)
     if (identifier === undefined || key === null) return
     const name = `${field}:${identifier}`
-    issuersOf.set(name, (issuersOf.get(name) ?? new Set()).add(key))
-  }
-  const wanted = (selection: Selection): ((item: Shelved) => boolean) => {
-    const test = shelfTest(selection, (field, identifier) => issuersOf.get(`${field}:${identifier}`) ?? [])
-    return (item) => test(item.timeMs, item.facts)
+    this.#issuersOf.set(name, (this.#issuersOf.get(name) ?? new Set()).add(key))
   }
 
-  return {
-    put(item) {
-      if (item.guid !== null) {
-        remove(item.guid)
-        byGuid.set(item.guid, item)
-      }
-      if (item.rnsDateId !== null) byDateId.set(item.rnsDateId, item)
-      rising.splice(firstNotBefore(rising, item), 0, item)
-      learn('isin', item.facts.facts.issuer)
-      learn('symbol', item.facts.facts.issuer)
-    },
-    remove,
-    newest: () => rising.at(-1) ?? null,
-    find: (guid) => byGuid.get(guid) ?? null,
-    findByDateId: (rnsDateId) => byDateId.get(rnsDateId) ?? null,
-    get size() {
-      return rising.length
-    },
-    pageBefore(selection, walk, limit) {
-      const end = walk === null ? rising.length : firstNotBefore(rising, readPlaceCursor(walk))
-      const { items, more } = newestFirst(rising, { start: 0, end }, wanted(selection), limit)
-      return { items, next: more ? (items.at(-1)?.cursor ?? null) : null }
-    },
-    newestSince(selection, cursor, limit) {
-      const start = firstAfter(rising, readPlaceCursor(cursor))
-      return newestFirst(rising, { start, end: rising.length }, wanted(selection), limit)
-    },
-    pageAt(selection, offset, limit) {
-      const matching = rising.filter(wanted(selection)).reverse()
-      return { items: matching.slice(offset, offset + limit).map(stored), total: matching.length }
-    },
-    byGuid: (guid) => byGuid.get(guid)?.raw ?? null,
-    byRnsDateId: (rnsDateId) => byDateId.get(rnsDateId)?.raw ?? null,
+  #test(selection: Selection): (item: ListedItem) => boolean {
+    const { channel } = selection
+    const isSelected = selects(selection, (field, id) => this.#issuersOf.get(`${field}:${id}`) ?? [])
+    return (item) =>
+      isInRange(selection, item.timeMs) &&
+      (channel === null || (item.guid !== null && channelsOf(item.guid).includes(channel))) &&
+      (isSelected === null || isSelected(item.facts))
+  }
+
+  #newestFirst(selection: Selection, range: { start: number; end: number }, limit: number): NewestPage {
+    const wants = this.#test(selection)
+    const items: StoredItem[] = []
+    for (let index = range.end - 1; index >= range.start; index--) {
+      const item = this.#items[index]
+      if (item === undefined || !wants(item)) continue
+      if (items.length === limit) return { items, more: true }
+      items.push(stored(item))
+    }
+    return { items, more: false }
+  }
+
+  /** Index of the first item at or after the place, or strictly after it (binary search). */
+  #indexOf(place: ListPlace, side: 'at' | 'after' = 'at'): number {
+    const least = side === 'at' ? 0 : 1
+    let low = 0
+    let high = this.#items.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const item = this.#items[middle]
+      if (item !== undefined && comparePlaces(item, place) >= least) high = middle
+      else low = middle + 1
+    }
+    return low
   }
 }
 
@@ -108,43 +150,11 @@ export function withoutFilters(store: ItemStore): ItemStore {
   }
 }
 
-function newestFirst(
-  rising: readonly Shelved[],
-  range: { start: number; end: number },
-  wants: (item: Shelved) => boolean,
-  limit: number,
-): NewestPage {
-  const items: StoredItem[] = []
-  for (let index = range.end - 1; index >= range.start; index--) {
-    const item = rising[index]
-    if (item === undefined || !wants(item)) continue
-    if (items.length === limit) return { items, more: true }
-    items.push(stored(item))
-  }
-  return { items, more: false }
+/** Channels on which an item is distributed. Derived from the guid; upstream documents no rule. */
+function channelsOf(guid: string): string[] {
+  return channels.filter((_, index) => (crc32(guid) >>> index) % 2 === 1)
 }
 
-function stored(item: Shelved): StoredItem {
+function stored(item: ListedItem): StoredItem {
   return { cursor: placeCursor(item), raw: item.raw }
-}
-
-function firstNotBefore(rising: readonly Shelved[], place: ListPlace): number {
-  return lowerBound(rising, (item) => comparePlaces(item, place) >= 0)
-}
-
-function firstAfter(rising: readonly Shelved[], place: ListPlace): number {
-  return lowerBound(rising, (item) => comparePlaces(item, place) > 0)
-}
-
-/** Binary search for the first index at which `holds` is true; `holds` must be true for all later ones. */
-function lowerBound(rising: readonly Shelved[], holds: (item: Shelved) => boolean): number {
-  let low = 0
-  let high = rising.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const item = rising[middle]
-    if (item !== undefined && holds(item)) high = middle
-    else low = middle + 1
-  }
-  return low
 }

@@ -1,4 +1,4 @@
-/** The mirror on a real socket over a shelf that a test fills and empties. Owns no promises of its own. */
+/** The mirror on a real socket over a store that a test fills and empties. Owns no promises of its own. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest'
 import { type ItemRoutesOptions, itemRoutes } from '../../../src/api/mirror/item-routes.ts'
 import { type MirrorOptions, mirrorRouter } from '../../../src/api/mirror/router.ts'
 import { readDisclosure } from '../../../src/core/disclosure.ts'
-import { shelfFacts } from '../../../src/sandbox/store/item-facts.ts'
-import { createShelf } from '../../../src/sandbox/store/item-store.ts'
+import { disclosureFacts } from '../../../src/core/filter/facts.ts'
+import { MarketItems } from '../../../src/sandbox/store/item-store.ts'
 import type { Item, Reply } from '../../sandbox/sandbox-client.ts'
 
 export interface MirrorServer {
@@ -26,15 +26,15 @@ export const NOW_MS = Date.parse('2026-02-03T12:00:00Z')
 export async function openMirror(
   options: Partial<MirrorOptions & ItemRoutesOptions> = {},
 ): Promise<MirrorServer> {
-  let shelf = createShelf()
+  let items = new MarketItems()
   const app = express()
   const routes = itemRoutes({
     store: {
-      pageBefore: (...asked) => shelf.pageBefore(...asked),
-      newestSince: (...asked) => shelf.newestSince(...asked),
-      pageAt: (...asked) => shelf.pageAt(...asked),
-      byGuid: (guid) => shelf.byGuid(guid),
-      byRnsDateId: (rnsDateId) => shelf.byRnsDateId(rnsDateId),
+      pageBefore: (selection, scan, limit) => items.pageBefore(selection, scan, limit),
+      newestSince: (selection, cursor, limit) => items.newestSince(selection, cursor, limit),
+      pageAt: (selection, offset, limit) => items.pageAt(selection, offset, limit),
+      byGuid: (guid) => items.byGuid(guid),
+      byRnsDateId: (rnsDateId) => items.byRnsDateId(rnsDateId),
     },
     now: () => NOW_MS,
     ...options,
@@ -49,23 +49,24 @@ export async function openMirror(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v2`
   return {
     url,
-    publish(items) {
-      for (const listed of items) {
+    publish(published) {
+      for (const listed of published) {
         const read = readDisclosure(listed)
         if (!read.ok) throw new Error(read.reason)
         const { guid, timeMs, timestamp } = read.disclosure
-        shelf.put({
+        items.put({
           timeMs,
           key: guid,
           guid,
           rnsDateId: `${timestamp.slice(0, 10)}.${listed.rnsId}`,
           raw: JSON.stringify(listed),
-          facts: shelfFacts(read.disclosure, 'Native'),
+          facts: disclosureFacts(read.disclosure, 'published', 'Native'),
+          visibleMs: timeMs,
         })
       }
     },
     empty() {
-      shelf = createShelf()
+      items = new MarketItems()
     },
     async list(query = '') {
       const pairs =

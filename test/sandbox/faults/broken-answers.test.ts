@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { faultKinds } from '../../../src/sandbox/faults/faults.ts'
+import { faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts'
 import { namesInTable } from '../../support/house/page-rules.ts'
 import { textFiles } from '../../support/house/repository.ts'
 import { guids, openSandbox } from '../sandbox-client.ts'

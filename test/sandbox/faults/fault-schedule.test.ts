@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ScheduledFault, scheduledFaults } from '../../../src/sandbox/faults/fault-schedule.ts'
-import { createFaults } from '../../../src/sandbox/faults/faults.ts'
+import { Faults, type ScheduledFault } from '../../../src/sandbox/faults/faults.ts'
 import { londonMomentMs } from '../../../src/sandbox/market/london.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
@@ -10,7 +9,7 @@ const request = { url: '/v2/x', params: new URLSearchParams(), isList: true, nee
 /** A switchboard with a timetable, on a market clock that starts at ten. */
 function openSwitchboard(timetable: readonly ScheduledFault[]) {
   const clock = createManualClock(londonMomentMs(DAY, '10:00:00'))
-  const faults = scheduledFaults(createFaults(clock), timetable, {
+  const faults = new Faults(clock, timetable, {
     momentMs: (time) => londonMomentMs(DAY, time),
     nowMs: clock.now,
   })

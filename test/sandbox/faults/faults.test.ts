@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { faultKinds } from '../../../src/sandbox/faults/faults.ts'
+import { faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts'
 import { guids, openSandbox } from '../sandbox-client.ts'
 import { watch, withItems } from './faulty-sandbox.ts'
 

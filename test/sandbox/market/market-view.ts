@@ -1,6 +1,6 @@
 /** A market on a clock that stands still, and what its listings show. Owns no promises of its own. */
 import type { Selection } from '../../../src/core/filter/selection.ts'
-import { createMarket, type Market } from '../../../src/sandbox/market/market.ts'
+import { Market } from '../../../src/sandbox/market/market.ts'
 import { findScenario } from '../../../src/sandbox/scenario-list.ts'
 import { createManualClock, type ManualClock } from '../../support/time/manual-clock.ts'
 
@@ -27,12 +27,12 @@ export function openMarket(
   options: { seed?: number; speed?: number; backlog?: number } = {},
 ): { market: Market; clock: ManualClock } {
   const clock = createManualClock()
-  const market = createMarket(
+  const market = new Market(
     {
       scenario: findScenario(name),
       seed: options.seed ?? 1,
       speed: options.speed ?? 1,
-      backlog: options.backlog ?? null,
+      backlog: options.backlog,
       nativeKind: 'Native',
       documentsUrl: 'https://documents.sandbox.example',
     },
@@ -44,9 +44,7 @@ export function openMarket(
 /** Raw texts of everything that is listed, newest first. */
 export function listed(market: Market): string[] {
   market.advance()
-  const page = market.shelf.pageBefore(everything, null, 1_000_000, new AbortController().signal)
-  if (page instanceof Promise) throw new Error('the shelf answers at once')
-  return page.items.map(({ raw }) => raw)
+  return market.items.pageBefore(everything, null, 1_000_000).items.map(({ raw }) => raw)
 }
 
 /** Time of the day of an ISO 8601 text. */

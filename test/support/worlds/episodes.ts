@@ -10,7 +10,7 @@ import {
   classify429,
   INITIAL_CLASSIFIER,
 } from '../../../src/governor/quota/throttle-classifier.ts'
-import { createLimits } from '../../../src/sandbox/limits.ts'
+import { Limits } from '../../../src/sandbox/limits.ts'
 import { lasting, otherProcess } from './other-process.ts'
 
 const SECOND_MS = 1000
@@ -136,7 +136,7 @@ interface Upstream {
 /** An upstream that refuses the first request for that cause. */
 function createUpstream(plan: PlanName, cause: EpisodeCause, chance: SeededChance): Upstream {
   const { ratePerSecond, burst, weeklyQuota } = plans[plan]
-  const limits = createLimits(plans[plan], START_MS - WEEK_MS)
+  const limits = new Limits(plans[plan], START_MS - WEEK_MS)
   const spend = (units: number): void => {
     for (let unit = 0; unit < units; unit++) limits.take(START_MS - 2 * HOUR_MS + unit)
   }

@@ -15,7 +15,7 @@ import {
   type Refund,
 } from '../../../src/governor/quota/time-buckets.ts'
 import { createTokenBucket, type TokenBucket } from '../../../src/governor/quota/token-bucket.ts'
-import { createLimits } from '../../../src/sandbox/limits.ts'
+import { Limits } from '../../../src/sandbox/limits.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -63,7 +63,7 @@ class Upstream {
     this.#plan = plan
     this.#reset = reset
     const weeklyQuota = reset === 'rolling' ? plan.weeklyQuota : Number.POSITIVE_INFINITY
-    this.#limits = createLimits({ ...plan, weeklyQuota }, START_MS)
+    this.#limits = new Limits({ ...plan, weeklyQuota }, START_MS)
   }
 
   take(nowMs: number): 'ok' | 'throttle' | 'quota' {

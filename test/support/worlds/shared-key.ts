@@ -4,7 +4,7 @@
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
-import { createLimits } from '../../../src/sandbox/limits.ts'
+import { Limits } from '../../../src/sandbox/limits.ts'
 import { World } from './ingest-world.ts'
 import { lasting, otherProcess } from './other-process.ts'
 
@@ -37,7 +37,7 @@ export function playSharedWeeks(seed: number, weeks: number): SharedWeek[] {
   const chance = seededChance(seed)
   const plan = chance.pick(['free', 'lite', 'advanced', 'ultimate'] as const)
   const figures = plans[plan]
-  const limits = createLimits(figures, START_MS)
+  const limits = new Limits(figures, START_MS)
   const retryAfter = chance.pick(HEADERS)
   const jobs = Array.from({ length: weeks }, (_, week) =>
     jobsOf(START_MS + week * WEEK_MS, plan, chance),

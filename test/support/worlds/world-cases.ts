@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { reservedShares } from '../../../src/governor/schedule/pacing.ts'
-import { type FaultKind, type FaultSetting, faultKinds } from '../../../src/sandbox/faults/faults.ts'
+import { type FaultKind, type FaultSetting, faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts'
 import { scenarios } from '../../../src/sandbox/scenario-list.ts'
 import type { TimedEnd, TimedFault, WorldPlan } from './sandbox-world.ts'
 

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { seededChance } from '../../../../src/core/chance.ts'
 import { createIssuers } from '../../../../src/sandbox/market/issuers.ts'
 import { itemJson } from '../../../../src/sandbox/market/item-json.ts'
-import { draftDay } from '../../../../src/sandbox/market/item-template.ts'
+import { templatesOf } from '../../../../src/sandbox/market/item-template.ts'
 import type { Sandbox } from '../../../../src/sandbox/sandbox.ts'
 
 /** Not the market's own day nor the one before: what it publishes by itself would amend items of the burst unseen. */
@@ -29,12 +29,12 @@ export function startBurst(sandbox: Sandbox, seed: number): Burst {
   const issuers = createIssuers(seed)
   const chance = seededChance(seed)
   const seconds = Array.from({ length: MOST_ITEMS }, () => 12 * 3_600)
-  const drafts = draftDay({ seed, issuers }, DAY, seconds)
+  const drafts = templatesOf({ seed, issuers }, DAY, seconds)
   const context = { issuers, nativeKind: 'Native', documentsUrl: 'http://documents.test' }
   const add = (count: number): void => {
     const timestamp = new Date(sandbox.marketNow()).toISOString()
-    const items = drafts.splice(0, count).map((draft) => ({
-      ...(JSON.parse(itemJson(draft, context)) as object),
+    const items = drafts.splice(0, count).map((template) => ({
+      ...(JSON.parse(itemJson(template, context)) as object),
       timestamp,
     }))
     if (items.length < count) throw new Error(`the burst has no more than ${MOST_ITEMS} items`)
