@@ -190,7 +190,11 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
     if (problem === null) {
       logger.error('http.request_failed', { method: request.method, path: request.path.slice(0, 200), error })
     }
-    sendProblem(request, response, problem ?? new HttpProblem('internal', 'something went wrong inside'))
+    sendProblem(
+      request,
+      response,
+      problem ?? new HttpProblem('internal', 'internal error of the bridge; its log says more'),
+    )
   }
 }
 

@@ -5,7 +5,7 @@ import { HttpProblem } from './problem.ts'
 export function tooOld(oldest: string): HttpProblem {
   return new HttpProblem(
     'cursor_too_old',
-    'what follows this cursor is no longer kept; start over from `oldest` and expect a hole before it',
+    'the events after this cursor were dropped by age; start over from `oldest`: the events before it can no longer be read',
     { extra: { oldest } },
   )
 }

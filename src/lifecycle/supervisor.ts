@@ -23,7 +23,8 @@ export async function superviseRoles(
   const stop = new AbortController()
   const running = roles.map(async (role) => {
     await role.run(stop.signal)
-    if (!stop.signal.aborted) throw new BridgeError('failed', `the role ${role.name} ended unexpectedly`)
+    if (!stop.signal.aborted)
+      throw new BridgeError('failed', `the internal task "${role.name}" ended unexpectedly`)
   })
   const stopRequested = Promise.withResolvers<void>()
   const onAbort = (): void => stopRequested.resolve()
@@ -44,7 +45,7 @@ async function drain(running: readonly Promise<void>[], drainTimeoutMs: number, 
   const late = Promise.withResolvers<never>()
   const cancel = clock.after(drainTimeoutMs, () =>
     late.reject(
-      new BridgeError('failed', `the roles did not stop within ${drainTimeoutMs} ms`, {
+      new BridgeError('failed', `the internal tasks did not stop within ${drainTimeoutMs} ms`, {
         hint: 'No data is lost: the next start repeats unfinished work. BRIDGE_DRAIN_TIMEOUT sets the limit.',
       }),
     ),

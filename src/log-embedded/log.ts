@@ -68,7 +68,8 @@ export function logOver(
   const shards = new Map<string, Shards<unknown>>()
   const journals = new Map<string, Journal<unknown>>()
   const open = (): void => {
-    if (closed.aborted) throw new BridgeError('failed', 'the log is closed')
+    if (closed.aborted)
+      throw new BridgeError('failed', 'the event log is closed because this process is stopping')
   }
   const parts = { db, commits, clock, open, closed }
   return {

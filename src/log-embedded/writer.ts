@@ -70,10 +70,14 @@ export function claimWriter({ archive, wakeup, faultHooks, closed }: WriterClaim
 function endingOf(error: unknown): BridgeError {
   if (isBridgeError(error, 'log_fenced') || isBridgeError(error, 'log_damaged')) return error
   const hint = error instanceof BridgeError ? error.hint : undefined
-  return new BridgeError('log_unknown', `the commit has no known outcome: ${messageOf(error)}`, {
-    hint: hint ?? 'Claim again: it reads what is stored.',
-    cause: error,
-  })
+  return new BridgeError(
+    'log_unknown',
+    `it is not known whether the last commit was stored: ${messageOf(error)}`,
+    {
+      hint: hint ?? 'The writer reads what is stored before it writes again.',
+      cause: error,
+    },
+  )
 }
 
 /** The stored epoch, sequence and rows, checked against the events; an unused log gets its epoch. */
@@ -91,7 +95,7 @@ function readPlace(archive: Archive): { place: CommittedHead; rows: Map<string, 
       stored === null ? 'nothing' : `event ${stored.place.sequence} of epoch ${stored.place.epoch}`
     throw new BridgeError(
       'log_damaged',
-      `the writer's rows know ${known}, the events end with ${latest} of epoch ${epoch}`,
+      `the stored writer state names ${known} as the last event, but the stored events end with ${latest} of epoch ${epoch}`,
       { hint: 'Stop, keep a copy of the data directory, and restore the last good backup.' },
     )
   }

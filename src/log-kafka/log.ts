@@ -233,7 +233,7 @@ class KafkaEventLog implements KafkaLog {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new BridgeError('failed', 'the log is closed'))
+    this.#closing.abort(new BridgeError('failed', 'the event log is closed because this process is stopping'))
     await this.#startup.done.catch(ignore)
     await this.#elections.close()
     await Promise.all(this.#running.values())

@@ -50,7 +50,7 @@ export function placedRows(
   const epoch = stored.get(EPOCH_KEY)
   const sequence = stored.get(SEQUENCE_KEY)
   if (epoch === undefined || sequence === undefined) {
-    throw new BridgeError('log_damaged', 'the stored state of the writer has lost its epoch or sequence', {
+    throw new BridgeError('log_damaged', 'the stored writer state has no epoch or no sequence', {
       hint: 'Stop, keep a copy of what is stored, and restore the last good backup.',
     })
   }

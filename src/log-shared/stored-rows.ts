@@ -29,8 +29,8 @@ export function recordTexts(records: readonly unknown[]): string[] {
 
 /** The error of a write to a lost shard. */
 export function shardLost(number: number): BridgeError {
-  return new BridgeError('shard_lost', `shard ${number} is no longer owned here`, {
-    hint: 'Its owner now goes on from what was written before.',
+  return new BridgeError('shard_lost', `shard ${number} is no longer assigned to this process`, {
+    hint: 'Its new owner continues from the state stored last.',
   })
 }
 

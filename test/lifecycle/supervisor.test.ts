@@ -60,7 +60,7 @@ test('a role that fails stops the others and is the fault that comes out', async
 test('a role that ends by itself is a fault', async () => {
   const stopped: string[] = []
   const { done } = supervise([obedient('a', stopped), { name: 'short', run: () => Promise.resolve() }])
-  await expect(done).rejects.toThrow('short ended unexpectedly')
+  await expect(done).rejects.toThrow('"short" ended unexpectedly')
   expect(stopped).toEqual(['a'])
 })
 

@@ -110,5 +110,5 @@ export function archiveItemStore(items: ArchiveItems): ItemStore {
 function sequenceIn(items: ArchiveItems, cursor: string): number {
   const { epoch, sequence } = decodeCursor(cursor)
   if (epoch === items.archive.epoch) return sequence
-  throw new BridgeError('cursor_invalid', 'this cursor is of another log')
+  throw new BridgeError('cursor_invalid', 'this cursor was issued for another log (another epoch)')
 }

@@ -73,7 +73,8 @@ async function create({ query, body, caller, response }: Call, options: TokenRou
   if (made === 'tenant_full') {
     throw new HttpProblem('limit_reached', `the tenant has ${MAX_TOKENS_PER_TENANT} tokens already`)
   }
-  if (made === 'full') throw new HttpProblem('limit_reached', 'this bridge has as many tokens as it keeps')
+  if (made === 'full')
+    throw new HttpProblem('limit_reached', 'this bridge has reached its limit of tokens; delete one first')
   const { token, text } = made
   const { id, tenant, scopes } = token
   logger.info('token.created', { tokenId: id, tenant, scopes, by: caller.tokenId })
@@ -83,17 +84,23 @@ async function create({ query, body, caller, response }: Call, options: TokenRou
 /** @throws HttpProblem `forbidden` if the caller requests more rights than its own */
 function checkGrant({ tenant, scopes, expiresAtMs }: NewToken, caller: Caller): void {
   if (!caller.seesAllTenants && tenant !== caller.tenant) {
-    throw new HttpProblem('forbidden', `this token makes tokens of its own tenant only, ${caller.tenant}`)
+    throw new HttpProblem(
+      'forbidden',
+      `this token can only create tokens of its own tenant, ${caller.tenant}`,
+    )
   }
   const more = scopes.filter((scope) => !caller.scopes.includes(scope))
   if (more.length > 0) {
-    throw new HttpProblem('forbidden', `this token cannot give what it does not have: ${more.join(', ')}`)
+    throw new HttpProblem(
+      'forbidden',
+      `a token cannot grant scopes that it does not have itself: ${more.join(', ')}`,
+    )
   }
   const end = caller.expiresAtMs
   if (end !== null && (expiresAtMs ?? Number.POSITIVE_INFINITY) > end) {
     throw new HttpProblem(
       'forbidden',
-      `this token ends at ${isoMillis(end)}, and so must those that it makes: give expiresAt`,
+      `this token expires at ${isoMillis(end)}, and so must the tokens that it creates: give an earlier expiresAt`,
     )
   }
 }

@@ -121,7 +121,7 @@ async function scanDown(
     const rest = { ...range, after, through }
     through = await slices.run(() => look(rest))
     if (archive.epoch !== epoch) {
-      throw new BridgeError('log_unavailable', 'the replica was rebuilt while it was read')
+      throw new BridgeError('log_unavailable', 'the local replica of the log was rebuilt during this read')
     }
   }
 }

@@ -58,7 +58,7 @@ export class RecentEvents {
       if (event.sequence !== this.#latest + 1) {
         throw new BridgeError(
           'log_damaged',
-          `event ${event.sequence} does not follow event ${this.#latest}`,
+          `event ${event.sequence} was read after event ${this.#latest}: sequences must be consecutive`,
           {
             hint: 'Restart the process. If the error returns, report it as a bug.',
           },

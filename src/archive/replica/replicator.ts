@@ -102,7 +102,7 @@ export class Replicator {
     if (archive.epoch !== null && archive.epoch !== epoch) {
       throw new BridgeError(
         'log_damaged',
-        `the log has epoch ${epoch}, this node's replica ${archive.epoch}`,
+        `the log has epoch ${epoch}, but this node's local replica holds epoch ${archive.epoch}`,
         {
           hint: 'The log was started afresh while this process ran. Restart the process: it rebuilds its replica.',
         },

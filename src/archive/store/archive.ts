@@ -160,7 +160,7 @@ function checkNext(extent: Extent, event: Committed): void {
   if (!hole && (extent.epoch === null || extent.epoch === event.epoch)) return
   throw new BridgeError(
     'log_damaged',
-    `event ${event.sequence} of epoch ${event.epoch} does not follow ${extent.latest} of epoch ${extent.epoch}`,
+    `event ${event.sequence} of epoch ${event.epoch} cannot be stored after event ${extent.latest} of epoch ${extent.epoch}: sequences must be consecutive`,
     {
       hint: 'With Kafka: stop and delete copy.db in the data directory, the next start refills it. With the embedded log: restore a backup.',
     },

@@ -21,9 +21,13 @@ function derive(event: Committed, nativeKind: string): Derived {
   if (isGap(event.type)) return { facts: GAP_FACTS, item: null }
   const read = itemOf(event)
   if (!read.ok) {
-    throw new BridgeError('log_damaged', `event ${event.sequence} holds no disclosure: ${read.reason}`, {
-      hint: 'Report this as a fault of the program, with the event.',
-    })
+    throw new BridgeError(
+      'log_damaged',
+      `the item of event ${event.sequence} cannot be read: ${read.reason}`,
+      {
+        hint: 'Report this as a bug of the program, with the event.',
+      },
+    )
   }
   const { disclosure, hash, rnsDateId } = read.item
   const { guid } = disclosure

@@ -61,7 +61,7 @@ export function nonRetriable(error: unknown): BridgeError | null {
     ({ name, code }) => name === SASL_ERROR || UNTRUSTED.has(code) || /^ERR_SSL_/.test(String(code)),
   )
   if (!hit) return null
-  return new BridgeError('kafka', `the brokers do not let this bridge in: ${reasonOf(error)}`, {
+  return new BridgeError('kafka', `the Kafka brokers refuse this bridge: ${reasonOf(error)}`, {
     hint: hintFor(error),
     cause: error,
   })
@@ -78,10 +78,14 @@ export function unavailable(doing: string, error: unknown): BridgeError {
 
 /** `log_unknown`: the writer has ended, and its last transaction may or may not be durable. */
 export function unknownOutcome(error: unknown): BridgeError {
-  return new BridgeError('log_unknown', `the transaction has no known outcome: ${reasonOf(error)}`, {
-    hint: `Claim again: it reads what is stored. ${hintFor(error)}`,
-    cause: error,
-  })
+  return new BridgeError(
+    'log_unknown',
+    `it is not known whether the last transaction was committed: ${reasonOf(error)}`,
+    {
+      hint: `The writer reads what is stored before it writes again. ${hintFor(error)}`,
+      cause: error,
+    },
+  )
 }
 
 /** `log_damaged`: a record that this program did not write. `what` names it, e.g. "record 3 of the log has no value". */

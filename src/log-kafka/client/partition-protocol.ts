@@ -90,7 +90,7 @@ export function requireNoError(topic: string, { errorCode }: Fetched): void {
   if (errorCode === 0) return
   const reason = FETCH_ERRORS[errorCode] ?? `Kafka answers error ${errorCode}`
   throw new BridgeError('log_unavailable', `${topic} cannot be read: ${reason}`, {
-    hint: 'This process tries again. If it goes on, look at the topic and at the rights of this user.',
+    hint: 'Reading is retried. If it keeps failing, check the topic and the ACLs of this Kafka user.',
   })
 }
 

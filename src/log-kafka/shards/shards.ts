@@ -98,7 +98,7 @@ class ShardOwner<V> {
   /** Owns shards until it is stopped. Throws what the work of a shard has thrown, when all work has ended. */
   async run(): Promise<void> {
     const { closed } = this.#parts
-    const onClosed = (): void => this.#loseAll('the log is closed')
+    const onClosed = (): void => this.#loseAll('the event log is closed because this process is stopping')
     closed.addEventListener('abort', onClosed, { once: true })
     const reading = this.#reader.run(this.#over.signal)
     const leaveGroup = new AbortController()

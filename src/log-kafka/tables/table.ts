@@ -31,7 +31,8 @@ export class KafkaTables {
 
   /** The table of that name, which holds no slash. */
   table<V>(name: string): Table<V> {
-    if (name.includes('/')) throw new BridgeError('failed', `a table's name holds no slash: ${name}`)
+    if (name.includes('/'))
+      throw new BridgeError('failed', `the table name "${name}" must not contain a slash`)
     const { open, closed } = this.#parts
     const feed = this.#rows.feedOf(name) as ChangeFeed<V>
     return {

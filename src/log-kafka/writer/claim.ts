@@ -116,9 +116,13 @@ function agree(state: KafkaWriterState | null, last: number | null): boolean {
 function contradiction(state: KafkaWriterState | null, last: number | null): BridgeError {
   const known = state === null ? 'no event' : `event ${state.place.sequence}`
   const kept = last === null ? 'was written before' : `ends with ${last}`
-  return new BridgeError('log_damaged', `the state records ${known}, but the topic of all events ${kept}`, {
-    hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
-  })
+  return new BridgeError(
+    'log_damaged',
+    `the stored writer state names ${known} as the last event, but the topic of all events ${kept}`,
+    {
+      hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
+    },
+  )
 }
 
 async function begin(transactions: Transactions, prefix: string): Promise<KafkaWriterState> {

@@ -133,7 +133,7 @@ export function readFault(body: unknown): FaultSetting {
   }))
   const kind = body !== null && typeof body === 'object' && 'kind' in body ? String(body.kind) : ''
   const near = (faultKinds as readonly string[]).includes(kind) ? '' : didYouMean(kind, faultKinds)
-  throw new BridgeError('failed', `this is not a fault${near}`, {
+  throw new BridgeError('failed', `unknown kind of fault${near}`, {
     hint: `kind is one of ${faultKinds.join(', ')}`,
     errors,
   })

@@ -339,7 +339,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
       }
     }
     const cancel = context.clock.after(AUTH_TIMEOUT_MS, () =>
-      this.#refuse(new StreamRefusal(404, 'no authentication within 10 s', 4001), null),
+      this.#refuse(new StreamRefusal(404, 'no authentication within 10 s of connecting', 4001), null),
     )
     socket.on('data', count)
     this.#liftBounds = () => {

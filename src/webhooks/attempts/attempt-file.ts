@@ -57,10 +57,14 @@ export class AttemptFile {
       return work(this.open())
     } catch (error) {
       if (!isBridgeError(error, 'log_damaged')) throw error
-      throw new BridgeError('log_unavailable', 'the attempt file was damaged and is made anew', {
-        cause: error,
-        hint: 'Try again in some seconds.',
-      })
+      throw new BridgeError(
+        'log_unavailable',
+        'the stored history of webhook attempts was damaged and is being rebuilt',
+        {
+          cause: error,
+          hint: 'Try again in some seconds.',
+        },
+      )
     }
   }
 
@@ -91,17 +95,25 @@ export class AttemptFile {
 }
 
 function lost(cause: unknown): BridgeError {
-  return new BridgeError('log_damaged', 'the attempt file is damaged: the history of attempts begins anew', {
-    cause,
-    hint:
-      'No delivery is affected. The damaged file is kept beside the new one as attempts.db.damaged; delete it when you do ' +
-      'not need it. If this repeats, check the disk.',
-  })
+  return new BridgeError(
+    'log_damaged',
+    'the stored history of webhook attempts is damaged: a new, empty history starts',
+    {
+      cause,
+      hint:
+        'No delivery is affected. The damaged file is kept beside the new one as attempts.db.damaged; delete it when you do ' +
+        'not need it. If this repeats, check the disk.',
+    },
+  )
 }
 
 function rebuilt(cause: unknown): BridgeError {
-  return new BridgeError('log_damaged', 'the attempt file is damaged: it is filled again from the journal', {
-    cause,
-    hint: 'Nothing needs doing. If this repeats, check the disk.',
-  })
+  return new BridgeError(
+    'log_damaged',
+    'the stored history of webhook attempts is damaged: it is filled again from the log',
+    {
+      cause,
+      hint: 'Nothing needs doing. If this repeats, check the disk.',
+    },
+  )
 }

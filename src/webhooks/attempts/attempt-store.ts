@@ -278,9 +278,13 @@ function ensureTables(db: Database): void {
   const version = db.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0
   if (version === VERSION) return
   if (version !== 0) {
-    throw new BridgeError('log_damaged', `the attempt file has version ${version}, not ${VERSION}`, {
-      hint: 'It was written by another version of this program. A new file is begun.',
-    })
+    throw new BridgeError(
+      'log_damaged',
+      `the file of webhook attempts has version ${version}, this program reads version ${VERSION}`,
+      {
+        hint: 'Another version of this program wrote it. A new file is created.',
+      },
+    )
   }
   db.transaction(() => db.exec(TABLES))
 }

@@ -70,7 +70,7 @@ export function checkIfMatch(request: IncomingMessage, endpoint: Endpoint): void
   if (tags.includes('*') || tags.includes(entityTag(endpoint))) return
   throw new HttpProblem(
     'precondition_failed',
-    'the endpoint is no longer as If-Match says; GET it and look at what has changed',
+    'the endpoint has changed since the ETag in If-Match; GET it again before you change it',
     { headers: { ETag: entityTag(endpoint) } },
   )
 }

@@ -49,9 +49,13 @@ export function createSecretBox({ key, oldKey }: { key: string; oldKey: string |
     const { keyId, iv, sealed } = partsOf(wrapped)
     const fitting = keys.find(({ id }) => id === keyId)
     if (fitting === undefined) {
-      throw new BridgeError('secret_unreadable', `no key of this bridge opens the secret of ${endpointId}`, {
-        hint: 'Set BRIDGE_SECRET_KEY_OLD to the key before, or BRIDGE_SECRET_KEY to that of the other nodes; else give the endpoint a new secret.',
-      })
+      throw new BridgeError(
+        'secret_unreadable',
+        `no key of this bridge decrypts the secret of endpoint ${endpointId}`,
+        {
+          hint: 'Set BRIDGE_SECRET_KEY_OLD to the previous key, or BRIDGE_SECRET_KEY to the key of the other nodes; else rotate the secret of the endpoint.',
+        },
+      )
     }
     return open(fitting, iv, sealed, endpointId)
   }
@@ -115,6 +119,6 @@ function bytesOf(text: string): Buffer | null {
 
 function damaged(message: string): BridgeError {
   return new BridgeError('secret_unreadable', message, {
-    hint: 'Give the endpoint a new secret, and look who writes to the log’s tables.',
+    hint: 'Rotate the secret of the endpoint, and check which programs write to the tables of the log.',
   })
 }

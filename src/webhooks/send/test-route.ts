@@ -74,7 +74,7 @@ async function sendTest(call: Call, found: Endpoint, options: TestRouteOptions):
   const { prepare, onTested, clock, metrics, logger } = options
   const endpoint = prepare(found)
   if (endpoint === null) {
-    throw retryLater('unavailable', 'no key of this bridge opens the secret of this endpoint; rotate it')
+    throw retryLater('unavailable', 'no key of this bridge decrypts the secret of this endpoint; rotate it')
   }
   const event = testEvent(newId('test', clock.now()), found.id, clock.now())
   const body = Buffer.from(event.json)

@@ -79,7 +79,7 @@ describe('an archive', () => {
     const archive = memoryArchive()
     const [first, second] = inPlace(items(2))
     if (first === undefined || second === undefined) throw new Error('no events')
-    expect(() => archive.append([first, { ...second, sequence: 5 }])).toThrow('does not follow')
+    expect(() => archive.append([first, { ...second, sequence: 5 }])).toThrow('must be consecutive')
     expect([archive.epoch, archive.latest]).toEqual([null, 0])
   })
 

@@ -113,7 +113,7 @@ describe('bridge tokens says what to do', () => {
     expect((await run(api.url, ['list'], reader)).failure?.message).toMatch(/scope admin/)
     const [lead = ''] = (await run(api.url, [...CREATE, '--scopes', 'admin'])).stdout
     const more = [...CREATE, '--scopes', 'webhooks:write']
-    expect((await run(api.url, more, lead)).failure?.message).toMatch(/cannot give .* webhooks:write/)
+    expect((await run(api.url, more, lead)).failure?.message).toMatch(/cannot grant .* webhooks:write/)
   })
 
   test('when nothing answers, or no bridge does', async () => {

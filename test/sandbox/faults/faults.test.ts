@@ -198,7 +198,7 @@ describe('the switchboard', () => {
     const wrong = await admin('POST', '/faults', { kind: 'throtle-429', count: 0, colour: 'red' })
     expect(wrong).toMatchObject({
       status: 400,
-      body: { error: { message: 'this is not a fault – did you mean "throttle-429"?' } },
+      body: { error: { message: 'unknown kind of fault – did you mean "throttle-429"?' } },
     })
     const text = JSON.stringify(wrong.body)
     for (const field of ['kind', 'count', 'colour']) expect(text).toContain(field)
