@@ -11,9 +11,9 @@ export const WALK_KEY = '#walk'
 
 /** Upstream's data about one exchange, as JSON texts. */
 export interface ExchangeTexts {
-  /** Its entry in upstream's list. */
+  /** Its entry in upstream's list (ExchangeListItem of specification §2.9). */
   listed: string
-  /** Its detail; null where upstream has none, absent until it is fetched. */
+  /** Its detail (ExchangeDetail of §2.10); null where upstream has none, absent until it is fetched. */
   detail?: string | null
 }
 
@@ -35,7 +35,7 @@ export interface ExchangeReplica {
   run(signal: AbortSignal): Promise<void>
   /** Every exchange, sorted by MIC; null until a complete list was read. */
   exchanges(): readonly StoredExchange[] | null
-  /** The exchange with that MIC, or null. */
+  /** The exchange with exactly that MIC (case-sensitive), or null. */
   exchange(mic: string): StoredExchange | null
 }
 

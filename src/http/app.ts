@@ -12,10 +12,10 @@ import express, {
 import { FILTER_PARAMETERS } from '../core/filter/filter-query.ts'
 import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
-import { type Authenticate, authorise } from './auth.ts'
+import { type Authenticate, bearerToken, callerOf } from './auth.ts'
 import { readJsonBody, refuseBody } from './body.ts'
 import { checkUrl } from './limits.ts'
-import { openQuery } from './parameters.ts'
+import { Query } from './parameters.ts'
 import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
 import type { AnyRoute, OpenCall } from './route.ts'
 
@@ -121,7 +121,7 @@ function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
     await handle({
       request,
       response,
-      query: openQuery(request.originalUrl, known),
+      query: new Query(request.originalUrl, known),
       segment: (name) => String(request.params[name]),
       body,
       gone: gone.signal,
@@ -129,14 +129,14 @@ function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
   }
 }
 
-/** The route's handler, with the caller where it wants to know one. Throws as `authorise` where it may not be called. */
+/** The route's handler, with the caller where the route needs one. Throws as `bearerToken` and `callerOf` do. */
 function admit(
   route: AnyRoute,
   header: string | undefined,
   authenticate: Authenticate,
 ): (call: OpenCall) => Promise<void> {
   if (route.scope === 'open') return (call) => route.handle(call)
-  const caller = authorise(header, route.scope, authenticate)
+  const caller = callerOf(bearerToken(header), route.scope, authenticate)
   return (call) => route.handle({ ...call, caller })
 }
 

@@ -57,19 +57,6 @@ export function findCallerAmong(others: FindCaller): FindCaller {
 }
 
 /**
- * The caller of a request, by its `Authorization` header. `scope` null: any valid token will do.
- * @throws HttpProblem `unauthorised` without a valid token, `forbidden` where it lacks the scope, `unavailable` while
- * the tokens are being read
- */
-export function authorise(
-  header: string | undefined,
-  scope: Scope | null,
-  authenticate: Authenticate,
-): Caller {
-  return callerOf(bearerToken(header), scope, authenticate)
-}
-
-/**
  * The token in an `Authorization` header.
  * @throws HttpProblem `unauthorised` where there is none
  */
@@ -82,8 +69,9 @@ export function bearerToken(header: string | undefined): string {
 }
 
 /**
- * The caller behind a token, as `authorise`; or behind the id of one, where `authenticate` finds by that.
- * @throws HttpProblem `unauthorised`, `forbidden`, `unavailable`
+ * The caller behind a token, or behind the id of one where `authenticate` finds by that. `scope` null: any valid token will do.
+ * @throws HttpProblem `unauthorised` without a valid token, `forbidden` where it lacks the scope, `unavailable` until this
+ * node has loaded the tokens
  */
 export function callerOf(token: string, scope: Scope | null, authenticate: Authenticate): Caller {
   const caller = authenticate(token)

@@ -4,7 +4,7 @@
  * 15 KB instead of 20 (ADR 0007).
  */
 import { once } from 'node:events'
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
@@ -28,14 +28,14 @@ export function hasLongAnswer(socket: Duplex & Used): boolean {
 }
 
 /**
- * Writes the head with status 200. Resolves, when request and answer are let go, with the way to the client, which may be
- * gone by then; with the answer itself where its end has to be the end of the connection (HTTP/1.0, `Connection: close`)
+ * Writes the head with status 200. Resolves, when request and answer are freed, with the socket of the client, which may have
+ * disconnected by then; with the answer itself where its end has to be the end of the connection (HTTP/1.0, `Connection: close`)
  * or other requests wait.
  */
 export async function beginLongAnswer(
   response: ServerResponse,
   headers: OutgoingHttpHeaders,
-): Promise<LongAnswer | ServerResponse> {
+): Promise<Socket | ServerResponse> {
   const socket: (Socket & Used) | null = response.socket
   response.writeHead(200, headers)
   response.flushHeaders()
@@ -52,59 +52,29 @@ export async function beginLongAnswer(
   // node:http waits for the next request now, and would end the connection where none comes.
   socket.removeAllListeners('timeout')
   socket.setTimeout(0)
-  return new LongAnswer(socket)
+  return socket
 }
 
-/** The way to one client. */
-export class LongAnswer {
-  readonly #socket: Socket
+/** Sends the bytes, at least one, as a chunk of a long answer. False where the kernel has not taken enough. */
+export function writeChunk(
+  socket: Pick<Socket, 'cork' | 'uncork' | 'write'>,
+  bytes: Buffer,
+  onTaken: (error?: Error | null) => void,
+): boolean {
+  socket.cork()
+  socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1')
+  socket.write(bytes)
+  const hasRoom = socket.write(CHUNK_END, onTaken)
+  socket.uncork()
+  return hasRoom
+}
 
-  constructor(socket: Socket) {
-    this.#socket = socket
+/** Ends what `beginLongAnswer` gave. A socket is closed also where the client keeps its own side open. */
+export function endLongAnswer(answer: Socket | ServerResponse): void {
+  if (answer instanceof ServerResponse) {
+    answer.end()
+    return
   }
-
-  /** Bytes that the kernel has not taken. */
-  get writableLength(): number {
-    return this.#socket.writableLength
-  }
-
-  /** The connection is gone. */
-  get destroyed(): boolean {
-    return this.#socket.destroyed
-  }
-
-  /** Sends the bytes, at least one, as a chunk. False where the kernel has not taken enough. */
-  write(bytes: Buffer, onTaken: (error?: Error | null) => void): boolean {
-    const socket = this.#socket
-    socket.cork()
-    socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1')
-    socket.write(bytes)
-    const hasRoom = socket.write(CHUNK_END, onTaken)
-    socket.uncork()
-    return hasRoom
-  }
-
-  /** Sends the last chunk and ends the connection, also where the client keeps its own side open. */
-  end(): void {
-    this.#socket.end(LAST_CHUNK)
-    this.#socket.destroySoon()
-  }
-
-  destroy(): void {
-    this.#socket.destroy()
-  }
-
-  /** `timeout`: nothing moved for the time set. `close`: the connection is gone. */
-  on(event: 'timeout' | 'close', listener: () => void): void {
-    this.#socket.on(event, listener)
-  }
-
-  off(event: 'timeout' | 'close', listener: () => void): void {
-    this.#socket.off(event, listener)
-  }
-
-  /** 0: no time-out. */
-  setTimeout(stallMs: number): void {
-    this.#socket.setTimeout(stallMs)
-  }
+  answer.end(LAST_CHUNK)
+  answer.destroySoon()
 }

@@ -2,6 +2,7 @@
  * Serves the exchange references of the upstream API: the list in two paging modes and the single exchange
  * (specification §4.3). No key is needed.
  */
+import type { ExchangeReplica, StoredExchange } from '../../archive/exchanges.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
 import {
@@ -16,23 +17,8 @@ import { MirrorRefusal } from './refusal.ts'
 import type { MirrorRoute } from './route.ts'
 import { browsingParameters, pageSchema, singleSchema } from './self-description.ts'
 
-/** One exchange as unchanged JSON texts. */
-export interface ReferenceExchange {
-  /** Operating MIC. */
-  mic: string
-  /** ExchangeListItem of specification §2.9. */
-  listed: string
-  /** ExchangeDetail of specification §2.10; null where upstream has none, absent while it has not been read yet. */
-  detail?: string | null
-}
-
 /** Returns the exchanges that have been read so far: the sandbox's table or the bridge's replica. */
-export interface ReferenceStore {
-  /** All exchanges in ascending order of MIC, each MIC once; null until a complete list has been read. */
-  exchanges(): readonly ReferenceExchange[] | null
-  /** The exchange with exactly this MIC (case-sensitive). */
-  exchange(mic: string): ReferenceExchange | null
-}
+export type ReferenceStore = Pick<ExchangeReplica, 'exchanges' | 'exchange'>
 
 /** Fingerprint of this list's page cursors, so that they are never taken for those of an item list. */
 const FINGERPRINT = 'e8c4a9e5'
@@ -75,17 +61,17 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
 }
 
 /** @throws MirrorRefusal 503 until a complete list has been read */
-function exchangesOf(store: ReferenceStore): readonly ReferenceExchange[] {
+function exchangesOf(store: ReferenceStore): readonly StoredExchange[] {
   const exchanges = store.exchanges()
   if (exchanges === null) throw notReadYet('the exchange references have not been read from upstream yet')
   return exchanges
 }
 
 /** A page cursor is the MIC of the last exchange returned, so added or removed exchanges do not break paging. */
-function listAnswer(exchanges: readonly ReferenceExchange[], params: URLSearchParams): string {
+function listAnswer(exchanges: readonly StoredExchange[], params: URLSearchParams): string {
   const paging = readBrowsing(params)
   const pageSize = readPageSize(params, 'enterprise')
-  const textsOf = (page: readonly ReferenceExchange[]): string[] => page.map(({ listed }) => listed)
+  const textsOf = (page: readonly StoredExchange[]): string[] => page.map(({ listed }) => listed)
   if (paging.mode === 'number') {
     const { pageNumber } = paging
     const page = exchanges.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)

@@ -2,7 +2,8 @@
  * Converts the exchange registry in `data/iso10383.ts` into the JSON of specification §2.9 to §2.11.
  */
 
-import type { ReferenceExchange, ReferenceStore } from '../../api/mirror/reference-routes.ts'
+import type { ReferenceStore } from '../../api/mirror/reference-routes.ts'
+import type { StoredExchange } from '../../archive/exchanges.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { registryLines } from '../data/iso10383.ts'
 
@@ -17,7 +18,7 @@ export function createExchanges(): ReferenceStore {
 }
 
 /** Parses one exchange: its line and those of its segments. */
-function exchangeOf(record: string): ReferenceExchange {
+function exchangeOf(record: string): StoredExchange {
   const [line = '', ...segmentLines] = record.trim().split('\n')
   const [mic = '', ...facts] = line.split('|')
   const known = facts.map((fact) => (fact === '' ? null : fact))

@@ -21,30 +21,20 @@ export interface CaughtUpReader {
   onNewEvents(scannedTo: number, next: FrameBatch | null, readableMs: number): void
 }
 
-/** Readers with the same filter and framing. */
-export interface ReaderGroup extends BatchKey {
-  /** Its readers that have caught up. */
-  readonly caughtUp: Set<CaughtUpReader>
-}
-
-/** What the index is built on. */
-export interface FanoutIndexParts {
-  reader: Reader
-  clock: Clock
-  sendBuffers: SendBuffers
-}
-
 /** Events that are matched together. */
 const MATCHED_EVENTS = 500
 /** Time that waking readers may take before the event loop runs other work. */
 const WAKE_MS = 10
 
-class Group implements ReaderGroup {
+/** Readers with the same filter and framing. */
+export class ReaderGroup implements BatchKey {
   readonly id: number
   readonly key: string
   readonly filter: Filter | null
   readonly framing: EventFraming
+  /** Its readers that have caught up. */
   readonly caughtUp = new Set<CaughtUpReader>()
+  /** Owned by the index: how many readers it has. */
   readers = 0
 
   constructor(id: number, key: string, filter: Filter | null, framing: EventFraming) {
@@ -66,13 +56,13 @@ export class FanoutIndex {
   readonly #reader: Reader
   readonly #clock: Clock
   readonly #sendBuffers: SendBuffers
-  readonly #groups = new Map<string, Group>()
-  readonly #byFilter = createFilterIndex<Group>()
+  readonly #groups = new Map<string, ReaderGroup>()
+  readonly #byFilter = createFilterIndex<ReaderGroup>()
   #groupsMade = 0
   #scannedTo: number
   #epoch: string | null
 
-  constructor({ reader, clock, sendBuffers }: FanoutIndexParts) {
+  constructor(reader: Reader, clock: Clock, sendBuffers: SendBuffers) {
     this.#reader = reader
     this.#clock = clock
     this.#sendBuffers = sendBuffers
@@ -94,8 +84,7 @@ export class FanoutIndex {
   }
 
   /** Removes a reader from its group. */
-  leave(joined: ReaderGroup): void {
-    const group = joined as Group
+  leave(group: ReaderGroup): void {
     group.readers -= 1
     if (group.readers > 0) return
     this.#groups.delete(group.key)
@@ -119,9 +108,9 @@ export class FanoutIndex {
     }
   }
 
-  #addGroup(key: string, filter: Filter | null, framing: EventFraming): Group {
+  #addGroup(key: string, filter: Filter | null, framing: EventFraming): ReaderGroup {
     this.#groupsMade += 1
-    const group = new Group(this.#groupsMade, key, filter, framing)
+    const group = new ReaderGroup(this.#groupsMade, key, filter, framing)
     this.#groups.set(key, group)
     this.#byFilter.add(group, filter ?? {})
     return group
@@ -160,8 +149,8 @@ export class FanoutIndex {
     this.#scannedTo = position
   }
 
-  #match(events: readonly StoredEvent[]): Map<Group, StoredEvent[]> {
-    const matching = new Map<Group, StoredEvent[]>()
+  #match(events: readonly StoredEvent[]): Map<ReaderGroup, StoredEvent[]> {
+    const matching = new Map<ReaderGroup, StoredEvent[]>()
     for (const event of events) {
       for (const group of this.#byFilter.match(event.facts)) {
         const others = matching.get(group)

@@ -2,7 +2,6 @@
  * Defines how events and control messages become bytes, for any transport. Implemented by `sse-frames.ts` and
  * `ws-frames.ts`.
  */
-import type { LocalGap } from '../../archive/reading/resume.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 
 /** The part of an event that is framed. */
@@ -14,8 +13,6 @@ export interface EventFraming {
   readonly name: string
   /** The frames of these events, built at `sentMs`, as pieces to be concatenated; an event's JSON is not copied. */
   events(events: readonly FramedEvent[], sentMs: number): Buffer[]
-  /** The frame of a gap event that this node made. */
-  localGap(localGap: LocalGap, sentMs: number): Buffer[]
 }
 
 /** All frames of one stream. */

@@ -4,6 +4,7 @@
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
+import { GAP_OPENED } from '../../core/event.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { TimerEntry, TimerWheel } from '../limits/timer-wheel.ts'
@@ -89,9 +90,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#position = start.after
     this.#cursor = start.cursor
     this.#writtenMs = parts.clock.now()
-    const localGap =
-      start.localGap === null ? [] : client.framing.shared.localGap(start.localGap, this.#writtenMs)
-    this.#pending = [opening, ...localGap]
+    this.#pending = [opening, ...this.#framesOf(start.localGap)]
   }
 
   /** Sends the opening and starts reading. */
@@ -202,17 +201,22 @@ export class Session implements CaughtUpReader, TimerEntry {
     const { reader, clock } = this.#parts
     if (reader.epoch === this.#epoch) return true
     this.#epoch = reader.epoch
-    const nowMs = clock.now()
-    const resume = resumeAt(reader, this.#cursor, nowMs)
+    const resume = resumeAt(reader, this.#cursor, clock.now())
     if (resume.kind === 'too_old') {
       this.#end('fell_behind')
       return false
     }
     this.#position = resume.after
     this.#cursor = resume.cursor
-    if (resume.localGap !== null)
-      this.#pending = [...this.#pending, ...this.#client.framing.shared.localGap(resume.localGap, nowMs)]
+    this.#pending = [...this.#pending, ...this.#framesOf(resume.localGap)]
     return true
+  }
+
+  /** The frame of a gap event that this node made. */
+  #framesOf(localGap: LocalGap | null): Buffer[] {
+    if (localGap === null) return []
+    const { framing } = this.#client
+    return framing.shared.events([{ type: GAP_OPENED, ...localGap }], this.#parts.clock.now())
   }
 
   #take({ bytes, events, position, cursor }: FrameBatch): void {

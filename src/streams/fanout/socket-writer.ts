@@ -2,14 +2,16 @@
  * Writes the frames of one stream to its socket and detects slow and stalled clients. Stalls are detected by the socket's own
  * timer, which sees what the kernel takes of a long write.
  */
+import type { Socket } from 'node:net'
+import { writeChunk } from '../../http/long-answer.ts'
 import type { SendBuffers } from '../limits/send-buffers.ts'
 import type { TickBudget } from '../limits/tick-budget.ts'
 
-/** A socket or HTTP response. Its `timeout` event means that no byte moved for the time set. */
-export interface Output {
-  /** Bytes that the kernel has not taken. */
-  readonly writableLength: number
-  write(frames: Buffer, onTaken: (error?: Error | null) => void): boolean
+/**
+ * A socket or HTTP response. Its `timeout` event means that no byte moved for the time set, `writableLength` is what the
+ * kernel has not taken, bytes.
+ */
+export type Output = Pick<Socket, 'writableLength' | 'write' | 'cork' | 'uncork'> & {
   on(event: 'timeout' | 'close', listener: () => void): unknown
   off(event: 'timeout' | 'close', listener: () => void): unknown
   setTimeout(stallMs: number): unknown
@@ -35,10 +37,11 @@ export interface SocketWriterParts {
 }
 
 /**
- * `socket`: passes each write to the kernel at once, so the client is slow as soon as bytes are left over. `response`: an HTTP
- * response of node:http, which writes at the end of the tick; the client is slow when its buffer of 64 KiB is full.
+ * `socket`: passes each write to the kernel at once, so the client is slow as soon as bytes are left over. `chunked`: the same,
+ * each write as a chunk of a long answer. `response`: an HTTP response of node:http, which writes at the end of the tick; the
+ * client is slow when its buffer of 64 KiB is full.
  */
-export type OutputKind = 'socket' | 'response'
+export type OutputKind = 'socket' | 'chunked' | 'response'
 
 /** The writer of one stream. */
 export class SocketWriter {
@@ -64,9 +67,13 @@ export class SocketWriter {
 
   /** Writes whole frames, also while it is full. */
   write(frames: Buffer): void {
-    const hasRoom = this.#output.write(frames, (error) => this.#onTaken(error))
+    const onTaken = (error?: Error | null): void => this.#onTaken(error)
+    const hasRoom =
+      this.#kind === 'chunked'
+        ? writeChunk(this.#output, frames, onTaken)
+        : this.#output.write(frames, onTaken)
     if (this.#retained === null) {
-      if (this.#kind === 'socket' ? this.#output.writableLength === 0 : hasRoom) return
+      if (this.#kind === 'response' ? hasRoom : this.#output.writableLength === 0) return
       this.#becomeFull()
     }
     this.#retained?.push(frames)

@@ -14,7 +14,7 @@ import { CommandRate, MAX_COMMANDS_A_SECOND } from '../limits/command-rate.ts'
 import type { TokenBound } from '../limits/token-expiry.ts'
 import { fromToJson, idOf, parseMessage, readStreamCommand, type StreamCommand } from './commands.ts'
 import type { Stoppable, StreamContext } from './context.ts'
-import type { PresentedCredential } from './identity.ts'
+import type { HandshakeCredential, PresentedCredential } from './identity.ts'
 import { KeepAlive, type KeepAlivePeer } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal, tooLarge } from './refusal.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
@@ -40,7 +40,7 @@ export interface ConnectionOptions {
   /** Finds the caller of a credential. Throws StreamRefusal. */
   identify: (presented: PresentedCredential) => Caller
   /** The credential of the handshake; null = the first frame authenticates. */
-  presented: Exclude<PresentedCredential, { token: string }> | null
+  presented: HandshakeCredential | null
   /** Called once the client has authenticated, and again when the connection is over. */
   onAuthenticated: () => void
   /** Called once, when the connection is over. */

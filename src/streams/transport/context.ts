@@ -67,7 +67,7 @@ export function createContext(options: ContextOptions, stopping: AbortSignal) {
   return {
     ...{ reader, clock, chance, metrics, logger, stallMs, stopping, sendBuffers, tickBudget },
     frameBatches: new FrameBatches(reader, clock, sendBuffers, stopping),
-    fanoutIndex: new FanoutIndex({ reader, clock, sendBuffers }),
+    fanoutIndex: new FanoutIndex(reader, clock, sendBuffers),
     timerWheel: new TimerWheel(clock, tickBudget),
     /** Slots for the streams of both transports. */
     connectionSlots: createConnectionSlots(maxClients),

@@ -7,8 +7,11 @@ import { HttpProblem, type ProblemCode } from '../../http/problem.ts'
 import { type NoTicket, TICKET_LIFE_MS, type Tickets } from '../../registry/tickets.ts'
 import { type CloseCode, StreamRefusal } from './refusal.ts'
 
-/** The credential of a client: the `Authorization` header, the token of its first frame, or the ticket of its URL. */
-export type PresentedCredential = { header: string } | { token: string } | { ticket: string }
+/** The credential of a handshake: the `Authorization` header, or the ticket of the URL. */
+export type HandshakeCredential = { header: string } | { ticket: string }
+
+/** The credential of a client: that of the handshake, or the token of its first frame. */
+export type PresentedCredential = HandshakeCredential | { token: string }
 
 /** Checks credentials. */
 export interface Credentials {

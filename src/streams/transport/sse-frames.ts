@@ -22,7 +22,6 @@ const sseEvents: EventFraming = {
       json,
       END,
     ]),
-  localGap: ({ cursor, json }) => [GAP, Buffer.from(cursor), DATA, json, END],
 }
 
 /** A heartbeat is a comment and a bare id, so that a client with a narrow filter resumes near the end of the log. */

@@ -3,9 +3,10 @@
  * or the node stops.
  */
 import { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Caller } from '../../http/auth.ts'
-import type { LongAnswer } from '../../http/long-answer.ts'
+import { endLongAnswer } from '../../http/long-answer.ts'
 import type { StreamCloseCode } from '../../obs/metrics.ts'
 import { Session, type SessionClient, type SessionEnd, type SessionStart } from '../fanout/session.ts'
 import { SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
@@ -17,7 +18,7 @@ import { RETRY_FRAME, sseFraming } from './sse-frames.ts'
 /** One stream of server-sent events. */
 export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppable {
   readonly #context: StreamContext
-  readonly #response: LongAnswer | ServerResponse
+  readonly #response: Socket | ServerResponse
   readonly #caller: Caller
   readonly #freeSlots: () => void
   readonly framing = sseFraming
@@ -30,7 +31,7 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
   /** `freeSlots` is called once, when the stream is over. */
   constructor(
     context: StreamContext,
-    response: LongAnswer | ServerResponse,
+    response: Socket | ServerResponse,
     caller: Caller,
     freeSlots: () => void,
   ) {
@@ -39,7 +40,7 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     this.#caller = caller
     this.#freeSlots = freeSlots
     this.account = new StreamAccount(context, 'sse')
-    const kind = response instanceof ServerResponse ? 'response' : 'socket'
+    const kind = response instanceof ServerResponse ? 'response' : 'chunked'
     this.writer = new SocketWriter(response, kind, context, this)
   }
 
@@ -94,7 +95,7 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
   #end(code: StreamCloseCode): void {
     this.#code = code
     this.#finish()
-    this.#response.end()
+    endLongAnswer(this.#response)
   }
 
   /** Stops writing and frees what the stream holds. */

@@ -7,7 +7,7 @@ import { requireCompleteReplica } from '../../archive/replica/replica-incomplete
 import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilterQuery } from '../../core/filter/filter-query.ts'
 import { tooOld } from '../../http/cursor-too-old.ts'
-import { beginLongAnswer } from '../../http/long-answer.ts'
+import { beginLongAnswer, endLongAnswer } from '../../http/long-answer.ts'
 import { retryLater } from '../../http/problem.ts'
 import type { Call, Route } from '../../http/route.ts'
 import { type From, MAX_TAIL, startAt } from '../fanout/start.ts'
@@ -64,7 +64,7 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
     }
     const answer = await beginLongAnswer(call.response, HEADERS)
     const isOver = call.caller.ended.aborted || context.stopping.aborted || answer.destroyed
-    if (isOver) answer.end()
+    if (isOver) endLongAnswer(answer)
     else stream = new SseStream(context, answer, call.caller, freeSlots)
     stream?.start(filter, start.start)
   } finally {

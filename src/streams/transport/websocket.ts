@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { checkUrl } from '../../http/limits.ts'
-import { openQuery } from '../../http/parameters.ts'
+import { Query } from '../../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../../http/problem.ts'
 import type { Route } from '../../http/route.ts'
 import { endWithProblem, type Upgrade } from '../../http/upgrade.ts'
@@ -14,7 +14,7 @@ import type { Output } from '../fanout/socket-writer.ts'
 import { type ConnectionSlots, createConnectionSlots } from '../limits/connection-slots.ts'
 import { MAX_MESSAGE_BYTES, serveConnection, UNAUTHENTICATED_LINGER_MS } from './connection.ts'
 import type { StreamContext } from './context.ts'
-import { type Credentials, identify, type PresentedCredential } from './identity.ts'
+import { type Credentials, type HandshakeCredential, identify } from './identity.ts'
 import { closeReason, noSlotReason, noUnauthenticatedSlotReason } from './refusal.ts'
 import {
   type MessageFraming,
@@ -109,20 +109,27 @@ export class WebSocketUpgrade implements Upgrade {
 
   /** Completes the handshake, or answers with a problem. */
   take(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    let presented: HandshakeCredential | null
     try {
-      checkHandshake(request, this.#context, this.#options)
+      presented = readHandshake(request, this.#context, this.#options)
     } catch (error) {
       endWithProblem(socket, problemOf(error) ?? new HttpProblem('internal', 'internal error'))
       return
     }
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#serve(webSocket, socket, request))
+    const address = this.#context.addressOf(request)
+    this.#server.handleUpgrade(request, socket, head, (webSocket) =>
+      this.#serve(webSocket, socket, address, presented),
+    )
   }
 
-  #serve(webSocket: WebSocket, socket: Duplex, request: IncomingMessage): void {
+  #serve(
+    webSocket: WebSocket,
+    socket: Duplex,
+    address: string | null,
+    presented: HandshakeCredential | null,
+  ): void {
     const context = this.#context
     const { connectionSlots } = context
-    const presented = credentialOf(request)
-    const address = context.addressOf(request)
     const freeSlot = connectionSlots.take(address)
     if (typeof freeSlot === 'string') {
       return refuseEntry(context, webSocket, noSlotReason(freeSlot, connectionSlots))
@@ -150,12 +157,15 @@ export class WebSocketUpgrade implements Upgrade {
   }
 }
 
-/** @throws HttpProblem for a request that must not become a WebSocket */
-function checkHandshake(
+/**
+ * The credential of a handshake; null where it has none.
+ * @throws HttpProblem for a request that must not become a WebSocket
+ */
+function readHandshake(
   { url = '', headers }: IncomingMessage,
   { stopping }: StreamContext,
   { corsOrigins }: WebSocketOptions,
-): void {
+): HandshakeCredential | null {
   checkUrl(url)
   if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   if (headers.origin !== undefined && !corsOrigins.includes(headers.origin)) {
@@ -164,23 +174,16 @@ function checkHandshake(
       `pages of ${headers.origin.slice(0, 100)} may not connect; BRIDGE_CORS_ORIGINS lists who may`,
     )
   }
-  const query = openQuery(url, [TICKET])
-  if (query.text(TICKET) !== null && headers.authorization !== undefined) {
+  const query = new Query(url, [TICKET])
+  const ticket = query.text(TICKET)
+  if (ticket !== null && headers.authorization !== undefined) {
     query.refuse(TICKET, 'cannot be combined with an Authorization header; give one of them')
   }
   query.check()
   if (headers['sec-websocket-version'] !== VERSION) {
     throw upgradeRequired(`this server speaks version ${VERSION} of the WebSocket protocol`)
   }
-}
-
-/** The credential of a handshake that was checked; null where it has none. */
-function credentialOf({
-  url = '',
-  headers,
-}: IncomingMessage): Exclude<PresentedCredential, { token: string }> | null {
   if (headers.authorization !== undefined) return { header: headers.authorization }
-  const ticket = openQuery(url, [TICKET]).text(TICKET)
   return ticket === null ? null : { ticket }
 }
 

@@ -103,7 +103,6 @@ const wrappedEvents: EventFraming = {
     const [disclosure, gap] = [headOf('disclosure', sentMs), headOf('gap', sentMs)]
     return events.flatMap(({ type, json }) => textFrame(isGap(type) ? gap : disclosure, json, END))
   },
-  localGap: ({ json }, sentMs) => textFrame(headOf('gap', sentMs), json, END),
 }
 
 function headOf(type: 'disclosure' | 'gap', sentMs: number): Buffer {
@@ -113,7 +112,6 @@ function headOf(type: 'disclosure' | 'gap', sentMs: number): Buffer {
 const bareEvents: EventFraming = {
   name: 'bare',
   events: (events) => events.flatMap(({ json }) => textFrame(json)),
-  localGap: ({ json }) => textFrame(json),
 }
 
 function plainControl(name: ControlName, members: object): Buffer[] {

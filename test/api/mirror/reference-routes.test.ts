@@ -1,10 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  type ReferenceExchange,
-  type ReferenceStore,
-  referenceRoutes,
-} from '../../../src/api/mirror/reference-routes.ts'
+import { type ReferenceStore, referenceRoutes } from '../../../src/api/mirror/reference-routes.ts'
+import type { StoredExchange } from '../../../src/archive/exchanges.ts'
 import { openMirror } from './mirror-server.ts'
 
 interface Body {
@@ -14,13 +11,13 @@ interface Body {
   error?: { message: string; hint?: string }
 }
 
-const entry = (mic: string): ReferenceExchange => ({
+const entry = (mic: string): StoredExchange => ({
   mic,
   listed: `{"mic":"${mic}", "name" : null}`,
   detail: `{"mic":"${mic}","segments":[], "x":1.0}`,
 })
 
-function storeOf(exchanges: readonly ReferenceExchange[] | null): ReferenceStore {
+function storeOf(exchanges: readonly StoredExchange[] | null): ReferenceStore {
   return {
     exchanges: () => exchanges,
     exchange: (mic) => exchanges?.find((exchange) => exchange.mic === mic) ?? null,
@@ -29,7 +26,7 @@ function storeOf(exchanges: readonly ReferenceExchange[] | null): ReferenceStore
 
 /** A server over what `held` returns at each request, and a reader of its list. */
 async function open(
-  held: () => readonly ReferenceExchange[] | null,
+  held: () => readonly StoredExchange[] | null,
   unknownParameters: 'ignore' | 'warn' = 'ignore',
 ) {
   const store: ReferenceStore = {
@@ -55,7 +52,7 @@ const MIC = fc.string({ unit: fc.constantFrom(...'ABX19'), minLength: 1, maxLeng
 const mics = fc.uniqueArray(MIC, { maxLength: 25 }).map((list) => list.sort())
 
 test('a walk meets each exchange once and in order, by cursor and by number alike', async () => {
-  let held: ReferenceExchange[] = []
+  let held: StoredExchange[] = []
   const { get } = await open(() => held)
   await fc.assert(
     fc.asyncProperty(mics, fc.integer({ min: 1, max: 30 }), async (listed, pageSize) => {
@@ -84,7 +81,7 @@ test('a walk meets each exchange once and in order, by cursor and by number alik
 })
 
 test('a walk by cursor meets what stays, whatever comes and goes between its pages', async () => {
-  let held: ReferenceExchange[] = []
+  let held: StoredExchange[] = []
   const { get } = await open(() => held)
   await fc.assert(
     fc.asyncProperty(mics, mics, fc.integer({ min: 1, max: 5 }), async (before, after, pageSize) => {
@@ -160,7 +157,7 @@ test('a server that warns about unknown parameters names the near match', async 
 
 test('what upstream has not been asked for yet is 503 with the seconds to wait, not a missing exchange', async () => {
   const { listed } = entry('XNYS')
-  let held: ReferenceExchange[] | null = null
+  let held: StoredExchange[] | null = null
   const { get, refused } = await open(() => held)
   for (const path of ['', '/XLON']) {
     const answer = await get(path)

@@ -38,7 +38,7 @@ async function node() {
   const stopping = new AbortController()
   const sendBuffers = new SendBuffers()
   const blocks = new FrameBatches(reader, clock, sendBuffers, stopping.signal)
-  const fanoutIndex = new FanoutIndex({ reader, clock, sendBuffers })
+  const fanoutIndex = new FanoutIndex(reader, clock, sendBuffers)
   const running = fanoutIndex.run(stopping.signal)
   const grow = async (count: number): Promise<void> => {
     store.grow(count)

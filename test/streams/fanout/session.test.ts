@@ -52,7 +52,7 @@ function node(reader: Reader) {
   const stopping = new AbortController()
   const sendBuffers = new SendBuffers()
   const frameBatches = new FrameBatches(reader, clock, sendBuffers, stopping.signal)
-  const fanoutIndex = new FanoutIndex({ reader, clock, sendBuffers })
+  const fanoutIndex = new FanoutIndex(reader, clock, sendBuffers)
   const running = fanoutIndex.run(stopping.signal)
   const timerWheel = new TimerWheel(clock, new TickBudget())
   const parts = { reader, clock, frameBatches, fanoutIndex, timerWheel, stopping: stopping.signal }
