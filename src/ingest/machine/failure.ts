@@ -10,7 +10,9 @@ import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
 import { afterSuccess, type Cause, classify429 } from '../../governor/quota/throttle-classifier.ts'
 import type { PollResult } from '../../obs/metrics.ts'
+import type { FundOutcome } from '../../upstream/fund-client.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
+import { compareQuota } from './quota-drift.ts'
 import type { StepContext } from './state.ts'
 
 /**
@@ -46,7 +48,7 @@ export function restartsAtFirstPage(failedTries: number): boolean {
 }
 
 /** What follows from a failure. */
-export interface Consequence {
+interface Consequence {
   result: PollResult
   /** The verdict on a 429, else null. */
   cause: Cause | null
@@ -61,15 +63,46 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
   const { state, nowMs } = context
   const request = state.request
   if (request === null) throw new Error('the poller got a failure, but no request is in flight')
-  if (!failure.sent) state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose: request.purpose }]
+  if (!failure.sent) refund(context, request.purpose, spentMs)
   const { result, cause, waitMs: wantedMs } = consequenceOf(context, failure)
   const waitMs = failure.sent ? paidWaitMs(context, wantedMs, cause !== null) : wantedMs
   state.blockedUntilMs = nowMs + waitMs
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
 }
 
+/**
+ * Applies the outcome of a proxied request: a 429 blocks polls as one of their own would. Other failures do not, because
+ * upstream may handle fund requests separately. `spentMs` is when its unit was counted.
+ */
+export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: number): void {
+  const { state, config, nowMs } = context
+  compareQuota(context, outcome)
+  if (!outcome.sent) refund(context, 'gateway', spentMs)
+  if (outcome.kind !== 'too_many') {
+    const isGood = outcome.kind === 'ok' || outcome.kind === 'not_found'
+    if (isGood && state.upstream === 'ok')
+      state.classifier = afterSuccess(state.classifier, config.breathMs, nowMs)
+    context.actions.push({ type: 'tally', purpose: 'gateway', result: resultOf(outcome) })
+    return
+  }
+  const consequence = judged(context, outcome)
+  state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + consequence.waitMs)
+  reportFailure(context, 'gateway', outcome, consequence)
+}
+
+function resultOf({ kind }: Exclude<FundOutcome, { kind: 'too_many' }>): PollResult {
+  if (kind === 'ok') return 'new'
+  if (kind === 'not_found') return 'empty'
+  return kind === 'refused' || kind === 'unauthorised' ? 'client_error' : kind
+}
+
+/** Gives a unit back with the next commit: its request never left. */
+function refund({ state }: StepContext, purpose: Purpose, spentMs: number): void {
+  state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose }]
+}
+
 /** Counts and logs a failed request; `waitMs` is how long nothing is sent because of it. */
-export function reportFailure(
+function reportFailure(
   context: StepContext,
   purpose: Purpose,
   failure: Failure,
@@ -122,7 +155,7 @@ function consequenceOf(context: StepContext, failure: Failure & Timing): Consequ
 }
 
 /** Classifies a 429 and remembers the verdict in the state. */
-export function judged(
+function judged(
   context: StepContext,
   failure: Extract<Failure, { kind: 'too_many' }> & Timing,
 ): Consequence & { cause: Cause } {

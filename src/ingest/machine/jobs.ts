@@ -6,7 +6,6 @@ import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import type { OpenGap } from '../writer-state/head.ts'
-import { nextBackfillDay } from './backfill.ts'
 import { dueReconciliation } from './daily-reconciliation.ts'
 import { startScan } from './page-scan.ts'
 import { poll } from './poll.ts'
@@ -98,4 +97,13 @@ function waitForQuota(context: StepContext): void {
 
 function wake({ actions, nowMs }: StepContext, atMs: number): void {
   actions.push({ type: 'wake', atMs: Math.min(atMs, nowMs + LONGEST_SLEEP_MS) })
+}
+
+/** The next day of the backfill, oldest first: up to midnight UTC or to its end. */
+function nextBackfillDay({ doneToMs, untilMs }: { doneToMs: number; untilMs: number }): {
+  fromMs: number
+  toMs: number
+} {
+  const midnightMs = (Math.floor(doneToMs / DAY_MS) + 1) * DAY_MS
+  return { fromMs: doneToMs, toMs: Math.min(midnightMs, untilMs) }
 }

@@ -4,15 +4,24 @@
  */
 import { isoMillis } from '../../core/dates.ts'
 import type { GapCause } from '../../core/event.ts'
+import type { Purpose } from '../../core/purpose.ts'
+import type { Pacing } from '../../governor/schedule/pacing.ts'
 import { COMMIT_LIMIT } from '../../log/events.ts'
 import type { UpstreamListQuery } from '../../upstream/client.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isTooLong } from './daily-reconciliation.ts'
 import { blockAfter, unblock } from './failure.ts'
-import { addFetched, latestOf } from './fetched-items.ts'
 import { GAP_RETRY_MS, isAstray, LONGEST_GAP_RETRY_MS, OVER_BUDGET_GAP_RETRY_MS } from './postpone.ts'
 import { OVER_BUDGET, publishComplete, publishPart, publishPostponed, publishUnfinished } from './scan-end.ts'
-import type { PageOutcome, PageScan, ReadPage, ScanKind, StateName, StepContext } from './state.ts'
+import type {
+  FetchedItem,
+  PageOutcome,
+  PageScan,
+  ReadPage,
+  ScanKind,
+  StateName,
+  StepContext,
+} from './state.ts'
 import { HOLD_MS } from './state.ts'
 
 /** Failed requests in a row after which a scan is postponed. */
@@ -20,31 +29,24 @@ const MOST_FAILURES = 5
 /** Pages in a row without an item of the range: upstream ignores the date filter, or the scan never ends. */
 const MOST_STRAY_PAGES = 3
 
-const STATE_OF: Record<ScanKind, StateName> = {
-  fill: 'filling',
-  gap_retry: 'filling',
-  overlap_rescan: 'rescanning',
-  scheduled_rescan: 'rescanning',
-  daily_reconciliation: 'rescanning',
-  backfill: 'backfilling',
-}
-const PURPOSE_OF = {
-  fill: 'fill',
-  gap_retry: 'fill',
-  overlap_rescan: 'sweep',
-  scheduled_rescan: 'sweep',
-  daily_reconciliation: 'sweep',
-  backfill: 'backfill',
-} as const
+/** By kind of scan: the state of the machine, the purpose of its requests, and the check whether one more can be paid. */
+const KINDS = {
+  fill: { state: 'filling', purpose: 'fill', check: 'mayFill' },
+  gap_retry: { state: 'filling', purpose: 'fill', check: 'mayRetryGap' },
+  overlap_rescan: { state: 'rescanning', purpose: 'sweep', check: 'mayRescan' },
+  scheduled_rescan: { state: 'rescanning', purpose: 'sweep', check: 'mayRescan' },
+  daily_reconciliation: { state: 'rescanning', purpose: 'sweep', check: 'mayRescan' },
+  backfill: { state: 'backfilling', purpose: 'backfill', check: 'mayBackfill' },
+} as const satisfies Record<ScanKind, { state: StateName; purpose: Purpose; check: keyof Pacing }>
 
 /** Begins a scan and sends its first request. */
 export function startScan(
   context: StepContext,
   given: Pick<PageScan, 'kind' | 'fromMs' | 'toMs'> & Partial<PageScan>,
 ): void {
-  const { kind } = given
+  const { state, purpose } = KINDS[given.kind]
   context.state.scan = {
-    purpose: PURPOSE_OF[kind],
+    purpose,
     pageCursor: null,
     seenCursors: [],
     guids: new Set(),
@@ -65,8 +67,8 @@ export function startScan(
     day: null,
     ...given,
   }
-  context.state.name = STATE_OF[kind]
-  if (kind === 'fill') context.actions.push({ type: 'wake', atMs: context.nowMs + HOLD_MS })
+  context.state.name = state
+  if (given.kind === 'fill') context.actions.push({ type: 'wake', atMs: context.nowMs + HOLD_MS })
   requestPage(context, context.state.scan)
 }
 
@@ -204,17 +206,9 @@ function reportScan(context: StepContext, scan: PageScan, reason: string | null)
 /** Requests the next page of the scan, or postpones the scan where the quota does not allow another one. */
 function requestPage(context: StepContext, scan: PageScan): void {
   const { pacing, pageSize } = context.config
-  const mayRequest = {
-    fill: pacing.mayFill,
-    gap_retry: pacing.mayRetryGap,
-    overlap_rescan: pacing.mayRescan,
-    scheduled_rescan: pacing.mayRescan,
-    daily_reconciliation: pacing.mayRescan,
-    backfill: pacing.mayBackfill,
-  }[scan.kind]
-  if (!mayRequest(context.state.ledger, context.nowMs)) {
-    const isGap = scan.kind === 'fill' || scan.kind === 'gap_retry'
-    return postpone(context, scan, OVER_BUDGET, isGap ? OVER_BUDGET_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS)
+  if (!pacing[KINDS[scan.kind].check](context.state.ledger, context.nowMs)) {
+    const retryMs = scan.purpose === 'fill' ? OVER_BUDGET_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS
+    return postpone(context, scan, OVER_BUDGET, retryMs)
   }
   if (isTooLong(context, scan)) return postpone(context, scan, 'the day has more pages than the plan allows')
   const query: UpstreamListQuery = {
@@ -235,4 +229,29 @@ function wakeForScan(context: StepContext, scan: PageScan): void {
 /** The cause of a fill: an overflow while polling, or one after polls stopped for longer than the fill's margin. */
 export function overflowCause(sinceLastPollMs: number, pollIntervalMs: number): GapCause {
   return sinceLastPollMs > Math.max(15 * 60_000, 3 * pollIntervalMs) ? 'outage' : 'overflow'
+}
+
+/** Unpublished items, and the latest revision of each guid fetched so far, published since or not. */
+interface FetchedItems {
+  fetched: FetchedItem[]
+  latest: ReadonlyMap<string, FetchedItem>
+}
+
+/** Adds the fresh items: content that is already there is skipped, other content of a known guid is its next revision. */
+export function addFetched({ fetched, latest }: FetchedItems, fresh: readonly FetchedItem[]): FetchedItems {
+  const known = new Map(latest)
+  const all = [...fetched]
+  for (const item of fresh) {
+    const before = known.get(item.disclosure.guid)
+    if (before?.hash === item.hash) continue
+    const next = before === undefined ? item : { ...item, revision: before.revision + 1 }
+    known.set(item.disclosure.guid, next)
+    all.push(next)
+  }
+  return { fetched: all, latest: known }
+}
+
+/** The latest revision of each guid among these items. */
+function latestOf(items: readonly FetchedItem[]): ReadonlyMap<string, FetchedItem> {
+  return new Map(items.map((item) => [item.disclosure.guid, item]))
 }

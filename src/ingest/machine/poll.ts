@@ -3,14 +3,14 @@
  * out, and recovers from a cursor that upstream rejects or repeats.
  */
 import { DAY_MS } from '../../core/durations.ts'
+import { ITEMS_A_DAY } from '../../governor/arrivals/profile.ts'
+import { quotaAt } from '../../governor/quota/ledger.ts'
 import type { UpstreamListQuery } from '../../upstream/client.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
-import { isBackfillAffordable } from './backfill.ts'
 import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
-import { addFetched } from './fetched-items.ts'
-import { overflowCause, startScan } from './page-scan.ts'
+import { addFetched, overflowCause, startScan } from './page-scan.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import type { PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
@@ -140,6 +140,25 @@ function takeFirstCursor(context: StepContext, { page, startMs, coveredToMs }: P
   remember(context, page.latestCursor)
   const head = { cursor: page.latestCursor, lastCleanPollMs: startMs, backfill, countedFromMs }
   enqueue(context, 'poll', { events: [], head })
+}
+
+/** False, with the action `halt`, where the backfill would cost more than half of the units left. */
+function isBackfillAffordable(context: StepContext, fromMs: number, untilMs: number): boolean {
+  const { pageSize, calendar, weeklyQuota, quotaReset } = context.config
+  const { remaining } = quotaAt(context.state.ledger, weeklyQuota, quotaReset, context.nowMs)
+  const days = Math.ceil((untilMs - fromMs) / DAY_MS)
+  const businessDays = calendar.businessDaysBetween(fromMs, untilMs)
+  const pagesADay = Math.ceil(ITEMS_A_DAY / pageSize)
+  const units = businessDays * pagesADay + days
+  if (units <= remaining / 2) return true
+  context.actions.push({
+    type: 'halt',
+    message:
+      `the backfill needs about ${units} requests, more than half of the ${remaining} left of this week's ${weeklyQuota}: ` +
+      `${businessDays} business days × ${pagesADay} pages of ${pageSize} items, and one request for each of ${days} days`,
+    hint: 'Set BRIDGE_BACKFILL to a shorter time, or set BRIDGE_UPSTREAM_WEEKLY_QUOTA and BRIDGE_UPSTREAM_PLAN to those of your key.',
+  })
+  return false
 }
 
 /** After a rejected cursor: polls continue with a new one, and everything since the last clean poll is a gap. */

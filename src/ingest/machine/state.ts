@@ -266,17 +266,15 @@ export function nextPollAtMs({
   return nextPollMs === 0 ? null : Math.max(nextPollMs, blockedUntilMs)
 }
 
-/** The state of an unused log; a claim replaces it before any request. */
-const NOTHING_YET = { head: unusedHead('', 0), ledger: new Map() }
 /** The profile before anything was learnt. */
 export const UNTAUGHT: Profile = firstProfile()
 
-/** The state before the first input. */
+/** The state before the first input; a claim replaces its head and ledger before any request. */
 export function initialState(): IngestState {
   return {
     name: 'standby',
-    head: NOTHING_YET.head,
-    ledger: NOTHING_YET.ledger,
+    head: unusedHead('', 0),
+    ledger: new Map(),
     queue: [],
     committing: false,
     request: null,

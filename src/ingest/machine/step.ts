@@ -4,10 +4,10 @@
  */
 import { backoffMs } from '../../core/backoff.ts'
 import { situationOf } from './arrival-learning.ts'
+import { onProxied } from './failure.ts'
 import { flushQueue, nextJob } from './jobs.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
-import { onProxied } from './proxied-request.ts'
 import { compareQuota } from './quota-drift.ts'
 import type {
   IngestConfig,
