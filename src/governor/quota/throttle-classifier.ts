@@ -22,9 +22,6 @@ const PRIOR: readonly (readonly [left: number, odds: number])[] = [
   [0.1, 1],
   [1, 1 / 4],
 ]
-/** After this many of our own requests in quick succession a throttle needs no other process. */
-const BUSY_REQUESTS = 4
-const BUSY_ODDS = 1 / 3
 /** A throttle clears within seconds (burst / rate is 2 s on every plan), so a longer Retry-After suggests the quota. */
 const LONGEST_THROTTLE_MS = 2 * MINUTE_MS
 /** A quota never needs more than a week: a longer Retry-After is ignored. */
@@ -33,9 +30,6 @@ const LONGEST_QUOTA_MS = 7 * 24 * HOUR_MS
 type Hint = 'none' | 'short' | 'long'
 /** Likelihood ratio of each hint, quota to throttle. Modest, because a service may send one fixed value for both causes. */
 const HINT_ODDS: Readonly<Record<Hint, number>> = { none: 1, short: 1 / 4, long: 12 }
-/** A hint that names our own reset time within this tolerance cannot be a fixed value. */
-const NEAR_RESET_MS = 5 * MINUTE_MS
-const RESET_ODDS = 8
 /**
  * Likelihood ratio of a repeated 429, by how many refill times nothing was sent. A spent quota rejects every request; a throttle
  * only while another process keeps it full, which would spend any plan's quota within six minutes.
@@ -45,8 +39,6 @@ const REPEATED: readonly (readonly [refills: number, odds: number])[] = [
   [1, 1.5],
   [0, 1.1],
 ]
-/** The same after waiting for as long as Retry-After asked. */
-const ADVISED_ODDS = 6
 
 /** First wait for a throttle, in refill times of an empty bucket, and the growth of each further wait. */
 const FIRST_WAIT_REFILLS = 1.5
@@ -58,7 +50,7 @@ const QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter:
 /** Cause of a 429; `unknown` while a probe is needed. */
 export type Cause = 'throttle' | 'quota' | 'unknown'
 
-/** Immutable state of the classifier between responses. */
+/** Immutable state of the classifier between responses; a successful response resets it. */
 export interface ClassifierState {
   /** Consecutive 429s. */
   inARow: number
@@ -68,13 +60,8 @@ export interface ClassifierState {
   hint: Hint
   /** When the last 429 came, ms since 1970. */
   refusedMs: number
-  /** Its Retry-After, ms; 0 unless it is plausible for a throttle. */
-  advisedMs: number
   /** Consecutive verdicts `quota`. */
   quotasInARow: number
-  /** Consecutive successes less than a refill time apart, the newest at `successMs`. */
-  successesInARow: number
-  successMs: number
 }
 
 /** What is known when a 429 arrives. */
@@ -98,16 +85,13 @@ export interface Classification {
   waitMs: number
 }
 
-/** State before any response. */
+/** State before any response, and after a successful one. */
 export const INITIAL_CLASSIFIER: ClassifierState = {
   inARow: 0,
   odds: 1,
   hint: 'none',
   refusedMs: 0,
-  advisedMs: 0,
   quotasInARow: 0,
-  successesInARow: 0,
-  successMs: 0,
 }
 
 /**
@@ -123,8 +107,8 @@ export function classify429(
   const hint = hintOf(retryAfterMs)
   const inARow = state.inARow + 1
   const odds =
-    (inARow === 1 ? priorOdds(state, evidence) : state.odds * repeatedOdds(state, evidence)) *
-    (hint === state.hint ? 1 : hintOdds(hint, evidence))
+    (inARow === 1 ? priorOdds(evidence) : state.odds * repeatedOdds(state, evidence)) *
+    (hint === state.hint ? 1 : HINT_ODDS[hint])
   const kind = kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
   const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
@@ -132,18 +116,7 @@ export function classify429(
     kind === 'quota'
       ? quotaWaitMs(quotasInARow, hint, evidence, chance)
       : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
-  const next = { ...state, inARow, odds, hint, refusedMs: nowMs, advisedMs, quotasInARow }
-  return { state: next, verdict: { kind, waitMs } }
-}
-
-/** The state after a successful response, which ends the row of 429s. */
-export function afterSuccess(state: ClassifierState, refillMs: number, nowMs: number): ClassifierState {
-  const isClose = Math.abs(nowMs - state.successMs) <= refillMs
-  return {
-    ...INITIAL_CLASSIFIER,
-    successesInARow: isClose ? state.successesInARow + 1 : 1,
-    successMs: nowMs,
-  }
+  return { state: { inARow, odds, hint, refusedMs: nowMs, quotasInARow }, verdict: { kind, waitMs } }
 }
 
 function hintOf(retryAfterMs: number | null): Hint {
@@ -151,25 +124,13 @@ function hintOf(retryAfterMs: number | null): Hint {
   return retryAfterMs <= LONGEST_THROTTLE_MS ? 'short' : 'long'
 }
 
-function priorOdds(state: ClassifierState, { leftShare, refillMs, nowMs }: Evidence): number {
-  const [, odds] = PRIOR.find(([left]) => leftShare <= left) ?? [1, 1]
-  const isBusy = state.successesInARow >= BUSY_REQUESTS && Math.abs(nowMs - state.successMs) <= refillMs
-  return isBusy ? odds * BUSY_ODDS : odds
+function priorOdds({ leftShare }: Evidence): number {
+  return PRIOR.find(([left]) => leftShare <= left)?.[1] ?? 1
 }
 
-function hintOdds(hint: Hint, { retryAfterMs, resetMs, nowMs }: Evidence): number {
-  const namesReset =
-    hint === 'long' &&
-    retryAfterMs !== null &&
-    resetMs !== null &&
-    Math.abs(nowMs + retryAfterMs - resetMs) <= NEAR_RESET_MS
-  return HINT_ODDS[hint] * (namesReset ? RESET_ODDS : 1)
-}
-
-function repeatedOdds({ refusedMs, advisedMs }: ClassifierState, { refillMs, nowMs }: Evidence): number {
+function repeatedOdds({ refusedMs }: ClassifierState, { refillMs, nowMs }: Evidence): number {
   const quietMs = Math.max(0, nowMs - refusedMs)
-  const [, odds] = REPEATED.find(([refills]) => quietMs >= refills * refillMs) ?? [0, 1]
-  return advisedMs > 0 && quietMs >= advisedMs ? Math.max(odds, ADVISED_ODDS) : odds
+  return REPEATED.find(([refills]) => quietMs >= refills * refillMs)?.[1] ?? 1
 }
 
 function kindOf(odds: number, inARow: number): Cause {

@@ -8,7 +8,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
-import { afterSuccess, type Cause, classify429 } from '../../governor/quota/throttle-classifier.ts'
+import { type Cause, classify429, INITIAL_CLASSIFIER } from '../../governor/quota/throttle-classifier.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
@@ -75,13 +75,12 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
  * upstream may handle fund requests separately. `spentMs` is when its unit was counted.
  */
 export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: number): void {
-  const { state, config, nowMs } = context
+  const { state, nowMs } = context
   compareQuota(context, outcome)
   if (!outcome.sent) refund(context, 'gateway', spentMs)
   if (outcome.kind !== 'too_many') {
     const isGood = outcome.kind === 'ok' || outcome.kind === 'not_found'
-    if (isGood && state.upstream === 'ok')
-      state.classifier = afterSuccess(state.classifier, config.breathMs, nowMs)
+    if (isGood && state.upstream === 'ok') state.classifier = INITIAL_CLASSIFIER
     context.actions.push({ type: 'tally', purpose: 'gateway', result: resultOf(outcome) })
     return
   }
@@ -125,11 +124,11 @@ function reportFailure(
 
 /** Resets all failure counts after a good answer. */
 export function unblock(context: StepContext): void {
-  const { state, config, nowMs } = context
+  const { state } = context
   state.failuresInARow = 0
   state.keyRefusalsInARow = 0
   state.failingSinceMs = null
-  state.classifier = afterSuccess(state.classifier, config.breathMs, nowMs)
+  state.classifier = INITIAL_CLASSIFIER
   state.blockedUntilMs = 0
   state.upstream = 'ok'
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  afterSuccess,
   type ClassifierState,
   classify429,
   type Evidence,
@@ -53,22 +52,9 @@ test('a Retry-After of hours needs two probes while units are left, and a sensel
   }
 })
 
-test('a Retry-After that names the known reset means the quota at once', () => {
-  const resetMs = NOW_MS + 30 * HOUR_MS
-  expect(kinds(1, { retryAfterMs: 30 * HOUR_MS, resetMs })).toEqual(['quota'])
-  expect(kinds(1, { retryAfterMs: 20 * HOUR_MS, resetMs })).toEqual(['unknown'])
-})
-
 test('with nothing left in the ledger a 429 is the quota at once', () => {
   expect(kinds(1, { leftShare: 0 })).toEqual(['quota'])
   expect(kinds(1, { leftShare: 0.01 })).toEqual(['unknown'])
-})
-
-test('many recent requests and a Retry-After of seconds mean a throttle at once', () => {
-  let busy = INITIAL_CLASSIFIER
-  for (let times = 0; times < 10; times++) busy = afterSuccess(busy, REFILL_MS, NOW_MS - 500 + times)
-  expect(kinds(1, { retryAfterMs: SECOND_MS }, busy)).toEqual(['throttle'])
-  expect(kinds(1, { retryAfterMs: SECOND_MS })).toEqual(['unknown'])
 })
 
 test('a spent quota is probed after 1, 2, 4 min … 6 h, and at its reset or the hinted time', () => {
@@ -78,16 +64,6 @@ test('a spent quota is probed after 1, 2, 4 min … 6 h, and at its reset or the
   expect(reset).toEqual([60 * SECOND_MS, 30 * SECOND_MS])
   const hinted = row(4, { leftShare: 0, retryAfterMs: 3 * MINUTE_MS }).map(({ waitMs }) => waitMs)
   expect(hinted).toEqual([1, 2, 3, 3].map((minutes) => minutes * MINUTE_MS))
-})
-
-test('after a success the next 429 is classified from scratch', () => {
-  const [first] = row(1)
-  const met = afterSuccess(
-    { ...INITIAL_CLASSIFIER, inARow: 5, odds: 1000, quotasInARow: 3 },
-    REFILL_MS,
-    NOW_MS,
-  )
-  expect(row(1, {}, met)[0]).toEqual(first)
 })
 
 test('two probes always bring a verdict; waits are between one refill and six hours', () => {

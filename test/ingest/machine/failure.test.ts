@@ -67,6 +67,17 @@ test('a 403 amid failures of another kind waits as a first one does, and so does
   expect(fails(refused)).toBe(10_000)
 })
 
+test('after a good answer the next 429 is classified from scratch', () => {
+  const fresh = poller()
+  const { fails, wait, answers, state } = fresh
+  const first = fails(tooMany)
+  for (let times = 0; times < 3; times++) wait(fails(tooMany))
+  expect(state.upstream).toBe('quota')
+  answers()
+  expect(fails(tooMany)).toBe(first)
+  expect(state.upstream).toBe('throttled')
+})
+
 test('errors are retried after 1, 2, 4 s up to the poll interval, and long outages after a tenth of their length', () => {
   const { fails, wait, intervalMs, state } = poller(3500)
   const waits = Array.from({ length: 10 }, () => fails(broken) / 1000)

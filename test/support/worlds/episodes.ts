@@ -85,11 +85,8 @@ export function playEpisode(seed: number): Episode {
   const resetMs = START_MS + chance.between(1, WEEK_MS / SECOND_MS) * SECOND_MS
   const knowsReset = chance.yes(0.5)
   const leftShare = countedLeft(cause, chance)
-  /** A fill was running. */
-  const successesInARow =
-    cause === 'throttle: ours' ? chance.between(1, plans[plan].burst * 2) : chance.between(0, 3)
   let nowMs = START_MS
-  let state = { ...INITIAL_CLASSIFIER, successesInARow, successMs: nowMs - chance.between(10, 1000) }
+  let state = INITIAL_CLASSIFIER
   let lost = 0
   let truth = world.send(nowMs)
   for (let probes = 0; ; probes++) {
