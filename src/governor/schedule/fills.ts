@@ -2,7 +2,7 @@
  * Estimates what gap fills cost: a burst of more than one page overflows its poll, and the fill reads it page by page.
  */
 import { BUSINESS_DAYS_A_WEEK } from '../../core/durations.ts'
-import { createBusinessDays, type DayShape, segmentAt } from '../arrivals/day-shape.ts'
+import { businessDayShape, type DayShape, segmentAt } from '../arrivals/day-shape.ts'
 import type { Forecast } from '../arrivals/forecast.ts'
 import { momentOfDay } from '../arrivals/london-day.ts'
 import { firstProfile } from '../arrivals/profile.ts'
@@ -50,7 +50,7 @@ export function expectedFills({ fromMs, toMs, days }: Forecast, pageSize: number
 
 /** Share of the weekly quota that fills and retried gaps take in a usual week by the shipped table; may exceed 1. */
 export function usualFillShare({ weeklyQuota, pageSize }: { weeklyQuota: number; pageSize: number }): number {
-  const bursts = burstsOf(createBusinessDays()(firstProfile()))
+  const bursts = burstsOf(businessDayShape(firstProfile()))
   const aDay = bursts.reduce((sum, burst) => sum + fillUnits(burst, 1, pageSize), 0)
   return (BUSINESS_DAYS_A_WEEK * aDay * MARGIN) / weeklyQuota + RETRY_SHARE
 }

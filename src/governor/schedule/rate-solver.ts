@@ -2,7 +2,8 @@
  * Solves for the polling rate that the budgets allow: pace × √(items a second), at most the plan's rate.
  * This rule minimises the mean delay.
  */
-import { eachRate, type Forecast, highestRate, rootsUntil } from '../arrivals/forecast.ts'
+import { SECOND_MS } from '../../core/durations.ts'
+import { type Forecast, highestRate, ratePeriods, rootsUntil } from '../arrivals/forecast.ts'
 
 /** Polls that may be made before a moment, by upstream's clock, ms since 1970. */
 export interface Budget {
@@ -52,10 +53,11 @@ function atFullRate(
   maxPerSecond: number,
 ): { full: number; roots: number } {
   let [full, roots] = [0, 0]
-  eachRate(forecast, untilMs, (seconds, rate) => {
+  for (const { fromMs, toMs, rate } of ratePeriods({ ...forecast, toMs: untilMs })) {
+    const seconds = (toMs - fromMs) / SECOND_MS
     const root = Math.sqrt(rate)
     if (pace * root >= maxPerSecond) full += seconds * maxPerSecond
     else roots += seconds * root
-  })
+  }
   return { full, roots }
 }
