@@ -50,6 +50,19 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   })
 }
 
+/** Resolves when the work does, after `limitMs`, or when the signal aborts; then the signal of the work aborts too. */
+export async function within(
+  clock: Clock,
+  limitMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
+  const enough = new AbortController()
+  const either = AbortSignal.any([signal, enough.signal])
+  await Promise.race([work(either), sleep(clock, limitMs, either)])
+  enough.abort()
+}
+
 /** Resolves in the next iteration of the event loop, so that long work does not block it. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

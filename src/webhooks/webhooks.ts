@@ -1,22 +1,20 @@
 /**
  * Runs the role `webhooks`: acquires shards, gives each a worker, and passes every endpoint to the worker of its shard.
  */
-import type { Reader } from '../archive/reading/reader.ts'
 import { endpointStatuses } from '../core/endpoint-status.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
-import { type Chance, type Clock, sleep, yieldToEventLoop } from '../lifecycle/clock.ts'
+import { sleep } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
 import type { Shard, Shards } from '../log/shards.ts'
-import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
 import type { DeliveryRow } from './delivery-state/delivery-rows.ts'
-import type { DeliveryEndpoint, DisableReason } from './delivery-state/endpoint-state.ts'
+import type { DeliveryEndpoint } from './delivery-state/endpoint-state.ts'
 import type { SecretBox } from './endpoints/secrets.ts'
-import type { Attempt, Attempted } from './send/delivery.ts'
-import { createDeliveryEvents, type DeliveryEvents } from './send/delivery-events.ts'
+import { DeliveryEvents } from './send/delivery-events.ts'
 import { prepareEndpoint } from './worker/delivery-endpoint.ts'
+import type { EndpointWorkerOptions } from './worker/endpoint-worker.ts'
 import { SHARD_COUNT, SHARDS, shardOf } from './worker/shard-of.ts'
 import { type ShardFigures, ShardWorker } from './worker/shard-worker.ts'
 import { StartQueue } from './worker/start-queue.ts'
@@ -27,31 +25,20 @@ const STUCK_MS = 4000
 const CHECK_MS = 1000
 /** Between two searches for rows of deleted endpoints. */
 const DELETED_ROWS_CHECK_MS = 30_000
-/** Endpoints whose secrets are opened between two turns of the event loop: under a millisecond. */
-const PREPARED_AT_ONCE = 32
 /** Share of the process's drain time for deliveries; the shards are released in the rest. */
 const DRAIN_SHARE = 0.8
 
 /** What the role needs of the process. */
-export interface WebhooksOptions {
+export interface WebhooksOptions extends Omit<EndpointWorkerOptions, 'events' | 'starts'> {
   log: Log
-  reader: Reader
   /** Loaded and followed by the app. */
   endpoints: Endpoints
   secrets: SecretBox
-  attempt: Attempt
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
-  /** Disables an endpoint. May throw `log_unavailable`: it is called again. */
-  disable: (endpointId: string, reason: DisableReason) => Promise<void>
-  /** Called for every attempt that had an end. */
-  onAttempted: (attempted: Attempted) => void
   /** Measures the pending deliveries of the shards of this process. */
   measureShards: (shards: Iterable<ShardFigures>) => void
-  clock: Clock
-  chance: Chance
   metrics: Pick<Metrics, 'webhookEndpoints'>
-  logger: Logger
 }
 
 /** Shards that cannot be loaded or written. */
@@ -80,7 +67,7 @@ export class Webhooks {
   constructor(options: WebhooksOptions) {
     this.#options = options
     this.#shards = options.log.shards<DeliveryRow>(SHARDS, SHARD_COUNT)
-    this.#events = createDeliveryEvents(options.reader)
+    this.#events = new DeliveryEvents(options.reader)
     this.#starts = new StartQueue(options.clock)
   }
 
@@ -107,13 +94,7 @@ export class Webhooks {
   async run(signal: AbortSignal): Promise<void> {
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
-    const tasks = [
-      this.#follow(either),
-      this.#own(either),
-      this.#prepareAhead(either),
-      this.#sweep(either),
-      this.#watch(either),
-    ]
+    const tasks = [this.#follow(either), this.#own(either), this.#sweep(either), this.#watch(either)]
     try {
       await Promise.all(tasks)
     } finally {
@@ -131,18 +112,6 @@ export class Webhooks {
       logger.error('webhook.secret_unreadable', { endpointId: found.id, tenant: found.tenant, error: fault })
     this.#prepared.set(found, endpoint)
     return endpoint
-  }
-
-  /** Opens secrets before a shard needs them, so that a takeover delivers at once. */
-  async #prepareAhead(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.#needed.promise, aborted(signal)])
-    for (const endpoints of this.#known) {
-      for (const [count, found] of [...endpoints.values()].entries()) {
-        if (count % PREPARED_AT_ONCE === 0) await yieldToEventLoop()
-        if (signal.aborted) return
-        this.#prepare(found)
-      }
-    }
   }
 
   /** Passes the present state of an endpoint to its shard's worker. */

@@ -87,7 +87,8 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     : null
   if (webhooks !== null) {
     roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
-    roles.push({ name: 'webhook replays', run: replays.runner((id) => webhooks.workerOf(id)).run })
+    const runner = replays.runner((id) => webhooks.workerOf(id))
+    roles.push({ name: 'webhook replays', run: (signal) => runner.run(signal) })
   }
   const { history } = attempts
   if (history !== null) roles.push({ name: 'attempts', run: (signal) => history.run(signal) })

@@ -105,17 +105,7 @@ describe('the role', () => {
     expect(webhooks.isWell()).toBe(true)
   })
 
-  test('opens the secret of an endpoint before its shard comes, and once', async () => {
-    const comes = Promise.withResolvers<void>()
-    const memory = createMemoryLog()
-    const later: Shards<unknown> = {
-      loadingSinceMs: null,
-      async own(work, signal) {
-        await Promise.race([comes.promise, aborted(signal)])
-        await memory.shards(SHARDS, SHARD_COUNT).own(work, signal)
-      },
-    }
-    const log: Log = { ...memory, shards: <V>() => later as Shards<V> }
+  test('opens the secret of an endpoint once, also when another endpoint is added', async () => {
     const opened: string[] = []
     const noting = {
       ...box,
@@ -124,13 +114,13 @@ describe('the role', () => {
         return box.unwrap(wrapped, endpointId)
       },
     }
-    const { webhooks, endpoints } = await startRole(log, createManualClock(), noting)
+    const { webhooks, endpoints } = await startRole(createMemoryLog(), createManualClock(), noting)
     await endpoints.create(wanted({ id: 'ep_a' }))
-    await until(() => opened.length > 0)
-    expect(webhooks.workerOf('ep_a')).toBeNull()
-    comes.resolve()
     await until(() => webhooks.workerOf('ep_a')?.endpointIds().has('ep_a') === true)
     expect(opened).toEqual(['ep_a'])
+    await endpoints.create(wanted({ id: 'ep_b' }))
+    await until(() => opened.includes('ep_b'))
+    expect(opened).toEqual(['ep_a', 'ep_b'])
   })
 
   test('removes the rows of an endpoint that was deleted, here or before, and of no other', async () => {

@@ -2,8 +2,7 @@
  * Holds the webhook commands of all endpoints: any node stores them in a table of the log, the process that works on the
  * endpoint carries them out.
  */
-import type { Clock } from '../../lifecycle/clock.ts'
-import { sleep } from '../../lifecycle/clock.ts'
+import { type Clock, within } from '../../lifecycle/clock.ts'
 import { createWakeup } from '../../lifecycle/wakeup.ts'
 import { followTable } from '../../log/follow-table.ts'
 import type { Log } from '../../log/log.ts'
@@ -25,31 +24,10 @@ export const MOST_WAITING_REPLAYS = 10
 export const ANSWER_MS = 10_000
 
 /** The commands of all endpoints, as this node knows them. */
-export interface Commands {
-  /** Whether the table has been read: until then no command is known. */
-  readonly isLoaded: boolean
-  /** Known on this node when it resolves. @throws BridgeError `log_unavailable` */
-  put(endpointId: string, id: string, command: Command): Promise<void>
-  /** Removes a command. @throws BridgeError `log_unavailable` */
-  remove(key: string): Promise<void>
-  /** Every command, in the order of their requests. */
-  all(): KeyedCommand[]
-  /** Those of an endpoint, in that order. */
-  of(endpointId: string): KeyedCommand[]
-  /**
-   * The count of dead deliveries, from the process that works on the endpoint; null where none answers in time, or the signal
-   * aborts.
-   * @throws BridgeError `log_unavailable`
-   */
-  count(endpointId: string, id: string, question: CountCommand, signal: AbortSignal): Promise<number | null>
-  /** Resolves when a command is added or removed, or the signal aborts. */
-  changed(signal: AbortSignal): Promise<void>
-  /** Reads the table and follows it until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>
-}
+export type Commands = ReturnType<typeof createCommands>
 
 /** Nothing is known until it runs. */
-export function createCommands({ log, clock, logger }: { log: Log; clock: Clock; logger: Logger }): Commands {
+export function createCommands({ log, clock, logger }: { log: Log; clock: Clock; logger: Logger }) {
   const table = log.table<Command>(COMMANDS_TABLE)
   const byEndpoint = new Map<string, Map<string, KeyedCommand>>()
   const stopped = new AbortController()
@@ -69,8 +47,10 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
     awaited.seen(key)
     wakeup.wake()
   }
+  /** Removes a command. @throws BridgeError `log_unavailable` */
   const remove = (key: string): Promise<void> => awaited.write(key, () => table.delete(key))
-  const put: Commands['put'] = (endpointId, id, command) => {
+  /** Known on this node when it resolves. @throws BridgeError `log_unavailable` */
+  const put = (endpointId: string, id: string, command: Command): Promise<void> => {
     const key = commandKey(endpointId, id)
     return awaited.write(key, () => table.put(key, command))
   }
@@ -84,30 +64,43 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
   }
 
   return {
-    get isLoaded() {
+    /** Whether the table has been read: until then no command is known. */
+    get isLoaded(): boolean {
       return isLoaded
     },
     put,
     remove,
-    all: () => [...byEndpoint.values()].flatMap((own) => inOrder(own)),
-    of: (endpointId) => inOrder(byEndpoint.get(endpointId) ?? new Map()),
-    async count(endpointId, id, question, signal) {
+    /** Every command, in the order of their requests. */
+    all: (): KeyedCommand[] => [...byEndpoint.values()].flatMap((own) => inOrder(own)),
+    /** Those of an endpoint, in that order. */
+    of: (endpointId: string): KeyedCommand[] => inOrder(byEndpoint.get(endpointId) ?? new Map()),
+    /**
+     * The count of dead deliveries, from the process that works on the endpoint; null where none answers in time, or the signal
+     * aborts.
+     * @throws BridgeError `log_unavailable`
+     */
+    async count(
+      endpointId: string,
+      id: string,
+      question: CountCommand,
+      signal: AbortSignal,
+    ): Promise<number | null> {
       const key = commandKey(endpointId, id)
-      const enough = new AbortController()
-      const either = AbortSignal.any([signal, stopped.signal, enough.signal])
+      let answer: number | null = null
       await put(endpointId, id, question)
-      const late = sleep(clock, ANSWER_MS, either).then(() => enough.abort())
-      const answer = await answerTo(key, endpointId, either)
-      enough.abort()
-      await late
+      await within(clock, ANSWER_MS, AbortSignal.any([signal, stopped.signal]), async (waiting) => {
+        answer = await answerTo(key, endpointId, waiting)
+      })
       await remove(key).catch((error: unknown) => {
         // The process that works on the endpoint removes it later.
         logger.warn('webhook.command_delayed', { endpointId, kind: question.kind, error })
       })
       return answer
     },
-    changed: (signal) => wakeup.wait(signal),
-    async run(signal) {
+    /** Resolves when a command is added or removed, or the signal aborts. */
+    changed: (signal: AbortSignal): Promise<void> => wakeup.wait(signal),
+    /** Reads the table and follows it until the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       signal.addEventListener('abort', () => stopped.abort(), { once: true })
       const onLoaded = (): void => {
         isLoaded = true

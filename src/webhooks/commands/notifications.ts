@@ -30,22 +30,10 @@ export interface NotificationsOptions extends PostMeans {
 }
 
 /** Disables endpoints and notifies the others. */
-export interface Notifications {
-  /**
-   * Disables an endpoint, unless it is disabled, and has the other endpoints notified, even if this process crashes.
-   * @throws BridgeError `log_unavailable`
-   */
-  disable(endpointId: string, reason: DisableReason): Promise<void>
-  /** Carries out a command to disable and creates the notifications; does nothing while too many wait. Rejects as `disable`. */
-  carryOut(keyed: KeyedCommand, command: DisableCommand): Promise<void>
-  /** Whether a notification can be sent at all once it is due: its endpoint is active. */
-  isOpen(endpointId: string): boolean
-  /** Tries to deliver a notification; what follows is durable when it resolves. An abort ends it early. Rejects as `disable`. */
-  send(keyed: KeyedCommand, notification: NotificationCommand, signal: AbortSignal): Promise<void>
-}
+export type Notifications = ReturnType<typeof createNotifications>
 
 /** The notifications of this process. */
-export function createNotifications(options: NotificationsOptions): Notifications {
+export function createNotifications(options: NotificationsOptions) {
   const { commands, endpoints, prepare, onAttempted, clock, chance, logger } = options
 
   const hasRoom = (tenant: string, more: number): boolean => {
@@ -58,7 +46,11 @@ export function createNotifications(options: NotificationsOptions): Notification
     return waiting.length + more <= MAX_NOTIFICATIONS
   }
 
-  const disable: Notifications['disable'] = async (endpointId, reason) => {
+  /**
+   * Disables an endpoint, unless it is disabled, and has the other endpoints notified, even if this process crashes.
+   * @throws BridgeError `log_unavailable`
+   */
+  const disable = async (endpointId: string, reason: DisableReason): Promise<void> => {
     const endpoint = endpoints.get(endpointId)
     if (endpoint === null || endpoint.status === 'disabled') return
     const { version } = endpoint
@@ -74,7 +66,8 @@ export function createNotifications(options: NotificationsOptions): Notification
 
   return {
     disable,
-    async carryOut({ key, endpointId, id: commandId }, command) {
+    /** Carries out a command to disable and creates the notifications; does nothing while too many wait. Rejects as `disable`. */
+    async carryOut({ key, endpointId, id: commandId }: KeyedCommand, command: DisableCommand): Promise<void> {
       const { reason, version, isDone = false, atMs } = command
       if (!isDone && endpoints.get(endpointId)?.version === version)
         await endpoints.disable(endpointId, reason)
@@ -85,20 +78,19 @@ export function createNotifications(options: NotificationsOptions): Notification
         const receivers = receiversOf(disabled, endpoints.all())
         if (receivers.length > 0 && !hasRoom(disabled.tenant, receivers.length)) return
         const { id: eventId, json } = disabledEvent(disabled, reason, atMs)
-        const notification: NotificationCommand = {
-          kind: 'notice',
-          eventId,
-          json,
-          tries: 0,
-          dueMs: atMs,
-          atMs,
-        }
+        const notification = { kind: 'notice', eventId, json, tries: 0, dueMs: atMs, atMs } as const
         for (const { id } of receivers) await commands.put(id, eventId, notification)
       }
       await commands.remove(key)
     },
-    isOpen: (endpointId) => endpoints.get(endpointId)?.status === 'active',
-    async send({ key, endpointId, id }, notification, signal) {
+    /** Whether a notification can be sent at all once it is due: its endpoint is active. */
+    isOpen: (endpointId: string): boolean => endpoints.get(endpointId)?.status === 'active',
+    /** Tries to deliver a notification; what follows is durable when it resolves. An abort ends it early. Rejects as `disable`. */
+    async send(
+      { key, endpointId, id }: KeyedCommand,
+      notification: NotificationCommand,
+      signal: AbortSignal,
+    ): Promise<void> {
       const found = endpoints.get(endpointId)
       const endpoint = found === null ? null : prepare(found)
       if (endpoint === null) return

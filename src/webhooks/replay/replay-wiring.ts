@@ -1,55 +1,41 @@
 /** Connects replays, tests and notifications of a process with the commands table and the sender. */
 import type { Reader } from '../../archive/reading/reader.ts'
-import type { Route } from '../../http/route.ts'
-import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
-import { type CommandRunner, createCommandRunner, type ReplayWorker } from '../commands/command-runner.ts'
-import { type Commands, createCommands } from '../commands/commands.ts'
-import { createNotifications, type Notifications } from '../commands/notifications.ts'
+import { CommandRunner, type ReplayWorker } from '../commands/command-runner.ts'
+import { createCommands } from '../commands/commands.ts'
+import { createNotifications } from '../commands/notifications.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import type { SecretBox } from '../endpoints/secrets.ts'
-import type { Attempt, Attempted } from '../send/delivery.ts'
+import type { Attempted, PostMeans } from '../send/delivery.ts'
 import { testRoute } from '../send/test-route.ts'
 import { prepareEndpoint } from '../worker/delivery-endpoint.ts'
 import { replayRoute } from './replay-route.ts'
 import type { FindEvents } from './replay-window.ts'
 
 /** What it needs from the process. */
-export interface ReplayWiringOptions {
+export interface ReplayWiringOptions extends PostMeans {
   log: Log
   reader: Reader
   findEvents: FindEvents
   /** Kept up to date by the caller. */
   endpoints: Endpoints
   secrets: SecretBox
-  /** Sends tests and notifications. */
-  attempt: Attempt
   /** Called for every test that was not aborted. */
   onTested: (attempted: Attempted) => void
   /** Called for every attempt to deliver a notification that was not aborted. */
   onAttempted: (attempted: Attempted) => void
-  clock: Clock
-  chance: Chance
   metrics: Pick<Metrics, 'webhookAttempts' | 'webhookAttemptDuration'>
   logger: Logger
 }
 
-export interface ReplayWiring {
-  /** To be run by every process that stores commands or carries them out. */
-  readonly commands: Commands
-  /** Disables an endpoint and notifies the tenant's others. */
-  readonly disable: Notifications['disable']
-  /** For the role api. */
-  readonly routes: readonly Route[]
-  /** Carries commands out, for a process with the role webhooks. */
-  runner(workerOf: (endpointId: string) => ReplayWorker | null): CommandRunner
-}
+/** What a process runs and serves of them. */
+export type ReplayWiring = ReturnType<typeof wireReplays>
 
 /** Nothing is carried out before its runner runs. */
-export function wireReplays(options: ReplayWiringOptions): ReplayWiring {
+export function wireReplays(options: ReplayWiringOptions) {
   const { endpoints, secrets, reader, clock, logger } = options
   const commands = createCommands(options)
   const prepare = (found: Endpoint): DeliveryEndpoint | null => {
@@ -58,10 +44,14 @@ export function wireReplays(options: ReplayWiringOptions): ReplayWiring {
   }
   const notifications = createNotifications({ ...options, commands, prepare })
   return {
+    /** To be run by every process that stores commands or carries them out. */
     commands,
+    /** Disables an endpoint and notifies the tenant's others. */
     disable: notifications.disable,
+    /** For the role api. */
     routes: [replayRoute({ ...options, commands }), testRoute({ ...options, prepare })],
-    runner: (workerOf) =>
-      createCommandRunner({ commands, endpoints, workerOf, notifications, reader, clock, logger }),
+    /** Carries commands out, for a process with the role webhooks. */
+    runner: (workerOf: (endpointId: string) => ReplayWorker | null) =>
+      new CommandRunner({ commands, endpoints, workerOf, notifications, reader, clock, logger }),
   }
 }

@@ -20,66 +20,60 @@ export interface DeliveryEvent {
 /** `later`: this node's replica does not have the event yet. `dropped`: the log no longer keeps it. */
 export type EventLookup = { kind: 'event'; event: DeliveryEvent } | { kind: 'later' } | { kind: 'dropped' }
 
-export interface DeliveryEvents {
-  /** The event as deliveries need it; cached, because it is about to be sent. */
-  of(event: StoredEvent): DeliveryEvent
-  /** The cursor of that sequence. */
-  cursorAt(sequence: number): string
-  /** The event at that sequence, at once where it is cached. An abort ends it early with `later`. */
-  find(sequence: number, signal: AbortSignal): EventLookup | Promise<EventLookup>
-}
+/** The events of one reader, for all shards of the process. */
+export class DeliveryEvents {
+  readonly #reader: Reader
+  /** In the order in which they were read. */
+  readonly #known = new Map<number, DeliveryEvent>()
+  #bytes = 0
+  #epoch: string | null
 
-/** Over one reader; for all shards of the process. */
-export function createDeliveryEvents(
-  reader: Reader,
-  bounds: { events: number; bytes: number } = { events: MOST_EVENTS, bytes: MOST_BYTES },
-): DeliveryEvents {
-  const known = new Map<number, DeliveryEvent>()
-  let bytes = 0
-  let { epoch } = reader
-  const forgetOldest = (): void => {
-    for (const [sequence, { body }] of known) {
-      if (known.size <= bounds.events && bytes <= bounds.bytes) return
-      known.delete(sequence)
-      bytes -= body.length
-    }
+  constructor(reader: Reader) {
+    this.#reader = reader
+    this.#epoch = reader.epoch
   }
-  const checkEpoch = (): void => {
-    if (reader.epoch === epoch) return
-    known.clear()
-    bytes = 0
-    epoch = reader.epoch
-  }
-  const of = (stored: StoredEvent): DeliveryEvent => {
-    checkEpoch()
-    const before = known.get(stored.sequence)
-    if (before !== undefined) return before
+
+  /** The event as deliveries need it; cached, because it is about to be sent. */
+  of(stored: StoredEvent): DeliveryEvent {
     const { sequence, recordedMs, json, cursor } = stored
+    const before = this.#cached(sequence)
+    if (before !== undefined) return before
     const event = { matched: { sequence, recordedMs, cursor, ...envelopeOf(json) }, body: json }
-    known.set(sequence, event)
-    bytes += json.length
-    forgetOldest()
+    this.#known.set(sequence, event)
+    this.#bytes += json.length
+    for (const [oldest, { body }] of this.#known) {
+      if (this.#known.size <= MOST_EVENTS && this.#bytes <= MOST_BYTES) break
+      this.#known.delete(oldest)
+      this.#bytes -= body.length
+    }
     return event
   }
-  const readOne = async (sequence: number, signal: AbortSignal): Promise<EventLookup> => {
+
+  /** The cursor of that sequence. */
+  cursorAt(sequence: number): string {
+    return this.#cached(sequence)?.matched.cursor ?? this.#reader.cursorAt(sequence)
+  }
+
+  /** The event at that sequence. An abort ends it early with `later`. */
+  async find(sequence: number, signal: AbortSignal): Promise<EventLookup> {
+    const event = this.#cached(sequence)
+    if (event !== undefined) return { kind: 'event', event }
+    const reader = this.#reader
+    if (reader.replica.filling !== null || sequence > reader.latest) return { kind: 'later' }
     const { events } = await reader.read({ after: sequence - 1, filter: null, limit: 1, signal })
     const [found] = events
-    if (found?.sequence === sequence) return { kind: 'event', event: of(found) }
+    if (found?.sequence === sequence) return { kind: 'event', event: this.of(found) }
     return signal.aborted || sequence >= reader.oldest ? { kind: 'later' } : { kind: 'dropped' }
   }
-  return {
-    of,
-    cursorAt(sequence) {
-      checkEpoch()
-      return known.get(sequence)?.matched.cursor ?? reader.cursorAt(sequence)
-    },
-    find(sequence, signal) {
-      checkEpoch()
-      const event = known.get(sequence)
-      if (event !== undefined) return { kind: 'event', event }
-      if (reader.replica.filling !== null || sequence > reader.latest) return { kind: 'later' }
-      return readOne(sequence, signal)
-    },
+
+  /** The cached event of the present epoch; of another epoch nothing is kept. */
+  #cached(sequence: number): DeliveryEvent | undefined {
+    if (this.#reader.epoch !== this.#epoch) {
+      this.#known.clear()
+      this.#bytes = 0
+      this.#epoch = this.#reader.epoch
+    }
+    return this.#known.get(sequence)
   }
 }
 

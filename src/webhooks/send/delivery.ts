@@ -57,8 +57,8 @@ export async function tryDelivery(
   if (found.kind !== 'event') return found
   // The log has a new epoch, and another event has this sequence: the worker will soon reset.
   if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
-  const { webhookId, post } = signed(endpoint, { eventId: delivery.eventId, body: found.event.body }, means)
-  const report = await means.attempt(endpoint, post, signal)
+  const event = { eventId: delivery.eventId, body: found.event.body }
+  const { report, webhookId } = await postEvent(endpoint, event, means, signal)
   const { end } = report
   return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId }
 }
@@ -66,22 +66,12 @@ export async function tryDelivery(
 /** Signs a body and sends it once, whatever the status of the endpoint. Rejects as its keys do. */
 export async function postEvent(
   endpoint: DeliveryEndpoint,
-  event: { eventId: string; body: Uint8Array },
-  means: PostMeans,
+  { eventId, body }: { eventId: string; body: Uint8Array },
+  { attempt, clock, chance }: PostMeans,
   signal: AbortSignal,
 ): Promise<{ report: AttemptReport; webhookId: string }> {
-  const { webhookId, post } = signed(endpoint, event, means)
-  return { report: await means.attempt(endpoint, post, signal), webhookId }
-}
-
-/** What is sent of an event to that endpoint, now. Throws as its keys do. */
-function signed(
-  endpoint: DeliveryEndpoint,
-  { eventId, body }: { eventId: string; body: Uint8Array },
-  { clock, chance }: PostMeans,
-): { webhookId: string; post: Parameters<Attempt>[1] } {
   const webhookId = webhookIdOf(endpoint.id, eventId)
   const { keys, headers: own } = endpoint
   const headers = deliveryHeaders({ webhookId, body, keys, own, nowMs: clock.now(), chance })
-  return { webhookId, post: { headers, body } }
+  return { report: await attempt(endpoint, { headers, body }, signal), webhookId }
 }

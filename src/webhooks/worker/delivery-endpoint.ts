@@ -2,7 +2,6 @@
  * Prepares an endpoint of the registry for delivery: opens its secrets, so that each signs until its time and no longer. An
  * endpoint whose secret cannot be read counts as paused and keeps its position.
  */
-import type { KeyObject } from 'node:crypto'
 import { signingKey } from '../../core/signature.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -19,58 +18,29 @@ export interface Prepared {
 
 /** Prepares an endpoint with the keys of this bridge. */
 export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): Prepared {
-  const { id, tenant, url, filter, headers, maxConcurrency, rateLimit, order, start } = found
-  const { fault, keysAt } = openedSecrets(found, box, clock.now())
-  return {
-    fault,
-    endpoint: {
-      id,
-      tenant,
-      url,
-      filter,
-      headers,
-      maxConcurrency,
-      rateLimit,
-      order,
-      start,
-      status: fault === null ? found.status : 'paused',
-      get keys() {
-        return keysAt(clock.now())
-      },
-    },
-  }
-}
-
-interface OpenedSecrets {
-  fault: BridgeError | null
-  /** The keys that sign at that moment, the newest first. */
-  keysAt(nowMs: number): readonly KeyObject[]
-}
-
-function openedSecrets(found: Endpoint, box: SecretBox, preparedMs: number): OpenedSecrets {
-  /** The next moment at which one of the secrets expires. */
-  const endAfter = (nowMs: number): number =>
-    Math.min(
+  const { id, tenant, url, filter, headers, maxConcurrency, rateLimit, order, start, status } = found
+  const plain = { id, tenant, url, filter, headers, maxConcurrency, rateLimit, order, start }
+  /** The keys that sign at that moment, the newest first, and the next moment at which one of the secrets expires. */
+  const open = (nowMs: number) => ({
+    keys: signingSecrets(found, box, nowMs).map((text) => signingKey(text) ?? unusable(id)),
+    endMs: Math.min(
       ...found.secrets.map(({ untilMs }) => (untilMs !== null && untilMs > nowMs ? untilMs : Infinity)),
-    )
-  const open = (nowMs: number): KeyObject[] =>
-    signingSecrets(found, box, nowMs).map((text) => signingKey(text) ?? unusable(found.id))
+    ),
+  })
   try {
-    let keys = open(preparedMs)
-    let endMs = endAfter(preparedMs)
-    return {
-      fault: null,
-      keysAt(nowMs) {
-        if (nowMs >= endMs) {
-          keys = open(nowMs)
-          endMs = endAfter(nowMs)
-        }
-        return keys
+    let opened = open(clock.now())
+    const endpoint = {
+      ...plain,
+      status,
+      get keys() {
+        if (clock.now() >= opened.endMs) opened = open(clock.now())
+        return opened.keys
       },
     }
+    return { endpoint, fault: null }
   } catch (error) {
     if (!isBridgeError(error, 'secret_unreadable')) throw error
-    return { fault: error, keysAt: () => [] }
+    return { endpoint: { ...plain, status: 'paused', keys: [] }, fault: error }
   }
 }
 

@@ -139,7 +139,8 @@ export class EndpointWorker implements Starter {
 
   /** The rows to be written now; null where none are pending. `flush`: also positions that merely moved. */
   takeRows(flush: boolean): Batch | null {
-    const batch = this.machine.take(this.#options.events.cursorAt, flush)
+    const { events } = this.#options
+    const batch = this.machine.take((sequence) => events.cursorAt(sequence), flush)
     if (batch === null) return null
     return {
       changes: batch.changes,

@@ -6,12 +6,11 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import { createFilterIndex } from '../../core/filter/filter-index.ts'
 import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
-import type { Clock } from '../../lifecycle/clock.ts'
+import { type Clock, within } from '../../lifecycle/clock.ts'
 import type { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import type { DeliveryEvents } from '../send/delivery-events.ts'
 import type { EndpointWorker } from './endpoint-worker.ts'
-import { waitForEvents } from './wait-for-events.ts'
 
 /** Endpoints that are at most so many events behind start in the shared read. */
 const NEAR_END_EVENTS = 2000
@@ -117,7 +116,9 @@ export class ShardEventReader {
       }
       for (const worker of touched) worker.schedule()
       if (!read.more) {
-        await waitForEvents({ reader, clock: this.#clock }, read.position, EPOCH_CHECK_MS, signal)
+        await within(this.#clock, EPOCH_CHECK_MS, signal, (either) =>
+          reader.waitBeyond(read.position, either),
+        )
       }
     }
   }

@@ -2,7 +2,7 @@
  * Works on one shard from its acquisition to its loss or the stop: loads the endpoints from their rows, supplies them with
  * events, writes their rows, and drains at the end.
  */
-import { sleep } from '../../lifecycle/clock.ts'
+import { sleep, within } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'
 import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, endpointIdOf } from '../delivery-state/delivery-rows.ts'
@@ -13,7 +13,6 @@ import { attemptLimits } from '../send/attempt.ts'
 import { type EndpointHost, EndpointWorker, type EndpointWorkerOptions } from './endpoint-worker.ts'
 import { ShardEventReader } from './event-reader.ts'
 import { ShardRowsWriter } from './shard-rows-writer.ts'
-import { waitForEvents } from './wait-for-events.ts'
 
 /** What the worker of a shard needs. */
 export interface ShardWorkerOptions extends EndpointWorkerOptions {
@@ -192,7 +191,7 @@ export class ShardWorker implements EndpointHost {
     const { reader, events, clock } = this.#options
     await reader.replica.untilComplete(signal)
     while (reader.epoch === null && !signal.aborted) {
-      await waitForEvents(this.#options, reader.latest, EPOCH_CHECK_MS, signal)
+      await within(clock, EPOCH_CHECK_MS, signal, (either) => reader.waitBeyond(reader.latest, either))
     }
     if (signal.aborted) return
     const workers = [...this.#endpoints.values()].map((endpoint) => this.#open(endpoint))
@@ -213,21 +212,14 @@ export class ShardWorker implements EndpointHost {
     if (signal.aborted) await this.#drain(drainMs * ATTEMPTS_SHARE, lost)
     this.#isFlushing = true
     stopped.abort()
-    await this.#within(startedMs + drainMs - clock.now(), writing, lost)
+    await within(clock, startedMs + drainMs - clock.now(), lost, () => writing)
   }
 
   /** Starts nothing new and waits for attempts in flight; the next owner repeats those that do not end in time. */
   async #drain(limitMs: number, cut: AbortSignal): Promise<void> {
     this.#isDraining = true
     for (const worker of this.#workers.values()) worker.cancelWake()
-    await this.#within(limitMs, Promise.allSettled(this.#inFlight), cut)
-  }
-
-  async #within(limitMs: number, work: Promise<unknown>, cut: AbortSignal): Promise<void> {
-    const enough = new AbortController()
-    const either = AbortSignal.any([enough.signal, cut])
-    await Promise.race([work, sleep(this.#options.clock, Math.max(0, limitMs), either)])
-    enough.abort()
+    await within(this.#options.clock, limitMs, cut, () => Promise.allSettled(this.#inFlight))
   }
 
   async #flushAtTimes(signal: AbortSignal): Promise<void> {

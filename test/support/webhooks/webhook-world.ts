@@ -13,7 +13,7 @@ import type { Change } from '../../../src/log/tables.ts'
 import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
-import { createDeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
+import { DeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
 import { ShardWorker } from '../../../src/webhooks/worker/shard-worker.ts'
 import { StartQueue } from '../../../src/webhooks/worker/start-queue.ts'
 import { keepingLogger } from '../keeping-logger.ts'
@@ -139,7 +139,7 @@ export class WebhookWorld {
     const worker = new ShardWorker({
       shard,
       reader: this.log.reader,
-      events: createDeliveryEvents(this.log.reader),
+      events: new DeliveryEvents(this.log.reader),
       starts: new StartQueue(this.clock),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Command, ReplayCommand } from '../../../src/webhooks/commands/command-rows.ts'
-import { createCommandRunner } from '../../../src/webhooks/commands/command-runner.ts'
+import { CommandRunner } from '../../../src/webhooks/commands/command-runner.ts'
 import { createCommands } from '../../../src/webhooks/commands/commands.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
@@ -25,7 +25,7 @@ async function commandedWorld(seed = 1) {
     const parts = { clock: world.clock, logger: logger.logger }
     const commands = createCommands({ log: mortalLog(log, world.clock, life.signal), ...parts })
     void commands.run(life.signal)
-    const runner = createCommandRunner({
+    const runner = new CommandRunner({
       commands,
       endpoints: { isLoaded: true, get: (id) => (world.endpoints.has(id) ? ({ id } as never) : null) },
       workerOf: () => world.worker,
