@@ -79,7 +79,8 @@ export function bareApp(): Express {
   return app
 }
 
-const checkAddress: RequestHandler = (request, _response, next) => {
+/** Refuses a request whose address is too long or badly encoded. */
+export const checkAddress: RequestHandler = (request, _response, next) => {
   checkUrl(request.originalUrl)
   next()
 }

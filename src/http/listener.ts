@@ -1,6 +1,7 @@
 /**
  * Opens a TCP listener for an app: sets time limits, answers requests that are not HTTP, and closes within a budget.
  */
+import { once } from 'node:events'
 import {
   createServer,
   type IncomingMessage,
@@ -125,7 +126,12 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     options.upgrade?.take(request, socket, head)
   })
   limitConnections(server, options)
-  await open(server, options)
+  try {
+    server.listen(options.port, options.host)
+    await once(server, 'listening')
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, options)
+  }
   server.on('error', (error) => options.logger.error('http.accept_failed', { error }))
   const { port } = server.address() as AddressInfo
   return {
@@ -152,22 +158,7 @@ function limitConnections(server: Server, { maxConnections = null, clock, logger
   })
 }
 
-function open(server: Server, { host, port, setting }: ListenOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(cannotListen(cause, host, port, setting)))
-    server.listen(port, host, () => {
-      server.removeAllListeners('error')
-      resolve()
-    })
-  })
-}
-
-function cannotListen(
-  cause: NodeJS.ErrnoException,
-  host: string,
-  port: number,
-  setting: string,
-): BridgeError {
+function cannotListen(cause: NodeJS.ErrnoException, { host, port, setting }: ListenOptions): BridgeError {
   const hints: Record<string, string> = {
     EADDRINUSE: `Another process listens there; stop it, or set ${setting} to another port (0 picks a free one).`,
     EACCES: `This user may not listen there; set ${setting} to a port above 1023.`,

@@ -5,8 +5,7 @@ import type { Express } from 'express'
 import { type Check, checkHealth, type Health } from '../obs/health.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
-import { answerErrors, bareApp, notFound } from './app.ts'
-import { checkUrl } from './limits.ts'
+import { answerErrors, bareApp, checkAddress, notFound } from './app.ts'
 import { HttpProblem } from './problem.ts'
 import { sendJson } from './route.ts'
 
@@ -27,10 +26,7 @@ export const opsPaths = {
 /** The app. Give it to `listen`. */
 export function createOpsApp({ checks, metrics, logger }: OpsOptions): Express {
   const app = bareApp()
-  app.use((request, _response, next) => {
-    checkUrl(request.originalUrl)
-    next()
-  })
+  app.use(checkAddress)
   app.get('/healthz', (_request, response) => {
     sendJson(response, 200, bodyOf({ ready: true, checks: { process: true } }))
   })

@@ -83,6 +83,15 @@ export function retryLater(code: 'too_many' | 'over_capacity' | 'unavailable', d
   return new HttpProblem(code, detail, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } })
 }
 
+/** The 410 for a cursor whose events are no longer kept; `oldest`: the earliest cursor that can be resumed from. */
+export function tooOld(oldest: string): HttpProblem {
+  return new HttpProblem(
+    'cursor_too_old',
+    'what follows this cursor is no longer kept; start over from `oldest` and expect a hole before it',
+    { extra: { oldest } },
+  )
+}
+
 /** The message of an error and its hint, as sentences. */
 export function withHint({ message, hint }: BridgeError): string {
   if (hint === undefined) return message

@@ -7,7 +7,6 @@ import { disclosureEventSchema, gapEventSchema } from '../http/schemas/event-sch
 import { filterParameterSchemas } from '../http/schemas/filter-schema.ts'
 import { isoTime, jsonSchema } from '../http/schemas/json-schema.ts'
 import { MAX_TAIL } from './fanout/start.ts'
-import { closeMeanings } from './transport/close-codes.ts'
 import { actions, type CommandName, commandSchemas } from './transport/commands.ts'
 import {
   type ControlMessage,
@@ -15,6 +14,7 @@ import {
   goingAwayMembers,
   liveMembers,
 } from './transport/control-schema.ts'
+import { closeMeanings } from './transport/refusal.ts'
 import { type ControlName, type Subprotocol, subprotocols } from './transport/ws-frames.ts'
 
 const JSON_TYPE = 'application/json'

@@ -66,26 +66,12 @@ export function filterTestRoute(reader: Reader): Route {
   }
 }
 
-/** Result of a filter over a range of the log. */
-interface Trial {
-  /** Disclosures tested; the filter matched `matched` of them. */
-  tested: number
-  matched: number
-  /** Gap events in the range: every stream reader receives them, so they do not count as matches. */
-  gaps: number
-  filter: Filter
-  /** The resume points before the first and after the last event tested. */
-  from: string
-  to: string
-  /** The newest matches, oldest first. */
-  shown: readonly StoredEvent[]
-}
-
+/** The members of the answer; `shown`: the events of its `data`. */
 async function tryFilter(
   reader: Reader,
   filter: Filter,
   { last, limit, signal }: { last: number; limit: number; signal: AbortSignal },
-): Promise<Trial> {
+) {
   const end = reader.latest
   const start = Math.min(end, Math.max(reader.oldest - 1, end - last))
   let position = start
@@ -125,7 +111,7 @@ function newestOf(events: readonly StoredEvent[], limit: number): StoredEvent[] 
   return newest.reverse()
 }
 
-function encodeTrial({ shown, ...counts }: Trial): Buffer {
+function encodeTrial({ shown, ...counts }: Awaited<ReturnType<typeof tryFilter>>): Buffer {
   const head = Buffer.from(`${JSON.stringify(counts).slice(0, -1)},"data":`)
   return Buffer.concat([head, ...eventList(shown.map(({ json }) => json)), Buffer.from('}')])
 }

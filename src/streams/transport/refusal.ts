@@ -1,5 +1,6 @@
 /**
- * Lists the error numbers and close codes of WebSockets and builds their texts (contract §8). docs/use/websocket.md explains each.
+ * Lists the error numbers and close codes of WebSockets with their meanings, and builds their texts (contract §8).
+ * docs/use/websocket.md explains each.
  */
 import type { ConnectionSlots, NoSlot } from '../limits/connection-slots.ts'
 
@@ -85,4 +86,34 @@ export function protocolCode(error: Error & { code?: unknown }): ProtocolCode {
     default:
       return '1002'
   }
+}
+
+/** Every close code with its meaning and when a client reconnects; `corrected`: not before it is changed. */
+export const closeMeanings: Readonly<
+  Record<
+    `${CloseCode}` | ProtocolCode,
+    { meaning: string; comeBack: 'never' | 'later' | 'at_once' | 'corrected' }
+  >
+> = {
+  1002: { meaning: 'Broken frames.', comeBack: 'corrected' },
+  1003: { meaning: 'A binary message.', comeBack: 'corrected' },
+  1007: { meaning: 'Broken UTF-8.', comeBack: 'corrected' },
+  1008: { meaning: 'A message in too many pieces.', comeBack: 'corrected' },
+  1009: { meaning: 'A message that is too large.', comeBack: 'corrected' },
+  1011: { meaning: 'A fault of the bridge.', comeBack: 'later' },
+  4001: {
+    meaning: 'Authentication failed or came too late, a ticket opens nothing, or the token has ended.',
+    comeBack: 'never',
+  },
+  4003: { meaning: 'The token lacks the scope `events:read`.', comeBack: 'never' },
+  4006: { meaning: 'Too many streams of this token.', comeBack: 'never' },
+  4010: { meaning: 'The cursor is none of this bridge, or older than what is kept.', comeBack: 'never' },
+  4100: {
+    meaning: 'No place for you on this node, or it cannot judge tokens and tickets yet.',
+    comeBack: 'later',
+  },
+  4108: { meaning: 'Too slow, or what comes next is no longer kept.', comeBack: 'later' },
+  4129: { meaning: 'Too many commands.', comeBack: 'later' },
+  4200: { meaning: 'The node stops, or the connection is as old as one may be.', comeBack: 'at_once' },
+  4201: { meaning: 'No pong came.', comeBack: 'at_once' },
 }

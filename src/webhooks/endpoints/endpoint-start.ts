@@ -1,10 +1,11 @@
 /**
  * Reads `since` of a new endpoint, a cursor or a time, and finds the cursor after which its deliveries begin.
  */
+
 import type { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'
-import { tooOld } from '../../http/cursor-too-old.ts'
+import { tooOld } from '../../http/problem.ts'
 import { placeText } from '../../http/read-body.ts'
 
 /** Tolerance for clocks that differ; a time further in the future is an error. */
