@@ -130,14 +130,14 @@ class KafkaEventLog implements KafkaLog {
   }
 
   async campaign(signal: AbortSignal): Promise<Term> {
-    this.#throwIfClosed()
+    this.#reader.open()
     signal.throwIfAborted()
     this.#runOnce(this.#stateTail)
     return this.#elections.campaign(await this.#ready(signal))
   }
 
   async claim(term: Term, signal: AbortSignal): Promise<Writer> {
-    this.#throwIfClosed()
+    this.#reader.open()
     signal.throwIfAborted()
     if (!this.#elections.stillHolds() || term.lost.aborted) throw fencedError()
     const { nativeKind, faultHooks = {} } = this.#options
@@ -155,7 +155,7 @@ class KafkaEventLog implements KafkaLog {
   }
 
   follow(after: number, signal: AbortSignal): AsyncIterable<Committed[]> {
-    this.#throwIfClosed()
+    this.#reader.open()
     return this.#follow(after, AbortSignal.any([signal, this.#closed]))
   }
 
@@ -197,20 +197,20 @@ class KafkaEventLog implements KafkaLog {
   }
 
   table<V>(name: string): Table<V> {
-    this.#throwIfClosed()
+    this.#reader.open()
     this.#runOnce(this.#tables)
     return this.#tables.table<V>(name)
   }
 
   shards<V>(name: string, count: number): Shards<V> {
-    this.#throwIfClosed()
+    this.#reader.open()
     const found = this.#shards.get(name) ?? this.#openShards(name, count)
     this.#shards.set(name, found)
     return found as Shards<V>
   }
 
   journal<V>(name: string, retentionMs: number): Journal<V> {
-    this.#throwIfClosed()
+    this.#reader.open()
     const found = this.#journals.get(name) ?? this.#openJournal(name, retentionMs)
     this.#journals.set(name, found)
     return found as Journal<V>
@@ -219,13 +219,12 @@ class KafkaEventLog implements KafkaLog {
   get requests(): Requests {
     return {
       send: async (request, signal) => {
-        this.#throwIfClosed()
+        this.#reader.open()
         this.#runOnce(this.#requestSender)
-        await this.#startup.ready(AbortSignal.any([signal, this.#closed]))
-        return this.#requestSender.send(request, signal)
+        return this.#requestSender.send(request, await this.#ready(signal))
       },
       serve: async (handler, signal) => {
-        this.#throwIfClosed()
+        this.#reader.open()
         if (!(await this.#readyUnlessEnded(AbortSignal.any([signal, this.#closed])))) return
         await serveRequests(this.#reader, this.#requestTopics(), handler, signal)
       },
@@ -261,13 +260,9 @@ class KafkaEventLog implements KafkaLog {
     return { requests: this.#topic(REQUESTS), responses: this.#topic(RESPONSES) }
   }
 
-  #throwIfClosed(): void {
-    this.#closed.throwIfAborted()
-  }
-
   /** Resolves when the topics exist, with a signal that aborts with the given one or when the log is closed. */
   async #ready(signal?: AbortSignal): Promise<AbortSignal> {
-    this.#throwIfClosed()
+    this.#reader.open()
     const ended = signal === undefined ? this.#closed : AbortSignal.any([signal, this.#closed])
     ended.throwIfAborted()
     await this.#startup.ready(ended)

@@ -2,8 +2,7 @@
  * Wraps node:sqlite: opens databases, prepares statements, runs transactions, and translates SQLite errors into errors with a
  * hint for the operator.
  */
-import type { SQLInputValue } from 'node:sqlite'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 
 /** A value of a statement parameter. */
@@ -36,19 +35,22 @@ export interface Database {
   close(): void
 }
 
+const BUSY = { code: 'log_unavailable', hint: 'Another program has the file open; close it.' } as const
+const DAMAGED = {
+  code: 'log_damaged',
+  hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+} as const
+
 /** The result codes of SQLite (sqlite.org/rescode.html) that an operator can act on. */
 const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavailable'; hint: string }>> = {
-  5: { code: 'log_unavailable', hint: 'Another program has the file open; close it.' },
-  6: { code: 'log_unavailable', hint: 'Another program has the file open; close it.' },
+  5: BUSY,
+  6: BUSY,
   8: {
     code: 'log_unavailable',
     hint: 'The file or its directory is not writable; give this user write permission.',
   },
   10: { code: 'log_unavailable', hint: 'The disk failed; check its health and the system log.' },
-  11: {
-    code: 'log_damaged',
-    hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
-  },
+  11: DAMAGED,
   13: {
     code: 'log_unavailable',
     hint: 'The disk is full; free space on the volume of the data directory. A running process then continues by itself.',
@@ -57,10 +59,7 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
     code: 'log_unavailable',
     hint: 'The file cannot be opened; check the data directory and its permissions.',
   },
-  19: {
-    code: 'log_damaged',
-    hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
-  },
+  19: DAMAGED,
   26: {
     code: 'log_damaged',
     hint: 'The file is not a database of this program; restore a backup or use another data directory.',

@@ -125,9 +125,7 @@ export class PartitionClient {
   /** The first offset of the partition that is kept. */
   async earliest(topic: string, partition: number): Promise<number> {
     const broker = await this.#leaderOf(topic, partition)
-    const asked = [{ topic, partitions: [{ partition, timestamp: EARLIEST }] }]
-    const { responses } = await broker.listOffsets({ isolationLevel: READ_COMMITTED, topics: asked })
-    return Number(responses[0]?.partitions[0]?.offset)
+    return (await offsetsOf(broker, [topic], EARLIEST, READ_COMMITTED, partition)).get(topic) ?? Number.NaN
   }
 
   /** First offset that is kept, last stable offset, and log end. */
@@ -236,10 +234,11 @@ async function offsetsOf(
   topics: readonly string[],
   timestamp: number,
   isolationLevel: number,
+  partition = 0,
 ): Promise<Map<string, number>> {
   const { responses } = await broker.listOffsets({
     isolationLevel,
-    topics: topics.map((topic) => ({ topic, partitions: [{ partition: 0, timestamp }] })),
+    topics: topics.map((topic) => ({ topic, partitions: [{ partition, timestamp }] })),
   })
   return new Map(responses.map(({ topic, partitions: [first] }) => [topic, Number(first?.offset)]))
 }

@@ -28,8 +28,6 @@ export class ShardWrites {
   readonly #clock: Clock
   /** In the order of their numbers. */
   readonly #pending = new Set<PendingWrite>()
-  /** How many pending writes each key has. */
-  readonly #pendingKeys = new Map<string, number>()
   #lastNumber = 0
 
   constructor(
@@ -55,9 +53,8 @@ export class ShardWrites {
     const fault = new Error('it was not read back')
     const write: PendingWrite = { number: this.#lastNumber, keys, resolve, reject, fault }
     this.#pending.add(write)
-    for (const key of keys) this.#pendingKeys.set(key, (this.#pendingKeys.get(key) ?? 0) + 1)
     const cancel = this.#clock.after(WRITE_LIMIT_MS, () => {
-      this.#settle(write)
+      this.#pending.delete(write)
       reject(unavailable(`writing to shard ${this.#shard}`, write.fault))
       this.#rewriteStale()
     })
@@ -83,7 +80,7 @@ export class ShardWrites {
   onRead(): void {
     for (const write of this.#pending) {
       if (write.number > this.#fold.number) break
-      this.#settle(write)
+      this.#pending.delete(write)
       write.resolve()
     }
     this.#rewriteStale()
@@ -95,19 +92,12 @@ export class ShardWrites {
     this.#pending.clear()
   }
 
-  #settle(write: PendingWrite): void {
-    this.#pending.delete(write)
-    for (const key of write.keys) {
-      const count = (this.#pendingKeys.get(key) ?? 1) - 1
-      if (count === 0) this.#pendingKeys.delete(key)
-      else this.#pendingKeys.set(key, count)
-    }
-  }
-
   /** Rewrites the valid row of every stale key, except where a write of the key is pending. */
   #rewriteStale(): void {
     const { staleKeys, rows } = this.#fold
-    const keys = [...staleKeys].filter((key) => !this.#pendingKeys.has(key))
+    if (staleKeys.size === 0) return
+    const pending = new Set([...this.#pending].flatMap((write) => write.keys))
+    const keys = [...staleKeys].filter((key) => !pending.has(key))
     if (keys.length === 0) return
     // A failed rewrite is repeated with the next record, or by the next owner.
     this.write(keys.map((key) => ({ key, text: rows.get(key) ?? null }))).catch(() => undefined)

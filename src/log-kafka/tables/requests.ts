@@ -53,8 +53,9 @@ export class RequestSender {
       await abortable(stopped, this.#listening.promise)
       for (;;) {
         await abortable(stopped, this.#writer.write({ partition: 0, key: id, value: request }))
-        const response = await this.#responseInTime(promise, stopped)
-        if (response !== null) return response
+        const response = await Promise.race([promise, sleep(this.#parts.clock, REPEAT_MS, stopped)])
+        stopped.throwIfAborted()
+        if (response !== undefined) return response
       }
     } finally {
       this.#waiting.delete(id)
@@ -70,19 +71,6 @@ export class RequestSender {
         if (response !== null) sent?.resolve(response)
       }
       this.#listening.resolve()
-    }
-  }
-
-  /** The response, or null when the request is to be repeated. */
-  async #responseInTime(response: Promise<string>, signal: AbortSignal): Promise<string | null> {
-    const over = new AbortController()
-    try {
-      const due = sleep(this.#parts.clock, REPEAT_MS, AbortSignal.any([signal, over.signal]))
-      const found = await Promise.race([response, due])
-      signal.throwIfAborted()
-      return found ?? null
-    } finally {
-      over.abort()
     }
   }
 }

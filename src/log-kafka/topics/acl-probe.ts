@@ -31,9 +31,15 @@ export async function probeAcls(
     return refusal === null
   }
   const id = `${prefix}.writer`
-  if (await probe(`writing with the transactional id ${id}`, partitions.probeWrite(id, []))) {
-    for (const topic of await unwritable(partitions, id, present)) {
-      await probe(`writing to ${topic}`, partitions.probeWrite(id, [topic]))
+  const writes = (topics: readonly string[]): Promise<void> =>
+    partitions.probeWrite(id, topics).catch(unlessForbidden)
+  // One request suffices where all topics may be written to.
+  if (
+    (await probe(`writing with the transactional id ${id}`, partitions.probeWrite(id, []))) &&
+    (await refusalOf('writing', writes(present))) !== null
+  ) {
+    for (const topic of present) {
+      if (refused.length < MOST_NAMES) await probe(`writing to ${topic}`, writes([topic]))
     }
   }
   const group = `${prefix}.leader`
@@ -48,22 +54,6 @@ async function refusalOf(doing: string, request: Promise<unknown>): Promise<stri
     () => null,
     (error: unknown) => unavailable(doing, error).message,
   )
-}
-
-/** The first topics that may not be written to; one request suffices where all of them may. */
-async function unwritable(
-  partitions: PartitionClient,
-  id: string,
-  topics: readonly string[],
-): Promise<string[]> {
-  const isRefused = (asked: readonly string[]): Promise<boolean> =>
-    partitions.probeWrite(id, asked).then(() => false, isForbidden)
-  const found: string[] = []
-  if (!(await isRefused(topics))) return found
-  for (const topic of topics) {
-    if (found.length < MOST_NAMES && (await isRefused([topic]))) found.push(topic)
-  }
-  return found
 }
 
 /** Ignores errors that are not about rights. */

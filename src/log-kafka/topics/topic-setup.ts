@@ -40,6 +40,14 @@ const LARGEST_REJECTED_BYTES = 65 * 1024 * 1024
 
 /** Least age of a compacted record of a shard, ms: until then the owner rewrites stale rows (`valid-records.ts`). */
 const SHARDS_LAG_MS = HOUR_MS
+/** Kafka never compacts the open segment: small segments keep the topic small and quick to read. */
+const COMPACTED = {
+  'cleanup.policy': 'compact',
+  'segment.bytes': String(1024 * 1024),
+  'segment.ms': String(HOUR_MS),
+  'min.cleanable.dirty.ratio': '0.1',
+  'delete.retention.ms': String(TOMBSTONES_KEPT_MS),
+}
 /** Segments in a journal's retention; a record outlives it by at most one of them. */
 const JOURNAL_SEGMENTS = 20
 
@@ -57,11 +65,7 @@ export function topicConfig(
   return {
     'message.timestamp.type': 'LogAppendTime',
     'min.insync.replicas': replicas >= 3 ? '2' : '1',
-    ...(isJournalTopic(topic) ? journalKept(journalMs) : keptOf(topic, settings)),
-    ...(isShardsTopic(topic) ? { 'min.compaction.lag.ms': String(SHARDS_LAG_MS) } : {}),
-    ...(topic === STATUS ? { 'segment.ms': String(HOUR_MS) } : {}),
-    ...(isRequests(topic) ? { 'segment.ms': String(REQUESTS_KEPT_MS) } : {}),
-    ...(topic === REJECTED ? { 'max.message.bytes': String(LARGEST_REJECTED_BYTES) } : {}),
+    ...keptOf(topic, settings, journalMs),
   }
 }
 
@@ -199,37 +203,35 @@ function otherPartitions(name: string, found: number, wanted: number): BridgeErr
   })
 }
 
-function isRequests(topic: string): boolean {
-  return topic === REQUESTS || topic === RESPONSES
-}
-
-function retentionOf(topic: string, { retentionMs, allRetentionMs }: TopicSettings): number | null {
-  if (isRequests(topic)) return REQUESTS_KEPT_MS
-  if (topic === STATUS || topic === LEADER) return DAY_MS
-  return topic === ALL ? allRetentionMs : retentionMs
-}
-
-function kept(retentionMs: number | null): Record<string, string> {
-  return { 'cleanup.policy': 'delete', 'retention.ms': String(retentionMs ?? -1) }
-}
-
-function keptOf(topic: string, settings: TopicSettings): Record<string, string> {
-  const isCompacted = topic === STATE || topic === TABLES || isShardsTopic(topic)
-  return isCompacted ? compacted() : kept(retentionOf(topic, settings))
-}
-
-function journalKept(retentionMs: number | undefined): Record<string, string> {
-  if (retentionMs === undefined) return { 'cleanup.policy': 'delete' }
-  return { ...kept(retentionMs), 'segment.ms': String(Math.ceil(retentionMs / JOURNAL_SEGMENTS)) }
-}
-
-/** Kafka never compacts the open segment: small segments keep the topic small and quick to read. */
-function compacted(): Record<string, string> {
-  return {
-    'cleanup.policy': 'compact',
-    'segment.bytes': String(1024 * 1024),
-    'segment.ms': String(HOUR_MS),
-    'min.cleanable.dirty.ratio': '0.1',
-    'delete.retention.ms': String(TOMBSTONES_KEPT_MS),
+function keptOf(
+  topic: string,
+  { retentionMs, allRetentionMs }: TopicSettings,
+  journalMs: number | undefined,
+): Record<string, string> {
+  if (isShardsTopic(topic)) return { ...COMPACTED, 'min.compaction.lag.ms': String(SHARDS_LAG_MS) }
+  if (isJournalTopic(topic)) {
+    if (journalMs === undefined) return { 'cleanup.policy': 'delete' }
+    return kept(journalMs, Math.ceil(journalMs / JOURNAL_SEGMENTS))
   }
+  switch (topic) {
+    case STATE:
+    case TABLES:
+      return COMPACTED
+    case REQUESTS:
+    case RESPONSES:
+      return kept(REQUESTS_KEPT_MS, REQUESTS_KEPT_MS)
+    case STATUS:
+      return kept(DAY_MS, HOUR_MS)
+    case LEADER:
+      return kept(DAY_MS)
+    case REJECTED:
+      return { ...kept(retentionMs), 'max.message.bytes': String(LARGEST_REJECTED_BYTES) }
+    default:
+      return kept(topic === ALL ? allRetentionMs : retentionMs)
+  }
+}
+
+function kept(retentionMs: number | null, segmentMs?: number): Record<string, string> {
+  const segments = segmentMs === undefined ? {} : { 'segment.ms': String(segmentMs) }
+  return { 'cleanup.policy': 'delete', 'retention.ms': String(retentionMs ?? -1), ...segments }
 }
