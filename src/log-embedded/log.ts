@@ -14,14 +14,13 @@ import type { Shards } from '../log/shards.ts'
 import type { Table } from '../log/tables.ts'
 import { fencedError } from '../log-shared/fenced.ts'
 import { createLocalRequests } from '../log-shared/local-requests.ts'
-import { hashesWithin, REJECTED_WINDOW_BYTES } from '../log-shared/rejected-window.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createSqliteJournal } from './journal.ts'
 import { lockDirectory, type Unlock } from './lock.ts'
 import { createSqliteShards } from './shards.ts'
 import { createSqliteTable } from './table.ts'
 import { claimWriter } from './writer.ts'
-import { ensureLogTables, readRejectedRows, rejectedTexts } from './writer-tables.ts'
+import { ensureLogTables, readRejectedRows, readSqliteRejectedHashes } from './writer-tables.ts'
 
 /** How the embedded log is opened. */
 export interface SqliteLogOptions {
@@ -105,7 +104,7 @@ export function logOver(
     },
     async rejectedHashes(limit) {
       open()
-      return hashesWithin(rejectedTexts(db), { limit, mostBytes: REJECTED_WINDOW_BYTES })
+      return readSqliteRejectedHashes(db, limit)
     },
     table<V>(name: string): Table<V> {
       open()

@@ -1,5 +1,5 @@
 /** Creates the log's SQL tables; stores the writer's rows, the rejected items, and the fence that each claim raises. */
-import type { RejectedItem, RowChanges } from '../log/events.ts'
+import { REJECTED_WINDOW_BYTES, type RejectedItem, type RowChanges, rejectedHash } from '../log/events.ts'
 import type { Database } from '../storage/database.ts'
 
 /** `journal_ends` keeps the last number of a journal, so that none is reused after all records have expired. */
@@ -68,8 +68,28 @@ export function readRejectedRows(db: Database, limit: number): RejectedItem[] {
     .reverse()
 }
 
-/** The texts of the rejected items, newest first, one at a time. */
-export function* rejectedTexts(db: Database): Generator<string, void, undefined> {
+/** The hashes of the newest rejected items inside the window, newest last. */
+export function readSqliteRejectedHashes(db: Database, limit: number): string[] {
+  return hashesWithin(rejectedTexts(db), { limit, mostBytes: REJECTED_WINDOW_BYTES })
+}
+
+function* rejectedTexts(db: Database): Generator<string, void, undefined> {
   const rows = db.prepare<{ raw: string }>('SELECT raw FROM rejected ORDER BY id DESC').iterate()
   for (const { raw } of rows) yield raw
+}
+
+/** Hashes texts, newest first and one at a time: at most `limit`, and none further once `mostBytes` were read. Newest last. */
+export function hashesWithin(
+  texts: Iterable<string>,
+  { limit, mostBytes }: { limit: number; mostBytes: number },
+): string[] {
+  const hashes: string[] = []
+  let bytes = 0
+  if (limit <= 0) return hashes
+  for (const text of texts) {
+    hashes.push(rejectedHash(text))
+    bytes += Buffer.byteLength(text)
+    if (hashes.length >= limit || bytes >= mostBytes) break
+  }
+  return hashes.reverse()
 }

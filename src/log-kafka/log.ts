@@ -10,7 +10,6 @@ import type { Requests } from '../log/requests.ts'
 import type { Shards } from '../log/shards.ts'
 import type { Table } from '../log/tables.ts'
 import { fencedError } from '../log-shared/fenced.ts'
-import { REJECTED_WINDOW_BYTES } from '../log-shared/rejected-window.ts'
 import type { Logger } from '../obs/logger.ts'
 import { boundedRead } from './client/bounded-read.ts'
 import { type KafkaConnection, kafkaSessions } from './client/client.ts'
@@ -186,8 +185,7 @@ class KafkaEventLog implements KafkaLog {
 
   async rejectedHashes(limit: number): Promise<string[]> {
     await this.#ready()
-    const window = { limit, mostBytes: REJECTED_WINDOW_BYTES }
-    return readRejectedHashes(this.#reader, this.#topic(REJECTED), window)
+    return readRejectedHashes(this.#reader, this.#topic(REJECTED), limit)
   }
 
   /** A field, because callers pass it on as a function. */

@@ -15,6 +15,9 @@ export interface RejectedItem {
   recordedtime: string
 }
 
+/** Most bytes of rejected items that are read for their hashes; one item may be as large as a whole upstream response. */
+export const REJECTED_WINDOW_BYTES = 64 * 1024 * 1024
+
 /** The hash by which the text of a rejected item is recognised when upstream sends it again. */
 export function rejectedHash(raw: string): string {
   return contentHash(raw)

@@ -3,6 +3,7 @@ import { isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
 import type { OpenSession } from './client.ts'
+import type { ReaderParts } from './connection.ts'
 import { unavailable } from './faults.ts'
 import type { PartitionClient } from './kafkajs-internals.ts'
 import { withTimeout } from './with-timeout.ts'
@@ -33,5 +34,26 @@ export async function boundedRead<T>(
       session.end()
     }
     await sleep(clock, RETRY_MS, signal)
+  }
+}
+
+/**
+ * As `boundedRead`, repeated until it succeeds; every failure is logged. `topic` names what cannot be read.
+ * @throws the signal's reason; BridgeError `log_damaged`
+ */
+export async function patientRead<T>(
+  parts: ReaderParts & { topic: string },
+  doing: string,
+  signal: AbortSignal,
+  read: (partitions: PartitionClient) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await boundedRead(parts, doing, signal, read)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isBridgeError(error, 'log_damaged')) throw error
+      parts.logger.warn('log.reader_unavailable', { topic: parts.topic, error })
+    }
   }
 }

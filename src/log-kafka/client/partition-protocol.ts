@@ -8,7 +8,7 @@ import decodeRecordBatch, { type RecordBatch } from 'kafkajs/src/protocol/record
 import fetchRequest from 'kafkajs/src/protocol/requests/fetch/v11/request.js'
 import produceRequest from 'kafkajs/src/protocol/requests/produce/v7/request.js'
 import produceResponse from 'kafkajs/src/protocol/requests/produce/v7/response.js'
-import { BridgeError } from '../../errors.ts'
+import { unavailable } from './faults.ts'
 
 /** One record. */
 export interface KafkaRecord {
@@ -48,14 +48,6 @@ export const READ_COMMITTED = 1
 
 /** Error code: the requested offset is not kept any more, or does not exist yet. */
 export const OFFSET_OUT_OF_RANGE = 1
-const FETCH_ERRORS: Readonly<Record<number, string>> = {
-  [OFFSET_OUT_OF_RANGE]: 'the offset does not exist',
-  3: 'the topic does not exist',
-  5: 'the partition has no leader',
-  6: 'another broker leads the partition',
-  29: 'this user may not read the topic',
-}
-
 const CONSUMER = -1
 const ALL_IN_SYNC = -1
 /** How long a response may take after the broker's own wait, ms. */
@@ -87,11 +79,7 @@ export interface AppendedRecord {
 
 /** @throws BridgeError `log_unavailable` when the partition has answered an error */
 export function requireNoError(topic: string, { errorCode }: Fetched): void {
-  if (errorCode === 0) return
-  const reason = FETCH_ERRORS[errorCode] ?? `Kafka answers error ${errorCode}`
-  throw new BridgeError('log_unavailable', `${topic} cannot be read: ${reason}`, {
-    hint: 'Reading is retried. If it keeps failing, check the topic and the ACLs of this Kafka user.',
-  })
+  if (errorCode !== 0) throw unavailable(`reading ${topic}`, protocolErrors.createErrorFromCode(errorCode))
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Follows the topic of all events from a sequence on, and verifies that no event is missing. */
 import type { Committed } from '../../core/event.ts'
-import { BridgeError, isBridgeError } from '../../errors.ts'
-import { boundedRead } from '../client/bounded-read.ts'
+import { BridgeError } from '../../errors.ts'
+import { patientRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { eventOf } from '../client/records.ts'
 import { offsetAfter } from './offset-lookup.ts'
@@ -17,7 +17,13 @@ export async function* followTopic(
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<Committed[]> {
-  const from = await startingOffset(parts, topic, after, signal)
+  const found = patientRead({ ...parts, topic }, 'finding an event', signal, (partitions) =>
+    offsetAfter(partitions, topic, after),
+  )
+  const from = await found.catch((error: unknown) => {
+    if (!signal.aborted) throw error
+    return after
+  })
   let position = after
   let mayBeDropped = true
   for await (const { records, rewound } of readPartition(parts, topic, from, signal)) {
@@ -32,25 +38,6 @@ export async function* followTopic(
     if (events.length > 0) yield events
     if (signal.aborted) return
   }
-}
-
-async function startingOffset(
-  parts: ReaderParts,
-  topic: string,
-  after: number,
-  signal: AbortSignal,
-): Promise<number> {
-  while (!signal.aborted) {
-    try {
-      return await boundedRead(parts, 'finding an event', signal, (partitions) =>
-        offsetAfter(partitions, topic, after),
-      )
-    } catch (error) {
-      if (isBridgeError(error, 'log_damaged')) throw error
-      if (!signal.aborted) parts.logger.warn('log.reader_unavailable', { topic, error })
-    }
-  }
-  return after
 }
 
 function missing(topic: string, sequence: number): BridgeError {

@@ -1,6 +1,5 @@
 /** Reads the newest rejected items, or their hashes, from the topic of rejected items. */
-import { type RejectedItem, rejectedHash } from '../../log/events.ts'
-import type { RejectedWindow } from '../../log-shared/rejected-window.ts'
+import { REJECTED_WINDOW_BYTES, type RejectedItem, rejectedHash } from '../../log/events.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { LogParts } from '../client/connection.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
@@ -16,13 +15,9 @@ export function readRejectedRecords(parts: LogParts, topic: string, limit: numbe
   return readNewest(parts, topic, { limit }, rejectedOf)
 }
 
-/** As `readRejectedRecords`, the hashes of those inside the window. Keeps no texts in memory. */
-export function readRejectedHashes(
-  parts: LogParts,
-  topic: string,
-  window: RejectedWindow,
-): Promise<string[]> {
-  return readNewest(parts, topic, window, hashOf)
+/** As `readRejectedRecords`, the hashes, of no more than REJECTED_WINDOW_BYTES. Keeps no texts in memory. */
+export function readRejectedHashes(parts: LogParts, topic: string, limit: number): Promise<string[]> {
+  return readNewest(parts, topic, { limit, mostBytes: REJECTED_WINDOW_BYTES }, hashOf)
 }
 
 /** The hash of a record's item. */

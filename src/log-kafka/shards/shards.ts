@@ -81,12 +81,9 @@ class ShardOwner<V> {
     this.#stopping = AbortSignal.any([own.stopped, this.#failed.signal])
     this.#reader = new ShardReader(parts, place.topic)
     this.#taskParts = {
-      clock: parts.clock,
-      logger: parts.logger,
-      groupId: place.groupId,
+      ...{ ...parts, ...place, ...own },
       reader: this.#reader,
       writer: new PartitionWriter(parts, place.topic, this.#over.signal),
-      work: own.work,
       stopping: this.#stopping,
       setLoading: (shard, isLoading) => {
         if (!isLoading) this.#loading.delete(shard)

@@ -1,7 +1,6 @@
 /** Reads where the log ends from the last writer's state, because all events may have been dropped by age. */
-import { isBridgeError } from '../../errors.ts'
 import type { LogEnd } from '../../log/events.ts'
-import { boundedRead } from '../client/bounded-read.ts'
+import { patientRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
 import { eachBetween, latestSequence } from '../reading/offset-lookup.ts'
 import { waitForStableOffset } from '../reading/stable-offset.ts'
@@ -22,31 +21,19 @@ export async function readEnd(
   { state, all }: EndTopics,
   signal: AbortSignal,
 ): Promise<LogEnd> {
-  for (;;) {
-    try {
-      const { rows, last } = await boundedRead(
-        parts,
-        'reading the end of the log',
-        signal,
-        async (partitions) => {
-          await waitForStableOffset(partitions, state, parts.clock)
-          const { earliest, lastStable } = await partitions.offsets(state)
-          const rows = new Map<string, string>()
-          await eachBetween(partitions, state, earliest, lastStable, ({ key, value }) => {
-            if (value === null) rows.delete(String(key))
-            else rows.set(String(key), value.toString('utf8'))
-            return true
-          })
-          return { rows, last: await latestSequence(partitions, all) }
-        },
-      )
-      const place = readStateRows(rows)?.state.place
-      const end = { epoch: place?.epoch ?? null, sequence: place?.sequence ?? 0 }
-      return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end
-    } catch (error) {
-      signal.throwIfAborted()
-      if (isBridgeError(error, 'log_damaged')) throw error
-      parts.logger.warn('log.reader_unavailable', { topic: state, error })
-    }
-  }
+  const read = { ...parts, topic: state }
+  const { rows, last } = await patientRead(read, 'reading the end of the log', signal, async (partitions) => {
+    await waitForStableOffset(partitions, state, parts.clock)
+    const { earliest, lastStable } = await partitions.offsets(state)
+    const rows = new Map<string, string>()
+    await eachBetween(partitions, state, earliest, lastStable, ({ key, value }) => {
+      if (value === null) rows.delete(String(key))
+      else rows.set(String(key), value.toString('utf8'))
+      return true
+    })
+    return { rows, last: await latestSequence(partitions, all) }
+  })
+  const place = readStateRows(rows)?.state.place
+  const end = { epoch: place?.epoch ?? null, sequence: place?.sequence ?? 0 }
+  return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end
 }

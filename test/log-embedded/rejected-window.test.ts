@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rejectedHash } from '../../src/log/events.ts'
-import { hashesWithin } from '../../src/log-shared/rejected-window.ts'
+import { hashesWithin } from '../../src/log-embedded/writer-tables.ts'
 
 test('the newest texts are hashed, newest last, and no further one is read once the window is full', () => {
   fc.assert(
