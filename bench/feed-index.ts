@@ -2,7 +2,7 @@
 import { seededChance } from '../src/core/chance.ts'
 import { readDisclosure } from '../src/core/disclosure.ts'
 import { disclosureFacts, type Facts } from '../src/core/filter/facts.ts'
-import { createFilterIndex } from '../src/core/filter/filter-index.ts'
+import { FilterIndex } from '../src/core/filter/filter-index.ts'
 import { type Figure, quantile } from './figures.ts'
 import { syntheticEvents, syntheticIsin } from './support/synthetic-events.ts'
 
@@ -22,7 +22,7 @@ export function indexFigures(runs: number): Figure[] {
     const drawn = () => ({
       isins: Array.from({ length: IDENTIFIERS }, () => syntheticIsin(chance.between(0, LISTED - 1))),
     })
-    const index = createFilterIndex<number>()
+    const index = new FilterIndex<number>()
     for (let id = 0; id < SUBSCRIPTIONS; id++) index.add(id, drawn())
     const facts = syntheticEvents(run)(MATCHES).map(factsOf)
     matches.push(

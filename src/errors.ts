@@ -39,6 +39,19 @@ export const MOST_ERRORS = 20
 /** Most characters of a wrong name or value that an error repeats. */
 export const LONGEST_ECHO = 40
 
+/** The path of a value as errors name it, e.g. `scopes[0]` or `headers.x-key`. */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .slice(1)
+}
+
+/** An untrusted text for an error message: in quotes, shortened. */
+export function echo(text: string): string {
+  return JSON.stringify(text.length > LONGEST_ECHO ? `${text.slice(0, LONGEST_ECHO)}…` : text)
+}
+
 /** A fault with a stable code, a sentence for a person, and what that person can do about it. */
 export class BridgeError extends Error {
   readonly code: ErrorCode

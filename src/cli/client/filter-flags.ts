@@ -2,7 +2,7 @@
  * Reads a filter from flags: each field under its own name or in kebab case, or the whole filter as JSON. The bridge
  * checks it.
  */
-import { plainFieldNames } from '../../core/filter/filter-fields.ts'
+import { plainFieldNames } from '../../core/filter/filter-parse.ts'
 import { filterValue } from '../../core/filter/filter-query.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
 

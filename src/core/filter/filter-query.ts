@@ -5,8 +5,7 @@
 import type { FieldError } from '../../errors.ts'
 import { readJson } from '../json-structure.ts'
 import type { Filter } from './filter.ts'
-import { plainFieldNames } from './filter-fields.ts'
-import { filterError, parseFilter } from './filter-parse.ts'
+import { filterError, parseFilter, plainFieldNames } from './filter-parse.ts'
 
 /** Fields that have no query-string form; each gets an error that says where it belongs. */
 const jsonOnly: readonly string[] = ['exclude', 'filters']

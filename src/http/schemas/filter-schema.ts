@@ -9,8 +9,7 @@ import {
   type PlainFilter,
   webhookKinds,
 } from '../../core/filter/filter.ts'
-import { Q_LENGTHS } from '../../core/filter/filter-fields.ts'
-import { CODE_LIMIT, IDENTIFIER_LIMIT, MEMBER_LIMIT } from '../../core/filter/filter-parse.ts'
+import { CODE_LIMIT, IDENTIFIER_LIMIT, MEMBER_LIMIT, Q_LENGTHS } from '../../core/filter/filter-parse.ts'
 import { presetNames } from '../../core/filter/presets.ts'
 import { MISSING } from './json-schema.ts'
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Filter } from '../../core/filter/filter.ts'
-import { createFilterIndex } from '../../core/filter/filter-index.ts'
+import { FilterIndex } from '../../core/filter/filter-index.ts'
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { SendBuffers } from '../limits/send-buffers.ts'
 import { type BatchKey, type FrameBatch, frameBatchOf } from './frame-batches.ts'
@@ -57,7 +57,7 @@ export class FanoutIndex {
   readonly #clock: Clock
   readonly #sendBuffers: SendBuffers
   readonly #groups = new Map<string, ReaderGroup>()
-  readonly #byFilter = createFilterIndex<ReaderGroup>()
+  readonly #byFilter = new FilterIndex<ReaderGroup>()
   #groupsMade = 0
   #scannedTo: number
   #epoch: string | null

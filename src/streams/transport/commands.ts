@@ -9,7 +9,7 @@ import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilter } from '../../core/filter/filter-parse.ts'
 import { readJson } from '../../core/json-structure.ts'
 import { didYouMean } from '../../core/near.ts'
-import { BridgeError, LONGEST_ECHO } from '../../errors.ts'
+import { BridgeError, echo } from '../../errors.ts'
 import { withHint } from '../../http/problem.ts'
 import { unreadFilter } from '../../http/schemas/filter-schema.ts'
 import { type From, MAX_TAIL, type OnGap } from '../fanout/start.ts'
@@ -145,10 +145,6 @@ export function fromToJson(from: From): z.input<typeof fromSchema> {
 
 function isObject(value: unknown): value is Message {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
-
-function echo(text: string): string {
-  return JSON.stringify(text.length > LONGEST_ECHO ? `${text.slice(0, LONGEST_ECHO)}…` : text)
 }
 
 function readAction({ action }: Message): CommandName {

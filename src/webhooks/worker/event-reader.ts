@@ -4,7 +4,7 @@
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
-import { createFilterIndex } from '../../core/filter/filter-index.ts'
+import { FilterIndex } from '../../core/filter/filter-index.ts'
 import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
 import { type Clock, within } from '../../lifecycle/clock.ts'
 import type { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
@@ -38,7 +38,7 @@ export class ShardEventReader {
   readonly #clock: Clock
   readonly #epoch: string | null
   /** Filters of the members of the shared read that have room. */
-  readonly #index = createFilterIndex<EndpointWorker>()
+  readonly #index = new FilterIndex<EndpointWorker>()
   readonly #members = new Set<EndpointWorker>()
   /** Endpoints that read for themselves, in the order of their turns. */
   readonly #behind = new Set<EndpointWorker>()

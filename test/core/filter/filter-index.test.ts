@@ -4,7 +4,7 @@ import { seededChance } from '../../../src/core/chance.ts'
 import { GAP_FACTS } from '../../../src/core/filter/facts.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
-import { createFilterIndex } from '../../../src/core/filter/filter-index.ts'
+import { FilterIndex } from '../../../src/core/filter/filter-index.ts'
 import { factsOf, someFacts, someFilter } from './filter-samples.ts'
 
 const MANY_FILTERS = 1001
@@ -21,7 +21,7 @@ describe('the index', () => {
         fc.array(change, { maxLength: 40 }),
         fc.array(someFacts, { minLength: 1, maxLength: 10 }),
         (changes, events) => {
-          const index = createFilterIndex<number>()
+          const index = new FilterIndex<number>()
           const model = new Map<number, Filter>()
           for (const { id, filter } of changes) {
             if (filter === null) {
@@ -48,7 +48,7 @@ describe('the index', () => {
       const chance = seededChance(seed)
       const filters = fc.sample(someFilter, { numRuns: MANY_FILTERS, seed })
       const events = fc.sample(someFacts, { numRuns: MANY_EVENTS, seed })
-      const index = createFilterIndex<number>()
+      const index = new FilterIndex<number>()
       const model = new Map<number, Filter>()
       const put = (id: number, filter: Filter): void => {
         index.add(id, filter)
@@ -81,14 +81,14 @@ describe('the index', () => {
   })
 
   test('gives a gap event to everyone', () => {
-    const index = createFilterIndex<string>()
+    const index = new FilterIndex<string>()
     index.add('one', { symbols: ['VOD'] })
     index.add('two', {})
     expect(index.match(GAP_FACTS).sort()).toEqual(['one', 'two'])
   })
 
   test('does not ask filters whose identifier or code the event lacks', () => {
-    const index = createFilterIndex<number>()
+    const index = new FilterIndex<number>()
     let asked = 0
     for (let id = 0; id < 5000; id++) {
       index.add(id, { q: 'results' })

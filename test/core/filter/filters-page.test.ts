@@ -4,8 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { plainFieldNames } from '../../../src/core/filter/filter-fields.ts'
-import { parseFilter } from '../../../src/core/filter/filter-parse.ts'
+import { parseFilter, plainFieldNames } from '../../../src/core/filter/filter-parse.ts'
 import { parseFilterQuery } from '../../../src/core/filter/filter-query.ts'
 import { presetNames, presets } from '../../../src/core/filter/presets.ts'
 import type { BridgeError } from '../../../src/errors.ts'
