@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { type DateBound, parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
-import { type FieldError, isBridgeError, MOST_ERRORS } from '../errors.ts'
+import { type FieldError, fieldPath, isBridgeError, MOST_ERRORS } from '../errors.ts'
 import { HttpProblem } from './problem.ts'
 import { MISSING, mustBe } from './schemas/json-schema.ts'
 
@@ -35,7 +35,7 @@ function faultsOf(body: object, known: readonly string[], error: z.ZodError | un
   const unknown = Object.keys(body).filter((name) => !known.includes(name))
   const wrong = new Map<string, string>()
   for (const { code, path, message } of error?.issues ?? []) {
-    const field = fieldName(path)
+    const field = fieldPath(path)
     if (code !== 'unrecognized_keys' && !wrong.has(field)) wrong.set(field, message)
   }
   return [
@@ -45,14 +45,6 @@ function faultsOf(body: object, known: readonly string[], error: z.ZodError | un
     })),
     ...[...wrong].map(([field, message]) => ({ field, message })),
   ].slice(0, MOST_ERRORS)
-}
-
-/** A path as errors name it, e.g. `scopes[0]` or `headers.x-key`. */
-function fieldName(path: readonly PropertyKey[]): string {
-  return path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-    .join('')
-    .slice(1)
 }
 
 /** Text of 1 to `longest` characters that steers no terminal. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parseCalendarOverrides } from '../../../src/core/calendar/calendar-overrides.ts'
-import { isBridgeError } from '../../../src/errors.ts'
+import { isBridgeError } from '../../src/errors.ts'
+import { parseCalendarOverrides } from '../../src/settings/calendar-file.ts'
 
 function refusal(text: string): { message: string; fields: Record<string, string> } {
   try {
