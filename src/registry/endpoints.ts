@@ -11,7 +11,7 @@ import type { Log } from '../log/log.ts'
 import type { Change, Table } from '../log/tables.ts'
 import type { Logger } from '../obs/logger.ts'
 import { createAwaitedChanges } from './awaited-changes.ts'
-import { createRoom, type NoRoom } from './endpoint-room.ts'
+import { type EndpointSize, type NoRoom, roomRefusal } from './endpoint-room.ts'
 import {
   type DisabledReason,
   ENDPOINTS_TABLE,
@@ -19,6 +19,7 @@ import {
   measureRow,
   readEndpointRow,
 } from './endpoint-rows.ts'
+import { type IdPage, pageAfter } from './ids.ts'
 
 /** Deleted endpoints that are remembered, so that a late write of another node does not restore one. */
 const MOST_REMEMBERED = 10_000
@@ -51,15 +52,12 @@ export class Endpoints {
   readonly #table: Table<EndpointRow>
   readonly #byId = new Map<string, { endpoint: Endpoint; bytes: number }>()
   readonly #deleted = new Set<string>()
-  readonly #room = createRoom()
   readonly #inTurn = createKeyedMutex()
   readonly #changed = createChangeFeed<null>()
   readonly #loaded = Promise.withResolvers<void>()
   readonly #stopped = new AbortController()
   readonly #awaited = createAwaitedChanges(this.#stopped.signal)
   #isLoaded = false
-  /** Ids in order; null after an endpoint was added or removed. */
-  #inOrder: string[] | null = null
 
   constructor(parts: EndpointsParts) {
     this.#parts = parts
@@ -85,7 +83,7 @@ export class Endpoints {
         createdAtMs: this.#parts.clock.now(),
       }
       const { version, bytes } = measureRow(row)
-      const noRoom = this.#room.refusal({ tenant: row.tenant, count: 1, bytes })
+      const noRoom = this.#noRoomFor({ tenant: row.tenant, count: 1, bytes })
       if (noRoom !== null) return noRoom
       const made = await this.#write(id, row)
       // Deleted by another node meanwhile, or this node stops: it was created all the same.
@@ -122,7 +120,7 @@ export class Endpoints {
       const { status, disabledReason } = now
       const { bytes } = measureRow({ ...row, status, disabledReason })
       const grown = { tenant: row.tenant, count: 0, bytes: bytes - known.bytes } as const
-      return this.#room.refusal(grown) ?? (await this.#write(id, row))
+      return this.#noRoomFor(grown) ?? (await this.#write(id, row))
     })
   }
 
@@ -148,16 +146,8 @@ export class Endpoints {
   }
 
   /** Endpoints in the order of their ids, after that id, of that tenant or of all (null). */
-  list({ tenant, after, limit }: { tenant: string | null; after: string; limit: number }): Endpoint[] {
-    this.#inOrder ??= [...this.#byId.keys()].sort()
-    const found: Endpoint[] = []
-    for (const id of this.#inOrder) {
-      const known = this.#byId.get(id)
-      if (known === undefined || id <= after) continue
-      if (tenant === null || known.endpoint.tenant === tenant) found.push(known.endpoint)
-      if (found.length === limit) break
-    }
-    return found
+  list(page: IdPage): Endpoint[] {
+    return pageAfter(this.all(), page)
   }
 
   /** All of them, in no order. */
@@ -210,7 +200,7 @@ export class Endpoints {
       const [oldest] = this.#deleted
       if (this.#deleted.size > MOST_REMEMBERED && oldest !== undefined) this.#deleted.delete(oldest)
     } else if (row === null) this.#parts.logger.error('endpoint.unreadable', { endpointId: id })
-    if (row === null) this.#remove(id)
+    if (row === null) this.#byId.delete(id)
     else if (this.#deleted.has(id)) this.#deleteAgain(id)
     else this.#add(id, row)
     this.#changed.publish({ key: id, value: null })
@@ -231,18 +221,12 @@ export class Endpoints {
     const before = this.get(id)
     if (before?.version === version) return
     const isSame = before !== null && JSON.stringify(before.filter) === JSON.stringify(row.filter)
-    this.#remove(id)
     const filter = isSame ? before.filter : row.filter
     this.#byId.set(id, { endpoint: { id, version, ...row, filter }, bytes })
-    this.#room.take({ tenant: row.tenant, count: 1, bytes })
-    this.#inOrder = null
   }
 
-  #remove(id: string): void {
-    const known = this.#byId.get(id)
-    if (known === undefined) return
-    this.#byId.delete(id)
-    this.#room.take({ tenant: known.endpoint.tenant, count: -1, bytes: -known.bytes })
-    this.#inOrder = null
+  #noRoomFor(wanted: EndpointSize & { count: 0 | 1 }): NoRoom | null {
+    const sizes = [...this.#byId.values()].map(({ endpoint: { tenant }, bytes }) => ({ tenant, bytes }))
+    return roomRefusal(sizes, wanted)
   }
 }

@@ -13,23 +13,11 @@ import { type Row, useKey } from './token-rows.ts'
 /** Wait after a write that failed. */
 const RETRY_MS = 60_000
 
-export interface TokenUses {
-  /** Notes that the token was used now. */
-  mark(id: string): void
-  /** The beginning of the hour of the last use, ms since 1970; null where there was none. */
-  lastHourMs(id: string): number | null
-  /** Tokens with a use that is known here. */
-  ids(): string[]
-  /** Takes what the table says. */
-  take(id: string, hourMs: number): void
-  /** The token is gone. `isWritten`: its row may still be there and is to be deleted. */
-  forget(id: string, isWritten: boolean): void
-  /** Writes what is new until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>
-}
+/** The hour of the last use of each token. */
+export type TokenUses = ReturnType<typeof createTokenUses>
 
-/** Uses that nobody has made yet. */
-export function createTokenUses(parts: { table: Table<Row>; clock: Clock; logger: Logger }): TokenUses {
+/** Starts without uses; the owner passes on those that it reads from the table. */
+export function createTokenUses(parts: { table: Table<Row>; clock: Clock; logger: Logger }) {
   const { table, clock, logger } = parts
   const hours = new Map<string, number>()
   /** What is to be written: an hour, or null = the row is to be deleted. */
@@ -45,21 +33,27 @@ export function createTokenUses(parts: { table: Table<Row>; clock: Clock; logger
     else await table.put(useKey(id), { kind: 'use', hourMs })
   }
   return {
-    mark(id) {
+    /** Records that the token is used now. */
+    mark(id: string): void {
       const hourMs = Math.floor(clock.now() / HOUR_MS) * HOUR_MS
       if (hourMs <= (hours.get(id) ?? 0)) return
       hours.set(id, hourMs)
       note(id, hourMs)
     },
-    lastHourMs: (id) => hours.get(id) ?? null,
-    ids: () => [...hours.keys()],
-    take: (id, hourMs) => void hours.set(id, Math.max(hourMs, hours.get(id) ?? 0)),
-    forget(id, isWritten) {
+    /** The beginning of the hour of the last use, ms since 1970; null where there was none. */
+    lastHourMs: (id: string): number | null => hours.get(id) ?? null,
+    /** Tokens with a use that is known here. */
+    ids: (): string[] => [...hours.keys()],
+    /** Takes over an hour that was read from the table. */
+    take: (id: string, hourMs: number): void => void hours.set(id, Math.max(hourMs, hours.get(id) ?? 0)),
+    /** Forgets a deleted token. `isWritten`: its row may still be in the table and is to be deleted. */
+    forget(id: string, isWritten: boolean): void {
       hours.delete(id)
       if (isWritten) note(id, null)
       else due.delete(id)
     },
-    async run(signal) {
+    /** Writes new uses until the signal aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         const [next] = due
         if (next === undefined) {
@@ -71,7 +65,7 @@ export function createTokenUses(parts: { table: Table<Row>; clock: Clock; logger
         const written = new AbortController()
         const either = AbortSignal.any([signal, written.signal])
         try {
-          // A stop does not wait for a log that is away: the use is noted again when the token is next shown.
+          // A stop does not wait for an unavailable log: the use is recorded again when the token is next used.
           await Promise.race([write(id, hourMs), aborted(either)])
         } catch (error) {
           if (!due.has(id)) due.set(id, hourMs)

@@ -10,7 +10,7 @@ import type { Log } from '../log/log.ts'
 import type { Change, Table } from '../log/tables.ts'
 import type { Logger } from '../obs/logger.ts'
 import { createAwaitedChanges } from './awaited-changes.ts'
-import { newId } from './ids.ts'
+import { type IdPage, newId, pageAfter } from './ids.ts'
 import { type Row, readRow, TOKENS_TABLE, type TokenRow, usedToken } from './token-rows.ts'
 import { newTokenText, tokenHash } from './token-text.ts'
 import { createTokenUses, type TokenUses } from './token-uses.ts'
@@ -52,12 +52,9 @@ export class Tokens {
   readonly #uses: TokenUses
   readonly #byId = new Map<string, Entry>()
   readonly #byHash = new Map<string, Entry>()
-  readonly #perTenant = new Map<string, number>()
   readonly #stopped = new AbortController()
   readonly #awaited = createAwaitedChanges(this.#stopped.signal)
   readonly #inTurn = createKeyedMutex()
-  /** Ids in order; null after a change. */
-  #inOrder: string[] | null = null
   #isLoaded = false
   #cancelExpiry = (): void => {}
 
@@ -106,16 +103,11 @@ export class Tokens {
   }
 
   /** Tokens in the order of their ids, after that id, of that tenant or of all (null). */
-  list({ tenant, after, limit }: { tenant: string | null; after: string; limit: number }): Token[] {
-    this.#inOrder ??= [...this.#byId.keys()].sort()
-    const tokens: Token[] = []
-    for (const id of this.#inOrder) {
-      const entry = this.#byId.get(id)
-      if (entry === undefined || id <= after) continue
-      if (tenant === null || entry.row.tenant === tenant) tokens.push(this.#shown(entry))
-      if (tokens.length === limit) break
-    }
-    return tokens
+  list(page: IdPage): Token[] {
+    return pageAfter(
+      [...this.#byId.values()].map((entry) => this.#shown(entry)),
+      page,
+    )
   }
 
   /** Reads the table and follows it, writes uses, ends what expires; until the signal aborts. */
@@ -139,7 +131,8 @@ export class Tokens {
 
   async #createNow(wanted: NewToken): Promise<{ token: Token; text: string } | 'tenant_full' | 'full'> {
     if (this.#byId.size >= MAX_TOKENS) return 'full'
-    if ((this.#perTenant.get(wanted.tenant) ?? 0) >= MAX_TOKENS_PER_TENANT) return 'tenant_full'
+    const own = [...this.#byId.values()].filter(({ row }) => row.tenant === wanted.tenant)
+    if (own.length >= MAX_TOKENS_PER_TENANT) return 'tenant_full'
     const text = newTokenText()
     const createdAtMs = this.#clock.now()
     const id = newId('tok', createdAtMs)
@@ -189,8 +182,6 @@ export class Tokens {
     const entry = { id, row, caller, end }
     this.#byId.set(id, entry)
     this.#byHash.set(row.hash, entry)
-    count(this.#perTenant, tenant, 1)
-    this.#inOrder = null
     if (this.#isLoaded && expiresAtMs !== null) this.#watchExpiry()
   }
 
@@ -199,8 +190,6 @@ export class Tokens {
     if (entry === undefined) return
     this.#byId.delete(id)
     this.#byHash.delete(entry.row.hash)
-    count(this.#perTenant, entry.row.tenant, -1)
-    this.#inOrder = null
     entry.end.abort()
   }
 
@@ -232,10 +221,4 @@ export class Tokens {
       end.signal.aborted || (row.expiresAtMs ?? Number.POSITIVE_INFINITY) <= this.#clock.now()
     return hasExpired ? 'expired' : caller
   }
-}
-
-function count(counts: Map<string, number>, key: string, change: 1 | -1): void {
-  const now = (counts.get(key) ?? 0) + change
-  if (now > 0) counts.set(key, now)
-  else counts.delete(key)
 }
