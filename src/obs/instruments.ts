@@ -4,26 +4,10 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Label values of one measurement: one of each closed set. */
-export type Labels<S extends LabelSets> = { [name in keyof S]: S[name][number] }
+type Labels<S extends LabelSets> = { [name in keyof S]: S[name][number] }
 
 /** Every value that each label can have. */
 export type LabelSets = Readonly<Record<string, readonly string[]>>
-
-export interface CounterOf<S extends LabelSets> {
-  /** Adds `amount` (1 where it is left out). */
-  add(labels: Labels<S>, amount?: number): void
-}
-
-export interface GaugeOf<S extends LabelSets> {
-  set(labels: Labels<S>, value: number): void
-  /** Adds the amount, which may be negative. */
-  add(labels: Labels<S>, amount: number): void
-}
-
-export interface HistogramOf<S extends LabelSets> {
-  /** Seconds. */
-  observe(labels: Labels<S>, seconds: number): void
-}
 
 /** Documentation of a metric. */
 export interface MetricDoc {
@@ -34,21 +18,10 @@ export interface MetricDoc {
 }
 
 /** Creates metrics on one registry. Names are given without the prefix `bridge_`. */
-export interface Instruments {
-  counter<const S extends LabelSets>(name: string, help: string, labels: S): CounterOf<S>
-  gauge<const S extends LabelSets>(name: string, help: string, labels: S): GaugeOf<S>
-  histogram<const S extends LabelSets>(
-    name: string,
-    help: string,
-    labels: S,
-    buckets: readonly number[],
-  ): HistogramOf<S>
-  readonly registry: Registry
-  readonly docs: readonly MetricDoc[]
-}
+export type Instruments = ReturnType<typeof createInstruments>
 
 /** An empty set of instruments on a registry of its own. */
-export function createInstruments(): Instruments {
+export function createInstruments() {
   const registry = new Registry()
   const docs: MetricDoc[] = []
   const configure = (type: MetricDoc['type'], name: string, help: string, labels: LabelSets) => {
@@ -58,26 +31,25 @@ export function createInstruments(): Instruments {
   return {
     registry,
     docs,
-    counter(name, help, labels) {
+    counter<const S extends LabelSets>(name: string, help: string, labels: S) {
       const metric = new Counter(configure('counter', name, help, labels))
       for (const combination of combinations(labels)) metric.inc(combination, 0)
-      return { add: (given, amount = 1) => metric.inc({ ...given }, amount) }
+      /** Adds `amount` (1 where it is left out). */
+      return { add: (given: Labels<S>, amount = 1): void => metric.inc({ ...given }, amount) }
     },
-    gauge(name, help, labels) {
+    gauge<const S extends LabelSets>(name: string, help: string, labels: S) {
       const metric = new Gauge(configure('gauge', name, help, labels))
       for (const combination of combinations(labels)) metric.set(combination, 0)
       return {
-        set: (given, value) => metric.set({ ...given }, value),
-        add: (given, amount) => metric.inc({ ...given }, amount),
+        set: (given: Labels<S>, value: number): void => metric.set({ ...given }, value),
+        /** Adds the amount, which may be negative. */
+        add: (given: Labels<S>, amount: number): void => metric.inc({ ...given }, amount),
       }
     },
-    histogram(name, help, labels, buckets) {
-      const metric = new Histogram({
-        ...configure('histogram', name, help, labels),
-        buckets: [...buckets],
-      })
+    histogram<const S extends LabelSets>(name: string, help: string, labels: S, buckets: readonly number[]) {
+      const metric = new Histogram({ ...configure('histogram', name, help, labels), buckets: [...buckets] })
       for (const combination of combinations(labels)) metric.zero(combination)
-      return { observe: (given, seconds) => metric.observe({ ...given }, seconds) }
+      return { observe: (given: Labels<S>, seconds: number): void => metric.observe({ ...given }, seconds) }
     },
   }
 }
