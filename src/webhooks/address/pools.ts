@@ -19,14 +19,8 @@ export interface Borrowed {
   release(next: 'again' | 'end'): void
 }
 
-export interface Pools {
-  /** A connection for the target at a judged address. A new one is opened where all are busy: nobody waits for anybody. */
-  borrow(target: WebhookTarget, address: string): Borrowed
-  /** How many origins and addresses have connections, or had some in the last seconds. */
-  size(): number
-  /** Ends everything, attempts that are under way too. */
-  close(): Promise<void>
-}
+/** The connections of a process. */
+export type Pools = ReturnType<typeof createPools>
 
 interface Entry {
   /** Those there are. */
@@ -37,7 +31,7 @@ interface Entry {
 }
 
 /** Pools of their own; nothing is shared with other parts of the process. */
-export function createPools(options: ConnectOptions): Pools {
+export function createPools(options: ConnectOptions) {
   const entries = new Map<string, Entry>()
   const stop = new AbortController()
   const end = async (key: string, { clients }: Entry): Promise<void> => {
@@ -54,9 +48,10 @@ export function createPools(options: ConnectOptions): Pools {
     entry.cancelEnd = options.clock.after(KEEP_ALIVE_MS, () => void end(key, entry))
   }
   return {
-    borrow(target, address) {
+    /** A connection for the target at a judged address. A new one is opened where all are busy: nobody waits for anybody. */
+    borrow(target: WebhookTarget, address: string): Borrowed {
       const key = `${target.scheme} ${target.host} ${target.port} ${target.allowedNetsOnly} ${address}`
-      const entry = entries.get(key) ?? { clients: new Set(), idle: [], cancelEnd: null }
+      const entry: Entry = entries.get(key) ?? { clients: new Set(), idle: [], cancelEnd: null }
       entries.set(key, entry)
       entry.cancelEnd?.()
       entry.cancelEnd = null
@@ -64,8 +59,10 @@ export function createPools(options: ConnectOptions): Pools {
       entry.clients.add(client)
       return { dispatcher: client, release: (next) => release(key, entry, client, next) }
     },
-    size: () => entries.size,
-    async close() {
+    /** How many origins and addresses have connections, or had some in the last seconds. */
+    size: (): number => entries.size,
+    /** Ends everything, attempts that are under way too. */
+    async close(): Promise<void> {
       stop.abort(new ConnectFault('connect', 'aborted'))
       const ends = [...entries].map(([key, entry]) => {
         entry.cancelEnd?.()

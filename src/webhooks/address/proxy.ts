@@ -9,22 +9,10 @@ import { ConnectFault } from './connect-fault.ts'
 import { connected, secured } from './socket.ts'
 
 /** A way through the proxy. */
-export interface EgressProxy {
-  /**
-   * A tunnel to the address.
-   * @throws ConnectFault `connect` where the proxy is down or refuses; what the signal is aborted with. Nothing is left open
-   */
-  open(address: string, port: number, signal: AbortSignal): Promise<Socket>
-}
-
-/** The proxy's response to a CONNECT. */
-interface Answer {
-  statusCode: number
-  socket: Socket
-}
+export type EgressProxy = ReturnType<typeof createProxy>
 
 /** The proxy at this address: http or https, with user and password where it asks for them. */
-export function createProxy(url: string, ca: string | null): EgressProxy {
+export function createProxy(url: string, ca: string | null) {
   const { origin, protocol, hostname, port: ownPort, username, password } = new URL(url)
   const isSecure = protocol === 'https:'
   const place = {
@@ -39,7 +27,8 @@ export function createProxy(url: string, ca: string | null): EgressProxy {
     const socket = await connected(netConnect(place), signal)
     return isSecure ? await secured(socket, place.host, ca, signal) : socket
   }
-  const ask = async (path: string, signal: AbortSignal): Promise<Answer> => {
+  /** Asks for a tunnel; returns the proxy's answer with the socket. */
+  const ask = async (path: string, signal: AbortSignal) => {
     const client = new Client(origin, {
       connect(_options, callback) {
         reach(signal).then(
@@ -58,7 +47,11 @@ export function createProxy(url: string, ca: string | null): EgressProxy {
   }
 
   return {
-    async open(address, port, signal) {
+    /**
+     * A tunnel to the address.
+     * @throws ConnectFault `connect` where the proxy is down or refuses; what the signal is aborted with. Nothing is left open
+     */
+    async open(address: string, port: number, signal: AbortSignal): Promise<Socket> {
       const path = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
       const { statusCode, socket } = await ask(path, signal).catch((error: unknown) => {
         if (signal.aborted) throw signal.reason

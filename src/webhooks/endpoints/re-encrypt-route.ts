@@ -5,10 +5,10 @@
 import { z } from 'zod'
 import { isBridgeError } from '../../errors.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
-import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
-import type { Logger } from '../../obs/logger.ts'
-import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import { yieldToEventLoop } from '../../lifecycle/clock.ts'
+import type { Endpoint } from '../../registry/endpoints.ts'
 import { checkLoaded } from './endpoint-of.ts'
+import type { EndpointRoutesOptions } from './endpoint-routes.ts'
 import { rewrapped } from './endpoint-secrets.ts'
 import type { SecretBox } from './secrets.ts'
 
@@ -20,12 +20,7 @@ const SLICE = 200
 const MOST_NAMED = 100
 
 /** What the route works with. */
-export interface RewrapOptions {
-  endpoints: Endpoints
-  secrets: SecretBox
-  clock: Clock
-  logger: Logger
-}
+export type RewrapOptions = Pick<EndpointRoutesOptions, 'endpoints' | 'secrets' | 'clock' | 'logger'>
 
 const rewrapSchema = z.object({
   rewrapped: z.int().describe('Endpoints that this request put under the present key.'),

@@ -13,18 +13,7 @@ import {
 import { BridgeError } from '../../errors.ts'
 
 /** Encrypts with the current key; decrypts with it and with the old one. */
-export interface SecretBox {
-  /** Encrypts a secret for the endpoint. The result differs each time. */
-  wrap(secret: string, endpointId: string): string
-  /**
-   * Decrypts a secret.
-   * @throws BridgeError `secret_unreadable` where the key is neither the current nor the old one, or the text was changed
-   * or belongs to another endpoint
-   */
-  unwrap(wrapped: string, endpointId: string): string
-  /** Re-encrypts a secret under the current key; null where it already is. Throws as `unwrap`. */
-  rewrap(wrapped: string, endpointId: string): string | null
-}
+export type SecretBox = ReturnType<typeof createSecretBox>
 
 interface WrappingKey {
   /** Identifies the key and reveals nothing about it. */
@@ -42,9 +31,14 @@ const TAG_BYTES = 16
 const PURPOSE = 'disclosure-bridge webhook secrets 1'
 
 /** Creates a box with the keys of the settings; `oldKey` is null if there is none. */
-export function createSecretBox({ key, oldKey }: { key: string; oldKey: string | null }): SecretBox {
+export function createSecretBox({ key, oldKey }: { key: string; oldKey: string | null }) {
   const present = wrappingKey(key)
   const keys = oldKey === null ? [present] : [present, wrappingKey(oldKey)]
+  /**
+   * Decrypts a secret.
+   * @throws BridgeError `secret_unreadable` where the key is neither the current nor the old one, or the text was changed
+   * or belongs to another endpoint
+   */
   const unwrap = (wrapped: string, endpointId: string): string => {
     const { keyId, iv, sealed } = partsOf(wrapped)
     const fitting = keys.find(({ id }) => id === keyId)
@@ -59,11 +53,13 @@ export function createSecretBox({ key, oldKey }: { key: string; oldKey: string |
     }
     return open(fitting, iv, sealed, endpointId)
   }
+  /** Encrypts a secret for the endpoint. The result differs each time. */
   const wrap = (secret: string, endpointId: string): string => seal(present, secret, endpointId)
   return {
     wrap,
     unwrap,
-    rewrap(wrapped, endpointId) {
+    /** Re-encrypts a secret under the current key; null where it already is. Throws as `unwrap`. */
+    rewrap(wrapped: string, endpointId: string): string | null {
       const secret = unwrap(wrapped, endpointId)
       return partsOf(wrapped).keyId === present.id ? null : wrap(secret, endpointId)
     },

@@ -13,12 +13,6 @@ import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { type AttemptReport, attemptDelivery, attemptLimits } from './attempt.ts'
 import type { Attempt } from './delivery.ts'
 
-export interface Sender {
-  attempt: Attempt
-  /** Ends every connection, also of attempts under way. */
-  close(): Promise<void>
-}
-
 /** The means of this process. `proxyUrl` null: straight to the receivers. */
 export function createSender({
   rules,
@@ -28,7 +22,7 @@ export function createSender({
   rules: AddressRules
   proxyUrl: string | null
   clock: Clock
-}): Sender {
+}) {
   const proxy = proxyUrl === null ? null : createProxy(proxyUrl, null)
   const pools = createPools({
     rules,
@@ -41,19 +35,14 @@ export function createSender({
   const means = { rules, resolve: holdAnswers(createResolver(), clock), pools, clock }
   /** One verdict for each state of an endpoint. */
   const verdicts = new WeakMap<DeliveryEndpoint, UrlVerdict>()
-  const verdictOn = (endpoint: DeliveryEndpoint): UrlVerdict => {
+  const attempt: Attempt = async (endpoint, post, signal) => {
     const verdict = verdicts.get(endpoint) ?? judgeUrl(endpoint.url, rules)
     verdicts.set(endpoint, verdict)
-    return verdict
+    if (verdict.kind === 'refused') return refused(verdict.message, clock.now())
+    return await attemptDelivery(verdict.target, post, means, signal)
   }
-  return {
-    attempt(endpoint, post, signal) {
-      const verdict = verdictOn(endpoint)
-      if (verdict.kind === 'refused') return Promise.resolve(refused(verdict.message, clock.now()))
-      return attemptDelivery(verdict.target, post, means, signal)
-    },
-    close: () => pools.close(),
-  }
+  /** `close` ends every connection, also of attempts under way. */
+  return { attempt, close: () => pools.close() }
 }
 
 /** The rules have changed since the URL was taken. */

@@ -18,14 +18,6 @@ type DeliveryMetrics = Pick<
 >
 
 /** Metrics and log of the deliveries of a process. */
-export interface DeliveryAccount {
-  /** An attempt ended. */
-  attempted(attempted: Attempted): void
-  /** Sets the gauges of pending deliveries from the shards of this node. */
-  measure(shards: Iterable<ShardFigures>): void
-}
-
-/** For one process. */
 export function createDeliveryAccount({
   clock,
   metrics,
@@ -34,9 +26,10 @@ export function createDeliveryAccount({
   clock: Clock
   metrics: DeliveryMetrics
   logger: Logger
-}): DeliveryAccount {
+}) {
   return {
-    attempted({ endpoint, delivery, webhookId, attempt, sort, end, report, verdict }) {
+    /** Counts and logs an attempt that ended. */
+    attempted({ endpoint, delivery, webhookId, attempt, sort, end, report, verdict }: Attempted): void {
       const outcome = outcomeOf(end)
       const { durationMs, phase, detail } = report
       metrics.webhookAttempts.add({ outcome })
@@ -60,7 +53,8 @@ export function createDeliveryAccount({
         reason: detail,
       })
     },
-    measure(shards) {
+    /** Sets the gauges of pending deliveries from the shards of this node. */
+    measure(shards: Iterable<ShardFigures>): void {
       let pending = 0
       let oldestMs = Number.POSITIVE_INFINITY
       for (const shard of shards) {
