@@ -7,31 +7,17 @@ import { BridgeError } from '../errors.ts'
 import { SECOND_MS } from './durations.ts'
 
 const TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(Z|z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/
-const PARTIAL = /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2}))?)?)?$/
+  /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?(Z|z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/
+const PARTIAL = /^\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}:\d{2})?)?)?$/
+/** Its end completes a partial form to the first second of its period. */
+const FIRST_SECOND = '0000-01-01T00:00:00'
 const PARTIAL_FORMS = 'YYYY, YYYY-MM, YYYY-MM-DD, YYYY-MM-DDTHH:MM'
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
 
-/** Milliseconds of the given UTC fields, or null where there is no such moment (30 February, hour 24). */
-function utcMs(
-  year: number,
-  month: number,
-  day: number,
-  hour: number,
-  minute: number,
-  second: number,
-): number | null {
-  const date = new Date(0)
-  date.setUTCFullYear(year, month - 1, day)
-  date.setUTCHours(hour, minute, second)
-  const same =
-    date.getUTCFullYear() === year &&
-    date.getUTCMonth() === month - 1 &&
-    date.getUTCDate() === day &&
-    date.getUTCHours() === hour &&
-    date.getUTCMinutes() === minute &&
-    date.getUTCSeconds() === second
-  return same ? date.getTime() : null
+/** Milliseconds of `YYYY-MM-DDTHH:MM:SS` in UTC, or null where there is no such moment (30 February, hour 24). */
+function utcMs(text: string): number | null {
+  const ms = Date.parse(`${text}Z`)
+  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 19) !== text ? null : ms
 }
 
 /**
@@ -41,8 +27,8 @@ function utcMs(
 export function parseTimestamp(text: string): number | null {
   const match = TIMESTAMP.exec(text)
   if (match === null) return null
-  const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = match
-  const base = utcMs(Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second))
+  const [, date, time, fraction = '', zone = 'Z'] = match
+  const base = utcMs(`${date}T${time}`)
   if (base === null) return null
   const fractionMs = Number(fraction.padEnd(3, '0').slice(0, 3))
   return base + fractionMs - zoneMs(zone)
@@ -95,28 +81,14 @@ function instantBound(text: string): DateBound | null {
 }
 
 function periodBound(text: string): DateBound | null {
-  const match = PARTIAL.exec(text)
-  if (match === null) return null
-  const [, year, month, day, hour, minute] = match.map((part) =>
-    part === undefined ? undefined : Number(part),
-  )
-  if (year === undefined) return null
-  const fromMs = utcMs(year, month ?? 1, day ?? 1, hour ?? 0, minute ?? 0, 0)
+  const fromMs = PARTIAL.test(text) ? utcMs(`${text}${FIRST_SECOND.slice(text.length)}`) : null
   if (fromMs === null) return null
-  return { fromMs, toMs: nextPeriod(new Date(fromMs), { month, day, minute }) - 1 }
-}
-
-/** Start of the period after the one that begins at `start`; the smallest field given sets its length. */
-function nextPeriod(
-  start: Date,
-  given: { month: number | undefined; day: number | undefined; minute: number | undefined },
-): number {
-  const next = new Date(start)
-  if (given.minute !== undefined) next.setUTCMinutes(next.getUTCMinutes() + 1)
-  else if (given.day !== undefined) next.setUTCDate(next.getUTCDate() + 1)
-  else if (given.month !== undefined) next.setUTCMonth(next.getUTCMonth() + 1)
-  else next.setUTCFullYear(next.getUTCFullYear() + 1)
-  return next.getTime()
+  const next = new Date(fromMs)
+  if (text.length === 'YYYY'.length) next.setUTCFullYear(next.getUTCFullYear() + 1)
+  else if (text.length === 'YYYY-MM'.length) next.setUTCMonth(next.getUTCMonth() + 1)
+  else if (text.length === 'YYYY-MM-DD'.length) next.setUTCDate(next.getUTCDate() + 1)
+  else next.setUTCMinutes(next.getUTCMinutes() + 1)
+  return { fromMs, toMs: next.getTime() - 1 }
 }
 
 /** ISO 8601 with whole seconds and `Z`, the form that upstream's date parameters take. Rounds down. */

@@ -26,13 +26,21 @@ export function parseIp(text: string): Ip | null {
  * @throws TypeError where the text is none: settings and tables have been checked before
  */
 export function parseNet(text: string): Net {
-  const [address = '', length = ''] = text.split('/')
+  const net = netOf(text)
+  if (net === null) throw new TypeError(`${text} is no net`)
+  return net
+}
+
+/** True for a network such as `10.0.0.0/8` or `fd00::/8`. */
+export function isNet(text: string): boolean {
+  return netOf(text) !== null
+}
+
+function netOf(text: string): Net | null {
+  const [, address = '', length = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
   const base = parseIp(address)
   const bits = Number(length)
-  if (base === null || length === '' || !(bits >= 0 && bits <= base.length * 8)) {
-    throw new TypeError(`${text} is no net`)
-  }
-  return { text, base, bits }
+  return base === null || bits > base.length * 8 ? null : { text, base, bits }
 }
 
 /** Whether the network contains the address. An address of the other family never does. */

@@ -127,19 +127,6 @@ export function isOrigin(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text
 }
 
-/** True for a net such as `10.0.0.0/8` or `fd00::/8`. */
-export function isNet(text: string): boolean {
-  const [address = '', bits = '', ...rest] = text.split('/')
-  const family = isIP(address)
-  return (
-    family !== 0 &&
-    !address.includes('%') &&
-    rest.length === 0 &&
-    /^\d{1,3}$/.test(bits) &&
-    Number(bits) <= (family === 4 ? 32 : 128)
-  )
-}
-
 /** True for `host:port`. No IPv6 literals: kafkajs 2.2.4 takes the first colon for the port's. */
 export function isBroker(text: string): boolean {
   const match = /^[A-Za-z0-9_.-]+:(\d{1,5})$/.exec(text)

@@ -3,6 +3,7 @@
  * `docs/configuration.md` derive from it.
  */
 import { z } from 'zod'
+import { isNet } from '../core/ip.ts'
 import { planNames } from '../core/plans.ts'
 import * as field from './fields.ts'
 
@@ -205,7 +206,7 @@ export const settingsSchema = z.object({
     meaning: 'The key before, or the one to come: what it wrapped is read too.',
     isSecret: true,
   }),
-  BRIDGE_WEBHOOK_ALLOW_NETS: setting(field.listField(field.isNet, 'a net such as 10.0.0.0/8'), {
+  BRIDGE_WEBHOOK_ALLOW_NETS: setting(field.listField(isNet, 'a net such as 10.0.0.0/8'), {
     default: null,
     meaning:
       'Comma list of nets that webhooks may reach although they are private or special; hosts inside them on any port, also by address or as `localhost`.',
