@@ -13,7 +13,7 @@ import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Log } from '../log/log.ts'
 import { lockDirectory } from '../log-embedded/lock.ts'
 import { openSqliteLog } from '../log-embedded/log.ts'
-import { type KafkaLogOptions, openKafkaLog } from '../log-kafka/log.ts'
+import { openKafkaLog } from '../log-kafka/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
 
@@ -87,9 +87,13 @@ function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions, stack: Relea
   })
   isOpen = true
   stack.push('the replica', () => archive.close())
-  const log = openKafkaLog(
-    kafkaLogOptions(kafka, { nativeKind, clock, logger, ...(faultHooks && { faultHooks }) }),
-  )
+  const { topics, ...access } = kafka
+  const log = openKafkaLog({
+    ...{ topics, nativeKind, clock, logger },
+    ...(faultHooks && { faultHooks }),
+    connection: { ...access, clientId: `${topics.prefix}@${hostname()}` },
+    knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
+  })
   stack.push('the log', () => log.close())
   return {
     log,
@@ -106,16 +110,4 @@ function damagedReplica(cause: BridgeError): BridgeError {
     hint: 'Restart the process: the replica was deleted, and a new one is filled from Kafka. If it happens again, check the disk.',
     cause,
   })
-}
-
-function kafkaLogOptions(
-  { topics, ...access }: KafkaSettings,
-  parts: Pick<KafkaLogOptions, 'nativeKind' | 'clock' | 'logger' | 'faultHooks'>,
-): KafkaLogOptions {
-  return {
-    ...parts,
-    topics,
-    connection: { ...access, clientId: `${topics.prefix}@${hostname()}` },
-    knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
-  }
 }

@@ -3,6 +3,7 @@
  * restarted: the process manager restarts the process.
  */
 import { BridgeError } from '../errors.ts'
+import { aborted } from './aborted.ts'
 import type { Clock } from './clock.ts'
 
 /** A long-running part of the process. */
@@ -26,14 +27,9 @@ export async function superviseRoles(
     if (!stop.signal.aborted)
       throw new BridgeError('failed', `the internal task "${role.name}" ended unexpectedly`)
   })
-  const stopRequested = Promise.withResolvers<void>()
-  const onAbort = (): void => stopRequested.resolve()
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
   try {
-    await Promise.race([stopRequested.promise, ...running])
+    await Promise.race([aborted(signal), ...running])
   } finally {
-    signal.removeEventListener('abort', onAbort)
     stop.abort()
     await drain(running, drainTimeoutMs, clock)
   }

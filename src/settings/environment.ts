@@ -15,11 +15,11 @@ export type ReadFile = (path: string) => string
 export const readTextFile: ReadFile = (path) => readFileSync(path, 'utf8')
 
 /** Where a setting's text came from. */
-export type Origin = 'environment' | '.env' | 'file'
+type Origin = 'environment' | '.env'
 
-/** The texts found, the source of each, and errors about names and files. */
+/** The texts found, and errors about names and files. */
 export interface FoundSettings {
-  texts: Map<SettingName, { text: string; origin: Origin }>
+  texts: Map<SettingName, string>
   errors: FieldError[]
 }
 
@@ -68,7 +68,7 @@ function sortNames(given: Map<string, { text: string; origin: Origin }>, readFil
   for (const [name, { text, origin }] of given) {
     const known = settingNames.find((candidate) => candidate === name)
     const secret = fileNames.get(name)
-    if (known !== undefined) found.texts.set(known, { text, origin })
+    if (known !== undefined) found.texts.set(known, text)
     else if (secret === undefined) found.errors.push({ field: name, message: unknownName(name, origin) })
     else if (given.has(secret)) {
       found.errors.push({ field: name, message: `is set together with ${secret}; keep one of the two` })
@@ -84,7 +84,7 @@ function readSecret(
   try {
     const text = readFile(path).trim()
     if (text === '') found.errors.push({ field: name, message: `names an empty file: ${path}` })
-    else found.texts.set(secret, { text, origin: 'file' })
+    else found.texts.set(secret, text)
   } catch (error) {
     found.errors.push({ field: name, message: `names a file that cannot be read: ${messageOf(error)}` })
   }

@@ -8,7 +8,7 @@ import { BridgeError, type FieldError } from '../errors.ts'
 import type { QuotaReset } from '../governor/quota/ledger.ts'
 import { collectTexts, type FoundSettings, type ReadFile, readTextFile } from './environment.ts'
 import { splitList } from './fields.ts'
-import { type ExaminedKafka, examineKafka, type KafkaSettings } from './kafka.ts'
+import { type ExaminedKafka, examineKafka } from './kafka.ts'
 import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
 
 /** The roles of this version; `all` means these. */
@@ -33,52 +33,7 @@ export interface UpstreamSettings {
 }
 
 /** Everything that can be set. Durations in milliseconds; null = not given. */
-export interface Settings {
-  roles: readonly RoleName[]
-  dataDir: string
-  /** null: the embedded log. */
-  kafka: KafkaSettings | null
-  /** null without the role `poller`. */
-  upstream: UpstreamSettings | null
-  /** The upstream plan, also without an upstream. */
-  plan: UpstreamPlan
-  /** The upstream's own name for what this product calls `native`; the same on every node. */
-  native: {
-    /** As in parameter names. */
-    word: string
-    /** With a capital first letter: the `kind` of its categories. */
-    kind: string
-  }
-  /** Units per week for proxied fund requests; 0: off. */
-  gatewayUnits: number
-  backfillMs: number
-  calendarFile: string | null
-  http: { host: string; port: number }
-  ops: { host: string; port: number }
-  /** null without `api`, `feed` and `webhooks`. */
-  adminToken: string | null
-  /** null without `api`, `feed` and `webhooks`. */
-  secretKey: string | null
-  /** The previous or the next key; secrets encrypted with it can be read. */
-  oldSecretKey: string | null
-  /** What webhooks may reach besides public hosts on 443 and 8443. `proxy` null: direct connections. */
-  webhooks: {
-    allowNets: readonly string[]
-    allowHttp: boolean
-    ports: readonly number[]
-    proxy: string | null
-  }
-  streamMaxClients: number
-  corsOrigins: readonly string[]
-  drainTimeoutMs: number
-  logLevel: NonNullable<SettingValues['BRIDGE_LOG_LEVEL']>
-  /** For the start-up log: every setting with a value, secrets as `(set)`. */
-  summary: Readonly<Record<string, string>>
-  /** Texts that must never be written to a log. */
-  secrets: readonly string[]
-  /** Sentences for the start-up log, e.g. about a setting that has no effect beside another. */
-  warnings: readonly string[]
-}
+export type Settings = ReturnType<typeof groupSettings>
 
 /** Settings that may be partly wrong. */
 export interface Examined {
@@ -125,7 +80,7 @@ function readValues(found: FoundSettings): { values: SettingValues; errors: Fiel
   const errors = [...found.errors]
   const texts: Partial<Record<SettingName, string>> = {}
   for (const name of settingNames) {
-    const text = found.texts.get(name)?.text ?? docOf(name).default
+    const text = found.texts.get(name) ?? docOf(name).default
     if (text !== null) texts[name] = text
   }
   const result = settingsSchema.safeParse(texts)
@@ -226,26 +181,38 @@ function listed(errors: readonly FieldError[], what: string): string {
 
 function groupSettings(
   values: SettingValues,
-  roles: RoleName[],
+  roles: readonly RoleName[],
   { kafka, warnings }: ExaminedKafka,
   found: FoundSettings,
-): Settings {
+) {
   const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
   return {
     roles,
     dataDir: given(values.BRIDGE_DATA_DIR),
+    /** null: the embedded log. */
     kafka,
+    /** null without the role `poller`. */
     upstream: upstreamSettings(values),
+    /** The upstream plan, also without an upstream. */
     plan: upstreamPlan(values),
+    /**
+     * The upstream's own name for what this product calls `native`, the same on every node: `word` as in parameter names,
+     * `kind` with a capital first letter as in its categories.
+     */
     native: { word: nativeWord, kind: nativeWord.charAt(0).toUpperCase() + nativeWord.slice(1) },
+    /** Units per week for proxied fund requests; 0: off. */
     gatewayUnits: given(values.BRIDGE_GATEWAY_WEEKLY_UNITS),
     backfillMs: given(values.BRIDGE_BACKFILL),
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
     http: { host: given(values.BRIDGE_HTTP_HOST), port: given(values.BRIDGE_HTTP_PORT) },
     ops: { host: given(values.BRIDGE_OPS_HOST), port: given(values.BRIDGE_OPS_PORT) },
+    /** null without `api`, `feed` and `webhooks`. */
     adminToken: values.BRIDGE_ADMIN_TOKEN ?? null,
+    /** null without `api`, `feed` and `webhooks`. */
     secretKey: values.BRIDGE_SECRET_KEY ?? null,
+    /** The previous or the next key; secrets encrypted with it can be read. */
     oldSecretKey: values.BRIDGE_SECRET_KEY_OLD ?? null,
+    /** What webhooks may reach besides public hosts on 443 and 8443. `proxy` null: direct connections. */
     webhooks: {
       allowNets: values.BRIDGE_WEBHOOK_ALLOW_NETS ?? [],
       allowHttp: given(values.BRIDGE_WEBHOOK_ALLOW_HTTP),
@@ -256,8 +223,11 @@ function groupSettings(
     corsOrigins: values.BRIDGE_CORS_ORIGINS ?? [],
     drainTimeoutMs: given(values.BRIDGE_DRAIN_TIMEOUT),
     logLevel: given(values.BRIDGE_LOG_LEVEL),
+    /** For the start-up log: every setting with a value, secrets as `(set)`. */
     summary: summarise(found),
+    /** Texts that must never be written to a log. */
     secrets: secretsOf(found),
+    /** Sentences for the start-up log, e.g. about a setting that has no effect beside another. */
     warnings,
   }
 }
@@ -290,7 +260,7 @@ function summarise(found: FoundSettings): Record<string, string> {
   const summary: Record<string, string> = {}
   for (const name of settingNames) {
     const doc = docOf(name)
-    const text = found.texts.get(name)?.text ?? doc.default
+    const text = found.texts.get(name) ?? doc.default
     if (text !== null) summary[name] = doc.isSecret === true ? '(set)' : text
   }
   return summary
@@ -299,7 +269,7 @@ function summarise(found: FoundSettings): Record<string, string> {
 function secretsOf(found: FoundSettings): string[] {
   return settingNames
     .filter((name) => docOf(name).isSecret === true)
-    .flatMap((name) => found.texts.get(name)?.text ?? [])
+    .flatMap((name) => found.texts.get(name) ?? [])
 }
 
 function deepFreeze<T extends object>(value: T): Readonly<T> {
