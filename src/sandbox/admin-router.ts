@@ -63,11 +63,7 @@ export function adminApp({ market, faults, usage, finished, scenario }: AdminOpt
   app.use((_request, response) => {
     const paths =
       'GET /truth, GET /usage, GET /scenario, POST /items, POST /clock, GET, POST and DELETE /faults'
-    sendError(
-      response,
-      404,
-      new BridgeError('failed', 'there is no such path', { hint: `There are ${paths}.` }),
-    )
+    sendError(response, 404, { message: 'there is no such path', hint: `There are ${paths}.` })
   })
   app.use(answerErrors)
   return app
@@ -87,7 +83,7 @@ function route(
   const allowed = Object.keys(methods).join(', ').toUpperCase()
   app.all(path, (_request, response) => {
     response.set('allow', allowed)
-    sendError(response, 405, new BridgeError('failed', `${path} takes ${allowed}`))
+    sendError(response, 405, { message: `${path} takes ${allowed}` })
   })
 }
 
@@ -105,11 +101,14 @@ const answerErrors: ErrorRequestHandler = (error: unknown, _request, response, _
   const unreadable = error instanceof SyntaxError || error instanceof URIError
   const tooLarge = error instanceof Error && error.name === 'PayloadTooLargeError'
   if (error instanceof BridgeError) sendError(response, 400, error)
-  else if (tooLarge) sendError(response, 413, new BridgeError('failed', 'the body is larger than 32 MB'))
-  else sendError(response, unreadable ? 400 : 500, new BridgeError('failed', messageOf(error)))
+  else if (tooLarge) sendError(response, 413, { message: 'the body is larger than 32 MB' })
+  else sendError(response, unreadable ? 400 : 500, { message: messageOf(error) })
 }
 
-function sendError(response: Response, status: number, error: BridgeError): void {
-  const { message, hint, errors } = error
+function sendError(
+  response: Response,
+  status: number,
+  { message, hint, errors = [] }: Pick<BridgeError, 'message'> & Partial<BridgeError>,
+): void {
   response.status(status).json({ error: { message, hint, ...(errors.length > 0 ? { errors } : {}) } })
 }

@@ -9,12 +9,13 @@ import { htmlPage, semanticHtml } from './documents/html.ts'
 import { pdf } from './documents/pdf.ts'
 import type { Market } from './market/market.ts'
 
+/** What the documents depend on. */
 export interface DocumentsOptions {
   market: Market
   /** Prefix of the document URLs in the items. */
   documentsUrl: string
   /** How long documents answer 404 after their item became visible, milliseconds of market time. */
-  readyAfterMs: number
+  documentsAfterMs: number
 }
 
 const forms: readonly { ending: string; type: string; write: (text: AnnouncementText) => string | Buffer }[] =
@@ -25,7 +26,7 @@ const forms: readonly { ending: string; type: string; write: (text: Announcement
   ]
 
 /** Creates the router; paths are relative to its mount point. */
-export function documentsRouter({ market, documentsUrl, readyAfterMs }: DocumentsOptions): Router {
+export function documentsRouter({ market, documentsUrl, documentsAfterMs }: DocumentsOptions): Router {
   const router = express.Router({ caseSensitive: true })
   router.use((_request, response, next) => {
     market.advance()
@@ -41,7 +42,7 @@ export function documentsRouter({ market, documentsUrl, readyAfterMs }: Document
       const named = item?.raw.includes(JSON.stringify(`${documentsUrl}${request.path}`))
       if (item === undefined || form === undefined || named !== true)
         return notFound(response, 'no such document')
-      if (market.nowMs() < item.visibleMs + readyAfterMs) return notFound(response, 'not there yet')
+      if (market.nowMs() < item.visibleMs + documentsAfterMs) return notFound(response, 'not there yet')
       const text = announcementText(item.raw)
       if (text === null) return notFound(response, 'no such document')
       response.type(form.type).end(form.write(text))

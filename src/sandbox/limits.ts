@@ -3,6 +3,7 @@
  */
 import { WEEK_MS } from '../core/durations.ts'
 import type { PlanLimits } from '../core/plans.ts'
+import { takeDue } from './take-due.ts'
 
 /** The limits that the sandbox enforces; the page size is checked by `api/mirror`. */
 export type LimitFigures = Omit<PlanLimits, 'pageSize'>
@@ -13,7 +14,7 @@ export class Limits {
   #tokens: number
   #filledMs: number
   /** Times of counted units, ascending. */
-  #counted: number[] = []
+  readonly #counted: number[] = []
 
   /** Starts with a full bucket and an unused quota. */
   constructor(figures: LimitFigures, nowMs: number) {
@@ -45,8 +46,7 @@ export class Limits {
 
   /** Units counted in the week before `nowMs`. */
   unitsUsed(nowMs: number): number {
-    const kept = this.#counted.findIndex((unitMs) => unitMs > nowMs - WEEK_MS)
-    this.#counted.splice(0, kept === -1 ? this.#counted.length : kept)
+    takeDue(this.#counted, (unitMs) => unitMs <= nowMs - WEEK_MS)
     return this.#counted.length
   }
 }

@@ -6,24 +6,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BridgeError, messageOf } from '../errors.ts'
 
-export interface LocalListener {
-  /** `http://<host>:<port>`. */
-  url: string
-  /** Sets the request listener, once. Requests that arrive earlier wait for it. */
-  serve(listener: RequestListener): void
-  /** Cuts all connections and resolves when the port is free. Callable twice. */
-  close(): Promise<void>
-}
-
 /**
  * Opens a listener on the given address; port 0 picks a free one. `flag` is the flag that chose the port.
  * @throws BridgeError `failed` when the port is taken or the host is not a local address; the hint names the flag
  */
-export async function listenLocally(address: {
-  host: string
-  port: number
-  flag: string
-}): Promise<LocalListener> {
+export async function listenLocally(address: { host: string; port: number; flag: string }) {
   const { host, port, flag } = address
   const shown = host.includes(':') ? `[${host}]` : host
   const serving = Promise.withResolvers<RequestListener>()
@@ -41,10 +28,13 @@ export async function listenLocally(address: {
   })
   const { port: bound } = server.address() as AddressInfo
   return {
+    /** `http://<host>:<port>`. */
     url: `http://${shown}:${bound}`,
+    /** Sets the request listener, once. Requests that arrive earlier wait for it. */
     serve: serving.resolve,
+    /** Cuts all connections and resolves when the port is free. Callable twice. */
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -7,7 +7,7 @@ import type { Clock } from '../lifecycle/clock.ts'
 import { adminApp } from './admin-router.ts'
 import { Faults } from './faults/faults.ts'
 import { createFundData } from './funds/fund-data.ts'
-import { Limits } from './limits.ts'
+import { type LimitFigures, Limits } from './limits.ts'
 import { listenLocally } from './listener.ts'
 import { londonMomentMs } from './market/london.ts'
 import { Market } from './market/market.ts'
@@ -15,8 +15,8 @@ import { findScenario } from './scenario-list.ts'
 import { DOCUMENTS_PATH, upstreamApp } from './upstream-router.ts'
 import { createCounts, type Usage, usageOf } from './usage.ts'
 
-/** Options of a sandbox; every field has a default. */
-export interface SandboxOptions {
+/** Options of a sandbox; every field has a default. Each limit overrides one figure of the plan. */
+export interface SandboxOptions extends Partial<LimitFigures> {
   /** Name of a scenario; default `normal`. */
   scenario?: string
   /** Default `advanced`. */
@@ -32,10 +32,6 @@ export interface SandboxOptions {
   adminPort?: number
   /** Address of both listeners; default 127.0.0.1. The admin API has no authentication. */
   host?: string
-  /** Each overrides one figure of the plan. */
-  weeklyQuota?: number
-  ratePerSecond?: number
-  burst?: number
   /** Items of the business day before the start; default: the scenario's figure. */
   backlog?: number
   /** Word that replaces `native` in parameter names and, capitalised, in the category kind. */

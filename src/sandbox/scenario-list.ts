@@ -6,7 +6,6 @@ import { BridgeError } from '../errors.ts'
 import type { Scenario } from './market/scenario.ts'
 import { calendarScenarios } from './scenarios/calendar.ts'
 import { corporateActionScenarios } from './scenarios/corporate-actions.ts'
-import { documentScenarios } from './scenarios/documents.ts'
 import { oddItemScenarios } from './scenarios/odd-items.ts'
 import { outageScenarios } from './scenarios/outages.ts'
 import { revisionScenarios } from './scenarios/revisions.ts'
@@ -21,7 +20,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...revisionScenarios,
   ...oddItemScenarios,
   ...outageScenarios,
-  ...documentScenarios,
   ...corporateActionScenarios,
 }
 

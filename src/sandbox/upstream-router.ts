@@ -11,7 +11,7 @@ import type { Violation } from '../api/mirror/refusal.ts'
 import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
 import type { PlanName } from '../core/plans.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import { documentsRouter } from './documents-router.ts'
+import { type DocumentsOptions, documentsRouter } from './documents-router.ts'
 import {
   answerInPlace,
   answerTooManyRequests,
@@ -22,7 +22,6 @@ import {
 import type { Faults } from './faults/faults.ts'
 import type { Limits } from './limits.ts'
 import { createExchanges } from './market/exchanges.ts'
-import type { Market } from './market/market.ts'
 import { withoutFilters } from './store/item-store.ts'
 import type { Counts } from './usage.ts'
 
@@ -30,8 +29,7 @@ import type { Counts } from './usage.ts'
 export const DOCUMENTS_PATH = '/documents'
 
 /** Parts of the public API. */
-export interface UpstreamOptions {
-  market: Market
+export interface UpstreamOptions extends DocumentsOptions {
   funds: FundSource
   limits: Limits
   counts: Counts
@@ -40,9 +38,6 @@ export interface UpstreamOptions {
   plan: PlanName
   nativeWord: string
   clock: Clock
-  /** See `DocumentsOptions`. */
-  documentsUrl: string
-  documentsAfterMs: number
 }
 
 /** Creates the app that serves `/v2` and `/documents`. */
@@ -73,8 +68,7 @@ export function upstreamApp(options: UpstreamOptions): Express {
 
   const app = express()
   app.disable('x-powered-by')
-  const { documentsUrl, documentsAfterMs: readyAfterMs } = options
-  app.use(DOCUMENTS_PATH, documentsRouter({ market, documentsUrl, readyAfterMs }))
+  app.use(DOCUMENTS_PATH, documentsRouter(options))
   app.use('/v2', (request, response, next) => {
     market.advance()
     counts.requests += 1

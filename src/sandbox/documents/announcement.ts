@@ -35,7 +35,7 @@ export function announcementText(raw: string): AnnouncementText | null {
   }
   const sentence = (): string =>
     chance.pick(sentences).replace(/\{(\w+)\}/g, (_, word: string) => values[word]?.() ?? '')
-  const paragraph = (): string => listOf(SENTENCES_A_PARAGRAPH, sentence).join(' ')
+  const paragraph = (): string => Array.from({ length: SENTENCES_A_PARAGRAPH }, sentence).join(' ')
   const facts = [
     ['Company', issuer.name],
     ['LEI', issuer.lei],
@@ -51,10 +51,9 @@ export function announcementText(raw: string): AnnouncementText | null {
     facts: facts.flatMap(([label, value]) =>
       value === null || value === '' ? [] : [[label, value] as const],
     ),
-    sections: headings.map((heading) => ({ heading, paragraphs: listOf(PARAGRAPHS_A_SECTION, paragraph) })),
+    sections: headings.map((heading) => ({
+      heading,
+      paragraphs: Array.from({ length: PARAGRAPHS_A_SECTION }, paragraph),
+    })),
   }
-}
-
-function listOf(length: number, make: () => string): string[] {
-  return Array.from({ length }, make)
 }

@@ -25,14 +25,10 @@ export function htmlPage({ title, facts, sections }: AnnouncementText): string {
   ].join('')
 }
 
-/** Renders the same text in as few elements as its structure needs. */
-export function semanticHtml({ title, facts, sections }: AnnouncementText): string {
-  const rows = facts.map(([label, value]) => `<tr><th>${escaped(label)}</th><td>${escaped(value)}</td></tr>`)
-  const parts = sections.map(
-    ({ heading, paragraphs }) =>
-      `<h2>${escaped(heading)}</h2>${paragraphs.map((text) => `<p>${escaped(text)}</p>`).join('')}`,
-  )
-  return `<article><h1>${escaped(title)}</h1><table>${rows.join('')}</table>${parts.join('')}</article>`
+/** Renders the same text without attributes and wrapper elements. Quotes and brackets of the text are escaped. */
+export function semanticHtml(text: AnnouncementText): string {
+  const body = htmlPage(text).replace(/^.*<body>/s, '')
+  return `<article>${body.replace(/<\/?(div|span|tbody|body|html)\b[^>]*>/g, '').replace(/ [\w-]+="[^"]*"/g, '')}</article>`
 }
 
 function escaped(text: string): string {

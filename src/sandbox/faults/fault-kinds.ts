@@ -97,23 +97,18 @@ const behaviours = {
   },
   'wrong-length': {
     send({ response, body }) {
-      response.setHeader('connection', 'close')
-      response.setHeader('content-length', Buffer.byteLength(body) + MISSING_BYTES)
-      response.end(body)
+      const length = Buffer.byteLength(body) + MISSING_BYTES
+      response.setHeader('connection', 'close').setHeader('content-length', length).end(body)
     },
   },
   'broken-chunk': { send: ({ response, body }) => response.socket?.end(withBrokenChunk(half(body))) },
   'gzip-rubbish': {
-    send({ response, body }) {
-      response.setHeader('content-encoding', 'gzip')
-      response.end(body)
-    },
+    send: ({ response, body }) => response.setHeader('content-encoding', 'gzip').end(body),
   },
   'gzip-cut': {
     send({ response, body }) {
       const packed = gzipSync(body)
-      response.setHeader('content-encoding', 'gzip')
-      response.end(packed.subarray(0, Math.floor(packed.length / 2)))
+      response.setHeader('content-encoding', 'gzip').end(packed.subarray(0, Math.floor(packed.length / 2)))
     },
   },
   'refuse-cursor': {
@@ -121,42 +116,30 @@ const behaviours = {
     answer: (response) =>
       answer(response, 400, errorBody('sinceCursor is too old', 'List without a cursor to get a new one.')),
   },
-  'repeat-page': {
-    meets: ({ isList, params }) => isList && !params.has('sinceCursor') && !params.has('pageNumber'),
-    send: sendEdited((list, { params }) => {
+  'repeat-page': editList(
+    (list, { params }) => {
       if (params.has('pageCursor')) list.meta.paging.nextCursor = params.get('pageCursor')
-    }),
-  },
-  'stuck-cursor': {
-    meets: ({ isList, params }) => isList && params.has('sinceCursor'),
-    send: sendEdited((list, { params }) => {
+    },
+    (params) => !params.has('sinceCursor') && !params.has('pageNumber'),
+  ),
+  'stuck-cursor': editList(
+    (list, { params }) => {
       list.meta.paging.latestCursor = params.get('sinceCursor')
-    }),
-  },
-  'null-data': {
-    meets: ({ isList }) => isList,
-    send: sendEdited((list) => {
-      list.data = null
-    }),
-  },
-  'duplicate-items': {
-    meets: ({ isList }) => isList,
-    send: sendEdited((list) => {
-      list.data = list.data?.flatMap((item) => [item, item]) ?? null
-    }),
-  },
-  'ignore-filters': {
-    meets: ({ isList }) => isList,
-    send: sendEdited((list, { fault }) => {
-      if (fault.warning !== undefined) list.warnings = [...(list.warnings ?? []), fault.warning]
-    }),
-  },
-  warnings: {
-    meets: ({ isList }) => isList,
-    send: sendEdited((list, { fault }) => {
-      list.warnings = [...(list.warnings ?? []), fault.warning ?? DEFAULT_WARNING]
-    }),
-  },
+    },
+    (params) => params.has('sinceCursor'),
+  ),
+  'null-data': editList((list) => {
+    list.data = null
+  }),
+  'duplicate-items': editList((list) => {
+    list.data = list.data?.flatMap((item) => [item, item]) ?? null
+  }),
+  'ignore-filters': editList((list, { fault }) => {
+    if (fault.warning !== undefined) list.warnings = [...(list.warnings ?? []), fault.warning]
+  }),
+  warnings: editList((list, { fault }) => {
+    list.warnings = [...(list.warnings ?? []), fault.warning ?? DEFAULT_WARNING]
+  }),
 } as const satisfies Record<string, FaultBehaviour>
 
 /** Kind of a fault. */
@@ -236,12 +219,18 @@ interface ListBody {
   warnings?: unknown[]
 }
 
-/** Edits a list body before it is sent; any other body is sent unchanged. */
-function sendEdited(edit: (list: ListBody, corruptible: Corruptible) => void) {
-  return (corruptible: Corruptible): void => {
-    const list: ListBody | { meta?: undefined } = JSON.parse(corruptible.body)
-    if (list.meta !== undefined) edit(list, corruptible)
-    corruptible.response.end(JSON.stringify(list))
+/** Edits the body of a list before it is sent, for requests whose parameters can show it; a refusal is sent unchanged. */
+function editList(
+  edit: (list: ListBody, corruptible: Corruptible) => void,
+  shows: (params: URLSearchParams) => boolean = () => true,
+): FaultBehaviour {
+  return {
+    meets: ({ isList, params }) => isList && shows(params),
+    send(corruptible) {
+      const list: ListBody | { meta?: undefined } = JSON.parse(corruptible.body)
+      if (list.meta !== undefined) edit(list, corruptible)
+      corruptible.response.end(JSON.stringify(list))
+    },
   }
 }
 

@@ -5,6 +5,7 @@
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
+import { takeDue } from '../take-due.ts'
 import { type FaultRequest, type FaultSetting, faultKinds, faultSetting, meets } from './fault-kinds.ts'
 
 /** An active fault. */
@@ -29,10 +30,10 @@ export interface ScheduledFault {
 export class Faults {
   readonly #clock: Clock
   readonly #marketNowMs: () => number
-  /** Ascending by start. */
+  /** The faults to come, ascending by start. */
   readonly #timetable: { fromMs: number; untilMs: number | null; setting: FaultSetting }[]
-  #begun = 0
-  #active: (ActiveFault & { isOver: () => boolean })[] = []
+  readonly #lastEndMs: number
+  #active: { fault: ActiveFault; isOver: () => boolean }[] = []
   #lastId = 0
 
   /** `forMs` of a setting runs on `clock`. `momentMs` converts a scenario's time to ms since 1970, as `nowMs` has it. */
@@ -50,6 +51,7 @@ export class Faults {
         setting,
       }))
       .sort((left, right) => left.fromMs - right.fromMs)
+    this.#lastEndMs = Math.max(...this.#timetable.map(({ untilMs }) => untilMs ?? 0))
   }
 
   /** Switches a fault on. */
@@ -62,21 +64,21 @@ export class Faults {
   /** Lists the active faults. */
   list(): ActiveFault[] {
     this.#update()
-    return this.#active.map(shown)
+    return this.#active.map(({ fault }) => ({ ...fault }))
   }
 
   /** Switches off one fault, or all for null. Returns how many it removed. */
   remove(id: number | null): number {
     this.#update()
     const before = this.#active.length
-    this.#active = id === null ? [] : this.#active.filter((fault) => fault.id !== id)
+    this.#active = id === null ? [] : this.#active.filter(({ fault }) => fault.id !== id)
     return before - this.#active.length
   }
 
   /** Returns and counts the fault that applies to this request; null if none does. */
   meet(request: FaultRequest): FaultSetting | null {
     this.#update()
-    const fault = this.#active.find(({ setting }) => meets(setting, request))
+    const fault = this.#active.find(({ fault: { setting } }) => meets(setting, request))?.fault
     if (fault === undefined) return null
     fault.met += 1
     if (fault.left !== null) fault.left -= 1
@@ -86,38 +88,27 @@ export class Faults {
   /** True when every fault of the scenario has started and every `until` has passed. */
   finished(): boolean {
     this.#update()
-    const nowMs = this.#marketNowMs()
-    return (
-      this.#begun === this.#timetable.length &&
-      this.#timetable.every(({ untilMs }) => nowMs >= (untilMs ?? 0))
-    )
+    return this.#timetable.length === 0 && this.#marketNowMs() >= this.#lastEndMs
   }
 
   /** Starts the scenario's faults that are due, and drops those that are over. */
   #update(): void {
     const nowMs = this.#marketNowMs()
-    for (let next = this.#timetable[this.#begun]; next !== undefined && next.fromMs <= nowMs; ) {
-      const { untilMs, setting } = next
+    for (const { untilMs, setting } of takeDue(this.#timetable, ({ fromMs }) => fromMs <= nowMs)) {
       if (untilMs === null) this.add(setting)
       else this.#start(setting, () => this.#marketNowMs() >= untilMs)
-      this.#begun += 1
-      next = this.#timetable[this.#begun]
     }
-    this.#active = this.#active.filter((fault) => fault.left !== 0 && !fault.isOver())
+    this.#active = this.#active.filter(({ fault, isOver }) => fault.left !== 0 && !isOver())
   }
 
   /** `isOver` null: the fault lasts for its `count`, else for one request. */
   #start(setting: FaultSetting, isOver: (() => boolean) | null): ActiveFault {
     this.#lastId += 1
     const left = setting.count ?? (isOver === null ? 1 : null)
-    const fault = { id: this.#lastId, setting, met: 0, left, isOver: isOver ?? (() => false) }
-    this.#active.push(fault)
-    return shown(fault)
+    const fault = { id: this.#lastId, setting, met: 0, left }
+    this.#active.push({ fault, isOver: isOver ?? (() => false) })
+    return { ...fault }
   }
-}
-
-function shown({ id, setting, met, left }: ActiveFault): ActiveFault {
-  return { id, setting, met, left }
 }
 
 /**
@@ -132,9 +123,9 @@ export function readFault(body: unknown): FaultSetting {
     message: issue.message,
   }))
   const kind = body !== null && typeof body === 'object' && 'kind' in body ? String(body.kind) : ''
-  const near = (faultKinds as readonly string[]).includes(kind) ? '' : didYouMean(kind, faultKinds)
-  throw new BridgeError('failed', `unknown kind of fault${near}`, {
-    hint: `kind is one of ${faultKinds.join(', ')}`,
-    errors,
-  })
+  const isKnown = faultKinds.some((known) => known === kind)
+  const message = isKnown
+    ? `invalid settings of the fault "${kind}"`
+    : `unknown kind of fault${didYouMean(kind, faultKinds)}`
+  throw new BridgeError('failed', message, { hint: `kind is one of ${faultKinds.join(', ')}`, errors })
 }

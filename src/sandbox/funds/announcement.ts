@@ -3,27 +3,8 @@
  * (docs/use/sandbox-funds.md).
  */
 import { isoSeconds } from '../../core/dates.ts'
+import { instrumentJson } from '../market/item-json.ts'
 import type { ShareClass } from './share-classes.ts'
-
-/** A company as in the disclosure items. */
-export interface IssuerJson {
-  name: string
-  lei?: string
-  instrument: InstrumentJson
-}
-
-/** An instrument as in the disclosure items. */
-export interface InstrumentJson {
-  isin: string
-  symbol?: { mnemonic: string }
-}
-
-/** The announcement in which a figure was published. */
-export interface FundAnnouncement {
-  guid: string
-  /** ISO 8601, whole seconds, UTC. */
-  timestamp: string
-}
 
 /** Made-up domain in these guids. It differs from that of listed items, because these guids refer to none of them. */
 const GUID_DOMAIN = 'funds.sandbox.example'
@@ -31,11 +12,8 @@ const GUID_DOMAIN = 'funds.sandbox.example'
 const letters = { nav: 'N', buyback: 'B', dividend: 'D', performance: 'P' } as const
 
 /** Creates a share class's announcement about one subject; a class announces each subject at most once a day. */
-export function fundAnnouncementOf(
-  shareClass: ShareClass,
-  about: keyof typeof letters,
-  atMs: number,
-): FundAnnouncement {
+export function fundAnnouncementOf(shareClass: ShareClass, about: keyof typeof letters, atMs: number) {
+  /** ISO 8601, whole seconds, UTC. */
   const timestamp = isoSeconds(atMs)
   const number = `${String(shareClass.index).padStart(4, '0')}${letters[about]}`
   return {
@@ -44,13 +22,8 @@ export function fundAnnouncementOf(
   }
 }
 
-/** Returns the issuer with this instrument. */
-export function issuerJson(shareClass: ShareClass): IssuerJson {
+/** Returns the issuer with this instrument, as in the disclosure items. */
+export function issuerJson(shareClass: ShareClass) {
   const { name, lei } = shareClass.issuer
   return { name, ...(lei === null ? {} : { lei }), instrument: instrumentJson(shareClass) }
-}
-
-/** Returns the instrument alone. */
-export function instrumentJson({ isin, symbol }: Pick<ShareClass, 'isin' | 'symbol'>): InstrumentJson {
-  return { isin, ...(symbol === null ? {} : { symbol: { mnemonic: symbol } }) }
 }

@@ -2,44 +2,11 @@
  * Generates dividends: how often an issuer pays, what it has declared, and which dividends are likely next.
  */
 import { parseSecondOfDay } from '../market/london.ts'
-import { type Amount, amount } from './amounts.ts'
-import { type FundAnnouncement, fundAnnouncementOf, type IssuerJson, issuerJson } from './announcement.ts'
+import { amount } from './amounts.ts'
+import { fundAnnouncementOf, issuerJson } from './announcement.ts'
 import { addDays, londonMs, onBusinessDay, onThursday } from './dates.ts'
-import { fiscalPeriods, latestReportDate, type Period, reportDate, yearEndMonth } from './fiscal-year.ts'
-import { announcedUnit, type ShareClass, type ShareClasses } from './share-classes.ts'
-
-/** The four days of a dividend. */
-export interface DividendDates {
-  declarationDate: string
-  exDate: string
-  recordDate: string
-  paymentDate: string
-}
-
-/** One declared dividend; members: docs/use/sandbox-funds.md. */
-export interface DividendRecord extends DividendDates {
-  issuer: IssuerJson
-  type: DividendType
-  period: Period
-  amount: Amount
-  announcement: FundAnnouncement
-}
-
-/** Type of a dividend; `final` if its period ends the fiscal year. */
-export type DividendType = 'interim' | 'final' | 'distribution'
-
-/** A likely dividend that is not announced yet, with the latest possible dates. */
-export interface ProjectedDividend extends DividendDates {
-  type: DividendType
-  period: Period
-}
-
-export interface Dividends {
-  /** Every dividend declared by `nowMs`, newest first. */
-  history(shareClass: ShareClass, nowMs: number): DividendRecord[]
-  /** The next expected dividends; empty for a class that pays none. */
-  projected(shareClass: ShareClass, nowMs: number): ProjectedDividend[]
-}
+import { fiscalPeriods, latestReportDate, type Period, reportDate } from './fiscal-year.ts'
+import { announcedUnit, type ShareClass } from './share-classes.ts'
 
 const PROJECTED = 2
 const DECLARED_SECOND = parseSecondOfDay('07:00:03')
@@ -47,69 +14,64 @@ const DECLARED_SECOND = parseSecondOfDay('07:00:03')
 const EX_AFTER = 14
 const PAID_AFTER = 14
 
-/** Dividend policy: months between dividends, and yearly yield in hundredths of a per cent of the price level. */
-interface Policy {
-  months: number
-  yearlyYield: number
-}
-
-/** Creates the dividends of each class, all drawn from the seed. */
-export function createDividends({ chance }: Pick<ShareClasses, 'chance'>): Dividends {
-  const policyOf = (shareClass: ShareClass): Policy | null => {
-    const draw = chance(shareClass, 'dividend policy')
-    const payers = { fund: shareClass.issuer.name.endsWith('Dist') ? 1 : 0, trust: 0.9, company: 0.6 }
-    if (!draw.yes(payers[shareClass.kind])) return null
-    const months = { fund: [3], trust: [3, 3, 6], company: [6, 6, 6, 3, 12] }
-    return { months: draw.pick(months[shareClass.kind]), yearlyYield: draw.between(100, 600) }
-  }
-  const declared = (shareClass: ShareClass, { months, yearlyYield }: Policy, period: FiscalPeriod) => {
-    const draw = chance(shareClass, `dividend:${period.to}`)
-    const dates = datesAfter(reportDate(shareClass.issuer, period, chance))
-    const usual = (shareClass.level * yearlyYield * months) / (12 * 10_000)
-    const worth = Math.max(1, Math.round(usual * (0.9 + draw.next() * 0.2)))
-    const announcedMs = londonMs(dates.declarationDate, DECLARED_SECOND)
-    const record: DividendRecord = {
-      issuer: issuerJson(shareClass),
-      type: typeOf(shareClass, period),
-      period: { from: period.from, to: period.to },
-      ...dates,
-      amount: amount(worth, announcedUnit(shareClass, draw)),
-      announcement: fundAnnouncementOf(shareClass, 'dividend', announcedMs),
-    }
-    return { announcedMs, record }
-  }
-  const read = (shareClass: ShareClass, nowMs: number) => {
-    const history: DividendRecord[] = []
-    const projected: ProjectedDividend[] = []
-    const policy = policyOf(shareClass)
-    if (policy === null) return { history, projected }
-    for (const period of fiscalPeriods(yearEndMonth(shareClass.issuer, chance), policy.months)) {
-      const next = declared(shareClass, policy, period)
-      if (next.announcedMs <= nowMs) {
-        history.unshift(next.record)
-        continue
-      }
-      const { from, to } = period
-      const type = typeOf(shareClass, period)
-      projected.push({ type, period: { from, to }, ...datesAfter(latestReportDate(period)) })
+/**
+ * Returns every dividend declared by `nowMs`, newest first, and the next ones, which are not announced yet and have the
+ * latest possible dates. Both are empty for a class that pays none. Members: docs/use/sandbox-funds.md.
+ */
+export function dividendsOf(shareClass: ShareClass, nowMs: number) {
+  const history: ReturnType<typeof declared>[] = []
+  const projected: Projected[] = []
+  const policy = policyOf(shareClass)
+  if (policy === null) return { history, projected }
+  for (const { period, endsYear } of fiscalPeriods(shareClass, policy.months)) {
+    const type = shareClass.kind === 'fund' ? 'distribution' : endsYear ? 'final' : 'interim'
+    const dates = datesAfter(reportDate(shareClass, period))
+    const declaredMs = londonMs(dates.declarationDate, DECLARED_SECOND)
+    if (declaredMs <= nowMs) {
+      history.unshift(declared(shareClass, { type, period, ...dates }, { ...policy, declaredMs }))
+    } else {
+      projected.push({ type, period, ...datesAfter(latestReportDate(period)) })
       if (projected.length === PROJECTED) break
     }
-    return { history, projected }
   }
+  return { history, projected }
+}
+
+interface Projected extends ReturnType<typeof datesAfter> {
+  /** `final` if its period ends the fiscal year. */
+  type: 'interim' | 'final' | 'distribution'
+  period: Period
+}
+
+/** Returns the months between dividends, and the yearly yield in hundredths of a per cent of the price level. */
+function policyOf({ kind, issuer, chance }: ShareClass): { months: number; yearlyYield: number } | null {
+  const draw = chance('dividend policy')
+  const payers = { fund: issuer.name.endsWith('Dist') ? 1 : 0, trust: 0.9, company: 0.6 }
+  if (!draw.yes(payers[kind])) return null
+  const months = { fund: [3], trust: [3, 3, 6], company: [6, 6, 6, 3, 12] }
+  return { months: draw.pick(months[kind]), yearlyYield: draw.between(100, 600) }
+}
+
+function declared(
+  shareClass: ShareClass,
+  { type, period, ...dates }: Projected,
+  { months, yearlyYield, declaredMs }: { months: number; yearlyYield: number; declaredMs: number },
+) {
+  const draw = shareClass.chance(`dividend:${period.to}`)
+  const usual = (shareClass.level * yearlyYield * months) / (12 * 10_000)
+  const worth = Math.max(1, Math.round(usual * (0.9 + draw.next() * 0.2)))
   return {
-    history: (shareClass, nowMs) => read(shareClass, nowMs).history,
-    projected: (shareClass, nowMs) => read(shareClass, nowMs).projected,
+    issuer: issuerJson(shareClass),
+    type,
+    period,
+    ...dates,
+    amount: amount(worth, announcedUnit(shareClass, draw)),
+    announcement: fundAnnouncementOf(shareClass, 'dividend', declaredMs),
   }
 }
 
-type FiscalPeriod = Period & { endsYear: boolean }
-
-function typeOf({ kind }: ShareClass, { endsYear }: FiscalPeriod): DividendType {
-  if (kind === 'fund') return 'distribution'
-  return endsYear ? 'final' : 'interim'
-}
-
-function datesAfter(declarationDate: string): DividendDates {
+/** Returns the four days of a dividend. */
+function datesAfter(declarationDate: string) {
   const exDate = onThursday(addDays(declarationDate, EX_AFTER))
   const recordDate = onBusinessDay(addDays(exDate, 1))
   const paymentDate = onBusinessDay(addDays(recordDate, PAID_AFTER))

@@ -2,9 +2,8 @@
  * Chooses an issuer's fiscal year end, its reporting periods and its report dates. The choice depends on the issuer, so
  * that all its share classes have the same dates.
  */
-import type { Issuer } from '../market/issuers.ts'
 import { addDays, monthEnd, onBusinessDay } from './dates.ts'
-import type { ShareClasses } from './share-classes.ts'
+import type { ShareClass } from './share-classes.ts'
 
 /** A period of whole months; both days are included. */
 export interface Period {
@@ -21,30 +20,24 @@ const LATEST_REPORT_DAYS = 75
 /** A day before every period. */
 const BEFORE_ALL = '2023-06-30'
 
-/** Last month, 1 to 12, of this issuer's fiscal year. */
-export function yearEndMonth(issuer: Issuer, chance: ShareClasses['chance']): number {
-  const [first] = issuer.instruments
-  return first === undefined ? 12 : chance(first, 'fiscal year').pick(YEAR_ENDS)
-}
-
 /** Generates the fiscal year's periods of `months` months (a divisor of 12), oldest first, endlessly. */
-export function* fiscalPeriods(endMonth: number, months: number): Generator<Period & { endsYear: boolean }> {
+export function* fiscalPeriods(
+  shareClass: ShareClass,
+  months: number,
+): Generator<{ period: Period; endsYear: boolean }> {
+  const endMonth = shareClass.issuerChance('fiscal year').pick(YEAR_ENDS)
   let to = BEFORE_ALL
   while ((monthOf(to) - endMonth + 12) % months !== 0) to = monthEnd(to, 1)
   for (;;) {
     const from = addDays(to, 1)
     to = monthEnd(to, months)
-    yield { from, to, endsYear: monthOf(to) === endMonth }
+    yield { period: { from, to }, endsYear: monthOf(to) === endMonth }
   }
 }
 
 /** The day on which an issuer reports on a period, and declares its dividends for it. */
-export function reportDate(issuer: Issuer, { to }: Period, chance: ShareClasses['chance']): string {
-  const [first] = issuer.instruments
-  const after =
-    first === undefined
-      ? LATEST_REPORT_DAYS
-      : chance(first, `report:${to}`).between(EARLIEST_REPORT_DAYS, LATEST_REPORT_DAYS)
+export function reportDate(shareClass: ShareClass, { to }: Period): string {
+  const after = shareClass.issuerChance(`report:${to}`).between(EARLIEST_REPORT_DAYS, LATEST_REPORT_DAYS)
   return onBusinessDay(addDays(to, after))
 }
 

@@ -5,30 +5,9 @@
 import type { SeededChance } from '../../core/chance.ts'
 import { fundBurst } from '../market/day-shape.ts'
 import { percent } from './amounts.ts'
-import { type FundAnnouncement, fundAnnouncementOf, type IssuerJson, issuerJson } from './announcement.ts'
-import { addDays, londonMs, monthEnd, onBusinessDay } from './dates.ts'
-import type { ShareClass, ShareClasses } from './share-classes.ts'
-
-/** One stated return; members: docs/use/sandbox-funds.md. */
-export interface PerformanceFigure {
-  period: Span
-  periodType: 'cumulative' | 'annualised'
-  basis: Basis
-  return: { value: string; unit: 'percent' }
-}
-
-/** The figures of one report. */
-export interface PerformanceReport {
-  issuer: IssuerJson
-  asOf: string
-  figures: PerformanceFigure[]
-  announcement: FundAnnouncement
-}
-
-/** Months or years that end with the report's month. */
-export type Span = '1M' | '3M' | '1Y' | '3Y' | '5Y'
-/** The value whose return is stated. */
-export type Basis = 'navTotalReturn' | 'sharePriceTotalReturn' | 'benchmark'
+import { fundAnnouncementOf, issuerJson } from './announcement.ts'
+import { addDays, dayOf, londonMs, monthEnd, onBusinessDay } from './dates.ts'
+import type { ShareClass } from './share-classes.ts'
 
 /** Fraction of funds and trusts whose issuer states returns. */
 const STATING_SHARE = 0.7
@@ -36,7 +15,8 @@ const BENCHMARK_SHARE = 0.6
 /** Days from the end of a month to its report. */
 const REPORTED_AFTER = 12
 
-const spans: readonly { span: Span; years: number; spread: number }[] = [
+/** Months or years that end with the report's month; returns are drawn from −`spread` to twice `spread`. */
+const spans = [
   { span: '1M', years: 0, spread: 500 },
   { span: '3M', years: 0, spread: 900 },
   { span: '1Y', years: 1, spread: 2_200 },
@@ -44,23 +24,20 @@ const spans: readonly { span: Span; years: number; spread: number }[] = [
   { span: '5Y', years: 5, spread: 7_000 },
 ]
 
-/** The latest report of a class at `nowMs`; null if its issuer states no returns. */
-export function latestPerformance(
-  shareClass: ShareClass,
-  { chance }: Pick<ShareClasses, 'chance'>,
-  { today, nowMs }: { today: string; nowMs: number },
-): PerformanceReport | null {
-  const style = chance(shareClass, 'performance')
+/** Returns the latest report of a class; null if its issuer states no returns. Members: docs/use/sandbox-funds.md. */
+export function latestPerformance(shareClass: ShareClass, nowMs: number) {
+  const style = shareClass.chance('performance')
   if (shareClass.kind === 'company' || !style.yes(STATING_SHARE)) return null
-  const bases: Basis[] = [
+  const bases = [
     'navTotalReturn',
-    ...(shareClass.kind === 'trust' ? (['sharePriceTotalReturn'] as const) : []),
-    ...(style.yes(BENCHMARK_SHARE) ? (['benchmark'] as const) : []),
+    ...(shareClass.kind === 'trust' ? ['sharePriceTotalReturn'] : []),
+    ...(style.yes(BENCHMARK_SHARE) ? ['benchmark'] : []),
   ]
-  const longTypes = style.pick([['cumulative'], ['annualised'], ['cumulative', 'annualised']] as const)
+  const longTypes = style.pick([['cumulative'], ['annualised'], ['cumulative', 'annualised']])
+  const today = dayOf(nowMs)
   const lastMonth = reportOf(monthEnd(today, -1))
   const { asOf, announcedMs } = lastMonth.announcedMs <= nowMs ? lastMonth : reportOf(monthEnd(today, -2))
-  const draw = chance(shareClass, `performance:${asOf}`)
+  const draw = shareClass.chance(`performance:${asOf}`)
   return {
     issuer: issuerJson(shareClass),
     asOf,
@@ -74,14 +51,10 @@ function reportOf(asOf: string): { asOf: string; announcedMs: number } {
 }
 
 /** Draws the figures: spans above a year use the issuer's choice of types, the others are cumulative. */
-function figuresOf(
-  basis: Basis,
-  longTypes: readonly PerformanceFigure['periodType'][],
-  draw: SeededChance,
-): PerformanceFigure[] {
+function figuresOf(basis: string, longTypes: readonly string[], draw: SeededChance): object[] {
   return spans.flatMap(({ span, years, spread }) => {
     const total = draw.between(-spread, 2 * spread)
-    return (years > 1 ? longTypes : (['cumulative'] as const)).map((periodType) => ({
+    return (years > 1 ? longTypes : ['cumulative']).map((periodType) => ({
       period: span,
       periodType,
       basis,

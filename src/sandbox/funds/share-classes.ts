@@ -7,9 +7,6 @@ import { type SeededChance, seededChance } from '../../core/chance.ts'
 import type { Issuer, Issuers } from '../market/issuers.ts'
 import type { Unit } from './amounts.ts'
 
-/** `fund` an exchange-traded fund; `trust` a closed-end investment company; `company` any other. */
-export type Kind = 'fund' | 'trust' | 'company'
-
 /** One instrument. */
 export interface ShareClass {
   isin: string
@@ -17,20 +14,16 @@ export interface ShareClass {
   issuer: Issuer
   /** Position in the market's order, below 10,000. */
   index: number
-  kind: Kind
+  /** `fund` an exchange-traded fund; `trust` a closed-end investment company; `company` any other. */
+  kind: 'fund' | 'trust' | 'company'
   /** Unit of most of its announcements. */
   unit: Unit
   /** Approximate value of a share, ten-thousandths of its currency. */
   level: number
-}
-
-export interface ShareClasses {
-  /** In the market's order; classes of one issuer are adjacent. */
-  all: readonly ShareClass[]
-  /** The class with that identifier, or null. */
-  find(identifier: InstrumentIdentifier): ShareClass | null
   /** Random draws for this class and occasion; every call returns the same sequence. */
-  chance(shareClass: Pick<ShareClass, 'isin'>, occasion: string): SeededChance
+  chance(occasion: string): SeededChance
+  /** The same for all share classes of its issuer. */
+  issuerChance(occasion: string): SeededChance
 }
 
 /** The one market on which everything is listed (ISO 10383). */
@@ -40,32 +33,28 @@ const TRUST_TRADE = /\b(Capital|Estates|Infrastructure|Properties|Renewables|Ven
 /** Fraction of a sterling class's announcements in pounds where the others are in pence, or the reverse. */
 const OTHER_UNIT_SHARE = 0.05
 
-/** Creates the share class of every instrument of these issuers. */
-export function createShareClasses({ seed, issuers }: { seed: number; issuers: Issuers }): ShareClasses {
-  const chance: ShareClasses['chance'] = ({ isin }, occasion) =>
-    seededChance(crc32(`${seed}:${isin}:${occasion}`))
-  const listed = [
-    ...issuers.companies.map((issuer) => ({ issuer, isFund: false })),
-    ...issuers.funds.map((issuer) => ({ issuer, isFund: true })),
-    ...[...issuers.holders, issuers.operator].map((issuer) => ({ issuer, isFund: false })),
-  ].flatMap(({ issuer, isFund }) => issuer.instruments.map((instrument) => ({ issuer, isFund, instrument })))
-  const all = listed.map(({ issuer, isFund, instrument }, index): ShareClass => {
-    const traits = chance(instrument, 'traits')
+/** Creates the share class of every instrument of these issuers, in the market's order. */
+export function createShareClasses({ seed, issuers }: { seed: number; issuers: Issuers }): ShareClass[] {
+  const { companies, funds, holders, operator } = issuers
+  const listed = [...companies, ...funds, ...holders, operator].flatMap((issuer) =>
+    issuer.instruments.map((instrument, _, [first]) => ({ issuer, instrument, first })),
+  )
+  return listed.map(({ issuer, instrument, first = instrument }, index) => {
+    const chance = (occasion: string) => seededChance(crc32(`${seed}:${instrument.isin}:${occasion}`))
+    const issuerChance = (occasion: string) => seededChance(crc32(`${seed}:${first.isin}:${occasion}`))
+    const traits = chance('traits')
+    const isFund = funds.includes(issuer)
     const kind = isFund ? 'fund' : TRUST_TRADE.test(issuer.name) ? 'trust' : 'company'
     const unit = isFund ? fundUnit(issuer.name, traits) : traits.pick(companyUnits)
-    return { ...instrument, issuer, index, kind, unit, level: traits.between(6_000, 180_000) }
+    const level = traits.between(6_000, 180_000)
+    return { ...instrument, issuer, index, kind, unit, level, chance, issuerChance }
   })
-  const byIsin = new Map(all.map((shareClass) => [shareClass.isin, shareClass]))
-  const bySymbol = new Map(all.map((shareClass) => [shareClass.symbol, shareClass]))
-  return {
-    all,
-    chance,
-    find(identifier) {
-      if (identifier.kind === 'isin') return byIsin.get(identifier.isin) ?? null
-      if (identifier.mic !== null && identifier.mic !== MARKET) return null
-      return bySymbol.get(identifier.symbol) ?? null
-    },
-  }
+}
+
+/** True if the identifier names this share class. */
+export function isNamed({ isin, symbol }: ShareClass, identifier: InstrumentIdentifier): boolean {
+  if (identifier.kind === 'isin') return isin === identifier.isin
+  return symbol === identifier.symbol && (identifier.mic ?? MARKET) === MARKET
 }
 
 const companyUnits: readonly Unit[] = ['GBX', 'GBX', 'GBX', 'GBX', 'GBX', 'GBX', 'GBX', 'GBP', 'USD', 'EUR']

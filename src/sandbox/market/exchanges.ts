@@ -17,34 +17,25 @@ export function createExchanges(): ReferenceStore {
   return { exchanges: () => exchanges, exchange: (mic) => byMic.get(mic) ?? null }
 }
 
+/** Members of an exchange after its MIC, in the order of the registry's fields. */
+const members = [
+  ...['name', 'abbreviation', 'country', 'city', 'status', 'website'],
+  ...['creationDate', 'lastUpdateDate', 'expiryDate', 'comments'],
+]
+
 /** Parses one exchange: its line and those of its segments. */
 function exchangeOf(record: string): StoredExchange {
   const [line = '', ...segmentLines] = record.trim().split('\n')
-  const [mic = '', ...facts] = line.split('|')
-  const known = facts.map((fact) => (fact === '' ? null : fact))
-  const [
-    name,
-    abbreviation,
-    country,
-    city,
-    status,
-    website,
-    creationDate,
-    lastUpdateDate,
-    expiryDate,
-    comments,
-  ] = known
+  const [mic = '', ...texts] = line.split('|')
+  const facts = Object.fromEntries(members.map((member, index) => [member, texts[index] || null]))
+  const { name, country, city, status, comments } = facts
   const listed = { mic, name, country, city, status, comments }
-  const detail = {
-    ...{ mic, name, abbreviation, country, city, status, website },
-    ...{ creationDate, lastUpdateDate, expiryDate, comments },
-    segments: segmentLines.map(segmentOf),
-    _links: { self: `/v2${EXCHANGES_PATH}/${mic}` },
-  }
+  const _links = { self: `/v2${EXCHANGES_PATH}/${mic}` }
+  const detail = { mic, ...facts, segments: segmentLines.map(segmentOf), _links }
   return { mic, listed: JSON.stringify(listed), detail: JSON.stringify(detail) }
 }
 
 function segmentOf(line: string): { mic: string; name: string | null; status: string | null } {
-  const [mic = '', name = '', status = ''] = line.trim().split('|')
-  return { mic, name: name === '' ? null : name, status: status === '' ? null : status }
+  const [mic = '', name, status] = line.trim().split('|')
+  return { mic, name: name || null, status: status || null }
 }

@@ -5,24 +5,14 @@
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { drawIsin, drawSymbol } from './identifiers.ts'
-import { companyName, type Issuer, type IssuerChange, type Issuers } from './issuers.ts'
+import { companyName, type Issuer, type IssuerChange, type Issuers, uniqueDraws } from './issuers.ts'
 
 /** Fraction of companies that change within the year after the market's first day. */
 const CHANGING_SHARE = 0.1
 const YEAR_DAYS = 365
 
-/** Draws names and identifiers that no issuer of the market has. */
-export interface FreshNames {
-  name(): string
-  isin(country: string): string
-  symbol(): string
-}
-
 /** Creates a source of names and identifiers unused by these issuers; the same seed draws the same ones. */
-export function freshNames(
-  chance: SeededChance,
-  { companies, funds, holders, operator }: Issuers,
-): FreshNames {
+export function freshNames(chance: SeededChance, { companies, funds, holders, operator }: Issuers) {
   const all = [...companies, ...funds, ...holders, operator]
   const taken = new Set(
     all.flatMap(({ name, instruments }) => [
@@ -30,20 +20,16 @@ export function freshNames(
       ...instruments.flatMap(({ isin, symbol }) => (symbol === null ? [isin] : [isin, symbol])),
     ]),
   )
-  const fresh = (draw: () => string): string => {
-    for (;;) {
-      const drawn = draw()
-      if (taken.has(drawn)) continue
-      taken.add(drawn)
-      return drawn
-    }
-  }
+  const fresh = uniqueDraws(taken)
   return {
     name: () => fresh(() => companyName(chance)),
-    isin: (country) => fresh(() => drawIsin(chance, country)),
+    isin: (country: string) => fresh(() => drawIsin(chance, country)),
     symbol: () => fresh(() => drawSymbol(chance, 4)),
   }
 }
+
+/** Draws names and identifiers that no issuer of the market has. */
+export type FreshNames = ReturnType<typeof freshNames>
 
 /** Gives the issuer a new name and new symbols from `fromMs` on; ISINs stay. */
 export function renamed(issuer: Issuer, fromMs: number, fresh: FreshNames): Issuer {

@@ -55,15 +55,7 @@ const SIBLING_SHARE = 0.1
 /** Generates the market's issuers; the same seed gives the same ones. */
 export function createIssuers(seed: number): Issuers {
   const chance = seededChance(seed)
-  const taken = new Set<string>()
-  const unique = (draw: () => string): string => {
-    for (;;) {
-      const drawn = draw()
-      if (taken.has(drawn)) continue
-      taken.add(drawn)
-      return drawn
-    }
-  }
+  const unique = uniqueDraws(new Set())
   const lei = (): string | null => (chance.yes(LEI_SHARE) ? unique(() => drawLei(chance)) : null)
   const instrument = (country: string, symbolLength: number): Instrument => ({
     isin: unique(() => drawIsin(chance, country)),
@@ -80,23 +72,36 @@ export function createIssuers(seed: number): Issuers {
       changes: [],
     }
   })
-  const funds = fundHouses.flatMap((house) =>
-    Array.from({ length: FUNDS_PER_HOUSE }, () => ({
-      name: unique(() => fundName(chance, house)),
-      lei: lei(),
-      instruments: [instrument('IE', 4)],
-      changes: [],
-    })),
-  )
-  const plain = (name: string, symbolLength: number): Issuer => ({
+  const single = (name: string, country: string, symbolLength: number): Issuer => ({
     name,
     lei: lei(),
-    instruments: [instrument('GB', symbolLength)],
+    instruments: [instrument(country, symbolLength)],
     changes: [],
   })
-  const holders = holderNames.map((name) => plain(name, 3))
-  const operator = plain('Sandbox Exchange Group PLC', 4)
+  const funds = fundHouses.flatMap((house) =>
+    Array.from({ length: FUNDS_PER_HOUSE }, () =>
+      single(
+        unique(() => fundName(chance, house)),
+        'IE',
+        4,
+      ),
+    ),
+  )
+  const holders = holderNames.map((name) => single(name, 'GB', 3))
+  const operator = single('Sandbox Exchange Group PLC', 'GB', 4)
   return { companies, funds, holders, operator }
+}
+
+/** Returns a function that repeats a draw until its text is not in `taken`, and adds it there. */
+export function uniqueDraws(taken: Set<string>): (draw: () => string) => string {
+  return (draw) => {
+    for (;;) {
+      const drawn = draw()
+      if (taken.has(drawn)) continue
+      taken.add(drawn)
+      return drawn
+    }
+  }
 }
 
 /** The issuer's name and instruments at a time, ms since 1970. */

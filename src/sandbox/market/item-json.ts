@@ -6,7 +6,7 @@ import { type SeededChance, seededChance } from '../../core/chance.ts'
 import { isoSeconds } from '../../core/dates.ts'
 import { nativeNames } from '../data/categories.ts'
 import { months, places } from '../data/names.ts'
-import { appearanceAt, type Issuer, type Issuers, pickPopular } from './issuers.ts'
+import { appearanceAt, type Instrument, type Issuer, type Issuers, pickPopular } from './issuers.ts'
 import type { ItemTemplate } from './item-template.ts'
 import { type CompanyJson, type ItemJson, itemVariants, LONGEST_HEADLINE } from './item-variants.ts'
 
@@ -16,10 +16,8 @@ const HOLDER_RELATED_SHARE = 0.9
 /** Fraction of two-instrument issuers' announcements that name the second instrument. */
 const SIBLING_SHARE = 0.3
 
-/** How a later revision differs from the item as first published. */
+/** How the second revision differs from the item as first published. */
 export interface Amendment {
-  /** 2 for the second content of the guid. */
-  revision: number
   /** Its new timestamp, ms since 1970; null = as before. */
   restampMs: number | null
 }
@@ -54,7 +52,7 @@ export function itemJson(
     version: 1,
     issuer: company(template.issuer, template.timeMs, chance),
     ...(named ? { related: [company(other, template.timeMs, chance)] } : {}),
-    headline: amendment === null ? text : `${text.slice(0, LONGEST_HEADLINE - 4)} (${amendment.revision})`,
+    headline: amendment === null ? text : `${text.slice(0, LONGEST_HEADLINE - 4)} (2)`,
     category: categories(template, market.nativeKind),
     publication: [
       { mime: 'text/html', url: `${document}.html` },
@@ -79,15 +77,16 @@ function company(issuer: Issuer, timeMs: number, chance: SeededChance): CompanyJ
   return {
     name,
     ...(issuer.lei === null ? {} : { lei: issuer.lei }),
-    ...(instrument === undefined
-      ? {}
-      : {
-          instrument: {
-            isin: instrument.isin,
-            ...(instrument.symbol === null ? {} : { symbol: { mnemonic: instrument.symbol } }),
-          },
-        }),
+    ...(instrument === undefined ? {} : { instrument: instrumentJson(instrument) }),
   }
+}
+
+/** Returns an instrument in upstream's shape (specification §2.3). */
+export function instrumentJson({ isin, symbol }: Instrument): {
+  isin: string
+  symbol?: { mnemonic: string }
+} {
+  return { isin, ...(symbol === null ? {} : { symbol: { mnemonic: symbol } }) }
 }
 
 function categories({ category }: ItemTemplate, nativeKind: string): ItemJson['category'] {

@@ -2,15 +2,14 @@
  * Converts London times of day to milliseconds since 1970 and finds the next or previous business day.
  */
 
-import { bankHolidays, halfDays, isWeekendDate } from '../../core/calendar/holidays.ts'
-import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
+import { createCalendar } from '../../core/calendar/calendar.ts'
+import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 
-/** Shared, because creating a formatter takes a hundred times as long as using it. */
-const londonHour = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'Europe/London',
-  hour: '2-digit',
-  hourCycle: 'h23',
-})
+/** Shared, because it caches offsets and holidays: computing one takes a hundred times as long. */
+const calendar = createCalendar()
+
+/** True on days that end at 13:30. */
+export const { isHalfDay } = calendar
 
 /** Parses `HH:MM` or `HH:MM:SS` to the second of the day. Hours from 24 on belong to the following days. */
 export function parseSecondOfDay(text: string): number {
@@ -20,9 +19,8 @@ export function parseSecondOfDay(text: string): number {
 
 /** London midnight from which the seconds of `day` (`YYYY-MM-DD`) are counted, ms since 1970. */
 export function londonMidnightMs(day: string): number {
-  const asUtcMs = Date.parse(`${day}T00:00:00Z`)
   // The market is closed in the hour in which London changes its clocks, so the offset at noon holds.
-  return asUtcMs - (Number(londonHour.format(asUtcMs + DAY_MS / 2)) - 12) * HOUR_MS
+  return calendar.momentMs(day, DAY_MS / 2 / MINUTE_MS) - DAY_MS / 2
 }
 
 /** Converts a time as in `parseSecondOfDay` on that London day to ms since 1970. */
@@ -33,15 +31,5 @@ export function londonMomentMs(day: string, time: string): number {
 /** The business day after `day` (`step` 1) or before it (`step` −1). */
 export function nextBusinessDay(day: string, step: 1 | -1): string {
   const next = new Date(Date.parse(`${day}T00:00:00Z`) + step * DAY_MS).toISOString().slice(0, 10)
-  const closed = isWeekendDate(next) || bankHolidays(yearOf(next)).has(next)
-  return closed ? nextBusinessDay(next, step) : next
-}
-
-/** True on days that end at 13:30. */
-export function isHalfDay(day: string): boolean {
-  return halfDays(yearOf(day)).has(day)
-}
-
-function yearOf(day: string): number {
-  return Number(day.slice(0, 4))
+  return calendar.isBusinessDay(next) ? next : nextBusinessDay(next, step)
 }

@@ -60,7 +60,7 @@ export function withAmendments(
 ): MarketEvent[] {
   const amendments = published.map((publication): MarketEvent => {
     const atMs = Math.ceil((publication.atMs + options.afterMs) / SECOND_MS) * SECOND_MS
-    const amendment = { revision: 2, restampMs: options.restamped ? atMs : null }
+    const amendment = { restampMs: options.restamped ? atMs : null }
     return { kind: 'amend', template: publication.template, amendment, atMs }
   })
   return [...published, ...amendments]

@@ -7,6 +7,7 @@ import { contentHash, readDisclosure, rnsDateIdOf } from '../../core/disclosure.
 import { disclosureFacts, GAP_FACTS } from '../../core/filter/facts.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { MarketItems } from '../store/item-store.ts'
+import { takeDue } from '../take-due.ts'
 import { createIssuers, type Issuers } from './issuers.ts'
 import { type ItemContext, itemJson } from './item-json.ts'
 import { londonMidnightMs, londonMomentMs, nextBusinessDay } from './london.ts'
@@ -88,9 +89,8 @@ export class Market {
   /** Latest revision by guid. */
   readonly #latest = new Map<string, TruthItem>()
   #day: string
-  /** Events of the present day by time; the first `#done` are published. */
+  /** Events of the present day that are not due yet, by time. */
   #events: MarketEvent[]
-  #done = 0
 
   constructor(options: MarketOptions, clock: Clock) {
     const { scenario, seed, nativeKind, documentsUrl } = options
@@ -130,20 +130,12 @@ export class Market {
   advance(): void {
     const nowMs = this.nowMs()
     for (;;) {
-      for (
-        let next = this.#events[this.#done];
-        next !== undefined && next.atMs <= nowMs;
-        next = this.#events[this.#done]
-      ) {
-        this.#perform(next)
-        this.#done += 1
-      }
+      for (const event of takeDue(this.#events, ({ atMs }) => atMs <= nowMs)) this.#perform(event)
       const tomorrow = nextBusinessDay(this.#day, 1)
-      const isOver = this.#done === this.#events.length && londonMidnightMs(tomorrow) <= nowMs
+      const isOver = this.#events.length === 0 && londonMidnightMs(tomorrow) <= nowMs
       if (!isOver || !this.#scenario.goesOn) return
       this.#day = tomorrow
       this.#events = inTime(normalDay(this.#source, tomorrow))
-      this.#done = 0
     }
   }
 
@@ -158,7 +150,7 @@ export class Market {
   /** True when the scenario has nothing more to publish; never true if usual days follow it. */
   finished(): boolean {
     this.advance()
-    return !this.#scenario.goesOn && this.#done === this.#events.length
+    return !this.#scenario.goesOn && this.#events.length === 0
   }
 
   /** Returns everything published so far. */

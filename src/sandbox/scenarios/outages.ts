@@ -1,6 +1,6 @@
 /**
  * Defines scenarios in which the service fails: errors, broken responses, ignored filters, refused cursors, long
- * outages. Faults follow the market clock, so that they fall between the same items at any speed.
+ * outages, late documents. Faults follow the market clock, so that they fall between the same items at any speed.
  */
 
 import type { FaultSetting } from '../faults/fault-kinds.ts'
@@ -27,6 +27,11 @@ const retryAfterForms = [
   ...['1', '0', '-5', '1.5', '99999999999', 'soon', ''],
   'Tue, 03 Feb 2026 10:00:55 GMT',
   'Sun, 06 Nov 1994 08:49:37 GMT',
+]
+
+const brokenBodies = [
+  ...(['truncate', 'html-200', 'empty-body', 'null-data', 'reset-inside'] as const),
+  ...(['wrong-length', 'broken-chunk', 'gzip-rubbish', 'gzip-cut', 'duplicate-items'] as const),
 ]
 
 /** Outages, by name. */
@@ -87,18 +92,10 @@ export const outageScenarios = {
   'broken-bodies': {
     ...steady,
     meaning: 'an item a second; every five seconds another way in which an answer can be broken',
-    faults: everyFiveSeconds(5, [
-      { kind: 'truncate' },
-      { kind: 'html-200' },
-      { kind: 'empty-body' },
-      { kind: 'null-data' },
-      { kind: 'reset-inside' },
-      { kind: 'wrong-length' },
-      { kind: 'broken-chunk' },
-      { kind: 'gzip-rubbish' },
-      { kind: 'gzip-cut' },
-      { kind: 'duplicate-items' },
-    ]),
+    faults: everyFiveSeconds(
+      5,
+      brokenBodies.map((kind) => ({ kind })),
+    ),
   },
   'key-revoked': {
     ...steady,
@@ -143,6 +140,12 @@ export const outageScenarios = {
         ...evenly('07:00:01', '07:00:50', 40)(market, dayBack),
       ]
     },
+  },
+  'late-documents': {
+    ...plain,
+    meaning: '20 items in two minutes; their documents answer 404 for three minutes each',
+    documentsAfterMs: 180_000,
+    firstDay: evenly('10:00:02', '10:02:00', 20),
   },
 } as const satisfies Record<string, Scenario>
 

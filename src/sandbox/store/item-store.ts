@@ -13,6 +13,7 @@ import {
   type Selection,
   selects,
 } from '../../core/filter/selection.ts'
+import { BridgeError } from '../../errors.ts'
 import { comparePlaces, type ListPlace, placeCursor, readPlaceCursor } from './place-cursor.ts'
 
 /** One listed item: its position, its text, and the fields that filters use. */
@@ -72,13 +73,13 @@ export class MarketItems implements ItemStore {
   }
 
   pageBefore(selection: Selection, position: string | null, limit: number) {
-    const end = position === null ? this.#items.length : this.#indexOf(readPlaceCursor(position))
+    const end = position === null ? this.#items.length : this.#indexOf(placeOf(position))
     const { items, more } = this.#newestFirst(selection, { start: 0, end }, limit)
     return { items, next: more ? (items.at(-1)?.cursor ?? null) : null }
   }
 
   newestSince(selection: Selection, cursor: string, limit: number): NewestPage {
-    const start = this.#indexOf(readPlaceCursor(cursor), 'after')
+    const start = this.#indexOf(placeOf(cursor), 'after')
     return this.#newestFirst(selection, { start, end: this.#items.length }, limit)
   }
 
@@ -153,6 +154,12 @@ export function withoutFilters(store: ItemStore): ItemStore {
 /** Channels on which an item is distributed. Derived from the guid; upstream documents no rule. */
 function channelsOf(guid: string): string[] {
   return channels.filter((_, index) => (crc32(guid) >>> index) % 2 === 1)
+}
+
+function placeOf(cursor: string): ListPlace {
+  const place = readPlaceCursor(cursor)
+  if (place === null) throw new BridgeError('cursor_invalid', 'this is not a cursor of the sandbox')
+  return place
 }
 
 function stored(item: ListedItem): StoredItem {

@@ -2,7 +2,6 @@
  * Encodes and decodes the sandbox's paging cursors: a position in an order by (time, key), with a checksum.
  */
 import { crc32 } from 'node:zlib'
-import { BridgeError } from '../../errors.ts'
 
 /** A position: time in ms since 1970, then a key that orders entries of the same time. */
 export interface ListPlace {
@@ -22,16 +21,13 @@ export function placeCursor({ timeMs, key }: ListPlace): string {
   return Buffer.from(`${crc32(place).toString(36)}|${place}`).toString('base64url')
 }
 
-/**
- * Decodes a cursor to its position.
- * @throws BridgeError `cursor_invalid` for a text that `placeCursor` did not produce
- */
-export function readPlaceCursor(text: string): ListPlace {
+/** Decodes a cursor to its position; null for a text that `placeCursor` did not produce. */
+export function readPlaceCursor(text: string): ListPlace | null {
   const [, checksum, place, time, key] =
     /^([0-9a-z]+)\|((-?\d+)\|(.*))$/s.exec(Buffer.from(text, 'base64url').toString()) ?? []
   if (place !== undefined && crc32(place).toString(36) === checksum) {
     const read = { timeMs: Number(time), key: key ?? '' }
     if (placeCursor(read) === text) return read
   }
-  throw new BridgeError('cursor_invalid', 'this is not a cursor of the sandbox')
+  return null
 }

@@ -1,10 +1,10 @@
 /** Reads the fund paths of a sandbox as a client would, page by page. Owns no promises of its own. */
 import type { Amount } from '../../../src/sandbox/funds/amounts.ts'
-import type { IssuerJson } from '../../../src/sandbox/funds/announcement.ts'
+import type { issuerJson } from '../../../src/sandbox/funds/announcement.ts'
 import { openSandbox, type TestSandbox } from '../sandbox-client.ts'
 
 export interface FundRecord {
-  issuer: IssuerJson
+  issuer: ReturnType<typeof issuerJson>
   announcement: { guid: string; timestamp: string }
   asOf?: string
   date?: string
