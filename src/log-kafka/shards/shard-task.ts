@@ -32,6 +32,8 @@ export class ShardTask<V> {
   readonly #shard: number
   readonly #releasing = new AbortController()
   readonly #losing = new AbortController()
+  /** The lease while it is acquired or held. */
+  #lease: ShardLease<V> | null = null
   /** Resolves when the work has ended. Rejects with what the work throws. */
   readonly ended: Promise<void>
 
@@ -45,11 +47,13 @@ export class ShardTask<V> {
   /** The shard goes to another process, which waits for the end of the work. */
   release(): void {
     this.#releasing.abort()
+    this.#lease?.release()
   }
 
   /** The shard is lost. */
   lose(reason: string): void {
-    this.#losing.abort(reason)
+    this.#losing.abort()
+    this.#lease?.lose(reason)
   }
 
   async #run(): Promise<void> {
@@ -70,7 +74,6 @@ export class ShardTask<V> {
   async #workOnce(): Promise<void> {
     const { logger, groupId, reader, writer, clock, work, stopping, setLoading } = this.#parts
     const shard = this.#shard
-    const [releasing, losing] = [this.#releasing.signal, this.#losing.signal]
     const lease = new ShardLease<V>(shard, {
       writer,
       clock,
@@ -78,12 +81,7 @@ export class ShardTask<V> {
       // An owner may take its time to release, and nothing is wrong.
       onAwaitingOwner: (isAwaiting) => setLoading(shard, !isAwaiting),
     })
-    const release = (): void => lease.release()
-    const lose = (): void => lease.lose(String(losing.reason))
-    losing.addEventListener('abort', lose, { once: true })
-    releasing.addEventListener('abort', release, { once: true })
-    if (losing.aborted) lose()
-    if (releasing.aborted) release()
+    this.#lease = lease
     reader.add(shard, lease)
     try {
       const acquired = await abortable(stopping, lease.acquired)
@@ -94,8 +92,7 @@ export class ShardTask<V> {
       const isEnd = error === stopping.reason || (isBridgeError(error, 'shard_lost') && lease.lost.aborted)
       if (!isEnd) throw error
     } finally {
-      losing.removeEventListener('abort', lose)
-      releasing.removeEventListener('abort', release)
+      this.#lease = null
       await lease.released()
       reader.remove(shard)
       lease.lose('it was given up')

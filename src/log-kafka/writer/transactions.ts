@@ -27,16 +27,15 @@ export interface TransactionParts {
 
 /** The producer of a transactional id. It fences nobody before `fence`. */
 export class Transactions {
-  readonly #clock: Clock
-  readonly #faultHooks: FaultHooks
+  readonly #parts: TransactionParts
   readonly #session: KafkaSession
   readonly #producer: Producer
   readonly #watch: StableOffsetWatch
   readonly #ended = new AbortController()
 
-  constructor({ openSession, transactionalId, clock, faultHooks }: TransactionParts) {
-    this.#clock = clock
-    this.#faultHooks = faultHooks
+  constructor(parts: TransactionParts) {
+    const { openSession, transactionalId, clock } = parts
+    this.#parts = parts
     this.#session = openSession()
     // `idempotent: true` would only add a second, useless producer id.
     this.#producer = this.#session.kafka.producer({
@@ -60,12 +59,12 @@ export class Transactions {
       await empty.abort()
     }
     const stopped = AbortSignal.any([signal, this.#ended.signal])
-    await withTimeout(this.#clock, FENCE_DEADLINE_MS, stopped, fence())
+    await withTimeout(this.#parts.clock, FENCE_DEADLINE_MS, stopped, fence())
   }
 
   /** Writes the records of each topic (by name in the cluster), all or nothing. One call at a time. */
   run(records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> {
-    return withTimeout(this.#clock, DEADLINE_MS, this.#ended.signal, this.#write(records))
+    return withTimeout(this.#parts.clock, DEADLINE_MS, this.#ended.signal, this.#write(records))
   }
 
   /** Ends the producer as a crash would: requests in flight may arrive or not. Callable twice. */
@@ -76,6 +75,7 @@ export class Transactions {
   }
 
   async #write(records: ReadonlyMap<string, readonly NewRecord[]>): Promise<void> {
+    const { faultHooks } = this.#parts
     const topics = [...records.keys()]
     // The end of a transaction also decides hanging records of its topics, which a claim must resolve first.
     await this.#watch.waitForStable(topics)
@@ -84,12 +84,12 @@ export class Transactions {
     const transaction = await this.#producer.transaction()
     for (const topicRecords of sends) {
       await send(transaction, topicRecords)
-      await this.#faultHooks.afterSend?.(topics)
+      await faultHooks.afterSend?.(topics)
     }
-    this.#faultHooks.beforeCommit?.(topics)
+    faultHooks.beforeCommit?.(topics)
     this.#ended.signal.throwIfAborted()
     await transaction.commit()
-    this.#faultHooks.afterCommit?.(topics)
+    faultHooks.afterCommit?.(topics)
   }
 }
 
