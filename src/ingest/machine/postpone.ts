@@ -35,14 +35,13 @@ const RESCAN_ATTEMPTS = 3
  * becomes an open gap, which readers can see.
  */
 export function postponeBackfill(context: StepContext, scan: PageScan, retryMs: number): void {
-  const { purpose, fetched: items, rejected } = scan
   const { state, nowMs } = context
   const { backfill } = state.head
   state.backfillFailures += 1
   const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (state.backfillFailures - 1))
   state.backfillRetryMs = nowMs + waitMs
   if (backfill === null || state.backfillFailures < BACKFILL_ATTEMPTS) {
-    if (items.length + rejected.length > 0) publish(context, { purpose, items, rejected })
+    if (scan.fetched.length + scan.rejected.length > 0) publish(context, fetchedBy(scan))
     return
   }
   state.backfillFailures = 0
@@ -51,7 +50,7 @@ export function postponeBackfill(context: StepContext, scan: PageScan, retryMs: 
 
 /** Tries the same re-scan later. After too many tries its range becomes an open gap. */
 export function postponeRescan(context: StepContext, scan: PageScan, retryMs: number): void {
-  const { purpose, fetched: items, rejected, fromMs, coveredToMs } = scan
+  const { fromMs, coveredToMs } = scan
   const { sweep, round } = context.state.head
   const isScheduled = scan.kind === 'scheduled_rescan'
   const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
@@ -63,17 +62,15 @@ export function postponeRescan(context: StepContext, scan: PageScan, retryMs: nu
   const last: HeadPatch = {}
   if (isScheduled && round !== null) last.round = { ...round, ...later }
   if (!isScheduled && sweep !== null) last.sweep = { ...sweep, ...later }
-  publish(context, { purpose, items, rejected, last })
+  publish(context, { ...fetchedBy(scan), last })
 }
 
 /** Tries the reconciliation of the same day later. After too many tries the day has failed. */
 export function postponeDay(context: StepContext, scan: PageScan): void {
-  const { purpose, fetched: items, rejected, day } = scan
+  const { day } = scan
   if (day === null) return
   publish(context, {
-    purpose,
-    items,
-    rejected,
+    ...fetchedBy(scan),
     day: { date: day.date, walk: dayAfterFailure(context, scan) },
   })
 }
@@ -126,6 +123,11 @@ export function postponeGap(
   publish(context, { ...common, last })
 }
 
+/** What a scan has fetched, as a publication. */
+export function fetchedBy({ purpose, fetched: items, rejected, mustMeet: polled }: PageScan) {
+  return { purpose, items, rejected, polled }
+}
+
 /** The gap with the page that this scan did not get as the next one; with the first page where the scan went astray. */
 export function goingOn(gap: OpenGap, scan: PageScan): OpenGap {
   const { pageCursor, toMs } = scan
@@ -150,9 +152,8 @@ export function publishBehindGap(
   opening: OpenGap,
   head: HeadPatch,
 ): void {
-  const { purpose, fetched: items, rejected, mustMeet: polled } = scan
   const openGaps = [...context.state.head.openGaps, opening]
-  publish(context, { purpose, items, rejected, polled, opening, first: { ...head, openGaps } })
+  publish(context, { ...fetchedBy(scan), opening, first: { ...head, openGaps } })
 }
 
 /** The gap as it is closed now; `found` is what the last scan of it has found. */

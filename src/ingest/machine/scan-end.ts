@@ -7,6 +7,7 @@ import { parseTimestamp } from '../../core/dates.ts'
 import type { OpenGap } from '../writer-state/head.ts'
 import {
   closed,
+  fetchedBy,
   fromFirstPage,
   goingOn,
   postponeBackfill,
@@ -87,10 +88,6 @@ export function publishPart(context: StepContext, scan: PageScan): void {
   context.state.scan = { ...scan, fetched: [], rejected: [], published: scan.published + count }
 }
 
-function fetchedBy({ purpose, fetched: items, rejected, mustMeet: polled }: PageScan) {
-  return { purpose, items, rejected, polled }
-}
-
 /** Closes the gap, or moves its start to the end of the range where the scan read only the first day of it. */
 function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   const { openGaps } = context.state.head
@@ -135,7 +132,7 @@ function publishBackfill(context: StepContext, scan: PageScan): void {
 
 /** Marks the day as complete. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */
 function publishDay(context: StepContext, scan: PageScan): void {
-  const { purpose, fetched: items, rejected, day } = scan
+  const { day } = scan
   if (day === null) return
   const { round } = context.state.head
   const reachMs = context.config.rounds?.reachMs ?? 0
@@ -146,5 +143,5 @@ function publishDay(context: StepContext, scan: PageScan): void {
     scan.coveredToMs <= (scan.toMs ?? scan.coveredToMs)
   const last: HeadPatch = replacesRescan ? { round: roundAfter(context, scan) } : {}
   const walk: DayWalk = { state: 'whole', atMs: context.nowMs, attempts: 0, pageCursor: null }
-  publish(context, { purpose, items, rejected, last, day: { date: day.date, walk } })
+  publish(context, { ...fetchedBy(scan), last, day: { date: day.date, walk } })
 }

@@ -2,7 +2,6 @@
  * Builds the send permit of one counted request: its unit is durable, the plan's throttle has a token, and this process
  * has recently proven that it is still the leader.
  */
-
 import type { Purpose } from '../../core/purpose.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
