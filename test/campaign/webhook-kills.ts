@@ -159,8 +159,9 @@ function owedTo(events: readonly ApiEvent[]): ApiEvent[] {
 
 /** How many shards the group gave the process last, as it logs. */
 function shardsOf(bridge: BridgeProcess): number {
-  const said = [...bridge.stderr().matchAll(/"count":(\d+).*"event":"shards\.(?:assigned|lost)"/g)]
-  return Number(said.at(-1)?.[1] ?? 0)
+  const lines = bridge.stderr().split('\n')
+  const last = lines.findLast((line) => /"event":"shards\.(?:assigned|lost)"/.test(line))
+  return last === undefined ? 0 : Number(JSON.parse(last).count ?? 0)
 }
 
 function sleepMs(ms: number): Promise<void> {

@@ -93,7 +93,7 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     await eventually(health, ({ checks }) => checks.webhooks === false, TOLD_MS)
     await eventually(() => said('webhook.shards_stuck'), Boolean, TOLD_MS)
     expect(await health()).toMatchObject({ status: 503, checks: { log: false, webhooks: false } })
-    expect(bridge.stderr()).toMatch(/"shard":\d+.*"event":"webhook.shards_stuck"/)
+    expect(bridge.stderr()).toMatch(/"event":"webhook.shards_stuck".*"shard":\d+/)
     const held = await pullWanted()
     await expect(askEndpoints(bridge.ready.http, 'POST', `/${made[0]?.id}/disable`)).rejects.toThrow('503')
     disk.makeRoom()
@@ -121,7 +121,7 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
       (underWay) => underWay === 0,
     )
     expect(await bridge.stop()).toBe(0)
-    expect(bridge.stderr()).toMatch(/"count":[1-9]\d*,"event":"attempt_history.dropped"/)
+    expect(bridge.stderr()).toMatch(/"event":"attempt_history.dropped".*"count":[1-9]/)
     receiver.killed()
     // What SQLite kept beside its file is gone, and left some room.
     disk.fill()
