@@ -65,7 +65,7 @@ export function storedEvent(db: Database, sequence: number, epoch: string): Stor
 
 /**
  * Every event with `after` < sequence ≤ `through`, in order. Their text is fetched as two buffers that all of them share:
- * a buffer for each event makes the read a quarter slower and holds 10 MB more in the buffer of recent events.
+ * a buffer for each event makes the read a fifth slower and holds 10 MB more in the buffer of recent events.
  */
 export function storedRange(
   db: Database,
