@@ -90,7 +90,7 @@ function patternOf(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
 }
 
-/** Whether an address is one of those that the path stands for. */
+/** Whether a URL path matches the route path. */
 function fits(path: string, address: string): boolean {
   const [wanted, given] = [path.split('/'), address.split('/')]
   return (

@@ -14,7 +14,7 @@ export interface ChannelMessage {
   /** When it is sent and what it means. */
   summary: string
   contentType: string
-  /** What stands beside the payload: an object by name. */
+  /** Members beside the payload, by name. */
   headers?: z.ZodType
   payload: z.ZodType
   bindings?: Bindings

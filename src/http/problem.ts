@@ -29,7 +29,11 @@ export const problemCodes = {
   not_found: [404, 'Not found', 'Look at the path; docs/use/http.md lists all.'],
   method_not_allowed: [405, 'Method not allowed', 'Use a method of the header `Allow`.'],
   request_timeout: [408, 'Request too slow', 'Send the whole request within the time limit.'],
-  cursor_too_old: [410, 'Cursor too old', 'Start over from `oldest`: what lies before it is no longer kept.'],
+  cursor_too_old: [
+    410,
+    'Cursor too old',
+    'Start over from `oldest`: the events before it were dropped by age.',
+  ],
   precondition_failed: [
     412,
     'Precondition failed',

@@ -68,14 +68,14 @@ export function oneOf<const Words extends readonly string[]>(words: Words) {
   })
 }
 
-/** A date or time as `parseTimeBound` reads it: the first and the last millisecond that it stands for. */
+/** A date or time as `parseTimeBound` reads it: the first and the last millisecond that it covers. */
 export function timeText() {
   return z
     .string(mustBe('must be a time such as 2027-01-31T12:00:00Z'))
     .transform((text, context): DateBound => readTime(text, context) ?? z.NEVER)
 }
 
-/** The time that a text stands for; null, with a fault in `context`, where it stands for none. */
+/** The time that a text means; null, with a fault in `context`, where it is no time. */
 function readTime(text: string, context: z.core.$RefinementCtx): DateBound | null {
   try {
     return parseTimeBound(text)

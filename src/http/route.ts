@@ -11,7 +11,7 @@ export interface OpenCall {
   response: ServerResponse
   /** The query parameters, of which the route knows those that it describes. It calls `check` once it has read them. */
   query: Query
-  /** The part of the path that stands for `{name}`, decoded. */
+  /** The part of the path that matches `{name}`, decoded. */
   segment(name: string): string
   /** The JSON value of the body; undefined where the route takes none. */
   body: unknown
@@ -48,7 +48,7 @@ export interface RouteAnswer {
 /** What every route says of itself; `docs/use/http.md` and `/openapi.json` are made from it. */
 interface RouteFacts {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** e.g. `/v1/status`; a part that differs stands in braces: `/v1/tokens/{id}`. */
+  /** e.g. `/v1/status`; a variable part is in braces: `/v1/tokens/{id}`. */
   path: string
   /** One line for the docs. */
   summary: string

@@ -68,7 +68,7 @@ export function kafkaChannels({ prefix, settings, status }: DescribedTopics): Ch
     }),
     channel(STATUS, {
       title: 'How the bridge is',
-      description: 'Tells an idle night from a dead feed. Kept a day; only the newest counts.',
+      description: 'Distinguishes an idle night from a dead feed. Kept a day; only the newest counts.',
       sends: { messages: status, description: 'By the process that leads, outside of transactions.' },
     }),
   ]

@@ -63,7 +63,7 @@ export function readEndpointRow(value: unknown): EndpointRow | null {
   return endpointRow.safeParse(value).data ?? null
 }
 
-/** Tells one state of an endpoint from every other, the same on all nodes: 16 hex digits. And the size of its row. */
+/** The fingerprint of an endpoint's state, the same on all nodes (16 hex digits), and the size of its row. */
 export function measureRow(row: EndpointRow): { version: string; bytes: number } {
   const text = JSON.stringify(row)
   const version = createHash('sha256').update(text).digest('hex').slice(0, 16)

@@ -25,7 +25,7 @@ const events = {
     schema: disclosureEventSchema,
   },
   gap: {
-    summary: 'A gap was opened, filled or given up; or this node tells of a hole before the start.',
+    summary: 'A gap was opened, filled or given up; or this node reports a hole before the start.',
     schema: gapEventSchema,
   },
 } as const

@@ -21,7 +21,7 @@ const pageCursor = 'The `nextCursor` of the page before.'
 const sinceCursor = 'Only what came after this `latestCursor`, newest first.'
 const dates = {
   dateFrom: 'Not before this moment: `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, `YYYY-MM-DDTHH:MM` or a time in UTC.',
-  dateTo: 'Not after this moment; a part of a date stands for its end.',
+  dateTo: 'Not after this moment; a partial date means its end.',
 }
 const isins = 'ISINs, separated by commas.'
 

@@ -26,7 +26,7 @@ const tagSentences: Readonly<Record<string, string>> = {
   status: 'How the bridge is.',
   report: 'What each day brought.',
   'openapi.json': 'What is asked and answered over HTTP, for tools.',
-  'asyncapi.json': 'What comes by Kafka, webhook and stream, for tools.',
+  'asyncapi.json': 'What Kafka topics, webhooks and streams deliver, described for tools.',
 }
 const METHODS = ['get', 'post', 'patch', 'delete']
 const DESCRIPTION = [

@@ -33,7 +33,7 @@ const statusSchema = z.object({
     drift: z.number().describe('What upstream reports as used minus our count, over `limit`.').nullable(),
   }),
   log: z.object({
-    kind: z.enum(['kafka', 'embedded', 'memory']).describe('Where the log lies.'),
+    kind: z.enum(['kafka', 'embedded', 'memory']).describe('Where the log is stored.'),
     epoch: z.string().describe('The epoch of the log.').nullable(),
     oldest: z.int().describe('The earliest sequence that is kept.'),
     latest: z.int().describe('The last sequence.'),

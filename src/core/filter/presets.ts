@@ -18,7 +18,7 @@ export type PresetName = (typeof presetNames)[number]
 export const presets: Readonly<Record<PresetName, Preset>> = {
   'no-routine': {
     meaning:
-      'Leaves out what comes by the hundred: voting rights, own-share transactions, holdings, director dealings, Takeover Panel forms, block listings and price monitoring.',
+      'Leaves out what is published by the hundred: voting rights, own-share transactions, holdings, director dealings, Takeover Panel forms, block listings and price monitoring.',
     fcaCategories: ['TVR', 'POS', 'HOL', 'DSH', 'RET', 'FEO', 'FER', 'DCC', 'FEE', 'BLR', 'PME', 'APM'],
     keeps: 'without',
   },

@@ -105,7 +105,7 @@ export const eventSchema = z
       ),
     source: z
       .enum(['/disclosures/sources/rns', '/bridge'])
-      .describe('Who tells: the source, or the bridge itself.'),
+      .describe('Where the event comes from: the upstream source, or the bridge itself.'),
     type: z
       .string()
       .describe(
@@ -142,13 +142,13 @@ export const eventSchema = z
     description: 'A CloudEvent 1.0 in its structured JSON form. Webhooks have it as their body.',
   })
 
-/** An event that tells of an announcement. */
+/** An event about an announcement. */
 export const disclosureEventSchema = z.intersection(
   eventSchema,
   z.looseObject({ type: z.enum(disclosureTypes), data: disclosureSchema }).partial(),
 )
 
-/** An event that tells of a gap. */
+/** An event about a gap. */
 export const gapEventSchema = z.intersection(
   eventSchema,
   z.looseObject({ type: z.enum(gapTypes), data: gapSchema }).partial(),

@@ -15,7 +15,7 @@
  * work, and writes "released": then the next epoch record follows. These records never change which rows count; those of
  * any process but the present owner are ignored, and a crashed owner writes none.
  *
- * All epoch records have one key, so compaction keeps the last. Rows before the first one that is kept count whoever wrote
+ * All epoch records have one key, so compaction keeps the last. Rows before the first one that is kept are valid whatever process wrote
  * them: compaction has passed there, so every stale row has its rewrite behind it.
  */
 import type { BridgeError } from '../../errors.ts'

@@ -1,6 +1,6 @@
 /**
  * Claims the log for one writer: fences earlier writers, then reads their state. In that order, no earlier writer can commit
- * any more, and everything that it has committed lies before the claim's fencing token.
+ * any more, and everything that it has committed is before the claim's fencing token.
  */
 import { randomUUID } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'

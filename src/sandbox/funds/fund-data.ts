@@ -55,7 +55,7 @@ const singles: Readonly<Record<Exclude<SingleQuery['resource'], 'events'>, Singl
       const { history, projected } = dividendsOf(shareClass, nowMs)
       return history[0] === undefined ? null : { latest: history[0], projected }
     },
-    missing: ['no dividend was ever declared on this instrument', 'GET /events tells of its company.'],
+    missing: ['no dividend was ever declared on this instrument', 'GET /events lists those of its company.'],
   },
   performance: {
     read: latestPerformance,

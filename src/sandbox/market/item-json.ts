@@ -101,8 +101,8 @@ function categories({ category }: ItemTemplate, nativeKind: string): ItemJson['c
         `Announcements that issuers, holders or the market file under the headline "${name}" (code ${code}). ` +
         'This text was written for the sandbox and stands for the longer description of the official list: ' +
         'what must be announced, by whom, and under which rule. It has about the length of a real one, so that ' +
-        'pages of the sandbox weigh what pages of the live service weigh. Whoever reads only codes and names can ' +
-        'leave it out; whoever stores it should know that it is the same for every item of one code.',
+        'pages of the sandbox weigh what pages of the live service weigh. A reader that needs only codes and names can ' +
+        'leave it out; a reader that stores it should know that it is the same for every item of one code.',
       ...(importance === null ? {} : { importance }),
     },
   ]

@@ -42,8 +42,7 @@ export const usualScenarios = {
   },
   morning: {
     ...plain,
-    meaning:
-      '265 items at 07:00:01–09, 495 at 07:10:01–10; one comes in late and lies before cursors already given',
+    meaning: '265 items at 07:00:01–09, 495 at 07:10:01–10; one comes in late, behind cursors already given',
     start: '06:59:55',
     backlog: 120,
     firstDay: morning,

@@ -42,7 +42,7 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
       }),
     },
     subscribed: {
-      summary: 'The subscription stands; no event of the one before it comes after this.',
+      summary: 'The subscription is active; no event of the previous one follows.',
       members: z.object({
         id: z.string().describe("The command's id.").nullable(),
         filter: filterSchema,

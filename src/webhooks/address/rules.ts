@@ -37,7 +37,7 @@ export function addressRules(settings: AddressSettings): AddressRules {
 }
 
 /**
- * Judges an address as text, in any form of either family. What cannot be read is refused. An IPv6 address that stands for
+ * Judges an address as text, in any form of either family. What cannot be read is refused. An IPv6 address that embeds
  * an IPv4 one is judged as that one.
  */
 export function judgeAddress(text: string, rules: AddressRules): AddressVerdict {

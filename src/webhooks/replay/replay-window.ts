@@ -32,7 +32,7 @@ export function windowOf(
   if (from.kind === 'ids') return windowAround(from.ids, find)
   const after = Math.min(beginning(from, reader, nowMs), reader.latest)
   const end = until === null ? reader.latest : ending(until, reader)
-  if (end < after) throw wrong([{ field: 'until', message: 'lies before the beginning of the window' }])
+  if (end < after) throw wrong([{ field: 'until', message: 'is before the start of the window' }])
   return { after, until: Math.min(end, reader.latest), only: null }
 }
 

