@@ -1,4 +1,4 @@
-/** Makes the error of a writer that may not write any more. */
+/** Creates the `log_fenced` error: another process has become the writer of the log. */
 import { BridgeError } from '../errors.ts'
 
 /** The error of a writer that a later claim has fenced. */

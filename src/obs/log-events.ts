@@ -6,7 +6,7 @@
 /** Event name to what happened, whether it is retried, and what to do where something has to be done. */
 export const logEvents = {
   'archive.upgrade':
-    'Events stored by an earlier version are being converted to the current layout; sequence shows how far.',
+    'Events stored by an earlier version are being converted to the current layout; `sequence` shows how far.',
   'attempt_history.damaged':
     'The stored history of webhook attempts was damaged. The damaged file is kept (.damaged) and an empty history starts; deliveries are not affected.',
   'attempt_history.dropped':
@@ -23,24 +23,28 @@ export const logEvents = {
   'attempt_history.write_rejected':
     'Writing some webhook attempts failed with an error that retrying cannot fix; they are missing from the attempt history. Deliveries are not affected.',
   'day_report.published':
-    'The report on a finished London day was published to the status topic; verdict says whether the day is complete.',
+    'The report on a finished London day was published to the status topic; `verdict` says whether the day is complete.',
   'day_report.write_failed': 'The report on a London day could not be stored or published; it is retried.',
-  'endpoint.changed': 'A webhook endpoint was changed through the API by the token in by.',
-  'endpoint.created': 'A webhook endpoint was created through the API by the token in by.',
-  'endpoint.deleted': 'A webhook endpoint was deleted through the API by the token in by.',
+  'endpoint.changed':
+    'A webhook endpoint was changed through the API; `by` names the access token that was used.',
+  'endpoint.created':
+    'A webhook endpoint was created through the API; `by` names the access token that was used.',
+  'endpoint.deleted':
+    'A webhook endpoint was deleted through the API; `by` names the access token that was used.',
   'endpoint.deletion_undone':
     'A concurrent write from another node brought a deleted webhook endpoint back, and deleting it again failed; another node may still deliver to it. Delete it again.',
-  'endpoint.rotated': 'A webhook endpoint got a new signing secret, requested by the token in by.',
+  'endpoint.rotated':
+    'A webhook endpoint got a new signing secret on request; `by` names the access token that was used.',
   'endpoint.secrets_re_encrypted':
     'Stored secrets of webhook endpoints were encrypted again under the current encryption key.',
   'endpoint.unreadable':
     'A stored webhook endpoint cannot be read by this version and gets no deliveries. Run the version that wrote it, or create the endpoint again.',
   'exchange_references.read':
-    "The upstream's list of exchanges was read, or could not be: then reason says why and waitMs when it is tried again.",
+    "The upstream's list of exchanges was read, or could not be: then `reason` says why and `waitMs` when it is tried again.",
   'fund_request.proxied':
     'A client asked the mirror API for fund data; the request was passed to the upstream and the client got its answer.',
   'gap.opened':
-    'Items published between from and to may be missing. A gap event was published; the bridge keeps trying to fill the gap.',
+    'Items published between `from` and `to` may be missing. A gap event was published; the bridge keeps trying to fill the gap.',
   'heartbeat.publish_failed':
     'Heartbeats cannot be published to the status topic and are dropped; publishing is retried. Events are not affected.',
   'heartbeat.publish_recovered': 'Heartbeats can be published to the status topic again.',
@@ -57,23 +61,23 @@ export const logEvents = {
   'leader.group_unavailable':
     'The Kafka consumer group that elects the leader cannot be reached; joining is retried.',
   'leader.lost':
-    'This process is no longer the leader; reason says why. Another process takes over if one runs.',
+    'This process is no longer the leader; `reason` says why. Another process takes over if one runs.',
   'leader.rebalancing': 'The Kafka consumer group that elects the leader is rebalancing.',
   'log.available': 'The event log in Kafka can be read and written again.',
   'log.claimed':
-    'This process is now the only writer of the event log; durationMs is how long it took to fence earlier writers.',
+    'This process is now the only writer of the event log; `durationMs` is how long it took to fence earlier writers.',
   'log.hanging_transaction':
-    'An earlier writer left a Kafka transaction open; it was ended with the outcome in this line so that readers can go on.',
+    'An earlier writer left a Kafka transaction open; it was ended with the result in `outcome` so that readers can go on.',
   'log.low_replication': 'Some Kafka topics have fewer than three replicas: losing a broker can lose events.',
   'log.reader_recovered': 'A Kafka topic can be read again.',
   'log.reader_unavailable': 'A Kafka topic cannot be read; reading is retried.',
   'log.unavailable':
     'The event log cannot be read or written. It is retried; nothing is polled until it succeeds.',
   'page_scan.completed':
-    'Several pages of the upstream list were read to the end; kind says for which purpose.',
+    'Several pages of the upstream list were read to the end; `kind` says for which purpose.',
   'page_scan.postponed':
-    'Reading several pages of the upstream list was interrupted; reason says why. It is tried again later.',
-  'poll.done': 'A poll of the upstream succeeded; items is the number of items it returned.',
+    'Reading several pages of the upstream list was interrupted; `reason` says why. It is tried again later.',
+  'poll.done': 'A poll of the upstream succeeded; `items` is the number of items it returned.',
   'poll.overflow_ignored':
     'The upstream reported more items than fit on a page, but all items of the page were already published, so no further pages were read.',
   'process.ready': 'The process has started and accepts connections.',
@@ -91,26 +95,26 @@ export const logEvents = {
   'replica.rebuilt':
     'The local copy of the event log belonged to another log and was discarded; it is filled again from Kafka.',
   'settings.read': 'The effective settings of this process; secrets are left out.',
-  'settings.warning': 'A setting is valid but probably not what was intended; warning says why.',
-  'shard.lost': 'This process stopped delivering webhooks for one shard of endpoints; reason says why.',
+  'settings.warning': 'A setting is valid but probably not what was intended; `warning` says why.',
+  'shard.lost': 'This process stopped delivering webhooks for one shard of endpoints; `reason` says why.',
   'shards.assigned':
-    'The set of webhook endpoint shards that this process delivers for has changed; count is how many it has now.',
+    'The set of webhook endpoint shards that this process delivers for has changed; `count` is how many it has now.',
   'shards.group_recovered':
     'The Kafka consumer group that distributes webhook endpoints over the processes can be reached again.',
   'shards.group_unavailable':
     'The Kafka consumer group that distributes webhook endpoints over the processes cannot be reached; joining is retried.',
   'shards.lost':
-    'This process lost its place in the consumer group and no longer delivers webhooks; reason says why. It joins again.',
+    'This process lost its place in the consumer group and no longer delivers webhooks; `reason` says why. It joins again.',
   'shards.rebalancing':
     'The Kafka consumer group that distributes webhook endpoints over the processes is rebalancing.',
   'stream.closed':
-    'A WebSocket or server-sent event (SSE) connection has ended; code is its close code and sent the number of events it got.',
+    'A WebSocket or server-sent event (SSE) connection has ended; `code` is its close code and `sent` the number of events it got.',
   'stream.failed':
     'A WebSocket or server-sent event (SSE) connection was ended by an internal error of the bridge.',
   'streams.capacity_lowered':
     'The limit of open files allows fewer WebSocket and SSE clients than the settings ask for; the limit was lowered.',
-  'token.created': 'An access token was created through the API by the token in by.',
-  'token.deleted': 'An access token was deleted through the API by the token in by.',
+  'token.created': 'An access token was created through the API; `by` names the access token that was used.',
+  'token.deleted': 'An access token was deleted through the API; `by` names the access token that was used.',
   'token.last_use_not_stored':
     'The time when an access token was last used could not be stored; it is retried.',
   'token.unreadable':
@@ -118,14 +122,14 @@ export const logEvents = {
   'topic.create_refused':
     'Kafka refused to create the topic of a new category; its events go to the topic _other.',
   'upstream.request_failed':
-    'A request to the upstream API failed; reason or verdict says how. It is retried.',
+    'A request to the upstream API failed; `reason` or `verdict` says how. It is retried.',
   'webhook.attempt': 'One attempt to deliver an event to a webhook endpoint has ended.',
   'webhook.command_delayed':
     'A requested operation on a webhook endpoint (a replay, a disabling or a notification) could not be stored yet; it is retried.',
   'webhook.command_unreadable':
     'A stored operation on a webhook endpoint (a replay, a disabling or a notification) cannot be read by this version and is ignored.',
   'webhook.disabled':
-    'A webhook endpoint was disabled and gets no more events; reason says why. Its owner can enable it again.',
+    'A webhook endpoint was disabled and gets no more events; `reason` says why. Its owner can enable it again.',
   'webhook.epoch_changed':
     'The event log was replaced by a new one (new epoch); delivery to this endpoint continues with the last hour of the new log, so some events may come twice.',
   'webhook.fell_behind':
@@ -135,7 +139,7 @@ export const logEvents = {
   'webhook.replay_abandoned':
     'A replay of past events to a webhook endpoint was given up because the event log was replaced by a new one.',
   'webhook.replay_requested':
-    'A replay of past events to a webhook endpoint was requested by the token in by.',
+    'A replay of past events to a webhook endpoint was requested; `by` names the access token that was used.',
   'webhook.replay_started': 'A replay of past events to a webhook endpoint has started.',
   'webhook.secret_unreadable':
     'The signing secret of a webhook endpoint cannot be decrypted with the configured keys; nothing is sent to it until its secret is rotated.',
