@@ -125,9 +125,9 @@ export const logEvents = {
     'A request to the upstream API failed; `reason` or `verdict` says how. It is retried.',
   'webhook.attempt': 'One attempt to deliver an event to a webhook endpoint has ended.',
   'webhook.command_delayed':
-    'A requested operation on a webhook endpoint (a replay, a disabling or a notification) could not be stored yet; it is retried.',
+    'An operation on a webhook endpoint (starting a replay, disabling it, or telling its owner that it was disabled) could not be stored yet; it is retried.',
   'webhook.command_unreadable':
-    'A stored operation on a webhook endpoint (a replay, a disabling or a notification) cannot be read by this version and is ignored.',
+    'A stored operation on a webhook endpoint (starting a replay, disabling it, or telling its owner that it was disabled) cannot be read by this version and is ignored.',
   'webhook.disabled':
     'A webhook endpoint was disabled and gets no more events; `reason` says why. Its owner can enable it again.',
   'webhook.epoch_changed':
@@ -145,7 +145,8 @@ export const logEvents = {
     'The signing secret of a webhook endpoint cannot be decrypted with the configured keys; nothing is sent to it until its secret is rotated.',
   'webhook.shard_write_failed':
     'The delivery state of a shard of webhook endpoints cannot be stored; it is retried.',
-  'webhook.shard_write_recovered': 'The delivery state of a shard of webhook endpoints is stored again.',
+  'webhook.shard_write_recovered':
+    'Delivery state of a shard of webhook endpoints can be stored again, after failures.',
   'webhook.shards_recovered': 'No shard of webhook endpoints is stuck any more; deliveries go on.',
   'webhook.shards_stuck':
     'The delivery state of a shard of webhook endpoints cannot be loaded or stored; its endpoints get no new deliveries until it can.',

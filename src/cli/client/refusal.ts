@@ -86,14 +86,14 @@ export function responseError(
 export function noAnswer(error: unknown, target: BridgeTarget): BridgeError {
   const { what, todo } = networkWordsOf(error)
   return new BridgeError('failed', `no bridge answers at ${target.url}: ${what}`, {
-    hint: `Is it running (npm start, npm run demo)? Give --url the address of its ready line. Else: ${todo}.`,
+    hint: `Is it running (npm start, npm run demo)? Give --url the address (\`http\`) that it printed when it started. Else: ${todo}.`,
   })
 }
 
 /** The error where something other than a bridge answers. */
 export function noBridge(target: BridgeTarget): BridgeError {
-  return new BridgeError('failed', `${target.url} is no bridge`, {
-    hint: 'Give --url the address `http` of the ready line.',
+  return new BridgeError('failed', `${target.url} is not a disclosure-bridge`, {
+    hint: 'Give --url the address (`http`) that the bridge printed when it started.',
   })
 }
 

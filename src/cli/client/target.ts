@@ -68,7 +68,7 @@ function isUnknown(field: string): boolean {
 function publicUrl({ http }: Pick<Settings, 'http'>): string {
   if (http.port !== 0) return addressOf(http)
   throw new BridgeError('usage', 'BRIDGE_HTTP_PORT is 0, so the bridge has chosen a free port', {
-    hint: 'Give --url with the address `http` of its ready line.',
+    hint: 'Give --url the address (`http`) that the bridge printed when it started.',
   })
 }
 
@@ -84,6 +84,6 @@ function checkedUrl(text: string): string {
     return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
   }
   throw new BridgeError('usage', '--url must be an http or https address without credentials and query', {
-    hint: 'For example http://127.0.0.1:8080, as the ready line of the bridge names it.',
+    hint: 'For example http://127.0.0.1:8080: the bridge prints its address (`http`) when it starts.',
   })
 }

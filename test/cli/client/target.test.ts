@@ -57,7 +57,7 @@ describe('the bridge that a command talks to', () => {
       }),
     )
     expect(() => targetOf({ token: TOKEN }, { BRIDGE_HTTP_PORT: '0' }, noFile)).toThrow(
-      expect.objectContaining({ code: 'usage', hint: expect.stringContaining('ready line') }),
+      expect.objectContaining({ code: 'usage', hint: expect.stringContaining('printed when it started') }),
     )
   })
 

@@ -244,7 +244,7 @@ describe('what trying again does not help ends it, with what to do next', () => 
     })
     expect(await run(server.url).ended).toMatchObject({
       code: 'failed',
-      message: expect.stringContaining('no bridge'),
+      message: expect.stringContaining('is not a disclosure-bridge'),
     })
     expect(await run(server.url).ended).toMatchObject({
       code: 'failed',

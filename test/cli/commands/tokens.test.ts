@@ -121,7 +121,9 @@ describe('bridge tokens says what to do', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
-    expect((await run(`http://127.0.0.1:${port}`, ['list'])).failure?.message).toMatch(/is no bridge/)
+    expect((await run(`http://127.0.0.1:${port}`, ['list'])).failure?.message).toMatch(
+      /is not a disclosure-bridge/,
+    )
     server.close()
     server.closeAllConnections()
     const { failure } = await run(`http://127.0.0.1:${port}`, ['list'])
