@@ -3,7 +3,7 @@ import { createExchangeReplica, type ExchangeRecord, WALK_KEY } from '../../src/
 import { until } from '../support/http/api-server.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
-test('the replica has what the table held and what comes after, in order, once a complete list was read', async () => {
+test('the replica has the table’s rows and later changes in order, once a complete list was read', async () => {
   const table = createMemoryLog().table<ExchangeRecord>('exchanges')
   const replica = createExchangeReplica(table)
   const stop = new AbortController()

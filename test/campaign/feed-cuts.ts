@@ -1,7 +1,7 @@
 /**
- * Readers of the live feed with random filters, cut again and again during a flood, while the bridge is killed and started
- * again once, and once begins its log afresh. Owns one such run and the sum over several. Used by
- * `npm run campaign -- --feed` and, with a hundred readers, by the tests.
+ * Disconnects readers of the live feed again and again during a flood of events and checks that none misses an event.
+ * The readers have random filters; the bridge is killed and restarted once, and starts a new log once. Used by `npm
+ * run campaign -- --feed` and, with a hundred readers, by the tests.
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,18 +29,18 @@ import { epochLog, judgeReaders, type ReaderVerdict } from '../support/streams/r
 const KILL = { from: 0.15, to: 0.35 }
 const NEW_EPOCH = { from: 0.5, to: 0.7 }
 
-/** Which run. */
+/** Settings of one run. */
 export interface FeedCuts extends FloodReaders {
   /** The new log begins without what was published before, so that what a reader had not taken yet cannot be had. */
   forgets: boolean
 }
 
-/** How it went. */
+/** The result of one run. */
 export interface FeedCutRun extends FeedCuts, ReaderVerdict {
   went: ReaderCounts
   /** Of each epoch's log, gaps among them. */
   events: number[]
-  /** The most memory that the last bridge had resident, MB; null where the system does not tell. */
+  /** The most memory that the last bridge had resident, MB; null if the system does not report it. */
   peakMb: number | null
   seconds: number
 }
@@ -58,7 +58,7 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
   )
   const env = bridgeEnv(sandbox, directory.path, {
     BRIDGE_UPSTREAM_PLAN: 'advanced',
-    // What a backfill finds stands late in the log: a cursor's time says nothing of it, and a new epoch may begin behind it.
+    // Backfilled items are late in the log: a cursor's time does not cover them, and a new epoch may start after them.
     BRIDGE_BACKFILL: 'PT0S',
     BRIDGE_HTTP_PORT: ports.join(),
   })
@@ -77,7 +77,7 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
     await sleepMs(newEpochAtMs - performance.now())
     const faults = await stopFaults(bridge)
     const old = await logOf(env)
-    // The log begins afresh; where the process works stays.
+    // The log starts empty; the process keeps its ports and settings.
     for (const name of readdirSync(directory.path)) rmSync(join(directory.path, name), { recursive: true })
     bridge = await startBridge(run.forgets ? env : { ...env, BRIDGE_BACKFILL: 'P2D' })
     const logs = [epochLog(old), epochLog(await wholeLog(bridge.ready.http, sandbox))]
@@ -100,13 +100,13 @@ function share(chance: SeededChance, { from, to }: { from: number; to: number })
   return from + chance.next() * (to - from)
 }
 
-/** Asks the bridge to stop, and tells how that went wrong. */
+/** Stops the bridge and reports how that failed. */
 async function stopFaults(bridge: BridgeProcess): Promise<string[]> {
   const code = await bridge.stop()
   return code === 0 ? [] : [`the bridge ended with ${code}: ${bridge.stderr().slice(-2000)}`]
 }
 
-/** A place of the old epoch is worth a cursor only where there is an event. */
+/** A position of the old epoch makes a cursor only if it has an event. */
 async function hasEvents({ ready }: BridgeProcess): Promise<void> {
   await eventually(
     () => logNow(ready.http),
@@ -114,7 +114,7 @@ async function hasEvents({ ready }: BridgeProcess): Promise<void> {
   )
 }
 
-/** What a stopped bridge's log holds, told by a process that adds nothing to it. */
+/** Reads a stopped bridge's log through a process that adds nothing to it. */
 async function logOf(env: Record<string, string>): Promise<ApiEvent[]> {
   const bridge = await startBridge({ ...env, BRIDGE_HTTP_PORT: '0', BRIDGE_ROLES: 'api' })
   try {
@@ -134,7 +134,7 @@ export interface FeedCutReport {
   failed: string[]
 }
 
-/** So many runs, each with a seed of its own from `seed` on, the even ones forgetful; `tell` hears of each. */
+/** Plays this many runs with consecutive seeds from `seed` on; even ones start a new log. Calls `tell` for each. */
 export async function feedCutRuns(
   runs: number,
   { tell, ...first }: Omit<FeedCuts, 'forgets'> & { tell: (run: FeedCutRun) => void },

@@ -1,7 +1,7 @@
 /**
- * The fault scripts of Kafka, each with many seeds on each release: some worlds side by side, every script of a world in
- * an order that its seed gives. Owns the worlds and the counting by script. A failure is told with what it takes to play
- * its world again alone.
+ * Runs the Kafka fault scripts with many seeds on each release and counts the results by script. Several simulated
+ * worlds run in parallel, each with its scripts in an order given by its seed. A failure report has the arguments that
+ * replay its world alone.
  */
 import { seededChance } from '../../src/core/chance.ts'
 import { messageOf } from '../../src/errors.ts'
@@ -13,12 +13,12 @@ import type { KafkaRuntime } from '../support/kafka/runtime/runtime.ts'
 /** Sums over worlds. */
 interface ScriptTally {
   runs: number
-  /** Runs that did not come to their end. */
+  /** Runs that did not finish. */
   failed: number
   seconds: number
 }
 
-/** What all worlds on one release came to. */
+/** The result of all worlds on one release. */
 export interface KafkaTally {
   /** The exact release. */
   kafka: string
@@ -34,26 +34,26 @@ export interface KafkaTally {
   byScript: Record<string, ScriptTally>
 }
 
-/** A world in which a promise was broken, with the command that plays it again alone. */
+/** A world in which a promise was broken, with the command that replays it alone. */
 export interface KafkaFailure {
   again: string
   broken: string[]
 }
 
-/** What all worlds came to. */
+/** The result of all worlds. */
 export interface KafkaReport {
   releases: KafkaTally[]
   failures: KafkaFailure[]
 }
 
-/** Which worlds. */
+/** Selects the worlds. */
 export interface KafkaCampaign {
   /** Releases, as `KAFKA_VERSION` names them. */
   versions: readonly string[]
   seeds: number
   /** Worlds at the same time. */
   workers: number
-  /** Hears of each world when it has been judged; `lines`: what its bridges logged. */
+  /** Called for each checked world; `lines`: what its bridges logged. */
   tell: (played: PlayedChaos, failure: KafkaFailure | null, lines: string) => void
 }
 
@@ -115,7 +115,7 @@ function casesOf(seed: number): ChaosCase[] {
   ]
 }
 
-/** A world that cannot even begin is a failure like others. */
+/** A world that cannot start counts as a failure. */
 async function playAnyway(
   runtime: KafkaRuntime,
   chaosCase: ChaosCase,

@@ -1,6 +1,6 @@
 /**
- * kill -9 at random moments while a burst comes in, started again each time. Owns one such run and its count of what
- * was lost or repeated. Used by `npm run campaign` and, with one seed, by the end-to-end tests.
+ * Kills a bridge with kill -9 at random moments during a burst, restarts it each time, and counts lost and repeated
+ * items. Used by `npm run campaign` and, with one seed, by the end-to-end tests.
  */
 import { seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
@@ -10,7 +10,7 @@ import type { ApiEvent } from '../support/http/api-client.ts'
 import { eventually, getJson, pullAll } from '../support/http/api-client.ts'
 import { compare } from '../support/worlds/completeness.ts'
 
-/** Longest life between two kills, ms: the sum over twenty covers the flood's minute. */
+/** Longest time between two kills, ms: the sum over twenty covers the flood's minute. */
 const LONGEST_LIFE_MS = 2500
 
 export interface KillRun {
@@ -27,7 +27,7 @@ export interface KillRun {
   refused: number
 }
 
-/** One run of the flood through `kills` kills; the last life goes on until everything is held. */
+/** One run of the flood through `kills` kills; the last process runs until everything is in the log. */
 export async function killRun(seed: number, kills: number): Promise<KillRun> {
   const chance = seededChance(seed)
   using directory = temporaryDirectory()
@@ -55,7 +55,7 @@ export async function killRun(seed: number, kills: number): Promise<KillRun> {
         const events = await pullAll(bridge.ready.http)
         return { usage, events, ...(await getJson<Status>(`${bridge.ready.http}/v1/status`)) }
       },
-      // The end first: what the market shows last must be among the events that were read.
+      // Read the end first: the market's last items must be among the events that were read.
       ({ events, gaps }) => sandbox.finished() && gaps.length === 0 && isWhole(sandbox.truth().items, events),
       300_000,
     )

@@ -1,11 +1,12 @@
 /**
- * The long runs: `npm run campaign -- --seeds 20` prints what was tried and what was lost, as JSON. Owns the choice of
- * runs. Each run comes from its seed alone. Exit code 1 when anything was lost, repeated or out of order.
- * `--scenario morning --fault reset,drip --seed 7` plays one world of the third part alone, and `--lines` shows what the
- * poller logged in it. `--kafka 4,3.9` plays the fault scripts of Kafka on those releases instead, `--script` one world of
- * them, and `--lines` shows what the bridges of broken worlds logged; `--weeks 10000` plays weeks of spending.
- * `--feed 3` cuts the readers of the live feed in so many runs: `--clients 2000` of them, each `--cuts 20` times.
- * `--webhooks 100` kills bridges that deliver webhooks so often, with `--kafka 4` on that release; `--seed` is the first.
+ * Runs the long fault-injection tests: `npm run campaign -- --seeds 20` prints what was tried and what was lost, as
+ * JSON. Each run is determined by its seed. The exit code is 1 when an event was lost, repeated or out of order.
+ * `--scenario morning --fault reset,drip --seed 7` runs one simulated world alone, and `--lines` prints what its
+ * poller logged. `--kafka 4,3.9` runs the Kafka fault scripts on those releases instead, `--script` one world of them,
+ * and `--lines` prints what the bridges of failed worlds logged; `--weeks 10000` runs weeks of quota spending. `--feed
+ * 3` disconnects the readers of the live feed in three runs: `--clients 2000` of them, each `--cuts 20` times.
+ * `--webhooks 100` kills bridges that deliver webhooks 100 times, with `--kafka 4` on that release; `--seed` is the
+ * first.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -40,7 +41,7 @@ interface Tally {
   failed: string[]
 }
 
-/** The poller's machine in simulated time, through failures, lost commit answers and deaths. */
+/** Runs the poller's state machine in simulated time, through failures, lost commit responses and crashes. */
 function machineRuns(seeds: number): Tally {
   const tally: Tally = {
     runs: 0,
@@ -88,7 +89,7 @@ function machineRuns(seeds: number): Tally {
   return tally
 }
 
-/** One world alone, with everything there is to see of it. */
+/** Plays one world alone and prints all details. */
 async function oneWorld(scenario: string, faults: readonly string[], seed: number, withLines: boolean) {
   findScenario(scenario)
   const unknown = faults.filter((kind) => !faultKinds.some((known) => known === kind))
@@ -115,17 +116,17 @@ const { values } = parseArgs({
     fault: { type: 'string' },
     seed: { type: 'string', default: '1' },
     lines: { type: 'boolean', default: false },
-    /** Leaves the machine and the kills out. */
+    /** Skips the state machine and the kills. */
     'worlds-only': { type: 'boolean', default: false },
-    /** So many weeks of spending alone, and nothing else. */
+    /** Runs only this many weeks of quota spending. */
     weeks: { type: 'string' },
-    /** So many kills of bridges that deliver webhooks, and nothing else. */
+    /** Runs only this many kills of bridges that deliver webhooks. */
     webhooks: { type: 'string' },
-    /** So many runs of cut readers, and nothing else. */
+    /** Runs only this many runs with disconnected readers. */
     feed: { type: 'string' },
     clients: { type: 'string', default: '2000' },
     cuts: { type: 'string', default: '20' },
-    /** Market seconds a second, of these. */
+    /** Market seconds per second in these runs. */
     speed: { type: 'string', default: '1' },
   },
 })

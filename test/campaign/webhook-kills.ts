@@ -1,7 +1,7 @@
 /**
- * kill -9 at random moments while webhooks go out in bursts, started again each time: on the embedded log, or on Kafka
- * with one process or two. Owns one such run and the sum over several. Used by `npm run campaign` and, with five kills, by
- * the tests.
+ * Kills a bridge with kill -9 at random moments while it sends bursts of webhooks, and checks every delivery. It
+ * restarts the bridge each time, on the embedded log, or on Kafka with one process or two. Used by `npm run campaign`
+ * and, with five kills, by the tests.
  */
 import { seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
@@ -20,15 +20,15 @@ import {
 } from '../support/webhooks/webhook-verdict.ts'
 import { kafkaOf } from './kafka.ts'
 
-/** Longest life between two kills, ms. On Kafka a shard of the dead comes after the group's session, 6 s: half of them deliver. */
+/** Longest time between two kills, ms. On Kafka a dead process's shard is reassigned after the session timeout, 6 s. */
 const LONGEST_LIFE_MS = { embedded: 2500, kafka: 12_000 }
 /** The longest retry of these moods comes after half a minute, ±10 %; a machine under load is slow besides. */
 const REST_MS = 150_000
 
-/** Between two looks at whether all is delivered; a poll falls into it. */
+/** Interval of checks whether all is delivered; longer than the poll interval. */
 const LOOK_MS = 2000
 
-/** What the endpoints are made with; each has the receiver of its name. */
+/** Settings of the endpoints; each has the receiver of its name. */
 const ENDPOINTS = {
   healthy: { maxConcurrency: 8 },
   slow: { maxConcurrency: 16 },
@@ -42,7 +42,7 @@ const MOODS = {
   filtered: receiverMoods.healthy,
 }
 
-/** Which run. */
+/** Settings of one run. */
 export interface WebhookKills {
   seed: number
   kills: number
@@ -52,11 +52,11 @@ export interface WebhookKills {
   kafka: { brokers: readonly string[]; prefix: string } | null
   /** Processes on Kafka; one of them is killed at a time. */
   nodes: 1 | 2
-  /** `BRIDGE_ROLES` of the second process; all where it is left out. */
+  /** `BRIDGE_ROLES` of the second process; all roles by default. */
   secondRoles?: string
 }
 
-/** How it went. */
+/** The result of one run. */
 export interface WebhookKillRun extends WebhookVerdict {
   seed: number
   kills: number
@@ -66,7 +66,7 @@ export interface WebhookKillRun extends WebhookVerdict {
   seconds: number
 }
 
-/** One run; the last lives go on until everything is delivered, or the time for it is over. */
+/** One run; its last processes continue until everything is delivered or the time limit is over. */
 export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun> {
   const { seed, kills, scenario, kafka } = run
   const beganMs = performance.now()
@@ -103,7 +103,7 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
       await sleepMs(chance.between(0, LONGEST_LIFE_MS[kafka === null ? 'embedded' : 'kafka']))
       const victim = chance.between(0, run.nodes - 1)
       await bridges[victim]?.stop('SIGKILL')
-      // What it sent last is still on its way through the sockets.
+      // Its last requests are still in the sockets.
       await sleepMs(50)
       receiver.killed()
       bridges[victim] = await start(victim)
@@ -152,12 +152,12 @@ async function makeEndpoints(base: string, url: (receiver: string) => string): P
   return made
 }
 
-/** Gaps go to those who name them alone. */
+/** Gap events go only to endpoints that opt in. */
 function owedTo(events: readonly ApiEvent[]): ApiEvent[] {
   return events.filter(({ type }) => !type.startsWith('bridge.'))
 }
 
-/** How many shards the group gave the process last, as it logs. */
+/** How many shards the group last assigned to the process, from its log. */
 function shardsOf(bridge: BridgeProcess): number {
   const lines = bridge.stderr().split('\n')
   const last = lines.findLast((line) => /"event":"shards\.(?:assigned|lost)"/.test(line))
@@ -184,8 +184,8 @@ export interface WebhookKillReport {
 const KILLS_A_RUN = 10
 
 /**
- * So many kills, ten a run, each run with a seed of its own from `firstSeed` on; on Kafka (`version` is a release) every
- * second run has two processes. `tell` hears of each run.
+ * Runs this many kills, ten per run, with consecutive seeds from `firstSeed` on; on Kafka (`version` is a release) every
+ * second run has two processes. It calls `tell` for each run.
  */
 export async function webhookKillRuns(
   kills: number,

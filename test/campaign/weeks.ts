@@ -1,20 +1,21 @@
 /**
- * Many weeks of spending under faults: `npm run campaign -- --weeks 10000`. Owns the runs and their sums. The world is
- * `test/support/worlds/governed-weeks.ts`; each run comes from its number as seed, five weeks each, a fourth of them calm.
+ * Simulates many weeks of quota spending under faults and sums the results: `npm run campaign -- --weeks 10000`. The
+ * simulation is `test/support/worlds/governed-weeks.ts`; each run covers five weeks from its number as seed, a fourth
+ * of them without faults.
  */
 import { type GovernedWeeks, playWeeks } from '../support/worlds/governed-weeks.ts'
 
 const WEEKS_A_RUN = 5
 
-/** Sums over all runs, the most where a name says so, and the runs in which a promise was broken. */
+/** Sums over all runs, maxima where the name ends in `Most`, and the runs that broke a promise. */
 export interface WeeksReport extends GovernedWeeks {
   runs: number
-  /** Of the runs without faults: units that are not on both counts. */
+  /** In runs without faults: units that only one of the two counts has. */
   calmUnitsOver: number
   failed: string[]
 }
 
-/** Plays so many weeks, rounded up to whole runs. */
+/** Plays this many weeks, rounded up to whole runs. */
 export function weekRuns(weeks: number): WeeksReport {
   const report: WeeksReport = {
     ...{ runs: 0, weeks: 0, requests: 0, kills: 0, unsent: 0, unitsOver: 0, calmUnitsOver: 0 },
@@ -34,7 +35,7 @@ export function weekRuns(weeks: number): WeeksReport {
   return report
 }
 
-/** At most one unit a death may be on our count alone: that of the request under way. */
+/** A crash may leave at most one unit on our count alone: that of the request in flight. */
 function isBroken({ throttled, quotaRefused, below, unitsOver, kills, usedMost }: GovernedWeeks): boolean {
   return throttled + quotaRefused + below > 0 || unitsOver < 0 || unitsOver > kills || usedMost > 1
 }

@@ -1,6 +1,6 @@
 /**
- * One worker of the campaign: plays the worlds that it is sent, one at a time, and sends back what became of them. Owns
- * nothing but the conversation.
+ * Runs as a worker process of the campaign: plays each world that it receives, one at a time, and sends back the
+ * result.
  */
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { playWorld } from '../support/worlds/play-world.ts'

@@ -1,6 +1,6 @@
 /**
- * The worlds of many seeds, played by several processes: real sandbox against real poller in virtual time. Owns the
- * workers and the counting by scenario and by fault. A failure is told with what it takes to run it again alone.
+ * Plays the worlds of many seeds in several processes: the real sandbox against the real poller in virtual time. It
+ * counts results by scenario and by fault. A failure report has the arguments that replay its world alone.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -18,7 +18,7 @@ export interface WorldTally extends WorldCounts {
   seconds: number
 }
 
-/** What all worlds came to. */
+/** The result of all worlds. */
 export interface WorldReport extends WorldTally {
   byDesign: typeof BY_DESIGN
   byScenario: Record<string, WorldTally>
@@ -26,13 +26,13 @@ export interface WorldReport extends WorldTally {
   failures: WorldFailure[]
 }
 
-/** A world in which a promise was broken, with the command that plays it again alone. */
+/** A world in which a promise was broken, with the command that replays it alone. */
 export interface WorldFailure {
   again: string
   broken: string[]
 }
 
-/** Plays every case on so many processes. `tell` hears of each failure when it happens. */
+/** Plays every case on this many processes. Calls `tell` for each failure when it happens. */
 export async function playAll(
   cases: readonly WorldCase[],
   workers: number,
@@ -105,7 +105,7 @@ function add(tally: WorldTally, { verdict, virtualMinutes, seconds }: PlayedWorl
   tally.seconds = rounded(tally.seconds + seconds)
 }
 
-/** What is summed as it stands. */
+/** Counters that are added up unchanged. */
 const COUNTS = [
   'shown',
   'published',

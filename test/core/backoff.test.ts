@@ -11,14 +11,14 @@ test('the delay grows by the factor from the base up to the ceiling', () => {
   ])
 })
 
-test('jitter takes and adds its share at most, evenly by chance', () => {
+test('jitter subtracts or adds at most its share, evenly distributed', () => {
   const shape = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.1 }
   expect(backoffMs(1, shape, () => 0)).toBe(900)
   expect(backoffMs(1, shape, () => 0.75)).toBe(1050)
   expect(backoffMs(1, shape, () => 1 - Number.EPSILON)).toBe(1100)
 })
 
-test('every attempt, however late, stays within the ceiling and its jitter', () => {
+test('every attempt, however late, waits at most the ceiling plus its jitter', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 100_000 }),

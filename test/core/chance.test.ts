@@ -37,7 +37,7 @@ test('between reaches both ends and nothing beyond', () => {
   expect(chance.between(5, 5)).toBe(5)
 })
 
-test('pick reaches every member and refuses an empty list', () => {
+test('pick reaches every member and rejects an empty list', () => {
   const chance = seededChance(3)
   expect(new Set(Array.from({ length: 200 }, () => chance.pick(['a', 'b', 'c'])))).toEqual(
     new Set(['a', 'b', 'c']),
@@ -45,7 +45,7 @@ test('pick reaches every member and refuses an empty list', () => {
   expect(() => chance.pick([])).toThrow(RangeError)
 })
 
-test('yes is as likely as it is told', () => {
+test('yes returns true with the given probability', () => {
   const chance = seededChance(3)
   const count = (probability: number): number =>
     Array.from({ length: 5000 }, () => chance.yes(probability)).filter(Boolean).length

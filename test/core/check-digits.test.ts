@@ -10,12 +10,12 @@ const country = fc
   .tuple(fc.constantFrom(...letters), fc.constantFrom(...letters))
   .map((pair) => pair.join(''))
 
-test('the examples of the standards have fitting check digits', () => {
+test('the examples of the standards have valid check digits', () => {
   expect(['US0378331005', 'GB0002634946', 'AU0000XVGZA3'].every(isIsin)).toBe(true)
   expect(isLei('213800WSGIIZCXF1P572')).toBe(true)
 })
 
-test('a computed check digit fits and any other last digit does not', () => {
+test('a computed check digit is valid and any other last digit is not', () => {
   fc.assert(
     fc.property(country, text(9), fc.integer({ min: 1, max: 9 }), (two, nine, other) => {
       const body = `${two}${nine}`

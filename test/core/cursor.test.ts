@@ -23,7 +23,7 @@ function isRefused(text: string): boolean {
 }
 
 describe('a cursor', () => {
-  test('comes back as it went in, in 39 characters that a URL takes as they are', () => {
+  test('decodes to what was encoded, in 39 URL-safe characters', () => {
     fc.assert(
       fc.property(someCursor, (cursor) => {
         const text = encodeCursor(cursor)
@@ -33,7 +33,7 @@ describe('a cursor', () => {
     )
   })
 
-  test('with any single character changed is refused', () => {
+  test('with any single character changed is rejected', () => {
     for (const cursor of fc.sample(someCursor, { numRuns: 5, seed: 7 })) {
       const text = encodeCursor(cursor)
       for (let place = 0; place < text.length; place++) {
@@ -44,7 +44,7 @@ describe('a cursor', () => {
     }
   })
 
-  test('cut, lengthened, padded or with two characters swapped is refused', () => {
+  test('cut, lengthened, padded or with two characters swapped is rejected', () => {
     fc.assert(
       fc.property(someCursor, fc.nat(37), (cursor, place) => {
         const text = encodeCursor(cursor)
@@ -59,7 +59,7 @@ describe('a cursor', () => {
     )
   })
 
-  test('is never anything else', () => {
+  test('is never decoded from any other text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
         expect(isRefused(text)).toBe(true)

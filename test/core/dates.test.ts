@@ -114,7 +114,7 @@ describe('a date bound', () => {
     '2026-07-01 06:00',
     'yesterday',
     '2026-07-01T06:00:01Z2026',
-  ])('%j is refused with the five forms named', (text) => {
+  ])('%j is rejected with a message that lists the five forms', (text) => {
     const attempt = (): unknown => parseDateBound(text)
     expect(attempt).toThrow(
       expect.toSatisfy(
@@ -123,12 +123,12 @@ describe('a date bound', () => {
     )
   })
 
-  test('a huge text is refused in a short sentence', () => {
+  test('a huge text is rejected with a short message', () => {
     expect(() => parseDateBound('9'.repeat(1_000_000))).toThrow(/^.{1,100}$/)
   })
 })
 
-describe('a time that a reader gives', () => {
+describe('a time in a reader’s request', () => {
   test.each([
     ['2026-02-03T10:02:26+00:00', '2026-02-03T10:02:26.000Z'],
     ['2026-02-03t10:02:27z', '2026-02-03T10:02:27.000Z'],
@@ -140,7 +140,7 @@ describe('a time that a reader gives', () => {
     expect(parseTimeBound(text)).toEqual({ fromMs: Date.parse(iso), toMs: Date.parse(iso) })
   })
 
-  test('is any time that upstream may send, and any bound that upstream takes', () => {
+  test('accepts any time that upstream may send, and any bound that upstream accepts', () => {
     const hours = fc.integer({ min: -14, max: 14 })
     fc.assert(
       fc.property(someMs, hours, fc.constantFrom(4, 7, 10, 16, 19), (ms, offset, length) => {
@@ -160,7 +160,7 @@ describe('a time that a reader gives', () => {
     '2026-02-03T10:00+02:00',
     'yesterday',
     '2026-02-03 10:02',
-  ])('%j is refused with the forms named', (text) => {
+  ])('%j is rejected with a message that lists the forms', (text) => {
     expect(() => parseTimeBound(text)).toThrow(
       expect.toSatisfy(
         (error) => isBridgeError(error, 'date_invalid') && /YYYY-MM-DDTHH:MM.*\+02:00/.test(error.hint ?? ''),
@@ -169,13 +169,13 @@ describe('a time that a reader gives', () => {
   })
 })
 
-describe('writing', () => {
+describe('formatting a time', () => {
   test('isoSeconds rounds down, also before 1970', () => {
     expect(isoSeconds(Date.parse('2026-07-01T06:00:01.999Z'))).toBe('2026-07-01T06:00:01Z')
     expect(isoSeconds(-1)).toBe('1969-12-31T23:59:59Z')
   })
 
-  test('isoMillis is read back as the same moment', () => {
+  test('isoMillis parses back to the same moment', () => {
     fc.assert(
       fc.property(someMs, (ms) => {
         expect(parseTimestamp(isoMillis(ms))).toBe(ms)
@@ -185,7 +185,7 @@ describe('writing', () => {
 })
 
 describe('an upstream timestamp without a zone', () => {
-  test('is UTC, as everything else of upstream is', () => {
+  test('is UTC, like every other time from upstream', () => {
     expect(parseTimestamp('2026-07-01T06:00:01')).toBe(Date.UTC(2026, 6, 1, 6, 0, 1))
   })
 })

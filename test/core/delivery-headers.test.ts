@@ -13,14 +13,14 @@ const chance = seededChance(1)
 const headersOf = (own: Record<string, string> = {}) =>
   deliveryHeaders({ webhookId: id, body, keys, own, nowMs: Date.now(), chance: () => chance.next() })
 
-test('the official library takes an attempt under each secret', () => {
+test('the official library verifies an attempt under each secret', () => {
   for (const key of secrets) {
     const webhook = new Webhook(secretText(key))
     expect(webhook.verify(body, headersOf())).toEqual({ id: 'urn:newsml:example:1' })
   }
 })
 
-test('an endpoint’s own headers are sent, and take the place of none of ours but the name of the sender', () => {
+test('an endpoint’s custom headers are sent, and override none of ours except User-Agent', () => {
   const ours = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature', 'traceparent']
   const own = {
     Authorization: 'Bearer x',
@@ -33,7 +33,7 @@ test('an endpoint’s own headers are sent, and take the place of none of ours b
   expect(Object.keys(headers).filter((name) => name !== name.toLowerCase())).toEqual([])
 })
 
-test('all tries of a delivery are one trace, each a span of its own', () => {
+test('all attempts of a delivery share one trace, each with its own span', () => {
   const [one, other] = [headersOf(), headersOf()].map(({ traceparent = '' }) => traceparent.split('-'))
   expect(one?.[1]).toBe(id.slice('msg_'.length))
   expect(other?.[1]).toBe(one?.[1])

@@ -37,8 +37,8 @@ function disclosureOf(value: unknown): Disclosure {
   return read.disclosure
 }
 
-describe('a whole item', () => {
-  test('gives its identity, time, parties, categories and what it replaces', () => {
+describe('a complete item', () => {
+  test('parses to its identity, time, parties, categories and the item it replaces', () => {
     expect(disclosureOf(item())).toEqual({
       guid: GUID,
       timestamp: '2026-07-01T06:00:01Z',
@@ -60,7 +60,7 @@ describe('a whole item', () => {
   })
 })
 
-describe('live data that breaks the published schema is taken', () => {
+describe('live data that breaks the published schema is accepted', () => {
   test.each<[string, Record<string, unknown>, Partial<Disclosure>]>([
     [
       'kind RNS',
@@ -122,7 +122,7 @@ describe('live data that breaks the published schema is taken', () => {
   })
 })
 
-describe('an item without identity or time is refused with its reason, and its guid where there is one', () => {
+describe('an item without identity or time is rejected with its reason, and its guid if it has one', () => {
   test.each<[unknown, string, string | null]>([
     [null, 'not an object', null],
     ['item', 'not an object', null],
@@ -139,7 +139,7 @@ describe('an item without identity or time is refused with its reason, and its g
     expect(readDisclosure(value)).toEqual({ ok: false, reason, guid })
   })
 
-  test('nesting of 10,000 is a reason too, and never a stack overflow', () => {
+  test('nesting 10,000 levels deep is rejected with a reason, without a stack overflow', () => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -154,7 +154,7 @@ describe('an item without identity or time is refused with its reason, and its g
     }
   })
 
-  test('whatever JSON comes, there is an answer', () => {
+  test('any JSON value is either parsed or rejected', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(...Object.keys(item())), (value, name) => {
         readDisclosure(value)
@@ -196,7 +196,7 @@ describe('the content hash', () => {
     expect(contentHash(reversed(item()))).toBe(contentHash(item()))
   })
 
-  test('is equal exactly where the content is', () => {
+  test('is equal exactly when the content is equal', () => {
     const small = fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.parse(JSON.stringify(value)))
     fc.assert(
       fc.property(small, small, (left, right) => {

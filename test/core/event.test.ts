@@ -71,7 +71,7 @@ describe('the event of a disclosure', () => {
     })
   })
 
-  test('names what it replaces and that it is late, as text', () => {
+  test('has the replaced id and the late flag as strings', () => {
     const event = disclosureEvent({ ...disclosure, replacesGuid: 'before' }, { ...held, late: true })
     expect(written(event)).toMatchObject({ late: 'true', replacesid: 'before' })
   })
@@ -83,13 +83,13 @@ describe('the event of a disclosure', () => {
     expect(revisionOf(disclosure.guid, disclosure.guid)).toBe(1)
   })
 
-  test('carries the item as it came, to the byte', () => {
+  test('contains the item as received, byte for byte', () => {
     const data = '{"guid":"x", "b":1.0,"a":1e400,"s":"\\ud800"}'
     const event = disclosureEvent(disclosure, { ...held, data })
     expect(joinEvent(encodeAttributes(committed(event)), event.data)).toContain(`,"data":${data}}`)
   })
 
-  test('has a cursor that stands just after it', () => {
+  test('has a cursor that points just after it', () => {
     expect(decodeCursor(cursorOf(committed(disclosureEvent(disclosure, held))))).toEqual({
       epoch: 'Abcd1234',
       sequence: 42,
@@ -124,13 +124,13 @@ describe('the event of a gap', () => {
     })
   })
 
-  test('is told from a disclosure by its type', () => {
+  test('differs from a disclosure by its type', () => {
     expect([GAP_OPENED, GAP_FILLED, GAP_GIVEN_UP].every(isGap)).toBe(true)
     expect([PUBLISHED, AMENDED].some(isGap)).toBe(false)
   })
 })
 
-test('a time that CloudEvents would refuse is the same moment in RFC 3339', () => {
+test('a time that CloudEvents does not allow becomes the same moment in RFC 3339', () => {
   const odd = { ...disclosure, timestamp: '2026-07-01 06:00:01' }
   expect(disclosureEvent(odd, held).time).toBe('2026-07-01T06:00:01.123Z')
   expect(disclosureEvent(disclosure, held).time).toBe(disclosure.timestamp)

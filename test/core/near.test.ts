@@ -29,7 +29,7 @@ test.each([
   ['foo', ['ok', 'flood']],
   ['tail', ['wait', 'after']],
   ['died', ['dead', 'delivered']],
-])('a name of up to four letters is near nothing that is two edits away: %s', (name, candidates) => {
+])('a name of up to four letters never matches a name two edits away: %s', (name, candidates) => {
   expect(nearMatch(name, candidates)).toBeNull()
 })
 
@@ -37,9 +37,12 @@ test.each([
   ['tial', 'tail'],
   ['fail', 'failed'],
   ['urll', 'url'],
-])('but two swapped letters, a missing end or one letter are one slip: %s is near %s', (name, meant) => {
-  expect(nearMatch(name, ['after', meant])).toBe(meant)
-})
+])(
+  'two swapped letters, a missing end or one wrong letter count as one edit: %s is near %s',
+  (name, meant) => {
+    expect(nearMatch(name, ['after', meant])).toBe(meant)
+  },
+)
 
 test('a name longer than 64 characters is not compared, so that a huge one costs nothing', () => {
   expect(nearMatch('a'.repeat(64), ['a'.repeat(65)])).toBe('a'.repeat(65))
@@ -51,7 +54,7 @@ test('the nearest candidate wins, the first of equals', () => {
   expect(nearMatch('carts', ['cats', 'carts'])).toBe('carts')
 })
 
-test('of two candidates one slip away, the one whose letter is missing wins over the one with another letter', () => {
+test('of two candidates one edit away, a missing letter wins over a wrong letter', () => {
   expect(nearMatch('sped', ['seed', 'speed'])).toBe('speed')
   expect(nearMatch('sped', ['speed', 'seed'])).toBe('speed')
   expect(nearMatch('roless', ['rolled', 'roles'])).toBe('roles')
@@ -66,23 +69,23 @@ test.each([
   ['BRIDGE_KAFKA_PASSWORD', 'BRIDGE_KAFKA_SASL_PASSWORD'],
   ['BRIDGE_LOG_LEVLE', 'BRIDGE_LOG_LEVEL'],
   ['BRIDGE_HTTPPORT', 'BRIDGE_HTTP_PORT'],
-])('a whole word left out or too many costs little: %s is near %s', (name, meant) => {
+])('a missing or extra word costs little: %s is near %s', (name, meant) => {
   expect(nearMatch(name, [...settingNames, ...fileNames.keys()])).toBe(meant)
 })
 
-test('two names that each have a word of their own are not near for what they share', () => {
+test('two names that each have a word of their own do not match by their shared words', () => {
   expect(nearMatch('page_colour', ['page_size', 'size'])).toBeNull()
   expect(nearMatch('BRIDGE_HTTP_CERTIFICATE', settingNames)).toBeNull()
   expect(nearMatch('_', settingNames)).toBeNull()
 })
 
-test('words are parted by a capital too, and a slip of one letter is nearer than a word', () => {
+test('capitals separate words too, and a typo of one letter is nearer than a whole word', () => {
   expect(nearMatch('tradeSymbol', ['tradingSymbol', 'symbol', 'lastTradeSymbol'])).toBe('symbol')
   expect(nearMatch('symbol', ['hasSymbol', 'symbols'])).toBe('symbols')
   expect(nearMatch('categories', ['fcaCategories'])).toBe('fcaCategories')
 })
 
-test('one slip in a name of four characters or more always leads back to it', () => {
+test('one typo in a name of four characters or more always finds the name', () => {
   const word = fc.stringMatching(/^[a-z]{4,20}$/)
   fc.assert(
     fc.property(word, fc.nat(), fc.constantFrom('', 'z', 'zz'), (name, seed, slip) => {

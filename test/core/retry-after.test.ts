@@ -10,7 +10,7 @@ test('both forms are read: whole seconds and a date', () => {
   expect(retryAfterMs('Mon, 01 Jun 2026 07:02:00 GMT', NOW_MS)).toBe(120_000)
 })
 
-test('what makes no sense is as good as absent', () => {
+test('a value that makes no sense counts as absent', () => {
   const senseless = [null, '', ' ', '-1', '1.5', '1e3', 'soon', 'NaN', '120, 120', '0x10', '9'.repeat(400)]
   for (const header of senseless) expect(retryAfterMs(header, NOW_MS)).toBeNull()
   expect(retryAfterMs('Mon, 01 Jun 2026 06:59:59 GMT', NOW_MS)).toBeNull()

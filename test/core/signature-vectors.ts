@@ -1,6 +1,6 @@
 /**
- * Vectors of the signature, as data. Made with Python's hmac and hashlib, apart from the product; receivers in any language
- * can be tried with them.
+ * Lists test vectors of the webhook signature, computed with Python's hmac and hashlib, independently of the product.
+ * Receivers in any language can be tested with them.
  */
 
 /** One signed message. `body` is UTF-8. */

@@ -21,7 +21,7 @@ test.each(signatureVectors)('$webhookId is signed as another implementation sign
   expect(signatures({ id, timestampSeconds, body }, [keyOf(vector.secret)])).toBe(vector.signature)
 })
 
-test('the official library signs the same, and takes either signature of a rotation', () => {
+test('the official library signs the same, and accepts either signature during a rotation', () => {
   const timestampSeconds = Math.floor(Date.now() / 1000)
   fc.assert(
     fc.property(
@@ -52,7 +52,7 @@ test('the official library signs the same, and takes either signature of a rotat
   )
 })
 
-test('an id has no dot and is the same for the same endpoint and event only', () => {
+test('an id has no dot and is equal only for the same endpoint and event', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (endpoint, event, other) => {
       const id = webhookId(endpoint, event)
@@ -63,7 +63,7 @@ test('an id has no dot and is the same for the same endpoint and event only', ()
   )
 })
 
-test('a secret is read back as it was written, and in no other form', () => {
+test('a secret parses back to what was written, and no other form is accepted', () => {
   fc.assert(
     fc.property(bytes, (key) => {
       const text = secretText(key)

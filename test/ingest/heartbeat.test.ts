@@ -48,7 +48,7 @@ function withHeartbeat() {
 }
 
 describe('the heartbeat', () => {
-  it('is published every 15 s while this process leads, and at no other time', async () => {
+  it('is published every 15 s while this process leads, and never otherwise', async () => {
     const { published, observer, be, pass, stop, run } = withHeartbeat()
     await be({})
     await pass(60_000)
@@ -63,7 +63,7 @@ describe('the heartbeat', () => {
     await run
   })
 
-  it('carries the end of the log, the last good poll, the phase, open gaps and the quota', async () => {
+  it('contains the end of the log, the last good poll, the phase, open gaps and the quota', async () => {
     const { published, observer, be, pass } = withHeartbeat()
     observer.leads(true)
     await be({
@@ -100,7 +100,7 @@ describe('the heartbeat', () => {
     }
   })
 
-  it('is dropped when it cannot be published, which is logged once', async () => {
+  it('is dropped when it cannot be published, and that is logged once', async () => {
     const { published, lines, broker, observer, be, pass } = withHeartbeat()
     observer.leads(true)
     broker.isDown = true

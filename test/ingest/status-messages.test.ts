@@ -1,4 +1,4 @@
-/** What is said on the status topic against the document that describes it. */
+/** Compares the messages on the status topic with the document that describes them. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../src/core/calendar/day-record.ts'
@@ -41,10 +41,10 @@ function states(): IngestState[] {
   return [first, { ...first, lastGoodPollMs: START_MS }]
 }
 
-/** Everything that a leader says while it is in these states, one after the other. */
-async function saidIn(each: readonly IngestState[]): Promise<StatusMessage[]> {
-  const said: StatusMessage[] = []
-  const publishStatus = async (value: StatusMessage): Promise<void> => void said.push(value)
+/** Every status message of a leader that passes through these states. */
+async function publishedIn(each: readonly IngestState[]): Promise<StatusMessage[]> {
+  const published: StatusMessage[] = []
+  const publishStatus = async (value: StatusMessage): Promise<void> => void published.push(value)
   const clock = createManualClock(START_MS)
   const { logger } = keepingLogger()
   const heartbeat = createHeartbeat({
@@ -69,21 +69,21 @@ async function saidIn(each: readonly IngestState[]): Promise<StatusMessage[]> {
     observer.stateChanged(state, clock.now())
     poller.state = state
     clock.advance(15_000)
-    for (let turn = 0; turn < 20; turn++) await yieldToEventLoop()
+    for (let tick = 0; tick < 20; tick++) await yieldToEventLoop()
   }
-  return said
+  return published
 }
 
-test('every status message fits the document, and every documented message is published', async () => {
+test('every status message matches its documented schema, and every documented message is published', async () => {
   const document = productDocument()
   const misfits = messageJudge(document)
-  const said = await saidIn(states())
-  for (const value of said) {
+  const published = await publishedIn(states())
+  for (const value of published) {
     const { key, value: text, headers } = statusRecord(value)
     const given = { key, headers, payload: JSON.parse(String(text)) }
     expect(misfits('kafka.status', value.type, given)).toEqual([])
   }
-  const names = new Set(said.map(({ type }) => type))
+  const names = new Set(published.map(({ type }) => type))
   expect([...names].sort()).toEqual(namesOf(document, 'kafka.status', 'send').sort())
-  expect(said.map(({ lastGoodPoll }) => lastGoodPoll)).toContain(null)
+  expect(published.map(({ lastGoodPoll }) => lastGoodPoll)).toContain(null)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { guids, item, openSandbox } from './sandbox-client.ts'
 
-test('tells the truth, the usage and the scenario', async () => {
+test('the admin port returns the published items, the usage and the scenario', async () => {
   const { admin, list, clock } = await openSandbox({
     scenario: 'morning-short',
     seed: 9,
@@ -39,7 +39,7 @@ test('tells the truth, the usage and the scenario', async () => {
   })
 })
 
-test('publishes handed-in items at once, as an object or as a list', async () => {
+test('the admin port publishes posted items at once, as an object or as a list', async () => {
   const { admin, list } = await openSandbox({ backlog: 0 })
   const one = item('one', '2026-02-03T11:00:00Z')
   expect((await admin('POST', '/items', { items: [one, { headline: 'no guid' }] })).body).toEqual({
@@ -53,14 +53,14 @@ test('publishes handed-in items at once, as an object or as a list', async () =>
   expect(body.data).toEqual([{ headline: 'no guid' }, { ...one, headline: 'Other' }])
 })
 
-test('moves the clock forward, and says where it stands', async () => {
+test('the admin port advances the clock and returns the market time', async () => {
   const { admin, list } = await openSandbox({ scenario: 'quiet', backlog: 0 })
   const moved = await admin('POST', '/clock', { advanceMs: 600_000 })
   expect(moved.body).toMatchObject({ marketTime: '2026-02-03T12:10:00.000Z', finished: true })
   expect(guids(await list())).toHaveLength(6)
 })
 
-test('refuses what it cannot read, and says what to send', async () => {
+test('the admin port rejects an invalid request and explains what to send', async () => {
   const { admin } = await openSandbox()
   const asked = [
     ['POST', '/clock', { advanceMs: -1 }, 400, 'advanceMs'],

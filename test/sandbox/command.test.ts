@@ -5,7 +5,7 @@ import { scenarios } from '../../src/sandbox/scenario-list.ts'
 import { testContext } from '../cli/command-context.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
-/** Runs the command; resolves with its first line, its end and the way to stop it. */
+/** Runs the command; resolves with its first line, a promise of its end and a function that stops it. */
 function run(args: string[]) {
   const lines: string[] = []
   const firstLine = Promise.withResolvers<string>()
@@ -32,7 +32,7 @@ function run(args: string[]) {
   }
 }
 
-test('listens on the host that it is told', async () => {
+test('the sandbox command listens on the given host', async () => {
   const { firstLine, ended, stop } = run(['--scenario', 'quiet', '--host', '::1'])
   const { url, admin } = JSON.parse(await firstLine)
   expect([new URL(url).hostname, new URL(admin).hostname]).toEqual(['[::1]', '[::1]'])
@@ -43,7 +43,7 @@ test('listens on the host that it is told', async () => {
   await expect(wrong.ended).rejects.toThrow(/192\.0\.2\.1/)
 })
 
-test('prints its ready line, serves until it is stopped, and frees its ports', async () => {
+test('the sandbox command prints its ready line, serves until it is stopped, and frees its ports', async () => {
   const { firstLine, ended, stop, lines } = run([
     '--scenario',
     'quiet',
@@ -98,7 +98,7 @@ test('flags override the figures of the plan and the speed', async () => {
   await ended
 })
 
-test('lists every scenario with its meaning, and ends', async () => {
+test('the sandbox command lists every scenario with its meaning, and exits', async () => {
   const { lines, ended } = run(['--list'])
   await ended
   expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(scenarios))
@@ -107,7 +107,7 @@ test('lists every scenario with its meaning, and ends', async () => {
   expect(JSON.parse(asJson.lines[0] ?? '')).toHaveLength(lines.length)
 })
 
-test('help names every flag', async () => {
+test('the help text lists every flag', async () => {
   const { lines, ended } = run(['--help'])
   await ended
   for (const flag of [
@@ -140,14 +140,14 @@ test.each([
   [['--documents-url', 'http://localhost/?a=1'], '--documents-url must be an address'],
   [['extra'], 'extra'],
   [['--port'], 'port'],
-])('refuses %j as wrong usage', async (args, message) => {
+])('rejects %j as wrong usage', async (args, message) => {
   const refused = run(args).ended.catch((error: unknown) => error)
   const error = await refused
   expect(isBridgeError(error, 'usage')).toBe(true)
   expect(String(error)).toContain(message)
 })
 
-test('says which flag to change where a port is taken', async () => {
+test('the sandbox command names the flag to change when a port is in use', async () => {
   const first = run(['--scenario', 'quiet'])
   const { admin } = JSON.parse(await first.firstLine)
   const second = await run(['--admin-port', new URL(admin).port, '--scenario', 'quiet']).ended.catch(

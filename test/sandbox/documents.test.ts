@@ -32,7 +32,7 @@ function textOf(html: string): string {
 }
 
 describe('the documents of an item', () => {
-  test('lie at the addresses in it, on the same port, without a key and without a unit', async () => {
+  test('are served at the URLs in the item, on the same port, without a key or a unit', async () => {
     const opened = await openSandbox()
     const [first] = await items(opened)
     if (first === undefined) throw new Error('there is no item')
@@ -46,14 +46,14 @@ describe('the documents of an item', () => {
     expect(opened.sandbox.usage()).toMatchObject({ units, requests: 1 })
   })
 
-  test('every one of them answers, whatever is missing in its item', async () => {
+  test('are all served, whatever member is missing in their item', async () => {
     const opened = await openSandbox({ scenario: 'missing-fields', backlog: 5 })
     opened.clock.advance(60_000)
     for (const item of await items(opened))
       expect((await answers(item)).map((answer) => answer.slice(0, 3))).toEqual(['200', '200', '200'])
   })
 
-  test('semantic HTML: the text of the page, nothing but elements of structure, no attribute', async () => {
+  test('include semantic HTML: the text of the page in structural elements only, without attributes', async () => {
     const opened = await openSandbox()
     for (const item of (await items(opened)).slice(0, 5)) {
       const page = await (await fetch(item.publication[0]?.url ?? '')).text()
@@ -66,7 +66,7 @@ describe('the documents of an item', () => {
     }
   })
 
-  test('PDF: a table that leads to each object, lengths that fit, and the words of the headline', async () => {
+  test('include a valid PDF: its table points to each object, lengths match, and the headline is in it', async () => {
     const opened = await openSandbox()
     const [first] = await items(opened)
     const bytes = await (await fetch(first?.publication[1]?.url ?? '')).arrayBuffer()
@@ -75,7 +75,7 @@ describe('the documents of an item', () => {
     for (const word of (first?.headline ?? '').split(/[^A-Za-z]+/)) expect(text).toContain(word)
   })
 
-  test('are the same whenever they are asked for, and in every sandbox of that seed and address', async () => {
+  test('are the same on every request, and in every sandbox of that seed and address', async () => {
     const documentsUrl = 'http://documents.example/d'
     const [one, two] = [await openSandbox({ documentsUrl }), await openSandbox({ documentsUrl })]
     expect(JSON.stringify(one.sandbox.truth())).toBe(JSON.stringify(two.sandbox.truth()))
@@ -86,34 +86,34 @@ describe('the documents of an item', () => {
     expect([await read(one), await read(two)]).toEqual([once, once])
   })
 
-  test('are part of the content that the truth counts', async () => {
+  test('are part of the content hash in the sandbox’s own record', async () => {
     const opened = await openSandbox()
     const hashes = new Map(opened.sandbox.truth().backlog.map((item) => [item.guid, item.contentHash]))
     for (const item of await items(opened)) expect(contentHash(item)).toBe(hashes.get(item.guid))
   })
 })
 
-describe('addresses that lead nowhere', () => {
+describe('document URLs that do not exist', () => {
   test.each([
     ['another name', (url: string) => url.replace(/[^/]+$/, 'other.html')],
     ['another form', (url: string) => url.replace(/html$/, 'txt')],
     ['another number', (url: string) => url.replace(/\/\d{4}[A-Z]\//, '/0000Z/')],
     ['the folder', (url: string) => url.replace(/[^/]+$/, '')],
     ['a path that cannot be decoded', (url: string) => url.replace(/[^/]+$/, '%E0%A4%A')],
-  ])('%s answers 404', async (_, changed) => {
+  ])('%s returns 404', async (_, changed) => {
     const [first] = await items(await openSandbox())
     const response = await fetch(changed(first?.publication[0]?.url ?? ''))
     expect([response.status, await response.text()]).toEqual([404, 'no such document\n'])
   })
 
-  test('anything but reading answers 405', async () => {
+  test('any method except GET and HEAD returns 405', async () => {
     const [first] = await items(await openSandbox())
     const url = first?.publication[0]?.url ?? ''
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(200)
     expect((await fetch(url, { method: 'POST' })).status).toBe(405)
   })
 
-  test('those of an item that has left the listings', async () => {
+  test('documents of an item that was removed from the listings return 404', async () => {
     const opened = await openSandbox({ scenario: 'vanish', backlog: 0 })
     opened.clock.advance(10_000)
     const replaced = (await items(opened)).at(-1) as WithDocuments
@@ -135,7 +135,7 @@ test('late-documents: 404 for three minutes after an item became visible', async
   expect((await answers(first)).map((answer) => answer.slice(0, 3))).toEqual(['200', '200', '200'])
 })
 
-test('a document of any text is a whole file', () => {
+test('a document with any text is a complete file', () => {
   const headline = 'Brackets (and \\ slashes) \u20ac \u{1f600} £5m '.repeat(200)
   const raw = JSON.stringify({ guid: 'g', timestamp: '2026-02-03T10:00:00Z', headline })
   const announcement = announcementText(raw)
@@ -147,7 +147,7 @@ test('a document of any text is a whole file', () => {
   expect(announcementText('{}')).toBeNull()
 })
 
-/** The file's own table of contents is right: every object lies where it says, every stream is as long as it says. */
+/** Checks the PDF's cross-reference table: every object offset and every stream length is correct. */
 function expectWhole(text: string): void {
   expect(text.slice(0, 9)).toBe('%PDF-1.4\n')
   const [, start = ''] = /startxref\n(\d+)\n%%EOF\n$/.exec(text) ?? []

@@ -5,7 +5,7 @@ import { openSandbox, UNLIMITED } from './sandbox-client.ts'
 
 const WEEK_MS = 7 * 86_400_000
 
-test('no stretch of time lets more through than burst plus rate', () => {
+test('no time window admits more requests than burst plus rate × length', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 }),
@@ -29,7 +29,7 @@ test('no stretch of time lets more through than burst plus rate', () => {
   )
 })
 
-test('the quota counts a throttled request, not one that the quota itself refused, over any seven days', () => {
+test('the quota counts throttled requests but not those it rejected itself, over any seven days', () => {
   const limits = new Limits({ ratePerSecond: 0.001, burst: 1, weeklyQuota: 3 }, 0)
   expect([limits.take(0), limits.take(1), limits.take(2), limits.take(3)]).toEqual([
     'ok',
@@ -43,7 +43,7 @@ test('the quota counts a throttled request, not one that the quota itself refuse
   expect(limits.unitsUsed(WEEK_MS)).toBe(3)
 })
 
-test('a client meets both 429s on real time, whatever the speed of the market', async () => {
+test('a client gets both kinds of 429 in real time, whatever the speed of the market', async () => {
   const { sandbox, clock, list } = await openSandbox({
     plan: 'free',
     speed: 1_000,
@@ -72,7 +72,7 @@ test('a client meets both 429s on real time, whatever the speed of the market', 
   expect(await statuses(1)).toEqual([200])
 })
 
-test('a wrong key costs nothing, a wrong request with the right key costs a unit and is a violation', async () => {
+test('a wrong key costs nothing; an invalid request with a valid key costs a unit and counts as a violation', async () => {
   const { sandbox, get, list } = await openSandbox({ plan: 'lite' })
   expect((await get('/disclosures/sources/rns/items', { 'x-api-key': 'other' })).status).toBe(401)
   expect(sandbox.usage()).toMatchObject({ requests: 1, units: 0, unauthorised: 1, violations: 0 })
@@ -94,7 +94,7 @@ test('a wrong key costs nothing, a wrong request with the right key costs a unit
   })
 })
 
-test('the Date header is the time of the market', async () => {
+test('the Date header is the market time', async () => {
   const { clock, list } = await openSandbox({ scenario: 'morning', speed: 60, ...UNLIMITED })
   expect((await list()).headers.get('date')).toBe('Tue, 03 Feb 2026 06:59:55 GMT')
   clock.advance(1_000)

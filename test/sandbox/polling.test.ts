@@ -16,7 +16,7 @@ async function poll({ list, clock }: TestSandbox, times: number, everyMs: number
   return { seen, overflows }
 }
 
-test('the late item of a morning is skipped by polling that loses nothing else, and found by reading again', async () => {
+test('polling misses only the late item of a morning, and reading the minute again finds it', async () => {
   const opened = await openSandbox({ scenario: 'morning-short', plan: 'ultimate', seed: 4 })
   const { seen, overflows } = await poll(opened, 100, 500, 200)
   expect(overflows).toBe(0)
@@ -33,7 +33,7 @@ test('the late item of a morning is skipped by polling that loses nothing else, 
   expect(again).toHaveLength(265)
 })
 
-test('a burst larger than a page overflows a poll: the newest page comes, the rest is left out for good', async () => {
+test('a burst larger than a page overflows a poll, which returns the newest page and never the rest', async () => {
   const opened = await openSandbox({ scenario: 'morning-short', plan: 'lite' })
   const { seen, overflows } = await poll(opened, 50, 2_000, 50)
   expect(overflows).toBeGreaterThan(3)
@@ -41,7 +41,7 @@ test('a burst larger than a page overflows a poll: the newest page comes, the re
   expect(await walk(opened.list, { pageSize: 50, dateFrom: '2026-02-03' })).toHaveLength(760)
 })
 
-test('an amended item comes again to a poller only when its timestamp moved', async () => {
+test('a poller receives an amended item again only when its timestamp changed', async () => {
   for (const [scenario, contents] of [
     ['amended', 60],
     ['amended-in-place', 30],
@@ -59,7 +59,7 @@ test('an amended item comes again to a poller only when its timestamp moved', as
   }
 })
 
-test('unreadable items come among the others, and cost the poller none of them', async () => {
+test('a poller receives unreadable items among the valid ones and misses none of the valid ones', async () => {
   const opened = await openSandbox({ scenario: 'malformed' })
   const seen: unknown[] = []
   let cursor = String((await opened.list({ pageSize: 1 })).body.meta.paging.latestCursor)
@@ -77,7 +77,7 @@ test('unreadable items come among the others, and cost the poller none of them',
   expect(seen).toHaveLength(50)
 })
 
-test('a cursor taken from an unreadable item skips nothing of the same second', async () => {
+test('a cursor from an unreadable item skips no item of the same second', async () => {
   const { sandbox, list } = await openSandbox({ backlog: 0 })
   sandbox.publish([item('urn:x:1', '2026-02-03T11:00:00Z'), { headline: 'no guid' }])
   const sinceCursor = String((await list()).body.meta.paging.latestCursor)

@@ -1,4 +1,4 @@
-/** A sandbox on a clock that stands still, and a plain HTTP client of it. Owns no promises of its own. */
+/** Opens a sandbox on a stopped clock with a plain HTTP client. */
 import { onTestFinished } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts'
@@ -93,7 +93,7 @@ export function guids(reply: Reply): string[] {
   return reply.body.data.map((listed) => listed.guid)
 }
 
-/** Every page of a walk by `pageCursor`, as it came. */
+/** Every page of a page scan by `pageCursor`, as received. */
 export async function walk(
   list: TestSandbox['list'],
   query: Record<string, string | number>,

@@ -10,7 +10,7 @@ const names = Object.keys(scenarios)
 /** Longest stretch of its own clock, skips apart, that a scenario may need. */
 const LONGEST_MS = 15 * 60_000
 
-/** Everything that a scenario shows after its start, in the order in which it became visible. */
+/** All items of a scenario after its start, in the order in which they became visible. */
 function shown(name: string, seed = 1): { item: FullItem; truth: TruthItem }[] {
   const { market, clock } = openMarket(name, { seed })
   toTheEnd(clock)
@@ -27,7 +27,7 @@ function shown(name: string, seed = 1): { item: FullItem; truth: TruthItem }[] {
 }
 
 describe('every scenario', () => {
-  test.each(names)('%s: ends in time; the listings hold exactly what the truth says is listed', (name) => {
+  test.each(names)('%s: ends in time, and the listings match the sandbox’s own record', (name) => {
     const { market, clock } = openMarket(name, { seed: 2, backlog: 20 })
     expect(market.finished()).toBe(false)
     clock.advance(LONGEST_MS)
@@ -51,13 +51,13 @@ describe('every scenario', () => {
     expect(tooEarly).toEqual([])
   })
 
-  test('has a line in the docs, and the docs know no other', () => {
+  test('is in the docs, and the docs list no others', () => {
     const page = textFiles().find(({ path }) => path === 'docs/use/sandbox.md')?.text ?? ''
     expect(namesInTable(page, 'Scenarios')).toEqual(names)
   })
 })
 
-describe('rushes hold what they say', () => {
+describe('burst scenarios do what their names say', () => {
   test('slipped-burst: starts up to five seconds late and pauses until :12, :22 and :26', () => {
     const starts = [1, 2, 3, 4, 5, 6].map((seed) => {
       const seconds = [...new Set(shown('slipped-burst', seed).map(({ truth }) => second(truth.insertedAt)))]
@@ -71,14 +71,14 @@ describe('rushes hold what they say', () => {
     expect(new Set(starts).size).toBeGreaterThan(1)
   })
 
-  test('out-of-order-burst: 38 items come in after one with a later timestamp', () => {
+  test('out-of-order-burst: 38 items become visible after an item with a later timestamp', () => {
     const items = shown('out-of-order-burst').map(({ truth }) => truth)
     const overtaking = items.findIndex(({ timestamp }) => timestamp === '2026-02-03T07:00:22Z')
     const overtaken = items.slice(overtaking).filter(({ timestamp }) => timestamp < '2026-02-03T07:00:07Z')
     expect([items.length, overtaken.length]).toEqual([129, 38])
   })
 
-  test('panel-rush: forms only, most of them about another company', () => {
+  test('panel-rush: only Takeover Panel forms, most of them about another company', () => {
     const items = shown('panel-rush').map(({ item }) => item)
     expect(items).toHaveLength(180)
     expect(new Set(items.map(({ category }) => category[1]?.code))).toEqual(
@@ -94,7 +94,7 @@ describe('rushes hold what they say', () => {
   })
 })
 
-describe('special days hold what they say', () => {
+describe('special-day scenarios do what their names say', () => {
   test('summer-morning: the bursts are at 06:00Z and 06:10Z', () => {
     const times = shown('summer-morning').map(({ item }) => item.timestamp.slice(0, 16))
     expect([...Map.groupBy(times, (time) => time)].map(([time, all]) => [time, all.length])).toEqual([
@@ -106,7 +106,7 @@ describe('special days hold what they say', () => {
   test.each([
     ['half-day', '2026-12-24T13:30:00Z', 76],
     ['end-of-day', '2026-02-03T18:30:00Z', 11],
-  ] as const)('%s: its last item is the marker', (name, at, count) => {
+  ] as const)('%s: its last item is the end-of-day marker', (name, at, count) => {
     const items = shown(name).map(({ item }) => item)
     expect(items).toHaveLength(count)
     expect(items.at(-1)).toMatchObject({ timestamp: at, category: [{}, { kind: 'FCA', code: 'EOD' }] })
@@ -124,7 +124,7 @@ describe('special days hold what they say', () => {
   })
 })
 
-test('corrections: ten announcements replace listed ones, three replace what nobody has seen', () => {
+test('corrections: ten items replace listed ones, three replace items that were never listed', () => {
   const items = shown('corrections').map(({ item }) => item)
   const guids = new Set(items.map(({ guid }) => guid))
   const replaced = items.flatMap(({ replaces }) => replaces?.guid ?? [])
@@ -132,8 +132,8 @@ test('corrections: ten announcements replace listed ones, three replace what nob
   expect(replaced.filter((guid) => !guids.has(guid))).toHaveLength(3)
 })
 
-describe('odd items hold what they say', () => {
-  test('id-wrap: numbers go round, and those of half a year before come again under other guids', () => {
+describe('odd-item scenarios do what their names say', () => {
+  test('id-wrap: numbers wrap around, and those of half a year ago are reused under other guids', () => {
     const { market, clock } = openMarket('id-wrap', { backlog: 0 })
     toTheEnd(clock)
     const items = listed(market).map((raw) => JSON.parse(raw) as FullItem)
@@ -145,7 +145,7 @@ describe('odd items hold what they say', () => {
     expect(new Set(items.map(({ guid }) => guid)).size).toBe(40)
   })
 
-  test('null-version: every second one', () => {
+  test('null-version: every second item has version null', () => {
     const versions = shown('null-version').map(({ item }) => item.version)
     expect(versions.filter((version) => version === null)).toHaveLength(10)
   })
@@ -155,14 +155,14 @@ describe('odd items hold what they say', () => {
     expect(items.filter(({ category }) => category.some(({ kind }) => kind === 'RNS'))).toHaveLength(10)
   })
 
-  test('unknown-codes: three codes outside the list, and an importance that nobody knows', () => {
+  test('unknown-codes: three codes outside the list, and an unknown importance', () => {
     const tags = shown('unknown-codes').map(({ item }) => item.category[1])
     const codes = tags.map((tag) => tag?.code)
     for (const code of ['ADM', 'PRE', 'Z/9 x']) expect(codes.filter((each) => each === code)).toHaveLength(6)
     expect(tags.filter((tag) => tag?.importance === 'critical')).toHaveLength(6)
   })
 
-  test('missing-fields: each of four members is missing in its turn', () => {
+  test('missing-fields: each of four members is missing in every fourth item', () => {
     const issuers = shown('missing-fields').map(({ item }) => item.issuer)
     const turn = (index: number) => issuers.filter((_, place) => place % 4 === index)
     expect(turn(0).filter((issuer) => issuer.instrument?.symbol !== undefined)).toEqual([])
@@ -172,7 +172,7 @@ describe('odd items hold what they say', () => {
     expect(turn(3).every((issuer) => issuer.instrument !== undefined)).toBe(true)
   })
 
-  test('blank-headlines: every headline ends in blanks and none is too long', () => {
+  test('blank-headlines: every headline ends in spaces and none is too long', () => {
     for (const { item } of shown('blank-headlines')) expect(item.headline).toMatch(/^.{1,48} {2}$/)
   })
 

@@ -1,6 +1,6 @@
 /**
- * The sandbox's answers have the shapes that the specification states (§2), checked by a strict reading of its tables:
- * a member that is not in a table, or has another type, fails. Scenarios that break the schema on purpose stay out.
+ * Checks the sandbox's responses strictly against the tables of the specification (§2): a member that is not in a
+ * table, or has another type, fails. Scenarios that break the schema on purpose are left out.
  */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -73,7 +73,7 @@ const errorResponse = z.strictObject({
   error: z.strictObject({ message: text, hint: text.optional() }),
 })
 
-test('every item of a usual day has the members and types of the specification, and its version is that of its guid', async () => {
+test('every item of a usual day matches the specification, and its version is that of its guid', async () => {
   const { sandbox, list } = await openSandbox({ scenario: 'normal', plan: 'ultimate' })
   sandbox.moveForward(14 * 3_600_000)
   const items: z.infer<typeof item>[] = []
@@ -91,7 +91,7 @@ test('every item of a usual day has the members and types of the specification, 
   for (const { guid: id, version, rnsId, timestamp } of items) {
     expect(id.split(':').slice(3)).toEqual([timestamp.slice(0, 10).replaceAll('-', ''), rnsId, `${version}`])
   }
-  // What is optional is there on some and missing on others, so that a client meets both.
+  // Optional members are present on some items and absent on others, so that a client sees both.
   const share = (has: (one: z.infer<typeof item>) => boolean) => items.filter(has).length / items.length
   const optional = [
     share((one) => one.related !== undefined),
@@ -103,7 +103,7 @@ test('every item of a usual day has the members and types of the specification, 
   for (const part of optional) expect(part > 0 && part < 1).toBe(true)
 })
 
-test('each paging mode answers in its own shape, with and without items', async () => {
+test('each paging mode has its own response shape, with and without items', async () => {
   const { list } = await openSandbox({ scenario: 'quiet', backlog: 20, plan: 'advanced' })
   const first = await list('pageSize=3')
   listOf(pagings.cursor).parse(first.body)
@@ -114,7 +114,7 @@ test('each paging mode answers in its own shape, with and without items', async 
   listOf(pagings.since).parse((await list({ sinceCursor: latest })).body)
 })
 
-test('every refusal has the error body', async () => {
+test('every error response has the error body of the specification', async () => {
   const { get } = await openSandbox({ plan: 'lite', backlog: 5 })
   const items = '/disclosures/sources/rns/items'
   const refused: [string, number, Record<string, string>?][] = [

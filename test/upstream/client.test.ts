@@ -27,7 +27,7 @@ async function clientAgainst(script: Script) {
 
 const openPermit: SendPermit = { spend: async () => {}, throttle: async () => {} }
 
-test('the unit is durable before the throttle is waited for, and both before the request leaves', async () => {
+test('the unit is durable before the throttle grants a slot, and both happen before the request is sent', async () => {
   const order: string[] = []
   const spends: [Purpose, number][] = []
   const { client } = await clientAgainst((response, request) => {
@@ -59,7 +59,7 @@ test('a request whose unit could not be written is not sent', async () => {
   expect(server.requests).toHaveLength(0)
 })
 
-test('the query travels with its cursors as they came and its bounds widened to whole seconds', async () => {
+test('a query sends its cursors unchanged and its date bounds widened to whole seconds', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
   const fromMs = Date.UTC(2026, 5, 1, 6, 0, 0, 999)
   const toMs = Date.UTC(2026, 5, 1, 6, 10, 0, 1)
@@ -81,7 +81,7 @@ test('the query travels with its cursors as they came and its bounds widened to 
   expect(server.requests[0]?.url).toMatch(/^\/v2\/disclosures\/sources\/rns\/items\?/)
 })
 
-test('a page is returned parsed; anything else is invalid and keeps its times', async () => {
+test('a page is returned parsed; any other response is invalid and keeps its times', async () => {
   const good = await clientAgainst(answers(200, '{"data":[{"guid":"a"}]}'))
   const page = await good.client.list({ pageSize: 1 }, 'poll', openPermit, never)
   expect(page).toMatchObject({ kind: 'ok', sent: true, value: { items: [{ text: '{"guid":"a"}' }] } })

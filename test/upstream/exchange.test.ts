@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readExchange, readExchangePage } from '../../src/upstream/exchange.ts'
 
-test('the text of an entry stays as it came; entries without a MIC are counted as unreadable', () => {
+test('the text of an entry stays as received; entries without a MIC are counted as unreadable', () => {
   const odd = '{"mic":"XLON", "name":7,\n "country":"GB","since":1.0}'
   const body = `{"data":[${odd},{"mic":"XNYS","city":null},{"mic":"../x"},{"name":"none"},null,5],"meta":{}}`
   const page = readExchangePage(body)
@@ -19,7 +19,7 @@ test('an entry or a detail above the size limit is rejected', () => {
   expect(readExchange(`{"data":${huge}}`, 'XLON').ok).toBe(false)
 })
 
-test('the next cursor is a text, null at the end, or undefined where the answer has none', () => {
+test('the next cursor is a string, null at the end, or undefined when the response has none', () => {
   const next = (paging: string) => {
     const page = readExchangePage(`{"data":[],"meta":{"paging":${paging}}}`)
     return page.ok ? page.value.nextCursor : page.reason
@@ -33,7 +33,7 @@ test('the next cursor is a text, null at the end, or undefined where the answer 
   expect(readExchangePage('{"data":null}').ok).toBe(false)
 })
 
-test('the text of a detail stays as it came, unknown members included', () => {
+test('the text of a detail stays as received, including unknown members', () => {
   const data =
     '{"mic":"XLON","abbreviation":"LSE","website":"WWW","creationDate":"2005-06-27","expiryDate":null,' +
     '"segments":[{"mic":"AIMX","status":"ACTIVE"},{"name":"none"},7],"_links":{"self":"/x"},"more":[1.0]}'
@@ -44,7 +44,7 @@ test('the text of a detail stays as it came, unknown members included', () => {
   })
 })
 
-test('an answer without an exchange, or with another one, is rejected', () => {
+test('a response without an exchange, or with another exchange, is rejected', () => {
   for (const body of ['<html>', '[]', '{}', '{"data":null}', '{"data":[]}', '{"data":{"mic":7}}']) {
     expect(readExchange(body, 'XLON').ok).toBe(false)
   }

@@ -58,7 +58,7 @@ function dataOf(outcome: FundOutcome): unknown {
   return JSON.parse(outcome.value).data
 }
 
-/** ISIN of a trust of the sandbox that has an answer on every path. */
+/** ISIN of a trust of the sandbox that has data on every path. */
 async function richTrust({ get }: TestSandbox): Promise<string> {
   const listed = await get('/nav?pageSize=200')
   const isins = (
@@ -74,7 +74,7 @@ async function richTrust({ get }: TestSandbox): Promise<string> {
   throw new Error('no trust of this seed has everything')
 }
 
-test('all nine paths of the sandbox are read, and each costs one unit of purpose gateway', async () => {
+test('the client reads all nine fund paths of the sandbox, each for one unit of purpose gateway', async () => {
   const opened = await openSandbox({ plan: 'ultimate', backlog: 0 })
   const isin = await richTrust(opened)
   const client = clientOf(opened.sandbox.url, opened.sandbox.key)
@@ -94,7 +94,7 @@ test('all nine paths of the sandbox are read, and each costs one unit of purpose
   for (const outcome of outcomes) expect(dataOf(outcome)).toBeTypeOf('object')
 })
 
-test('what upstream does not have is an outcome of its own; what it refuses, limits or fails at is told apart', async () => {
+test('a 404, a rejection, a throttle and a server error each have their own outcome', async () => {
   const opened = await openSandbox({ plan: 'advanced', backlog: 0 })
   const client = clientOf(opened.sandbox.url, opened.sandbox.key)
   const call = openCall()
@@ -117,7 +117,7 @@ test('what upstream does not have is an outcome of its own; what it refuses, lim
   expect(await stranger.get('/nav', call)).toMatchObject({ kind: 'unauthorised', status: 401 })
 })
 
-test('a plan without funds is refused on all nine, as unauthorised with status 403', async () => {
+test('a plan without funds is rejected on all nine paths, as unauthorised with status 403', async () => {
   const { sandbox } = await openSandbox({ plan: 'lite', backlog: 0 })
   for (const outcome of await Promise.all(everyPath(clientOf(sandbox.url, sandbox.key), ISIN, openCall()))) {
     expect(outcome).toMatchObject({ kind: 'unauthorised', status: 403 })
@@ -125,7 +125,7 @@ test('a plan without funds is refused on all nine, as unauthorised with status 4
   expect(sandbox.usage().refused.plan_required).toBe(9)
 })
 
-test('the limits of the plan hold on fund paths', async () => {
+test('the limits of the plan apply to fund paths', async () => {
   const { sandbox } = await openSandbox({ backlog: 0, weeklyQuota: 6, ratePerSecond: 1, burst: 4 })
   const client = clientOf(sandbox.url, sandbox.key)
   const kinds = []
@@ -134,7 +134,7 @@ test('the limits of the plan hold on fund paths', async () => {
   expect(sandbox.usage()).toMatchObject({ units: 6, throttled: 2, quotaRefused: 2 })
 })
 
-test('the unit is durable before the throttle is waited for, and a rejecting permit sends nothing', async () => {
+test('the unit is durable before the request waits for the throttle, and a rejecting permit sends nothing', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":{}}'))
   const call = openCall()
   await client.get('/events/XLON:ABC', call)
@@ -147,7 +147,7 @@ test('the unit is durable before the throttle is waited for, and a rejecting per
   expect(server.requests.map(({ url }) => url)).toEqual(['/v2/events/XLON:ABC'])
 })
 
-test('an answer stays the text it is, and one without data is invalid', async () => {
+test('a response is returned as its exact text, and one without data is invalid', async () => {
   const text = '{"data": {"value": 1.50},\n "unknown": null}'
   const { client } = await clientAgainst(answers(200, text))
   expect(await client.get('/nav/X', openCall())).toMatchObject({ kind: 'ok', value: text })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fundTarget, pageSizeOf } from '../../src/upstream/fund-target.ts'
 
-test('requests that mean the same have one spelling: known parameters by name, nothing escaped that need not be', () => {
+test('equivalent requests have one normal form: known parameters sorted by name, no needless escapes', () => {
   const same = [
     ['/nav?pageSize=5&isins=A,B', '/nav?isins=A%2CB&pageSize=5', '/nav?pageSize=5&channel=x&isins=A%2cB'],
     ['/nav/XLON%3AABC', '/nav/XLON:ABC?pageSize=3', '/nav/%58LON:ABC?'],
@@ -21,7 +21,7 @@ test('requests that mean the same have one spelling: known parameters by name, n
   expect(pageSizeOf('/nav')).toBe(null)
 })
 
-test('nothing but the nine paths is a fund request, however it is spelt', () => {
+test('only the nine paths are fund requests, however they are written', () => {
   const others = [
     '',
     '/',
@@ -48,7 +48,7 @@ test('nothing but the nine paths is a fund request, however it is spelt', () => 
   )
 })
 
-test('a spelling is its own spelling', () => {
+test('normalising a normalised request changes nothing', () => {
   const names = fc.constantFrom('isins', 'isin', 'pageSize', 'sinceCursor', 'other')
   fc.assert(
     fc.property(fc.array(fc.tuple(names, fc.string())), (parameters) => {

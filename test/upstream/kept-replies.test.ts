@@ -11,7 +11,7 @@ const good = (text: string): FundReply => ({
   validMs: 60_000,
 })
 
-test('a reply is given while it is valid, with what is left of its times, and then no more', () => {
+test('a cached reply is returned while it is valid, with its remaining times, and not afterwards', () => {
   const clock = createManualClock()
   const kept = createKeptReplies(clock)
   const refusal = { message: 'no', hint: null }

@@ -4,7 +4,7 @@ import { classifyStatus, classifyThrown, oneLine } from '../../src/upstream/outc
 const error = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
 const wrapped = (cause: unknown) => new TypeError('fetch failed', { cause })
 
-test('each status means one kind of failure', () => {
+test('each status maps to one kind of failure', () => {
   const kinds = [200, 204, 301, 304, 400, 401, 403, 404, 409, 429, 500, 503, 599].map(
     (status) => classifyStatus(status, null, '').kind,
   )
@@ -25,7 +25,7 @@ test('each status means one kind of failure', () => {
   ])
 })
 
-test('a refusal carries the message and the hint of the body apart, each cut to 300 characters, and survives any body', () => {
+test('an error outcome has the message and the hint of the body, each cut to 300 characters, whatever the body', () => {
   const body = JSON.stringify({ error: { message: 'bad cursor', hint: 'start over' } })
   expect(classifyStatus(400, null, body)).toEqual({
     kind: 'refused',
@@ -41,14 +41,14 @@ test('a refusal carries the message and the hint of the body apart, each cut to 
   expect(long).toMatchObject({ message: 'm'.repeat(300), hint: 'h'.repeat(300) })
 })
 
-test('a log has both in one line, without a dash where there is only one', () => {
+test('a log line joins message and hint, without a dash when there is only one', () => {
   expect(oneLine({ message: 'bad cursor', hint: 'start over' })).toBe('bad cursor – start over')
   expect(oneLine({ message: 'bad cursor', hint: null })).toBe('bad cursor')
   expect(oneLine({ message: '', hint: 'start over' })).toBe('start over')
   expect(oneLine({ message: '', hint: null })).toBe('')
 })
 
-test('a connection that was never made refunds its unit, under every such error code', () => {
+test('a connection that was never established refunds its unit, for every such error code', () => {
   const never = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'CERT_HAS_EXPIRED']
   for (const code of [...never, 'UND_ERR_CONNECT_TIMEOUT', 'SELF_SIGNED_CERT_IN_CHAIN']) {
     expect(classifyThrown(wrapped(error(code)))).toEqual({
@@ -58,7 +58,7 @@ test('a connection that was never made refunds its unit, under every such error 
   }
 })
 
-test('a connection that broke after it was made keeps its unit: upstream may have counted it', () => {
+test('a connection that broke later keeps its unit spent: upstream may have counted it', () => {
   for (const code of ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ETIMEDOUT', 'HPE_INVALID_CONSTANT']) {
     expect(classifyThrown(wrapped(error(code)))).toEqual({
       failure: { kind: 'network', message: code },
@@ -67,13 +67,13 @@ test('a connection that broke after it was made keeps its unit: upstream may hav
   }
 })
 
-test('the code is the innermost one, also of several addresses tried', () => {
+test('the error code is the innermost one, also when several addresses were tried', () => {
   const several = error('ECONNREFUSED', { errors: [error('EHOSTUNREACH'), error('ECONNREFUSED')] })
   expect(classifyThrown(wrapped(several)).failure).toEqual({ kind: 'network', message: 'EHOSTUNREACH' })
   expect(classifyThrown(wrapped(several)).sent).toBe(false)
 })
 
-test('a broken encoding is an invalid answer, not a network fault', () => {
+test('a broken content encoding is an invalid response, not a network failure', () => {
   for (const code of ['Z_DATA_ERROR', 'Z_BUF_ERROR', 'ERR__ERROR_FORMAT_PADDING_1']) {
     expect(classifyThrown(wrapped(error(code)))).toEqual({
       failure: { kind: 'invalid', reason: `encoding: ${code}` },
@@ -82,7 +82,7 @@ test('a broken encoding is an invalid answer, not a network fault', () => {
   }
 })
 
-test('whatever is thrown is classified', () => {
+test('every thrown value is classified', () => {
   for (const thrown of [
     undefined,
     null,

@@ -13,7 +13,7 @@ function reason(body: string): string {
   return read.ok ? 'ok' : read.reason
 }
 
-test('a good page gives its items in their order, its cursors and its warnings', () => {
+test('a valid page returns its items in order, its cursors and its warnings', () => {
   const body = JSON.stringify({
     data: [{ guid: 'b' }, { guid: 'a' }],
     meta: { paging: { pageSize: 2, nextCursor: 'n', latestCursor: 'l', hasMore: true } },
@@ -44,16 +44,16 @@ test('a missing cursor is distinguished from the end of a page scan', () => {
   expect(page('{"data":[],"meta":[]}').latestCursor).toBeNull()
 })
 
-test('the text of an item stays as it came: digits, escapes, order of members', () => {
+test('the text of an item stays as received: digits, escapes, order of members', () => {
   const text = '{"b":1.0,"a":12345678901234567890,"c":"\\u00e9"}'
   expect(page(`{"data":[ ${text} ]}`).items).toEqual([{ text, value: JSON.parse(text) }])
 })
 
-test('an item that is not an object does not make the page unreadable', () => {
+test('an item that is not an object does not make the page invalid', () => {
   expect(page('{"data":[null,1,"x",[],{}]}').items.map((item) => item.value)).toEqual([null, 1, 'x', [], {}])
 })
 
-test('an answer without a list is rejected with the reason', () => {
+test('a response without a list is rejected with the reason', () => {
   for (const body of ['', 'null', '[]', '3', '"data"', '{}', '{"data":null}', '{"data":{}}']) {
     expect(reason(body)).not.toBe('ok')
   }
@@ -63,14 +63,14 @@ test('an answer without a list is rejected with the reason', () => {
   expect(reason('{"__proto__":{"data":[1]}}')).toBe('the answer has no list `data`')
 })
 
-test('warnings of any shape are read, none longer than 500 characters', () => {
+test('warnings of any shape are read and cut to 500 characters', () => {
   const odd = page('{"data":[],"warnings":[{"toString":1,"valueOf":2},null,7,["x"]]}').warnings
   expect(odd).toEqual(['{"toString":1,"valueOf":2}', 'null', '7', '["x"]'])
   expect(page(JSON.stringify({ data: [], warnings: ['w'.repeat(900)] })).warnings[0]).toHaveLength(500)
   expect(page('{"data":[],"warnings":"all"}').warnings).toEqual([])
 })
 
-test('no JSON, however odd, makes the reader throw', () => {
+test('no JSON value makes the page reader throw', () => {
   const odd = fc.record(
     {
       data: fc.oneof(fc.array(fc.jsonValue()), fc.jsonValue()),

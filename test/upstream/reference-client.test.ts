@@ -36,7 +36,7 @@ test('the API key is never sent for references', async () => {
   }
 })
 
-test('the throttle is waited for before a request leaves; one that rejects sends nothing', async () => {
+test('a request waits for the throttle before it is sent; a rejecting throttle sends nothing', async () => {
   const { server, client } = await clientAgainst(answers(200, '{"data":[]}'))
   const jammed = { throttle: () => Promise.reject(new Error('jammed')) }
   await expect(client.exchanges({ pageSize: 1 }, jammed, never)).rejects.toThrow('jammed')
@@ -44,7 +44,7 @@ test('the throttle is waited for before a request leaves; one that rejects sends
   expect(server.requests).toHaveLength(0)
 })
 
-test('a scan of the sandbox returns every exchange with its detail, for no unit', async () => {
+test('a scan of the sandbox returns every exchange with its detail and costs no unit', async () => {
   const { sandbox } = await openSandbox()
   const client = clientOf(sandbox.url)
   const mics: string[] = []
@@ -64,7 +64,7 @@ test('a scan of the sandbox returns every exchange with its detail, for no unit'
   expect(sandbox.usage()).toMatchObject({ units: 0, violations: 0 })
 })
 
-test('an answer without an exchange is invalid and keeps its times', async () => {
+test('a response without an exchange is invalid and keeps its times', async () => {
   const { client } = await clientAgainst(answers(200, '{"data":{"mic":"XNYS"}}'))
   const outcome = await client.exchange('XLON', permit, never)
   expect(outcome).toMatchObject({ kind: 'invalid', reason: 'the answer is about XNYS', sent: true })

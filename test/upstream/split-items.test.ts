@@ -69,7 +69,7 @@ const member = fc
   })
 const elements = fc.array(fc.tuple(blanks, valueText, blanks), { maxLength: 6 })
 
-/** An answer and the texts that its last `data` holds. */
+/** A response and the item texts of its last `data` member. */
 const answer = fc
   .tuple(
     blanks,
@@ -86,7 +86,7 @@ const answer = fc
     return { text, texts: list.map(([, value]) => value) }
   })
 
-test('the texts are exactly those that the answer holds, whatever its spacing, escapes and duplicate members', () => {
+test('each item text is exactly that of the response, whatever its spacing, escapes and duplicate members', () => {
   fc.assert(
     fc.property(answer, ({ text, texts }) => {
       expect(splitItems(text)).toEqual(texts.map((item) => item.replace(/[\r\n]/g, ' ')))
@@ -95,7 +95,7 @@ test('the texts are exactly those that the answer holds, whatever its spacing, e
   )
 })
 
-test('each text is one line and means what JSON.parse finds in its place', () => {
+test('each item text is one line and parses to what JSON.parse finds in its place', () => {
   fc.assert(
     fc.property(answer, ({ text }) => {
       const split = splitItems(text)
@@ -106,7 +106,7 @@ test('each text is one line and means what JSON.parse finds in its place', () =>
   )
 })
 
-test('whatever the top level is, the text of `data` is what JSON.parse finds there, or there is none', () => {
+test('the text of `data` is what JSON.parse finds there, or absent, whatever the top level is', () => {
   const top = fc.tuple(
     blanks,
     fc.oneof(
@@ -134,12 +134,12 @@ test('numbers keep their digits', () => {
   expect(splitItems(`{"data":[${digits.join(' , ')}]}`)).toEqual(digits)
 })
 
-test('of several members `data` the last counts, as for JSON.parse', () => {
+test('the last of several members `data` counts, as for JSON.parse', () => {
   expect(splitItems('{"data":[1],"d\\u0061ta":[2,3],"meta":{"data":[4]}}')).toEqual(['2', '3'])
   expect(splitItems('{"data":[1],"data":null}')).toEqual([])
 })
 
-test('a nesting that would exhaust the stack is read', () => {
+test('nesting deep enough to exhaust the stack is still read', () => {
   const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
   expect(splitItems(`{"data":[${deep}]}`)).toEqual([deep])
 })

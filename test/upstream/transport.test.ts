@@ -37,13 +37,13 @@ async function against(script: Script): Promise<{ server: ScriptedUpstream; tran
   return { server, transport: transportTo(server.url) }
 }
 
-/** What one request becomes under that script. */
+/** The outcome of one request under that script. */
 async function outcomeOf(script: Script) {
   const { transport } = await against(script)
   return transport.get('/x', never)
 }
 
-/** Resolves when the client has seen the headers of its next answer. */
+/** Resolves when the client has received the headers of its next response. */
 async function headersSeen(): Promise<void> {
   const channel = 'undici:request:headers'
   await new Promise<void>((resolve) => {
@@ -56,7 +56,7 @@ async function headersSeen(): Promise<void> {
   await nextTurn()
 }
 
-test('what the headers say of a quota comes with the outcome, whatever the status', async () => {
+test('the outcome contains the quota from the headers, whatever the status', async () => {
   const headers = { 'x-ratelimit-limit': '3500', 'x-ratelimit-remaining': '17' }
   for (const status of [200, 429, 500]) {
     const { reported } = await outcomeOf(answers(status, GOOD, headers))
@@ -65,7 +65,7 @@ test('what the headers say of a quota comes with the outcome, whatever the statu
   expect(await outcomeOf(answers(200, GOOD))).not.toHaveProperty('reported')
 })
 
-test('a good answer comes back as text, with its times, the key in its header and the path under the base', async () => {
+test('a good response is returned as text with its times; the request has the key header and the path under the base', async () => {
   const { server, transport } = await against(answers(200, GOOD, { date: 'Mon, 01 Jun 2026 06:00:07 GMT' }))
   const startedMs = clock.now()
   expect(await transport.get('/disclosures?pageSize=5', never)).toEqual({
@@ -81,7 +81,7 @@ test('a good answer comes back as text, with its times, the key in its header an
   expect(request?.headers['x-api-key']).toBe(KEY)
 })
 
-test('an invalid date counts as absent', async () => {
+test('an invalid Date header counts as absent', async () => {
   expect(await outcomeOf(answers(200, GOOD, { date: 'yesterday' }))).toMatchObject({
     kind: 'ok',
     serverMs: null,
@@ -94,12 +94,12 @@ test('a byte order mark and compression do not change the text', async () => {
   expect(await outcomeOf(packed)).toMatchObject({ kind: 'ok', value: GOOD })
 })
 
-test('what is not JSON comes back as it is: the page decides', async () => {
+test('a response that is not JSON is returned unchanged, for the page reader to judge', async () => {
   expect(await outcomeOf(answers(200, '<html>'))).toMatchObject({ kind: 'ok', value: '<html>' })
   expect(await outcomeOf(answers(200, ''))).toMatchObject({ kind: 'ok', value: '' })
 })
 
-test('a refused key, a refused request and a server error are told apart', async () => {
+test('a rejected key, a rejected request and a server error have different outcomes', async () => {
   const body = '{"error":{"message":"no such cursor"}}'
   expect(await outcomeOf(answers(401, body))).toMatchObject({ kind: 'unauthorised', status: 401, sent: true })
   expect(await outcomeOf(answers(403, body))).toMatchObject({ kind: 'unauthorised', status: 403 })
@@ -114,7 +114,7 @@ test('a refused key, a refused request and a server error are told apart', async
   expect(await outcomeOf(answers(204, ''))).toMatchObject({ kind: 'invalid', reason: 'status 204' })
 })
 
-test('a 429 carries Retry-After as it came, in every form and absent', async () => {
+test('a 429 returns Retry-After as received, in every form and absent', async () => {
   const forms = ['7', 'Mon, 01 Jun 2026 07:00:00 GMT', '-1', '99999999999999999999', 'soon']
   for (const form of forms) {
     expect(await outcomeOf(answers(429, '{}', { 'retry-after': form }))).toMatchObject({
@@ -135,7 +135,7 @@ test('a redirect is not followed, so the key is not sent elsewhere', async () =>
   expect(elsewhere.server.requests).toHaveLength(0)
 })
 
-test('an answer that never begins is given up after the time limit', async () => {
+test('a response that never starts is aborted after the time limit', async () => {
   const { server, transport } = await against(() => {})
   const pending = transport.get('/x', never)
   await server.received(1)
@@ -145,7 +145,7 @@ test('an answer that never begins is given up after the time limit', async () =>
   expect(await pending).toMatchObject({ kind: 'timeout', phase: 'headers', sent: true })
 })
 
-test('an answer that stops inside its body is given up after the time limit', async () => {
+test('a response that stops inside its body is aborted after the time limit', async () => {
   const { transport } = await against((response) => {
     response.writeHead(200)
     response.write('{"data":[')
@@ -157,7 +157,7 @@ test('an answer that stops inside its body is given up after the time limit', as
   expect(await pending).toMatchObject({ kind: 'timeout', phase: 'body', sent: true })
 })
 
-test('a slow drip does not stretch the time limit', async () => {
+test('a body that drips slowly does not extend the time limit', async () => {
   let drip = (): void => {}
   const { transport } = await against((response) => {
     response.writeHead(200)
@@ -176,7 +176,7 @@ test('a slow drip does not stretch the time limit', async () => {
   expect(clock.nextTimerMs()).toBeNull()
 })
 
-test('a refusal stays that refusal when its body hangs, breaks or never ends', async () => {
+test('an error status keeps its outcome when its body hangs, breaks or never ends', async () => {
   const { transport } = await against((response) => {
     response.writeHead(429, { 'retry-after': '5' })
     response.write('{')
@@ -199,18 +199,18 @@ test('a refusal stays that refusal when its body hangs, breaks or never ends', a
   expect(await outcomeOf(endless)).toMatchObject({ kind: 'server_error', status: 500 })
 })
 
-test('a connection reset before or inside the answer is a network failure whose unit stays spent', async () => {
+test('a connection reset before or inside the response is a network failure whose unit stays spent', async () => {
   for (const bytes of ['', 'HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{"data":']) {
     expect(await outcomeOf(raw(bytes, 'reset'))).toMatchObject({ kind: 'network', sent: true })
     expect(await outcomeOf(raw(bytes, 'end'))).toMatchObject({ kind: 'network', sent: true })
   }
 })
 
-test('what is not HTTP is a network failure whose unit stays spent', async () => {
+test('a response that is not HTTP is a network failure whose unit stays spent', async () => {
   expect(await outcomeOf(raw('SSH-2.0-x\r\n'))).toMatchObject({ kind: 'network', sent: true })
 })
 
-test('a body that is not in the encoding it claims is invalid', async () => {
+test('a body that does not match its content encoding is invalid', async () => {
   const claims = (body: Buffer): Script => answers(200, body, { 'content-encoding': 'gzip' })
   expect(await outcomeOf(claims(Buffer.from(GOOD)))).toMatchObject({ kind: 'invalid', sent: true })
   expect(await outcomeOf(claims(deflateRawSync(GOOD)))).toMatchObject({ kind: 'invalid', sent: true })
@@ -223,7 +223,7 @@ test('a body above the limit is rejected, however small it was on the wire', asy
   expect(outcome).toMatchObject({ kind: 'invalid', reason: expect.stringContaining('larger than') })
 })
 
-test('a connection that could not be made refunds its unit', async () => {
+test('a connection that could not be established refunds its unit', async () => {
   const server = await startScriptedUpstream(answers(200, GOOD))
   await server[Symbol.asyncDispose]()
   const refused = await transportTo(server.url).get('/x', never)
@@ -232,7 +232,7 @@ test('a connection that could not be made refunds its unit', async () => {
   expect(unresolvable).toMatchObject({ kind: 'network', sent: false })
 })
 
-test('a request that is aborted in flight keeps its unit; one that was aborted before never left', async () => {
+test('a request aborted in flight keeps its unit spent; one aborted earlier is never sent', async () => {
   const { server, transport } = await against(() => {})
   const stop = new AbortController()
   const pending = transport.get('/x', stop.signal)
@@ -243,7 +243,7 @@ test('a request that is aborted in flight keeps its unit; one that was aborted b
   expect(server.requests).toHaveLength(1)
 })
 
-test('after every broken answer the next request of the same transport succeeds', async () => {
+test('the next request of the same transport succeeds after every kind of broken response', async () => {
   const scripts = [
     raw('', 'reset'),
     raw('nonsense'),
@@ -258,7 +258,7 @@ test('after every broken answer the next request of the same transport succeeds'
   expect(kinds).toEqual(['network', 'network', 'too_many', 'ok', 'ok'])
 })
 
-test('no outcome carries the key', async () => {
+test('no outcome contains the key', async () => {
   const echo: Script = (response, request) => answers(400, JSON.stringify({ error: {} }))(response, request)
   const outcomes = [await outcomeOf(echo), await outcomeOf(raw('', 'reset'))]
   const unsendable = createTransport({

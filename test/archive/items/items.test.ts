@@ -3,7 +3,7 @@ import { archiveItems } from '../../../src/archive/items/items.ts'
 import { EVERYTHING, type Selection } from '../../../src/core/filter/selection.ts'
 import { eventWith, inPlace, memoryArchive, never, items as plainItems, START_MS } from '../samples.ts'
 
-/** A clock that moves on by so much whenever it is asked: every window ends after that many looks. */
+/** A clock that advances by this much on every reading, so that each time slice ends after a few steps. */
 function hurriedClock(stepMs: number) {
   let nowMs = 0
   return {
@@ -36,7 +36,7 @@ const drawn = Array.from({ length: 60 }, (_, index) =>
   ),
 )
 
-test.each(selections)('%s gives the same however short a window is', async (_, part) => {
+test.each(selections)('%s returns the same items with any length of time slice', async (_, part) => {
   const archive = memoryArchive(inPlace(drawn))
   const whole = { after: 0, through: 60, asOf: 60 }
   const leisurely = archiveItems(archive, hurriedClock(0))
@@ -58,7 +58,7 @@ test.each(selections)('%s gives the same however short a window is', async (_, p
   archive.close()
 })
 
-test('nobody waits any more: the read stops with what it has', async () => {
+test('an aborted read stops and returns what it has', async () => {
   const archive = memoryArchive(inPlace(drawn))
   const { numbered } = archiveItems(archive, hurriedClock(20))
   const gone = new AbortController()
@@ -68,7 +68,7 @@ test('nobody waits any more: the read stops with what it has', async () => {
   archive.close()
 })
 
-test('a replica that is rebuilt while it is read gives no half result', async () => {
+test('a read fails when the replica is rebuilt meanwhile, and returns no partial result', async () => {
   const archive = memoryArchive(inPlace(drawn))
   const { newest } = archiveItems(archive, hurriedClock(20))
   const asked = newest({ ...EVERYTHING, hasSymbol: true }, { after: 0, through: 60, asOf: 60 }, 100, never)
@@ -77,7 +77,7 @@ test('a replica that is rebuilt while it is read gives no half result', async ()
   archive.close()
 })
 
-test('a revision that came after the moment that is looked at is not seen', async () => {
+test('a read as of a sequence does not see later revisions', async () => {
   const archive = memoryArchive(inPlace(plainItems(3)))
   archive.append(inPlace([eventWith({ kind: 'amended', headline: 'again' }, 'guid-2')], 4))
   const { newest } = archiveItems(archive, hurriedClock(0))

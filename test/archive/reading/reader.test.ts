@@ -116,7 +116,7 @@ describe('a filtered read', () => {
     },
   )
 
-  it('answers ten thousand identifiers as the plain evaluator does', async () => {
+  it('matches ten thousand identifiers exactly as the plain evaluator does', async () => {
     const isins = Array.from({ length: 10_000 }, (_, index) => `GB${String(index).padStart(10, '0')}`)
     const events = inPlace(
       [5, 20_000, 9999].map((n) =>
@@ -179,7 +179,7 @@ describe('a filtered read', () => {
 })
 
 describe('a read', () => {
-  it('gives the same events with the same bytes from the recent-events buffer as from the archive', async () => {
+  it('returns the same bytes from the recent-events buffer as from the archive', async () => {
     const archive = archiveOf(inPlace(items(50)))
     const request = { after: 10, filter: null, limit: 30, signal: never }
     const cold = await readerOver(archive).reader.read(request)
@@ -190,26 +190,26 @@ describe('a read', () => {
     expect([hot.position, hot.cursor, hot.more]).toEqual([cold.position, cold.cursor, cold.more])
   })
 
-  it('says where it stopped when nothing matched', async () => {
+  it('returns the position where it stopped when nothing matched', async () => {
     const { reader } = readerOver(archiveOf(inPlace(items(20))))
     const result = await reader.read({ after: 3, filter: { q: 'zz' }, limit: 5, signal: never })
     expect(result).toMatchObject({ events: [], position: 20, more: false })
     expect(result.cursor).toBe(reader.cursorAt(20))
   })
 
-  it('from a position ahead of the log finds nothing and stays there', async () => {
+  it('from a position ahead of the log returns nothing and keeps the position', async () => {
     const { reader } = readerOver(archiveOf(inPlace(items(3))))
     const result = await reader.read({ after: 9, filter: null, limit: 5, signal: never })
     expect(result).toMatchObject({ events: [], position: 9, more: false })
   })
 
-  it('stops at once when its signal has aborted, where it was', async () => {
+  it('stops at once at its position when its signal has aborted', async () => {
     const { reader } = readerOver(archiveOf(inPlace(items(3))))
     const result = await reader.read({ after: 1, filter: null, limit: 5, signal: AbortSignal.abort() })
     expect(result).toMatchObject({ events: [], position: 1, more: true })
   })
 
-  it('yields to the event loop where there is nothing to read: its caller may retry at once', async () => {
+  it('yields to the event loop when there is nothing to read, because its caller may retry at once', async () => {
     const { reader } = readerOver(archiveOf(inPlace(items(3))))
     let hasTurned = false
     setImmediate(() => {
@@ -219,7 +219,7 @@ describe('a read', () => {
     expect(hasTurned).toBe(true)
   })
 
-  it('returns within its budget and is continued from there', async () => {
+  it('returns within its time budget, and the next read continues from its position', async () => {
     const archive = archiveOf(inPlace(items(100)))
     let nowMs = 0
     const ticking = { now: () => (nowMs += 5), after: () => () => undefined }
@@ -234,7 +234,7 @@ describe('a read', () => {
     )
   })
 
-  it('lets the event loop run between the windows of a long search', async () => {
+  it('yields to the event loop between the time slices of a long search', async () => {
     const archive = archiveOf(inPlace(items(100)))
     let nowMs = 0
     const ticking = { now: () => (nowMs += 5), after: () => () => undefined }
@@ -251,7 +251,7 @@ describe('a read', () => {
     expect(turns).toBeGreaterThan(10)
   })
 
-  it('never shows an event that the recent-events buffer has not got, though it is on disk', async () => {
+  it('never returns an event that is on disk but not yet in the recent-events buffer', async () => {
     const archive = archiveOf(inPlace(items(5)))
     const reader = createReader(archive, new RecentEvents(3), { now: () => 0, after: () => () => undefined })
     const result = await reader.read({ after: 0, filter: null, limit: 10, signal: never })
@@ -262,7 +262,7 @@ describe('a read', () => {
 })
 
 describe('the position before the last events', () => {
-  it('is followed by exactly that many matches, or by all there are', async () => {
+  it('is followed by exactly that many matches, or by all if there are fewer', async () => {
     const cases = fc.record({
       facts: world,
       filter: fc.option(someFilter),

@@ -29,7 +29,7 @@ describe('the recent-events buffer', () => {
     ])
   })
 
-  it('holds no more bytes than it may, give or take the newest event', () => {
+  it('holds at most its byte limit, or the newest event alone', () => {
     const recentEvents = new RecentEvents(0, { capacity: 100, maxBytes: 50 })
     recentEvents.push(events(1, 20))
     expect(recentEvents.latest - recentEvents.first + 1).toBe(5)
@@ -38,12 +38,12 @@ describe('the recent-events buffer', () => {
     expect([recentEvents.first, recentEvents.latest]).toEqual([22, 22])
   })
 
-  it('refuses an event that does not follow', () => {
+  it('rejects an event whose sequence does not follow the last one', () => {
     const recentEvents = new RecentEvents(3)
     expect(() => recentEvents.push([event(5)])).toThrow(expect.objectContaining({ code: 'log_damaged' }))
   })
 
-  it('is loaded backwards until it is full, while newer events come in', () => {
+  it('loads older events backwards until it is full, while newer events arrive', () => {
     const recentEvents = new RecentEvents(10, { capacity: 6, maxBytes: 1000 })
     expect(recentEvents.first).toBe(11)
     expect(recentEvents.prepend(events(9, 10))).toBe(true)
@@ -55,7 +55,7 @@ describe('the recent-events buffer', () => {
     expect(recentEvents.at(7)?.sequence).toBe(7)
   })
 
-  it('wakes who waits for a sequence, and nobody who waits for a later one', async () => {
+  it('wakes readers that wait for a sequence, but not those that wait for a later one', async () => {
     const recentEvents = new RecentEvents(0)
     const woken: number[] = []
     const waits = [0, 1, 2].map((after) =>
@@ -69,7 +69,7 @@ describe('the recent-events buffer', () => {
     await recentEvents.waitBeyond(1, never)
   })
 
-  it('lets a waiter go when its signal aborts', async () => {
+  it('releases a waiting reader when its signal aborts', async () => {
     const recentEvents = new RecentEvents(0)
     const stop = new AbortController()
     const waiting = recentEvents.waitBeyond(5, stop.signal)
@@ -78,7 +78,7 @@ describe('the recent-events buffer', () => {
     await recentEvents.waitBeyond(5, stop.signal)
   })
 
-  it('continues after the given sequence after a reset', () => {
+  it('continues after the given sequence when it was reset', () => {
     const recentEvents = new RecentEvents(0, { capacity: 4, maxBytes: 100 })
     recentEvents.push(events(1, 3))
     recentEvents.reset(7)

@@ -8,25 +8,25 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 const clock = createManualClock()
 
 describe('resuming by cursor', () => {
-  it('goes on just after the event that gave the cursor', () => {
+  it('continues just after the event of the cursor', () => {
     const { reader } = createStore(clock, 10)
     expect(resumeAt(reader, reader.cursorAt(4), 0)).toMatchObject({ kind: 'from', after: 4, localGap: null })
   })
 
-  it('keeps a position that is ahead of this replica: reading waits for it', () => {
+  it('keeps a position ahead of this replica, so that a read waits for the replica', () => {
     const { reader } = createStore(clock, 10)
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 15, timeMs: 1 })
     expect(resumeAt(reader, ahead, 0)).toEqual({ kind: 'from', after: 15, cursor: ahead, localGap: null })
   })
 
-  it('refuses a cursor older than what is kept, and names the oldest that can be resumed from', () => {
+  it('rejects a cursor older than the retained events and returns the oldest usable cursor', () => {
     const { reader } = createStore(clock, 10, 101)
     const resume = resumeAt(reader, encodeCursor({ epoch: EPOCH, sequence: 99, timeMs: 1 }), 0)
     expect(resume).toEqual({ kind: 'too_old', oldest: reader.cursorAt(100) })
     expect(resumeAt(reader, reader.cursorAt(100), 0)).toMatchObject({ kind: 'from', after: 100 })
   })
 
-  it('starts an hour before the time of a cursor of another epoch, behind a gap of this node', () => {
+  it('starts an hour before the time of a cursor of another epoch, after a gap event of this node', () => {
     const { reader } = createStore(clock, 8000)
     const other = encodeCursor({ epoch: 'Another1', sequence: 7000, timeMs: eventAt(5000).timeMs })
     const resume = resumeAt(reader, other, eventAt(9000).timeMs)
@@ -46,7 +46,7 @@ describe('resuming by cursor', () => {
     expect(resumeAt(reader, localGap.cursor, 0)).toMatchObject({ after: resume.after, localGap: null })
   })
 
-  it('starts at the oldest, after a gap, for a cursor that was made while the replica was empty', () => {
+  it('starts at the oldest event, after a gap event, for a cursor made while the replica was empty', () => {
     const { reader } = createStore(clock, 10)
     const between = encodeCursor({ epoch: NO_EPOCH, sequence: 7, timeMs: 0 })
     const resume = resumeAt(reader, between, 0)
@@ -58,7 +58,7 @@ describe('resuming by cursor', () => {
     })
   })
 
-  it('takes a cursor of another epoch from any time that a cursor may have', () => {
+  it('accepts a cursor of another epoch with any time that a cursor can contain', () => {
     const { reader } = createStore(clock, 10)
     for (const timeMs of [-8.64e15, 8.64e15]) {
       const other = encodeCursor({ epoch: 'Another1', sequence: 1, timeMs })
@@ -66,7 +66,7 @@ describe('resuming by cursor', () => {
     }
   })
 
-  it('refuses what is no cursor', () => {
+  it('rejects a malformed cursor', () => {
     const { reader } = createStore(clock, 1)
     expect(() => resumeAt(reader, 'rubbish', 0)).toThrow('not a cursor of this bridge')
   })

@@ -12,8 +12,8 @@ const fields = fc.constantFrom<Filter>(
   { filters: [{ q: 'results' }, { fcaCategories: ['FR'] }] },
 )
 
-describe('candidates', () => {
-  it('come each once and in order, however small the batches and however they are consumed', () => {
+describe('candidates of an index scan', () => {
+  it('are returned once each and in order, whatever the batch size and however they are consumed', () => {
     const cases = fc.record({
       marks: fc.array(fc.constantFrom('text', 'code', 'both', 'none', 'gap'), {
         minLength: 1,
@@ -23,7 +23,7 @@ describe('candidates', () => {
       direction: fc.constantFrom<Direction>('ASC', 'DESC'),
       rows: fc.integer({ min: 1, max: 4 }),
       firstSpan: fc.integer({ min: 1, max: 9 }),
-      /** How many of each batch are looked at before the next. */
+      /** How many of each batch are read before the next. */
       patience: fc.integer({ min: 1, max: 5 }),
     })
     fc.assert(
@@ -68,7 +68,7 @@ describe('candidates', () => {
     )
   })
 
-  it('of another epoch are not taken from what was kept', () => {
+  it('are read again, not taken from the buffer, when the epoch has changed', () => {
     const words = indexPredicate({ fcaCategories: ['FR'] })
     if (words === null) throw new Error('no index')
     const scanCursor = createScanCursor(words)

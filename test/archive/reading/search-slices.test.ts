@@ -3,40 +3,40 @@ import { createSearchSlices } from '../../../src/archive/reading/search-slices.t
 import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-/** Twenty who look again and again, each as long as a window may take; how often each has looked. */
-function twentyLook() {
+/** Twenty searches of three steps, each as long as a time slice; counts the steps of each search. */
+function twentySearches() {
   const clock = createManualClock()
   const slices = createSearchSlices(clock)
-  const looks = new Array<number>(20).fill(0)
-  const look = (one: number) => () => {
-    looks[one] = (looks[one] ?? 0) + 1
+  const steps = new Array<number>(20).fill(0)
+  const step = (one: number) => () => {
+    steps[one] = (steps[one] ?? 0) + 1
     clock.advance(15)
   }
-  for (const one of looks.keys()) {
+  for (const one of steps.keys()) {
     void (async () => {
-      for (let time = 0; time < 3; time++) await slices.run(look(one))
+      for (let time = 0; time < 3; time++) await slices.run(step(one))
     })()
   }
-  return { clock, looks, sum: () => looks.reduce((sum, count) => sum + count, 0) }
+  return { clock, steps, sum: () => steps.reduce((sum, count) => sum + count, 0) }
 }
 
-test('searches block a tick of the event loop for one window, however many there are', async () => {
-  const { looks, sum } = twentyLook()
-  for (let turn = 1; turn <= 60; turn++) {
+test('concurrent searches together block each event-loop tick for at most one time slice', async () => {
+  const { steps, sum } = twentySearches()
+  for (let tick = 1; tick <= 60; tick++) {
     await yieldToEventLoop()
-    expect(sum()).toBeLessThanOrEqual(turn + 2)
+    expect(sum()).toBeLessThanOrEqual(tick + 2)
   }
   await yieldToEventLoop()
-  expect(looks).toEqual(new Array(20).fill(3))
+  expect(steps).toEqual(new Array(20).fill(3))
 })
 
-test('searches take turns', async () => {
-  const { looks } = twentyLook()
-  for (let turn = 1; turn <= 25; turn++) await yieldToEventLoop()
-  expect(Math.max(...looks) - Math.min(...looks)).toBeLessThanOrEqual(1)
+test('concurrent searches get time slices in rotation', async () => {
+  const { steps } = twentySearches()
+  for (let tick = 1; tick <= 25; tick++) await yieldToEventLoop()
+  expect(Math.max(...steps) - Math.min(...steps)).toBeLessThanOrEqual(1)
 })
 
-test('looks that take no time are done at once, and a fault is the fault of its own look', async () => {
+test('search steps that take no time run at once, and an error rejects only its own step', async () => {
   const slices = createSearchSlices(createManualClock())
   const failing = slices.run(() => {
     throw new Error('damaged')

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
 })
 
-/** A pruner after a log of which `oldest` says where it begins. */
+/** A pruner of a replica; `oldest` returns the first sequence that the log retains. */
 function pruning(archive: Archive, oldest: Log['oldest'], replica: ReplicaState = COMPLETE_REPLICA) {
   const clock = createManualClock()
   const { logger, lines } = keepingLogger()
@@ -30,7 +30,7 @@ function pruning(archive: Archive, oldest: Log['oldest'], replica: ReplicaState 
 }
 
 describe('the pruner', () => {
-  it('forgets what the log has dropped, at once and an hour later', async () => {
+  it('prunes what the log has dropped, at the start and again an hour later', async () => {
     const archive = memoryArchive(inPlace(items(300)))
     let kept = 251
     const { clock, lines } = pruning(archive, async () => kept)
@@ -43,7 +43,7 @@ describe('the pruner', () => {
     await until(() => archive.oldest === 260)
   })
 
-  it('keeps the last event where the log keeps none, and everything where the log keeps all', async () => {
+  it('keeps the last event when the log retains none, and everything when the log retains all', async () => {
     const archive = memoryArchive(inPlace(items(5)))
     pruning(archive, async () => null)
     await until(() => archive.oldest === 5)
@@ -53,7 +53,7 @@ describe('the pruner', () => {
     expect([other.oldest, lines]).toEqual([1, []])
   })
 
-  it('waits for a log that is away, and says so', async () => {
+  it('retries when the log is unavailable, and logs that', async () => {
     const archive = memoryArchive(inPlace(items(5)))
     let away = true
     const { clock, lines } = pruning(archive, async () => {
@@ -67,7 +67,7 @@ describe('the pruner', () => {
     await until(() => archive.oldest === 3)
   })
 
-  it('touches nothing of a replica that was not compared with the log', async () => {
+  it('prunes nothing before the replica was compared with the log', async () => {
     const archive = memoryArchive(inPlace(items(5)))
     const compared = Promise.withResolvers<void>()
     let asked = 0

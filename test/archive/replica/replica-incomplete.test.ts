@@ -1,4 +1,4 @@
-/** What readers of a node get while its replica of the log is filled. */
+/** Tests what readers of a node get while its replica of the log is being filled. */
 import { expect, test } from 'vitest'
 import { createReader, type ReadRequest } from '../../../src/archive/reading/reader.ts'
 import { createReplicaProgress } from '../../../src/archive/store/replica-progress.ts'
@@ -7,7 +7,7 @@ import { openCopy } from '../../api/routes/replica-server.ts'
 import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
 import { openStream } from '../../support/streams/ws-client.ts'
 
-/** A node that holds four of ten events; `here.latest` is what the replica reports to hold. */
+/** A node with four of ten events; `here.latest` is the replica's reported position. */
 async function startFilling() {
   const here = { oldest: 1, latest: 4 }
   const replica = createReplicaProgress(() => here)
@@ -34,7 +34,7 @@ async function answers(api: ApiServer) {
   )
 }
 
-test('reads answer 503 with Retry-After and say how far the replica is', async () => {
+test('reads return 503 with Retry-After and the progress of the replica', async () => {
   const { api, replica } = await startFilling()
   await using _ = api
   const unknown = [503, '5', 'this node has not compared its replica with the log yet']
@@ -44,7 +44,7 @@ test('reads answer 503 with Retry-After and say how far the replica is', async (
   expect(await answers(api)).toEqual([filling, filling, filling])
 })
 
-test('reads are answered as soon as the replica is complete', async () => {
+test('reads succeed as soon as the replica is complete', async () => {
   const { api, here, replica } = await startFilling()
   await using _ = api
   replica.compared(10)
@@ -54,7 +54,7 @@ test('reads are answered as soon as the replica is complete', async () => {
   expect([response.status, ((await response.json()) as { data: unknown[] }).data.length]).toEqual([200, 4])
 })
 
-/** A node with a complete replica of four events, read one by one; it is filled anew when `begins` says so of a call. */
+/** A node with a complete replica of four events, read one by one; the replica is refilled when `begins` returns true. */
 function startWhole(begins: (call: 'read' | 'wait', times: number) => boolean) {
   const here = { oldest: 1, latest: 4 }
   const replica = createReplicaProgress(() => here)
@@ -90,28 +90,28 @@ function startWhole(begins: (call: 'read' | 'wait', times: number) => boolean) {
   })
 }
 
-test('a long poll that waits when the replica is refilled answers 503, and no position of the old log', async () => {
+test('a waiting long poll returns 503 when the replica is refilled, without a position of the old log', async () => {
   // The streams' own wait is the first.
   await using api = await startWhole((call, times) => call === 'wait' && times === 2)
   const wait = '/v1/disclosures?fcaCategories=XX&wait=20'
   expect((await fetch(`${api.url}${wait}`, { headers: api.auth })).status).toBe(503)
 })
 
-test('a filter test during a refill of the replica answers 503', async () => {
+test('a filter test returns 503 while the replica is refilled', async () => {
   await using api = await startWhole((call, times) => call === 'read' && times === 2)
   const headers = { ...api.auth, 'content-type': 'application/json' }
   const trial = { method: 'POST', headers, body: '{"filter":{}}' }
   expect((await fetch(`${api.url}/v1/filters/test`, trial)).status).toBe(503)
 })
 
-test('a WebSocket is accepted and gets nothing of the log before the replica is complete', async () => {
+test('a WebSocket is accepted but gets no events before the replica is complete', async () => {
   const { api, here, replica } = await startFilling()
   await using _ = api
   const client = await openStream(api)
   client.send({ action: 'subscribe', from: { tail: 2 } })
   await client.next('authenticated')
   replica.compared(10)
-  // Another request's answer comes later than what this one would have caused.
+  // By the time another request has its response, this one would have had its effect.
   await answers(api)
   expect(client.types()).toEqual(['authenticated'])
   here.latest = 10
@@ -120,7 +120,7 @@ test('a WebSocket is accepted and gets nothing of the log before the replica is 
   expect(client.types()).toEqual(['authenticated', 'hello', 'subscribed', 'disclosure', 'disclosure', 'live'])
 })
 
-test('a WebSocket that waits for the replica is told to come back when the node stops', async () => {
+test('a WebSocket that waits for the replica gets a reconnect close code when the node stops', async () => {
   const { api } = await startFilling()
   await using _ = api
   const client = await openStream(api)
@@ -131,7 +131,7 @@ test('a WebSocket that waits for the replica is told to come back when the node 
   await until(() => client.webSocket.readyState === client.webSocket.CLOSED)
 })
 
-test('the upstream API answers 503 in the body of upstream', async () => {
+test('the mirror of the upstream API returns 503 with upstream’s error body', async () => {
   const here = { oldest: 1, latest: 1 }
   const replica = createReplicaProgress(() => here)
   const server = await openCopy(0, replica)

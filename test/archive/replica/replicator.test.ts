@@ -34,14 +34,14 @@ function following(log: Log, archive: Archive, shared = false, silentSinceMs = (
     await run
   }
   stops.push(stop)
-  /** Until readers see that sequence of what the log is now. */
+  /** Resolves when readers see that sequence of the current log. */
   const caughtUp = async (sequence: number): Promise<void> =>
     replicator.caughtUp(sequence, (await log.end(never)).epoch ?? '', never)
   return { recentEvents, replicator, caughtUp, stop, run, lines }
 }
 
 describe('the replicator', () => {
-  it('copies what is committed into the archive and the recentEvents, in order', async () => {
+  it('copies committed events into the archive and the recent-events buffer, in order', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
     const { recentEvents, replicator, caughtUp } = following(log, archive)
@@ -54,7 +54,7 @@ describe('the replicator', () => {
     expect(replicator.lag).toEqual({ events: 0, sinceMs: null })
   })
 
-  it('goes on after what the archive holds', async () => {
+  it('continues after the last event of the archive', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
     const writer = await claimed(log)
@@ -68,7 +68,7 @@ describe('the replicator', () => {
     expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 15))
   })
 
-  it('rebuilds a replica whose last event is not the one of the log', async () => {
+  it('rebuilds a replica whose last event differs from the log’s', async () => {
     const log = createMemoryLog()
     await (await claimed(log)).commit({ events: sampleEvents(1, 10) })
     const archive = memoryArchive(inPlace(items(7)))
@@ -93,7 +93,7 @@ describe('the replicator', () => {
     expect(recentEvents.at(1)?.json.toString()).toContain('"Item 1 ')
   })
 
-  it('only fills the recentEvents where the archive is the log itself', async () => {
+  it('fills only the recent-events buffer when the archive is the log itself', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
     const { recentEvents, caughtUp } = following(log, archive, true)
@@ -103,7 +103,7 @@ describe('the replicator', () => {
     expect([archive.latest, recentEvents.latest]).toEqual([3, 3])
   })
 
-  it('fails loudly when the replica cannot be written', async () => {
+  it('stops with an error when the replica cannot be written', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
     const { run } = following(log, archive)
@@ -113,7 +113,7 @@ describe('the replicator', () => {
     await expect(run).rejects.toThrow('events')
   })
 
-  it('never mistakes events of another epoch in the replica for those of the log, even if it has more', async () => {
+  it('never takes replica events of another epoch for events of the log, even if it has more', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 3) })
@@ -143,7 +143,7 @@ describe('the replicator', () => {
     await expect(replicator.caughtUp(3, 'otherone', never)).rejects.toMatchObject({ code: 'log_damaged' })
   })
 
-  it('begins where a log begins whose first events were dropped', async () => {
+  it('starts at the first retained event of a log that dropped its first events', async () => {
     const log = createMemoryLog()
     await (await claimed(log)).commit({ events: sampleEvents(1, 900) })
     const archive = memoryArchive()
@@ -155,7 +155,7 @@ describe('the replicator', () => {
     expect(archive.committed(0, 1000)).toEqual(await followed(log, 400, 500))
   })
 
-  it('does not wait for events that were all dropped, and goes on with the next', async () => {
+  it('skips events that were all dropped, and continues with the next', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 20) })
@@ -179,7 +179,7 @@ describe('the replicator', () => {
     ])
   })
 
-  it('rebuilds a replica that ends before the log begins, when it starts and while it runs', async () => {
+  it('rebuilds a replica that ends before the log’s first event, at start and while running', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 20) })
@@ -200,7 +200,7 @@ describe('the replicator', () => {
     expect([archive.oldest, archive.latest, running.recentEvents.first]).toEqual([26, 30, 26])
   })
 
-  it('is behind for as long as the log does not answer, whatever it has heard of', async () => {
+  it('reports lag for as long as the log does not respond', async () => {
     const log = createMemoryLog()
     await (await claimed(log)).commit({ events: sampleEvents(1, 3) })
     let silentMs: number | null = null
@@ -211,7 +211,7 @@ describe('the replicator', () => {
     expect([replicator.lag, replicator.replica.filling]).toEqual([{ events: 0, sinceMs: 1234 }, null])
   })
 
-  it('says how far it is, and nothing before it was compared with the log', async () => {
+  it('reports its progress, and nothing before it was compared with the log', async () => {
     const log = createMemoryLog()
     await (await claimed(log)).commit({ events: sampleEvents(1, 1000) })
     const asked = Promise.withResolvers<void>()

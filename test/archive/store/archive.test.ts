@@ -8,7 +8,7 @@ import { cursorOf, encodeAttributes, joinEvent } from '../../../src/core/event.t
 import { EPOCH, eventWith, gapAt, inPlace, items, memoryArchive, START_MS } from '../samples.ts'
 
 describe('an archive', () => {
-  it('that is empty has no epoch and is before the first event', () => {
+  it('has no epoch and position zero while it is empty', () => {
     const archive = memoryArchive()
     expect([archive.epoch, archive.oldest, archive.latest]).toEqual([null, 1, 0])
     expect(decodeCursor(archive.cursorAt(0))).toEqual({ epoch: NO_EPOCH, sequence: 0, timeMs: 0 })
@@ -16,7 +16,7 @@ describe('an archive', () => {
     expect(archive.known(['a']).size).toBe(0)
   })
 
-  it('gives back every event as it was committed', () => {
+  it('returns every event as it was committed', () => {
     const odd = {
       ...eventWith({ headline: 'Ünï “q” \u2028' }, 'g'),
       late: true,
@@ -29,7 +29,7 @@ describe('an archive', () => {
     expect(archive.committed(1, 2)).toEqual(events.slice(1, 3))
   })
 
-  it('hands out each event as one line of JSON with its facts, times and cursor', () => {
+  it('returns each event as one line of JSON with its facts, times and cursor', () => {
     const event = inPlace([eventWith({ headline: 'Final Results', fca: ['FR'] }, 'g')])[0]
     if (event === undefined) throw new Error('no event')
     const [stored] = eventsBetween(memoryArchive([event]), 0, 1)
@@ -54,7 +54,7 @@ describe('an archive', () => {
     expect(known.has('missing')).toBe(false)
   })
 
-  it('may begin at any sequence, as a log that dropped its oldest events does', () => {
+  it('can start at any sequence, like a log that dropped its oldest events', () => {
     const archive = memoryArchive(inPlace(items(2), 41))
     expect([archive.oldest, archive.latest]).toEqual([41, 42])
     expect(decodeCursor(archive.cursorAt(40))).toEqual({ epoch: EPOCH, sequence: 40, timeMs: START_MS })
@@ -65,7 +65,7 @@ describe('an archive', () => {
     ['a sequence that is there already', inPlace(items(1), 2)],
     ['another epoch', inPlace(items(1), 3, 'Epoch002')],
     ['an event that holds no disclosure', inPlace([{ ...eventWith({}, 'g'), data: '{}' }], 3)],
-  ])('refuses %s and adds nothing of that batch', (_, wrong) => {
+  ])('rejects %s and adds nothing of that batch', (_, wrong) => {
     const archive = memoryArchive(inPlace(items(2)))
     const batch = [...(wrong[0]?.sequence === 4 ? inPlace(items(1), 3).slice(1) : []), ...wrong]
     expect(() => archive.append(batch)).toThrow(expect.objectContaining({ code: 'log_damaged' }))
@@ -75,7 +75,7 @@ describe('an archive', () => {
     expect(archive.latest).toBe(3)
   })
 
-  it('takes none of a batch whose last event is refused', () => {
+  it('stores nothing of a batch whose last event is rejected', () => {
     const archive = memoryArchive()
     const [first, second] = inPlace(items(2))
     if (first === undefined || second === undefined) throw new Error('no events')
@@ -83,7 +83,7 @@ describe('an archive', () => {
     expect([archive.epoch, archive.latest]).toEqual([null, 0])
   })
 
-  it('forgets everything when cleared, and takes another epoch', () => {
+  it('is empty after it was cleared, and accepts another epoch', () => {
     const archive = memoryArchive(inPlace(items(3)))
     archive.clear()
     expect([archive.epoch, archive.oldest, archive.latest]).toEqual([null, 1, 0])

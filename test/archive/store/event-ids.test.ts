@@ -3,7 +3,7 @@ import { openArchive } from '../../../src/archive/store/archive.ts'
 import { AMENDED, type Committed } from '../../../src/core/event.ts'
 import { eventAt } from '../../support/store.ts'
 
-test('events are found by their ids, each revision by its own, up to what readers see', () => {
+test('events are found by id, each revision by its own id, up to the position that readers see', () => {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
   const { id } = eventAt(1)
   const amended: Committed = { ...eventAt(2), id: `${id}#2`, type: AMENDED, data: eventAt(1).data }

@@ -42,21 +42,21 @@ function wordsOf(db: Database, index: string): unknown[] {
   return words
 }
 
-function forgetAll(archive: Archive, sequence: number, limit = 3): number {
+function pruneAll(archive: Archive, sequence: number, limit = 3): number {
   let sum = 0
   for (let count = archive.prune(sequence, limit); count > 0; count = archive.prune(sequence, limit))
     sum += count
   return sum
 }
 
-describe('a store that forgets its oldest events', () => {
-  it('is as one that began with the first it keeps', () => {
+describe('a store that prunes its oldest events', () => {
+  it('equals a store that started with the first event it keeps', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { minLength: 2, maxLength: 30 }), fc.nat(), (events, cut) => {
         const all = inPlace(events, 11)
         const first = 11 + (cut % all.length)
         const pruned = memoryArchive(all)
-        expect(forgetAll(pruned, first)).toBe(first - 11)
+        expect(pruneAll(pruned, first)).toBe(first - 11)
         const fresh = memoryArchive(all.filter(({ sequence }) => sequence >= first))
         expect(contents(pruned)).toEqual(contents(fresh))
         const next = inPlace([eventWith({ headline: 'Next' }, 'n', START_MS + 4500)], 11 + all.length)
@@ -71,30 +71,30 @@ describe('a store that forgets its oldest events', () => {
     )
   })
 
-  it('finds the lowest sequence at or after a time also where a later one was before it', () => {
+  it('finds the lowest sequence at or after a time, even when event times are out of order', () => {
     const late = (n: number, seconds: number): NewEvent => eventWith({}, `g${n}`, START_MS + seconds * 1000)
     const archive = memoryArchive(inPlace([late(1, 100), late(2, 20), late(3, 30), late(4, 200)]))
-    forgetAll(archive, 2)
+    pruneAll(archive, 2)
     expect(archive.sequenceSince(START_MS + 10_000)).toBe(1)
     expect(archive.sequenceSince(START_MS + 25_000)).toBe(2)
   })
 
-  it('never forgets its newest event, which says where it ends', () => {
+  it('never prunes its newest event, which marks its end', () => {
     const archive = memoryArchive(inPlace(items(5)))
-    expect(forgetAll(archive, Number.MAX_SAFE_INTEGER)).toBe(4)
+    expect(pruneAll(archive, Number.MAX_SAFE_INTEGER)).toBe(4)
     expect([archive.oldest, archive.latest, archive.committed(0, 9).length]).toEqual([5, 5, 1])
     const empty = memoryArchive()
     expect([empty.prune(5, 10), empty.latest, empty.oldestRecordedMs()]).toEqual([0, 0, null])
   })
 
-  it('forgets the companies that have not published since', () => {
+  it('drops companies whose events were all pruned', () => {
     const events: Committed[] = inPlace([
       eventWith({ issuer: { isin: 'GB00BH4HKS39' } }, 'a'),
       eventWith({ issuer: { isin: 'GB0002634946' } }, 'b'),
       eventWith({ issuer: { isin: 'GB00BH4HKS39' } }, 'c'),
     ])
     const archive = memoryArchive(events)
-    forgetAll(archive, 3)
+    pruneAll(archive, 3)
     expect(publishersUnder(archive.db, 'isin', 'GB00BH4HKS39')).toHaveLength(1)
     expect(publishersUnder(archive.db, 'isin', 'GB0002634946')).toEqual([])
   })

@@ -7,14 +7,14 @@ function replicaOf(oldest: number, latest: number) {
 }
 
 describe('a replica', () => {
-  it('is not complete before it was compared, whatever it holds', () => {
+  it('is not complete before it was compared with the log, whatever it contains', () => {
     const { replica } = replicaOf(1, 10)
     expect(replica.filling).toEqual({ sequence: 10, goal: null, share: 0 })
     replica.advanced()
     expect(replica.filling).not.toBe(null)
   })
 
-  it('is complete at what the log held when it was compared, and stays so when more is committed', () => {
+  it('is complete at the log end seen by the comparison, and stays complete when more is committed', () => {
     const { here, replica } = replicaOf(1, 0)
     replica.compared(8)
     expect(replica.filling).toEqual({ sequence: 0, goal: 8, share: 0 })
@@ -27,13 +27,13 @@ describe('a replica', () => {
     expect(replica.filling).toBe(null)
   })
 
-  it('counts from the first event that the log keeps', () => {
+  it('counts its progress from the first event that the log retains', () => {
     const { replica } = replicaOf(101, 125)
     replica.compared(200)
     expect(replica.filling).toMatchObject({ share: 0.25 })
   })
 
-  it('resolves its waits when it is complete, each time after it was emptied', async () => {
+  it('resolves its waits each time it becomes complete again after it was emptied', async () => {
     const { here, replica } = replicaOf(1, 0)
     const { signal } = new AbortController()
     let passed = 0

@@ -10,7 +10,7 @@ const someLog = fc.array(fc.option(fc.string({ unit: 'grapheme', maxLength: 20 }
 })
 
 describe('a run of events', () => {
-  test('gives each its own text and facts, as one by one, wherever it begins and ends', () => {
+  test('gives each event the same text and facts as when read one by one, for any range', () => {
     fc.assert(
       fc.property(someLog, fc.nat(20), fc.nat(20), (headlines, after, through) => {
         const events = inPlace(
@@ -37,7 +37,7 @@ describe('a run of events', () => {
     )
   })
 
-  test('that holds nothing is empty', () => {
+  test('without events is empty', () => {
     const archive = memoryArchive([])
     expect(storedRange(archive.db, { after: 0, through: 9 }, EPOCH)).toEqual([])
     expect(storedEvent(archive.db, 1, EPOCH)).toBeUndefined()

@@ -46,7 +46,7 @@ const events = inPlace(
   41,
 )
 
-/** A file as a program of version 1 left it, down to words that nobody looks for any more. */
+/** A database file as version 1 wrote it, including index terms that no query uses any more. */
 function writeVersion1(path: string): void {
   const db = openDatabase({ path, durable: false })
   db.exec(VERSION_1)
@@ -93,20 +93,20 @@ function expected(): unknown {
   return whole
 }
 
-describe('a store of the version before', () => {
-  it('is opened with everything derived anew, as if it had been written by this version', async () => {
+describe('a store of the previous version', () => {
+  it('has everything derived again on opening, as if this version had written it', async () => {
     using directory = temporaryDirectory()
     const path = join(directory.path, 'bridge.db')
     writeVersion1(path)
-    const told: UpgradeProgress[] = []
+    const reported: UpgradeProgress[] = []
     const archive = openArchive({
       path,
       nativeKind: 'Native',
       durable: false,
-      onUpgrade: (progress) => told.push(progress),
+      onUpgrade: (progress) => reported.push(progress),
     })
     expect(contents(archive.db)).toEqual(expected())
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { sequence: 0, latest: 47 },
       { sequence: 47, latest: 47 },
     ])
@@ -119,7 +119,7 @@ describe('a store of the version before', () => {
     archive.close()
   })
 
-  it('is gone on with after a stop at any moment, without doing anything twice', () => {
+  it('continues its upgrade after a stop at any moment, without repeating a step', () => {
     for (let stopAfter = 1; stopAfter <= 4; stopAfter++) {
       using directory = temporaryDirectory()
       const path = join(directory.path, 'bridge.db')
@@ -141,7 +141,7 @@ describe('a store of the version before', () => {
     }
   })
 
-  it('is not touched a second time', () => {
+  it('is upgraded only once', () => {
     using directory = temporaryDirectory()
     const path = join(directory.path, 'bridge.db')
     writeVersion1(path)
@@ -153,7 +153,7 @@ describe('a store of the version before', () => {
   })
 })
 
-it('a store of a later version is refused and left as it is', () => {
+it('a store of a later version is rejected and left unchanged', () => {
   using directory = temporaryDirectory()
   const path = join(directory.path, 'bridge.db')
   const db = openDatabase({ path, durable: false })

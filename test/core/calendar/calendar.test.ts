@@ -58,7 +58,7 @@ describe('London time', () => {
     )
   })
 
-  test('a minute of a day leads back to that minute, but for the hour that the spring night skips', () => {
+  test('a minute of a day converts back to that minute, except in the hour skipped in spring', () => {
     fc.assert(
       fc.property(moment, fc.integer({ min: 0, max: 1439 }), (ms, minute) => {
         const date = calendar.londonDate(ms)
@@ -119,7 +119,7 @@ describe('days', () => {
     expect(calendar.releaseWindow('2026-12-25')).toBeNull()
   })
 
-  test('a half day that was proclaimed a holiday is none', () => {
+  test('a half day that was proclaimed a holiday is not a half day', () => {
     expect(calendar.isBusinessDay('1999-12-31')).toBe(false)
     expect(calendar.isHalfDay('1999-12-31')).toBe(false)
   })

@@ -33,7 +33,7 @@ function added(additions: readonly Addition[]): readonly DayRecord[] {
 }
 
 describe('the records of the days', () => {
-  it('say the same in whatever order the commits came', () => {
+  it('are the same whatever the order of commits', () => {
     fc.assert(
       fc.property(
         fc
@@ -46,7 +46,7 @@ describe('the records of the days', () => {
     )
   })
 
-  it('lose and invent nothing, and rise by date', () => {
+  it('lose and invent no item, and are sorted by date', () => {
     fc.assert(
       fc.property(fc.array(addition, { maxLength: 30 }), (additions) => {
         const days = added(additions)

@@ -31,7 +31,7 @@ test.each([
   expect([...halfDays(year)]).toEqual(days)
 })
 
-test('in any year there are eight holidays or more, all on weekdays, and half days that are none of them', () => {
+test('every year has at least eight holidays, all on weekdays, and no half day is a holiday', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1996, max: 2400 }), (year) => {
       const holidays = bankHolidays(year)

@@ -23,7 +23,7 @@ const disclosure: Disclosure = {
   replacesGuid: null,
 }
 
-test('facts hold identifiers in upper case and the headline in lower case, so that filters find them', () => {
+test('facts have identifiers in upper case and the headline in lower case, so that filters match', () => {
   expect(disclosureFacts(disclosure, 'amended', 'Acme')).toEqual({
     kind: 'amended',
     issuer: {
@@ -40,12 +40,12 @@ test('facts hold identifiers in upper case and the headline in lower case, so th
   })
 })
 
-test('the native kind is the word that upstream has for it, and every other kind makes no category', () => {
+test('a native category keeps upstream’s kind, and any other kind gives no category', () => {
   expect(disclosureFacts(disclosure, 'published', 'Native').native).toEqual(['XX'])
   expect(disclosureFacts(disclosure, 'published', 'Other').native).toEqual([])
 })
 
-test('a gap has no facts but its kind', () => {
+test('a gap event has no facts except its kind', () => {
   expect(GAP_FACTS).toEqual({
     kind: 'gap',
     issuer: {},
@@ -57,7 +57,7 @@ test('a gap has no facts but its kind', () => {
   })
 })
 
-test('a company is known by its LEI, else its name, else what identifier it has', () => {
+test('a company is identified by its LEI, else its name, else any other identifier', () => {
   const { issuer, related } = disclosureFacts(disclosure, 'published', 'Native')
   expect([issuer, ...related].map(companyKey)).toEqual(['lei 213800TB53ELEUKM7Q61', 'name b plc', null])
   expect(companyKey({ isin: 'GB00BH4HKS39', symbol: 'AAA' })).toBe('isin GB00BH4HKS39')

@@ -43,7 +43,7 @@ describe('the index', () => {
     )
   })
 
-  test('equals the plain evaluator on a million pairs, while filters come, change and go between the events', () => {
+  test('equals the plain evaluator on a million pairs, while filters are added, changed and removed', () => {
     const million = (seed: number): void => {
       const chance = seededChance(seed)
       const filters = fc.sample(someFilter, { numRuns: MANY_FILTERS, seed })
@@ -73,21 +73,21 @@ describe('the index', () => {
     fc.assert(fc.property(fc.integer(), million), { numRuns: 1, endOnFailure: true })
   })
 
-  test('random filters match now and then, so that the comparison means something', () => {
+  test('random filters match often enough for the comparison to be meaningful', () => {
     const pairs = fc.sample(fc.tuple(someFilter, someFacts), { numRuns: 2000, seed: 1 })
     const hits = pairs.filter(([filter, facts]) => facts.kind !== 'gap' && matches(filter, facts)).length
     expect(hits).toBeGreaterThan(200)
     expect(hits).toBeLessThan(1800)
   })
 
-  test('gives a gap event to everyone', () => {
+  test('matches every filter for a gap event', () => {
     const index = new FilterIndex<string>()
     index.add('one', { symbols: ['VOD'] })
     index.add('two', {})
     expect(index.match(GAP_FACTS).sort()).toEqual(['one', 'two'])
   })
 
-  test('does not ask filters whose identifier or code the event lacks', () => {
+  test('does not evaluate filters whose identifier or code the event lacks', () => {
     const index = new FilterIndex<number>()
     let asked = 0
     for (let id = 0; id < 5000; id++) {

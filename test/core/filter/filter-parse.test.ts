@@ -10,7 +10,7 @@ import {
 import { isBridgeError } from '../../../src/errors.ts'
 import { someFilter } from './filter-samples.ts'
 
-/** The fields and messages of a refusal, or null where the value is accepted. */
+/** The fields and messages of a rejection, or null if the value is accepted. */
 function refusals(value: unknown, at?: string): Record<string, string> | null {
   try {
     parseFilter(value, at)
@@ -33,7 +33,7 @@ describe('what is accepted', () => {
     expect(parseFilter({})).toEqual({})
   })
 
-  test('every field, written the way the evaluator wants it', () => {
+  test('every field, normalised for the evaluator', () => {
     expect(
       parseFilter({
         isins: ['gb00bh4hks39', 'GB00BH4HKS39'],
@@ -75,7 +75,7 @@ describe('what is accepted', () => {
     expect(parseFilter({ importance: text })).toEqual({ importance: levels })
   })
 
-  test('what parsing gives is accepted again and stays the same', () => {
+  test('a parsed filter is accepted again and stays the same', () => {
     fc.assert(
       fc.property(someFilter, (filter) => {
         const refused = refusals(filter)
@@ -91,17 +91,17 @@ describe('what is accepted', () => {
     expect(refusals({ hasSymbol: false, symbols: ['VOD'], match: 'related' })).toBeNull()
   })
 
-  test('q of two to two hundred characters, whatever unit they are written in', () => {
+  test('q of 2 to 200 characters, counted as code points', () => {
     for (const q of ['📈📉', '📈'.repeat(200), 'ab', 'a'.repeat(200)]) expect(refusals({ q })).toBeNull()
   })
 
-  test('match beside nothing to compare: it can match, so it is no fault', () => {
+  test('match without identifiers to compare', () => {
     expect(refusals({ match: 'related', q: 'offer' })).toBeNull()
     expect(refusals({ match: 'exact' })).toBeNull()
   })
 })
 
-test('the kind of event that only webhooks get is taken for webhooks alone, wherever types may stand', () => {
+test('an event type that only webhooks get is accepted only for webhooks, wherever types are allowed', () => {
   const wanted = { types: ['webhook.disabled'] }
   expect(parseFilter(wanted, 'filter', webhookKinds)).toEqual(wanted)
   expect(parseFilter({ filters: [wanted] }, 'filter', webhookKinds)).toEqual({ filters: [wanted] })
@@ -109,7 +109,7 @@ test('the kind of event that only webhooks get is taken for webhooks alone, wher
   expect(refusals({ exclude: wanted })?.['exclude.types[0]']).toMatch(/not one of/)
 })
 
-describe('what is refused, and how it is said', () => {
+describe('what is rejected, and with which message', () => {
   test.each<[string, unknown, string, string]>([
     ['a singular name', { isin: ['GB00BH4HKS39'] }, 'isin', 'did you mean "isins"?'],
     ['another singular name', { fcaCategory: ['FR'] }, 'fcaCategory', 'did you mean "fcaCategories"?'],
@@ -186,7 +186,7 @@ describe('what is refused, and how it is said', () => {
     expect(refusals(value)?.[field]).toContain(message)
   })
 
-  test('every wrong field is named, each with its place', () => {
+  test('every wrong field is reported with its path', () => {
     expect(Object.keys(refusals({ isin: 1, q: '', exclude: { leis: ['x'] } }, 'filter') ?? {})).toEqual([
       'filter.isin',
       'filter.q',
@@ -226,14 +226,14 @@ describe('limits', () => {
     expect(refusals({ filters: [...members, { q: 'offer' }] })?.filters).toContain('the most is 32')
   })
 
-  test('a flood of wrong values is answered with twenty errors', () => {
+  test('many wrong values are reported as at most twenty errors', () => {
     const flood = { isins: manyIsins(100_000).map((isin) => `${isin}!`), leis: Array(1000).fill(1) }
     expect(Object.keys(refusals(flood) ?? {})).toHaveLength(20)
     const names = Object.fromEntries(manyIsins(100_000).map((name) => [name, 1]))
     expect(Object.keys(refusals(names) ?? {})).toHaveLength(20)
   })
 
-  test('huge and deep values are refused, not walked', () => {
+  test('huge and deep values are rejected without being traversed', () => {
     const deep = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`)
     const deepObject = JSON.parse(`${'{"exclude":'.repeat(10_000)}{}${'}'.repeat(10_000)}`)
     expect(refusals({ isins: deep })?.['isins[0]']).toContain('must be text')
@@ -242,7 +242,7 @@ describe('limits', () => {
     expect(JSON.stringify(message).length).toBeLessThan(1000)
   })
 
-  test('whatever JSON comes, the answer is a filter or a refusal', () => {
+  test('any JSON value gives a filter or a rejection', () => {
     const names = fc.constantFrom(
       'isins',
       'q',

@@ -48,7 +48,7 @@ describe('the query-string form', () => {
   })
 
   test.each(['importance=high+', 'importance=high%2B', 'importance=high%20'])(
-    '%s is that level and above, however the plus arrives',
+    '%s selects that level and above, however the plus is encoded',
     (query) => {
       expect(parsed(query)).toEqual({ importance: ['high', 'ultra'] })
     },
@@ -58,22 +58,22 @@ describe('the query-string form', () => {
     expect(parsed('importance=high')).toEqual({ importance: ['high'] })
   })
 
-  test('hasSymbol takes true and false', () => {
+  test('hasSymbol accepts true and false', () => {
     expect(parsed('hasSymbol=false')).toEqual({ hasSymbol: false })
   })
 
-  test('filter=<JSON> holds the whole grammar', () => {
+  test('filter=<JSON> accepts the whole grammar', () => {
     const filter = { exclude: { fcaCategories: ['TVR'] }, filters: [{ symbols: ['VOD'] }, { q: 'offer' }] }
     expect(parsed(`filter=${encodeURIComponent(JSON.stringify(filter))}&limit=5`)).toEqual(filter)
     expect(parsed('filter={}')).toEqual({})
   })
 
-  test('every parameter that is listed is read as a filter', () => {
+  test('every listed parameter is parsed as a filter', () => {
     for (const name of FILTER_PARAMETERS) expect(refusals(`${name}=`)).not.toBeNull()
   })
 })
 
-describe('what the query-string form refuses', () => {
+describe('what the query-string form rejects', () => {
   test.each([
     ['isins=', 'isins', 'is empty'],
     ['isins=GB00BH4HKS39,,IE00B8KQN827', 'isins[1]', 'is not an ISIN'],

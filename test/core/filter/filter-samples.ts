@@ -1,6 +1,6 @@
 /**
- * Random filters and facts from one small world, so that they meet often. Owns the generators that every faster path
- * (index, SQL) is held against the plain evaluator with.
+ * Generates random filters and facts from a small set of values, so that they often match. Tests compare every faster
+ * path (index, SQL) with the plain evaluator on them.
  */
 import fc from 'fast-check'
 import type { Facts, Identifiers } from '../../../src/core/filter/facts.ts'
@@ -49,7 +49,7 @@ const fields = {
   preset: fc.constantFrom(...presetNames),
 }
 
-/** One to three fields, so that a random filter still matches something; never one that the parser refuses. */
+/** One to three fields, so that a random filter still matches something; never one that the parser rejects. */
 const plainFilter: fc.Arbitrary<PlainFilter> = fc
   .tuple(fc.record(fields), fc.subarray(Object.keys(fields), { minLength: 1, maxLength: 3 }))
   .map(
@@ -61,7 +61,7 @@ const plainFilter: fc.Arbitrary<PlainFilter> = fc
   )
   .filter((filter) => !forbids(filter, filter))
 
-/** True where the parser refuses a filter: the first wants no symbol, the second asks the issuer for one. */
+/** True when the parser rejects a filter: the first requires no symbol, the second requires one of the issuer. */
 function forbids({ hasSymbol }: PlainFilter, { symbols: wanted, match }: PlainFilter): boolean {
   return hasSymbol === false && wanted !== undefined && match !== 'related'
 }

@@ -30,7 +30,7 @@ describe('one field', () => {
     expect(matches(miss, factsOf())).toBe(false)
   })
 
-  test('an item that lacks what a field asks for does not match', () => {
+  test('an item without the value that a field requires does not match', () => {
     const bare = factsOf({ issuer: {}, fca: [], native: [], importance: [], headline: '' })
     for (const filter of [
       { isins: ['GB00BH4HKS39'] },
@@ -50,14 +50,14 @@ describe('one field', () => {
 describe('match', () => {
   const holding = factsOf({ issuer: holder, related: [{}, vodafone] })
 
-  test.each(['issuer', 'exact'] as const)('%s looks at the issuer alone', (match) => {
+  test.each(['issuer', 'exact'] as const)('%s compares only the issuer', (match) => {
     expect(matches({ isins: [vodafone.isin], match }, holding)).toBe(false)
     expect(matches({ isins: [holder.isin], match }, holding)).toBe(true)
     expect(matches({ leis: [holder.lei], match }, holding)).toBe(true)
     expect(matches({ leis: [vodafone.lei], match }, holding)).toBe(false)
   })
 
-  test('related looks at the issuer and at each related company', () => {
+  test('related compares the issuer and each related company', () => {
     for (const company of [holder, vodafone]) {
       expect(matches({ isins: [company.isin], match: 'related' }, holding)).toBe(true)
       expect(matches({ symbols: [company.symbol], match: 'related' }, holding)).toBe(true)
@@ -66,7 +66,7 @@ describe('match', () => {
     expect(matches({ symbols: ['BP.'], match: 'related' }, holding)).toBe(false)
   })
 
-  test('without match the issuer is meant', () => {
+  test('issuer is the default of match', () => {
     expect(matches({ symbols: ['VOD'] }, holding)).toBe(false)
     expect(matches({ symbols: ['BLK'] }, holding)).toBe(true)
   })
@@ -78,13 +78,13 @@ describe('together', () => {
     expect(matches({ symbols: ['VOD'], fcaCategories: ['IR'] }, factsOf())).toBe(false)
   })
 
-  test('exclude leaves out what matches all of its fields', () => {
+  test('exclude drops items that match all of its fields', () => {
     expect(matches({ exclude: { symbols: ['VOD'] } }, factsOf())).toBe(false)
     expect(matches({ exclude: { symbols: ['VOD'], fcaCategories: ['IR'] } }, factsOf())).toBe(true)
     expect(matches({ exclude: { preset: 'results' } }, factsOf())).toBe(false)
   })
 
-  test('filters is any of several, ANDed with the other fields', () => {
+  test('filters matches any of its members, ANDed with the other fields', () => {
     const any = { filters: [{ symbols: ['BP.'] }, { fcaCategories: ['FR'] }] }
     expect(matches(any, factsOf())).toBe(true)
     expect(matches(any, factsOf({ fca: ['IR'] }))).toBe(false)
@@ -114,7 +114,7 @@ describe('presets', () => {
     ['results', ['IOE', 'NAV', 'TST'], ['FR', 'IR', 'ACS', 'QRF', 'QRT']],
     ['takeovers', ['RET', 'FR', 'TEN'], ['OFD', 'OFB', 'OFF', 'SOA', 'OLA']],
     ['trading-halts', ['NOT', 'LIS'], ['SUS', 'SRS', 'REN', 'EXC']],
-  ] as const)('%s leaves out %j and keeps %j', (preset, out, kept) => {
+  ] as const)('%s drops %j and keeps %j', (preset, out, kept) => {
     for (const code of out) expect(matches({ preset }, factsOf({ fca: [code] }))).toBe(false)
     for (const code of kept) expect(matches({ preset }, factsOf({ fca: [code] }))).toBe(true)
   })

@@ -1,6 +1,6 @@
 /**
- * docs/use/filters.md says what the parser does: every example is accepted, every refusal is word for word, every preset
- * and field is there.
+ * Compares docs/use/filters.md with the parser: every example is accepted, every error text is exact, every preset and
+ * field is listed.
  */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -28,7 +28,7 @@ test('both forms of the first example are the same filter', () => {
   expect(parseFilterQuery(new URLSearchParams(query))).toEqual(parseFilter(JSON.parse(json)))
 })
 
-test('every refusal has the words of the parser', () => {
+test('every error on the page has the parser’s exact text', () => {
   const rows = [...page.matchAll(/^\| `(\{.*?\})` \| `([^`]+)` (.*) \|$/gm)]
   expect(rows.length).toBeGreaterThan(8)
   for (const [, written = '', field, message] of rows) {
@@ -46,7 +46,7 @@ test('every field is in the table', () => {
   for (const name of [...plainFieldNames, 'exclude', 'filters']) expect(named).toContain(name)
 })
 
-test('every preset is there with its meaning and codes', () => {
+test('every preset is listed with its meaning and codes', () => {
   for (const name of presetNames) {
     const { meaning, fcaCategories, keeps } = presets[name]
     const codes = fcaCategories.map((code) => `\`${code}\``).join(' ')

@@ -40,7 +40,7 @@ function taught(
 /** The Tuesday after that week. */
 const NEXT_MS = MONDAY_MS + 8 * DAY_MS
 
-test('a usual day is expected to bring 1,900 items, the two bursts a third of them', () => {
+test('the shipped profile expects 1,900 items on a usual day, a third of them in the two bursts', () => {
   const profile = firstProfile()
   const burst = (minute: number): number =>
     expectedItems(profile, NEXT_MS + minute * MINUTE_MS, NEXT_MS + (minute + 1) * MINUTE_MS)
@@ -49,7 +49,7 @@ test('a usual day is expected to bring 1,900 items, the two bursts a third of th
   expect(burst(430)).toBeCloseTo(428, -1)
 })
 
-test('after a week bursts are expected where they were, to the second, and the shipped ones fade', () => {
+test('after a week the profile expects bursts at the observed seconds, and the shipped bursts fade', () => {
   const profile = taught([480, 490])
   const from = (minute: number, second = 0): number => NEXT_MS + minute * MINUTE_MS + second * 1000
   expect(expectedItems(profile, from(480), from(480, 10))).toBeGreaterThan(150)
@@ -59,7 +59,7 @@ test('after a week bursts are expected where they were, to the second, and the s
   )
 })
 
-test('a burst that has moved is forgotten after a few mornings without it, and one quiet morning costs a third of it', () => {
+test('the profile drops a moved burst after a few mornings; one quiet morning lowers it by a third', () => {
   const expectedAt = (profile: Profile, minute: number): number =>
     expectedItems(profile, NEXT_MS + minute * MINUTE_MS, NEXT_MS + (minute + 1) * MINUTE_MS)
   const moved = taught([480, 490])
@@ -76,7 +76,7 @@ test('a burst that has moved is forgotten after a few mornings without it, and o
   )
 })
 
-test('a plan that shows items fifteen minutes late is known by it: its bursts come at 07:15 and 07:25', () => {
+test('the profile learns a plan’s fifteen-minute delay and expects its bursts at 07:15 and 07:25', () => {
   const quarter = Array.from({ length: 100 }, (_, place) => 400 + place * 3)
   const profile = taught([...quarter, 420, 430], {
     perMinute: 30,
@@ -91,7 +91,7 @@ test('a plan that shows items fifteen minutes late is known by it: its bursts co
   expect(lagOf(taught(quarter, { perMinute: 30, everyMs: MINUTE_MS }))).toBe(0)
 })
 
-test('a page that may have left items out never lowers what is expected', () => {
+test('an overflowing page never lowers the expected number of items', () => {
   const profile = firstProfile()
   const fromMs = NEXT_MS + 429 * MINUTE_MS
   const toMs = fromMs + 2 * MINUTE_MS
@@ -103,7 +103,7 @@ test('a page that may have left items out never lowers what is expected', () => 
   expect(expectedItems(exact, fromMs, toMs)).toBeLessThan(before)
 })
 
-test('closed days teach closed days only, and a clock change moves no burst', () => {
+test('closed days change only the profile of closed days, and a clock change moves no burst', () => {
   const saturdayMs = MONDAY_MS + 5 * DAY_MS
   const timesMs = Array.from({ length: 40 }, (_, item) => saturdayMs + item * MINUTE_MS)
   const observation = { fromMs: saturdayMs, toMs: saturdayMs + DAY_MS, timesMs, atLeast: false }
@@ -114,7 +114,7 @@ test('closed days teach closed days only, and a clock change moves no burst', ()
   expect(expectedItems(profile, summerMs, summerMs + MINUTE_MS)).toBeCloseTo(428, -1)
 })
 
-test('whatever it learns, a profile stays below sixteen kilobytes as text', () => {
+test('a profile never serialises to more than sixteen kilobytes', () => {
   const chance = seededChance(1)
   let profile = firstProfile()
   for (let fromMs = MONDAY_MS; fromMs < MONDAY_MS + 4 * DAY_MS; fromMs += 10 * MINUTE_MS) {

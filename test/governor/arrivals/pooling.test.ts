@@ -8,7 +8,7 @@ function cellsOf(beliefs: readonly (readonly [number, number])[]): Cells {
   }
 }
 
-test('a cell with few items is pooled with similar neighbours, never with one that has far more', () => {
+test('a time cell with few items is pooled with similar neighbours, never with a far busier one', () => {
   const quiet = Array.from({ length: 9 }, (_, place) => [place === 4 ? 2 : 1, 10] as const)
   const [expected] = pooledRates(cellsOf(quiet))
   expect(expected).toBeCloseTo(10 / 9, 9)

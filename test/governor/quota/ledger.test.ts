@@ -13,9 +13,9 @@ import { playWeeks } from '../../support/worlds/governed-weeks.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
-/** Units that are written down so long before the edge of the week may arrive after it. */
+/** A unit recorded this long before the end of the week may arrive after it. */
 const ARRIVAL_MS = 60_000
-/** A fixed week begins so much later here. */
+/** A fixed week starts this much later on our clock. */
 const BEHIND_MS = 2_000
 const MONDAY_MS = Date.UTC(2026, 5, 1)
 
@@ -24,7 +24,7 @@ interface Spend {
   purpose: Purpose
 }
 
-/** The ledger as the log's writer counts it: by the spell. */
+/** The ledger as the log's writer counts it, by time bucket. */
 function ledgerOf(spends: Spend[]): Ledger {
   const ledger: OpenLedger = new Map()
   for (const { atMs, purpose } of spends) countUnits(ledger, 1, purpose, atMs)
@@ -63,7 +63,7 @@ for (const [name, resets] of [
   ['rolling', fc.constant<QuotaReset>('rolling')],
   ['fixed', fixed],
 ] as const) {
-  test(`${name}: the count is never below upstream's, and above it by the edge spell and a minute at most`, () => {
+  test(`${name}: our count is never below upstream's, and at most one time bucket and a minute above it`, () => {
     fc.assert(
       fc.property(nowMs, spendsBefore, resets, (now, drawn, reset) => {
         const spends = drawn.map(({ agoMs, purpose }) => ({ atMs: now - agoMs, purpose }))
@@ -80,7 +80,7 @@ for (const [name, resets] of [
     )
   })
 
-  test(`${name}: the reset lies ahead within a week, a spell and a minute, and frees units unless its own spell holds them`, () => {
+  test(`${name}: the reset is at most a week, a time bucket and a minute ahead, and frees units outside its own bucket`, () => {
     fc.assert(
       fc.property(nowMs, spendsBefore, resets, (now, drawn, reset) => {
         const spends = drawn.map(({ agoMs, purpose }) => ({ atMs: now - agoMs, purpose }))
@@ -89,14 +89,14 @@ for (const [name, resets] of [
         expect(before.resetMs).toBeGreaterThan(now)
         expect(before.resetMs).toBeLessThanOrEqual(now + WEEK_MS + BUCKET_MS + ARRIVAL_MS)
         const after = quotaAt(ledger, LIMIT, reset, before.resetMs)
-        const sharesSpell = ledger.has(bucketOf(before.resetMs))
-        if (before.used > 0 && !sharesSpell) expect(after.used).toBeLessThan(before.used)
+        const sharesBucket = ledger.has(bucketOf(before.resetMs))
+        if (before.used > 0 && !sharesBucket) expect(after.used).toBeLessThan(before.used)
       }),
     )
   })
 }
 
-test('a fixed reset gives everything back two seconds after its minute, not before', () => {
+test('a fixed reset frees all units two seconds after its minute, not before', () => {
   const reset = { minutesAfterMonday: 24 * 60 + 30 }
   const resetMs = MONDAY_MS + 24 * HOUR_MS + 30 * 60_000
   const ledger = ledgerOf(
@@ -109,7 +109,7 @@ test('a fixed reset gives everything back two seconds after its minute, not befo
   expect(quotaAt(ledger, LIMIT, reset, resetMs + BEHIND_MS).used).toBe(0)
 })
 
-test('more than the limit leaves nothing, never less than nothing', () => {
+test('spending above the limit leaves zero units, never a negative number', () => {
   const spends = Array.from({ length: LIMIT + 5 }, () => ({ atMs: MONDAY_MS, purpose: 'fill' as const }))
   expect(quotaAt(ledgerOf(spends), LIMIT, 'rolling', MONDAY_MS)).toMatchObject({
     used: LIMIT + 5,
@@ -117,24 +117,26 @@ test('more than the limit leaves nothing, never less than nothing', () => {
   })
 })
 
-test('units given back are counted no more', () => {
+test('refunded units no longer count', () => {
   const ledger: Ledger = new Map([[MONDAY_MS, { poll: 3, fill: 0 }]])
   expect(quotaAt(ledger, LIMIT, 'rolling', MONDAY_MS).used).toBe(3)
   const refunded: Ledger = new Map([[MONDAY_MS, { poll: 0 }]])
   expect(quotaAt(refunded, LIMIT, 'rolling', MONDAY_MS).used).toBe(0)
 })
 
-test('spending by purpose counts those purposes of the last seven days and no others', () => {
+test('spending by purpose counts only those purposes within the last seven days', () => {
   fc.assert(
-    fc.property(nowMs, spendsBefore, fc.subarray([...purposes]), (now, drawn, asked) => {
+    fc.property(nowMs, spendsBefore, fc.subarray([...purposes]), (now, drawn, selected) => {
       const spends = drawn.map(({ agoMs, purpose }) => ({ atMs: now - agoMs, purpose }))
-      const own = spends.filter(({ purpose }) => asked.includes(purpose))
-      expect(spentOn(ledgerOf(spends), asked, now)).toBe(quotaAt(ledgerOf(own), LIMIT, 'rolling', now).used)
+      const own = spends.filter(({ purpose }) => selected.includes(purpose))
+      expect(spentOn(ledgerOf(spends), selected, now)).toBe(
+        quotaAt(ledgerOf(own), LIMIT, 'rolling', now).used,
+      )
     }),
   )
 })
 
-test('a unit written down just before a spell ends, and counted by upstream after it, stays counted as long', () => {
+test('a unit recorded just before its time bucket ends counts as long as upstream counts it', () => {
   const spentMs = MONDAY_MS + HOUR_MS - 1
   const ledger = ledgerOf([{ atMs: spentMs, purpose: 'poll' }])
   const arrivedMs = spentMs + 9_000
@@ -144,7 +146,7 @@ test('a unit written down just before a spell ends, and counted by upstream afte
 })
 
 /** The same over 10,000 weeks: `npm run campaign -- --weeks 10000`. */
-test('through weeks with deaths at any moment the plan is never exceeded, and our count never below upstream’s', () => {
+test('weeks of crashes at any moment never exceed the plan, and our count is never below upstream’s', () => {
   for (const seed of [1, 2, 4, 5, 6, 7, 8, 9]) {
     const { kills, throttled, quotaRefused, below, unitsOver, usedMost } = playWeeks(seed, 2, seed % 3 > 0)
     expect({ seed, throttled, quotaRefused, below }).toEqual({
@@ -154,7 +156,7 @@ test('through weeks with deaths at any moment the plan is never exceeded, and ou
       below: 0,
     })
     expect(unitsOver).toBeGreaterThanOrEqual(0)
-    // One request is under way when a process dies; without deaths the counts are equal.
+    // One request is in flight when a process dies; without crashes the counts are equal.
     expect(unitsOver).toBeLessThanOrEqual(kills)
     expect(usedMost).toBeLessThanOrEqual(1)
   }

@@ -31,7 +31,7 @@ function row(length: number, given: Partial<Evidence> = {}, initial: ClassifierS
 const kinds = (length: number, given: Partial<Evidence> = {}, initial?: ClassifierState): string[] =>
   row(length, given, initial).map(({ kind }) => kind)
 
-test('without a header and with units left, two probes decide: after 1.5 refill times, then twenty times as long', () => {
+test('without Retry-After and with units left, two probes classify a 429: after 1.5 refill times, then 30', () => {
   expect(row(3)).toEqual([
     { kind: 'unknown', waitMs: 3 * SECOND_MS },
     { kind: 'unknown', waitMs: MINUTE_MS },
@@ -39,20 +39,20 @@ test('without a header and with units left, two probes decide: after 1.5 refill 
   ])
 })
 
-test('a longer Retry-After of a throttle is waited for', () => {
+test('a throttle waits for a Retry-After that is longer than the refill time', () => {
   expect(row(1, { retryAfterMs: 30 * SECOND_MS })[0]?.waitMs).toBe(30 * SECOND_MS)
   expect(row(1, { retryAfterMs: SECOND_MS })[0]?.waitMs).toBe(3 * SECOND_MS)
   expect(row(1, { retryAfterMs: 2 * MINUTE_MS })[0]?.waitMs).toBe(2 * MINUTE_MS)
 })
 
-test('a Retry-After of hours needs two probes while units are left, and a senseless one is ignored', () => {
+test('a Retry-After of hours is confirmed by two probes while units are left; a nonsensical one is ignored', () => {
   expect(kinds(3, { retryAfterMs: HOUR_MS })).toEqual(['unknown', 'unknown', 'quota'])
   for (const retryAfterMs of [null, 0, 7 * 24 * HOUR_MS + 1, 1e18]) {
     expect(row(2, { retryAfterMs })).toEqual(row(2))
   }
 })
 
-test('with nothing left in the ledger a 429 is the quota at once', () => {
+test('a 429 is classified as quota at once when the ledger has no units left', () => {
   expect(kinds(1, { leftShare: 0 })).toEqual(['quota'])
   expect(kinds(1, { leftShare: 0.01 })).toEqual(['unknown'])
 })
@@ -66,7 +66,7 @@ test('a spent quota is probed after 1, 2, 4 min … 6 h, and at its reset or the
   expect(hinted).toEqual([1, 2, 3, 3].map((minutes) => minutes * MINUTE_MS))
 })
 
-test('two probes always bring a verdict; waits are between one refill and six hours', () => {
+test('two probes always give a verdict, with waits between one refill time and six hours', () => {
   const evidence = fc.record({
     retryAfterMs: fc.option(fc.oneof(fc.nat(20 * MINUTE_MS), fc.nat(8 * 24 * HOUR_MS), fc.constant(1e18))),
     leftShare: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -94,7 +94,7 @@ test('two probes always bring a verdict; waits are between one refill and six ho
 })
 
 /** The same over 10,000 episodes, with the table: `npm run bench -- classifier`. */
-test('in 99 % of random episodes the cause is known within two extra requests', () => {
+test('the classifier finds the cause within two extra requests in 99 % of random episodes', () => {
   const episodes = Array.from({ length: 600 }, (_, index) => playEpisode(index + 1))
   expect(episodes.filter(({ isRight }) => !isRight).length).toBeLessThanOrEqual(6)
   expect(Math.max(...episodes.map(({ probes }) => probes))).toBeLessThanOrEqual(2)

@@ -1,4 +1,4 @@
-/** How long the ledger remembers. That a spend is durable on every adapter: `test/log/conformance.ts`. */
+/** Tests how long the ledger keeps its time buckets. `test/log/conformance.ts` tests that a spend is durable. */
 import { expect, test } from 'vitest'
 import { BUCKET_MS, type Ledger, ledgerAfterSpend } from '../../../src/governor/quota/time-buckets.ts'
 import { START_MS } from '../../log/samples.ts'
@@ -7,7 +7,7 @@ const DAY_MS = 24 * 3_600_000
 /** Time buckets of fifteen days. */
 const KEPT = (15 * DAY_MS) / BUCKET_MS
 
-/** A ledger with a unit in each of so many time buckets, the last of which ends at the start. */
+/** A ledger with a unit in each of this many time buckets, the last of which ends at the start. */
 function spent(buckets: number): Ledger {
   const beginMs = START_MS - buckets * BUCKET_MS
   return new Map(Array.from({ length: buckets }, (_, n) => [beginMs + n * BUCKET_MS, { poll: 1 }]))
@@ -16,7 +16,7 @@ const spending = (ledger: Ledger, ...times: number[]): Ledger =>
   times.reduce((before, atMs) => ledgerAfterSpend(before, 1, 'poll', atMs), ledger)
 const buckets = (ledger: Ledger): number[] => [...ledger.keys()].toSorted((one, other) => one - other)
 
-test('the ledger drops the oldest time buckets where it has more than fifteen days have', () => {
+test('the ledger keeps fifteen days of time buckets and drops the oldest beyond that', () => {
   const before = spent(KEPT)
   expect(buckets(spending(before, START_MS - 1))).toEqual(buckets(before))
   expect(buckets(spending(before, START_MS))).toEqual([...buckets(before).slice(1), START_MS])
@@ -24,7 +24,7 @@ test('the ledger drops the oldest time buckets where it has more than fifteen da
   expect(spending(spent(10), START_MS + 90 * DAY_MS).size).toBe(11)
 })
 
-test('a clock that is far ahead costs the ledger its oldest time buckets alone; set back, it costs none that count', () => {
+test('a clock jump forwards drops only the oldest time buckets; a jump back drops none that still count', () => {
   const before = spent(KEPT)
   const aheadMs = START_MS + 40 * DAY_MS
   const ahead = spending(before, aheadMs, aheadMs + BUCKET_MS)

@@ -26,7 +26,7 @@ function expectWithinPlan(
   })
 }
 
-test('no window of any length ever holds more than burst + rate × length', () => {
+test('no window of any length contains more than burst + rate × length requests', () => {
   fc.assert(
     fc.property(plan, pauses, fc.boolean(), (figures, waits, callerWaits) => {
       const bucket = createTokenBucket(figures)
@@ -44,13 +44,13 @@ test('no window of any length ever holds more than burst + rate × length', () =
   )
 })
 
-test('the check itself sees one request too many', () => {
+test('the check of this test detects one request too many', () => {
   expect(() => expectWithinPlan([0, 0, 0], { ratePerSecond: 1, burst: 2 })).toThrow()
   expect(() => expectWithinPlan([0, 0, 900], { ratePerSecond: 1, burst: 2 })).toThrow()
   expect(() => expectWithinPlan([0, 0, 1000], { ratePerSecond: 1, burst: 2 })).not.toThrow()
 })
 
-test('a full bucket lets its burst, less the one kept for jitter, through at once', () => {
+test('a full bucket grants its burst at once, minus one token reserved for jitter', () => {
   const bucket = createTokenBucket({ ratePerSecond: 5, burst: 10 })
   const ready = Array.from({ length: 10 }, () => bucket.take(1000))
   expect(ready.slice(0, 9)).toEqual(Array(9).fill(1000))
@@ -64,7 +64,7 @@ test('a plan without room for a burst still gets its rate', () => {
   expect(ready[2]).toBeCloseTo(2 * (1000 / 0.98), 6)
 })
 
-test('after a drain the first token comes one spacing later, and the plan holds over what was sent just before', () => {
+test('after a drain the first token comes one interval later, so requests sent before the drain stay within the limit', () => {
   fc.assert(
     fc.property(plan, fc.nat(5000), (figures, restartMs) => {
       const before = createTokenBucket(figures)
@@ -86,7 +86,7 @@ test('after a drain the first token comes one spacing later, and the plan holds 
   )
 })
 
-test('a clock that is set back costs no wait, and gives no token away', () => {
+test('a clock that is set back adds no wait and grants no extra token', () => {
   const bucket = createTokenBucket({ ratePerSecond: 5, burst: 10 })
   const hourMs = 3_600_000
   for (let taken = 0; taken < 9; taken++) bucket.take(hourMs)
@@ -95,7 +95,7 @@ test('a clock that is set back costs no wait, and gives no token away', () => {
   expect(readyMs).toBeLessThan(1000)
 })
 
-test('it tells how long until the bucket is full again', () => {
+test('the bucket reports how long it takes to be full again', () => {
   const bucket = createTokenBucket({ ratePerSecond: 1, burst: 3 })
   expect(bucket.msUntilFull(0)).toBe(0)
   bucket.take(0)

@@ -3,7 +3,7 @@ import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
 import { completenessOf } from '../../../src/governor/schedule/daily-reconciliation.ts'
 
 describe('completeness', () => {
-  it('promises sweeps and day walks only where a usual week of the plan pays for them', () => {
+  it('promises re-scans and daily reconciliations only on plans whose weekly quota affords them', () => {
     const promised = Object.fromEntries(
       planNames.map((name: PlanName) => [name, completenessOf(plans[name])]),
     )

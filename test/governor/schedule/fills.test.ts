@@ -10,28 +10,28 @@ import { pollsByRule, pollsScheduled } from '../../../src/governor/schedule/poll
 const DAY_MS = 86_400_000
 const calendar = createCalendar()
 
-/** Fills of so many days from a London date on. */
+/** Expected fills of this many days from a London date on. */
 function fills(date: string, { pageSize = 50, days = 1 } = {}) {
   const fromMs = calendar.momentMs(date, 0)
   return expectedFills(createForecaster(calendar)(firstProfile(), fromMs, fromMs + days * DAY_MS), pageSize)
 }
 
-describe('the fills that are expected', () => {
-  it('come just after the two bursts of a business day, by the clock of London, summer and winter', () => {
+describe('the forecast of gap fills', () => {
+  it('expects fills just after the two bursts of a business day, in London time, summer and winter', () => {
     for (const date of ['2026-02-03', '2026-03-27', '2026-03-30', '2026-07-07', '2026-10-23', '2026-10-26']) {
       const minutes = fills(date).map(({ atMs }) => calendar.minuteOfDay(atMs))
       expect(minutes, date).toEqual([420, 430])
     }
   })
 
-  it('come on half days too, and on no weekend and no holiday, whatever the clocks do', () => {
+  it('expects fills on half days but not on weekends or holidays, also when the clocks change', () => {
     expect(fills('2026-12-24')).toHaveLength(2)
     for (const date of ['2026-12-25', '2026-12-28', '2026-03-29', '2026-10-25', '2026-02-07'])
       expect(fills(date), date).toEqual([])
     expect(fills('2026-12-21', { days: 14 })).toHaveLength(2 * 7)
   })
 
-  it('read the pages of their burst and of what came before it, more of them on the first business day of a month', () => {
+  it('counts the pages of the burst and of what came before it, more on a month’s first business day', () => {
     const units = (date: string, pageSize: number) =>
       fills(date, { pageSize }).reduce((sum, fill) => sum + fill.units, 0)
     expect(units('2026-02-03', 50)).toBeGreaterThanOrEqual(15)
@@ -40,15 +40,15 @@ describe('the fills that are expected', () => {
     expect(units('2026-02-03', 1000)).toBe(0)
   })
 
-  it('are a share of the quota that each plan can pay, and a small override cannot', () => {
+  it('fits the quota of every plan, but not that of a very small override', () => {
     expect(usualFillShare(plans.free)).toBeLessThan(0.4)
     expect(usualFillShare(plans.ultimate)).toBeLessThan(0.06)
     expect(usualFillShare({ weeklyQuota: 50, pageSize: 50 })).toBeGreaterThan(1)
   })
 })
 
-describe('placed polls', () => {
-  it('rise with those of the rule, are never fewer, and lead back to them', () => {
+describe('polls added by the schedule', () => {
+  it('rise with the polls of the base rule, are never fewer, and convert back to them', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.1, max: 5000, noNaN: true }),

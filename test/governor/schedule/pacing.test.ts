@@ -25,7 +25,7 @@ function at(nowMs: number, ledger: Ledger = new Map()): Situation {
   return { ledger, profile: firstProfile(), nowMs, skewMs: 0 }
 }
 
-test('the polls of a week leave to fills and sweeps what the mornings, rounds and day walks of each plan take', () => {
+test('the weekly polls of each plan leave enough units for gap fills, re-scans and daily reconciliations', () => {
   const pollsInHundred = Object.fromEntries(
     planNames.map((name) => {
       const pollsAWeek = WEEK_MS / plannedPacing(figures(plans[name]), calendar).meanIntervalMs
@@ -35,7 +35,7 @@ test('the polls of a week leave to fills and sweeps what the mornings, rounds an
   expect(pollsInHundred).toEqual({ free: 66, lite: 60, advanced: 75, ultimate: 77, enterprise: 78 })
 })
 
-test('sweeps stop before fills do', () => {
+test('re-scans stop at a smaller share of the quota than gap fills', () => {
   const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
   expect(pacing.mayRescan(spent({ sweep: 1699 }), START_MS)).toBe(true)
   expect(pacing.mayRescan(spent({ sweep: 1701 }), START_MS)).toBe(false)
@@ -43,7 +43,7 @@ test('sweeps stop before fills do', () => {
   expect(pacing.mayRescan(spent({ sweep: 1, fill: 2300 }), START_MS)).toBe(false)
 })
 
-test('a day walk begins only where all of it is paid', () => {
+test('a daily reconciliation starts only when the remaining units cover all of it', () => {
   const pacing = plannedPacing(figures({ weeklyQuota: 10_000 }), calendar)
   expect(pacing.mayReconcile(spent({ sweep: 1680 }), START_MS, 20)).toBe(true)
   expect(pacing.mayReconcile(spent({ sweep: 1681 }), START_MS, 20)).toBe(false)
@@ -52,7 +52,7 @@ test('a day walk begins only where all of it is paid', () => {
   expect(pacing.mayReconcile(spent({ fill: 2281 }), START_MS, 20)).toBe(false)
 })
 
-test('polls never come faster than a second, nor than the rate of the plan', () => {
+test('the poll interval is never below one second, nor below what the rate limit allows', () => {
   const plenty = { weeklyQuota: 10_000_000 }
   const slow = { ...plenty, ratePerSecond: 0.1 }
   for (const atMs of [START_MS, Date.UTC(2026, 5, 2, 6, 10), Date.UTC(2026, 5, 6, 12)]) {
@@ -61,7 +61,7 @@ test('polls never come faster than a second, nor than the rate of the plan', () 
   }
 })
 
-test('walks stop at their share, fills at half of the quota, polls go on to its end', () => {
+test('gap retries stop at their share, fills at half of the quota, and polls only when it is used up', () => {
   const pacing = plannedPacing(figures({ weeklyQuota: 1000 }), calendar)
   expect(pacing.mayRetryGap(spent({ fill: 70, sweep: 10 }), START_MS)).toBe(true)
   expect(pacing.mayRetryGap(spent({ fill: 450, sweep: 10 }), START_MS)).toBe(false)
@@ -74,7 +74,7 @@ test('walks stop at their share, fills at half of the quota, polls go on to its 
   expect(pacing.mayRetryGap(spent({ poll: 1000 }), START_MS)).toBe(false)
 })
 
-test('the share of the gateway is kept from polls and walks, whether it is used or not', () => {
+test('polls and page scans never spend the units reserved for proxied requests, used or not', () => {
   const shared = plannedPacing(figures({ gatewayUnits: 500 }), calendar)
   const smaller = plannedPacing(figures({ weeklyQuota: plans.advanced.weeklyQuota - 500 }), calendar)
   expect(shared.meanIntervalMs).toBe(smaller.meanIntervalMs)
@@ -91,9 +91,9 @@ test('the share of the gateway is kept from polls and walks, whether it is used 
   expect(off.mayRequest(spent({ poll: 3_000, gateway: 500 }), START_MS)).toBe(false)
 })
 
-test('whoever begins to poll again and again, on any plan, spends a tenth more than is planned', () => {
+test('a process that restarts again and again spends at most a tenth more than planned, on every plan', () => {
   const plan = fc.constantFrom(...planNames).map((name) => plans[name])
-  /** As a share of the plan's mean interval: a life that is far too short to poll in turn. */
+  /** Lifetimes as shares of the plan's mean poll interval: each too short to reach the next planned poll. */
   const lives = fc.array(fc.double({ min: 0.01, max: 0.3, noNaN: true }), { minLength: 100, maxLength: 200 })
   fc.assert(
     fc.property(plan, lives, (limits, shares) => {
@@ -116,7 +116,7 @@ test('whoever begins to poll again and again, on any plan, spends a tenth more t
   )
 })
 
-test('whoever begins after a day as planned may poll at once, and not again and again', () => {
+test('a process that starts after a day of planned polling may poll at once, but not repeatedly', () => {
   for (const name of ['free', 'advanced', 'ultimate'] as const) {
     const pacing = plannedPacing(figures(plans[name]), calendar)
     const ledger: OpenLedger = new Map()
@@ -131,8 +131,8 @@ test('whoever begins after a day as planned may poll at once, and not again and 
   }
 })
 
-test('whoever asks before each request never spends more than the quota in any seven days', () => {
-  const demand = fc.array(fc.record({ pauseMs: fc.nat(12 * HOUR_MS), walk: fc.boolean() }), {
+test('requests that check the pacing first never exceed the quota in any seven days', () => {
+  const demand = fc.array(fc.record({ pauseMs: fc.nat(12 * HOUR_MS), scan: fc.boolean() }), {
     minLength: 50,
     maxLength: 150,
   })
@@ -140,18 +140,18 @@ test('whoever asks before each request never spends more than the quota in any s
     fc.property(demand, fc.integer({ min: 1, max: 30 }), (requests, weeklyQuota) => {
       const pacing = plannedPacing(figures({ weeklyQuota }), calendar)
       const ledger: OpenLedger = new Map()
-      const sent: { atMs: number; walk: boolean }[] = []
+      const sent: { atMs: number; scan: boolean }[] = []
       let atMs = START_MS
-      for (const { pauseMs, walk } of requests) {
+      for (const { pauseMs, scan } of requests) {
         atMs += pauseMs
-        if (!(walk ? pacing.mayRetryGap(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
-        countUnits(ledger, 1, walk ? 'fill' : 'poll', atMs)
-        sent.push({ atMs, walk })
+        if (!(scan ? pacing.mayRetryGap(ledger, atMs) : pacing.mayRequest(ledger, atMs))) continue
+        countUnits(ledger, 1, scan ? 'fill' : 'poll', atMs)
+        sent.push({ atMs, scan })
       }
       for (const last of sent) {
         const week = sent.filter((one) => one.atMs > last.atMs - WEEK_MS && one.atMs <= last.atMs)
         expect(week.length).toBeLessThanOrEqual(weeklyQuota)
-        expect(week.filter((one) => one.walk).length).toBeLessThanOrEqual(Math.ceil(weeklyQuota * 0.5))
+        expect(week.filter((one) => one.scan).length).toBeLessThanOrEqual(Math.ceil(weeklyQuota * 0.5))
       }
     }),
   )

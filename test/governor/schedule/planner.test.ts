@@ -37,7 +37,7 @@ function polls(name: PlanName, fromMs: number, toMs: number, quotaReset: QuotaRe
 const within = (atMs: readonly number[], fromMs: number, toMs: number): number =>
   atMs.filter((ms) => ms >= fromMs && ms < toMs).length
 
-test('polls come just after a burst, whatever the plan: within twenty seconds of its end', () => {
+test('every plan polls within twenty seconds after a burst ends', () => {
   for (const [name, seven] of [
     ['free', '2026-02-03T07:00:00Z'],
     ['lite', '2026-07-07T06:00:00Z'],
@@ -51,7 +51,7 @@ test('polls come just after a burst, whatever the plan: within twenty seconds of
   }
 })
 
-test('on the largest plan no interval of a burst is likely to bring more than a page', () => {
+test('on the largest plan no poll interval within a burst is expected to overflow a page', () => {
   const tenMs = Date.parse('2026-02-03T07:10:00Z')
   const { atMs } = polls('ultimate', tenMs - 5 * MINUTE_MS, tenMs + MINUTE_MS)
   const burst = atMs.filter((ms) => ms >= tenMs + SECOND_MS && ms < tenMs + 12 * SECOND_MS)
@@ -68,7 +68,7 @@ test('holidays, weekends and the hours after a half day get few polls', () => {
   expect(afternoon('2026-12-24')).toBeLessThan(afternoon('2026-12-22') / 3)
 })
 
-test('no silence is longer than six hours, an hour of a closed day counting half', () => {
+test('two polls are never more than six hours apart, where an hour of a closed day counts half', () => {
   const fromMs = Date.parse('2026-12-14T00:00:00Z')
   const { atMs } = polls('free', fromMs, fromMs + 21 * DAY_MS)
   const weighed = (untilMs: number, sinceMs: number): number => {
@@ -86,7 +86,7 @@ test('no silence is longer than six hours, an hour of a closed day counting half
   expect(Math.max(...gaps.map(([ms, before]) => ms - before))).toBeGreaterThan(8 * HOUR_MS)
 })
 
-test('a quota that is reset on a day is used to 98 in 100 by then, and never exceeded', () => {
+test('a quota with a fixed reset is used to 98 % by its reset and never exceeded', () => {
   const fromMs = Date.parse('2026-02-02T00:00:00Z')
   for (const name of ['free', 'lite'] as const) {
     const { ledger, plan } = polls(name, fromMs, fromMs + 7 * DAY_MS - 1, { minutesAfterMonday: 0 })
@@ -96,7 +96,7 @@ test('a quota that is reset on a day is used to 98 in 100 by then, and never exc
   }
 })
 
-test('a rolling quota is spent evenly over the business days of three weeks, and never to the last unit', () => {
+test('a rolling quota is spent evenly over the business days of three weeks and never fully', () => {
   const fromMs = Date.parse('2026-02-02T00:00:00Z')
   const { atMs } = polls('free', fromMs, fromMs + 21 * DAY_MS)
   for (const week of [0, 1, 2]) {
@@ -107,7 +107,7 @@ test('a rolling quota is spent evenly over the business days of three weeks, and
   for (const ms of atMs) expect(within(atMs, ms - 7 * DAY_MS, ms + 1)).toBeLessThan(350)
 })
 
-test('on the smallest plan every burst of three weeks is filled, over a holiday, a half day and a change of clocks', () => {
+test('the smallest plan can fill every burst of three weeks with a holiday, a half day and a clock change', () => {
   for (const from of ['2026-03-23T00:00:00Z', '2026-10-18T23:00:00Z', '2026-12-14T00:00:00Z']) {
     const fromMs = Date.parse(from)
     const plan = { ...plans.free, quotaReset: 'rolling' as const }
@@ -142,7 +142,7 @@ test('on the smallest plan every burst of three weeks is filled, over a holiday,
   }
 })
 
-test('polls follow the clock of upstream, however far it is from ours', () => {
+test('polls follow upstream’s clock, however far it differs from ours', () => {
   const pacing = plannedPacing({ ...plans.advanced, quotaReset: 'rolling' }, calendar)
   const nowMs = Date.parse('2026-02-03T07:09:55Z')
   const plan = pacing.plan({ ledger: new Map(), profile, nowMs, skewMs: 0 })

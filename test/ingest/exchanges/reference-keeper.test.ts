@@ -51,9 +51,9 @@ function keeperOf(
     stop.abort()
     await running
   })
-  const copy = createExchangeReplica(log.table(EXCHANGES_TABLE))
-  void copy.run(stop.signal)
-  /** Lets time go by in steps until the condition holds; the sockets get a turn in each. */
+  const replica = createExchangeReplica(log.table(EXCHANGES_TABLE))
+  void replica.run(stop.signal)
+  /** Advances time in steps until the condition holds; the sockets are served in each step. */
   const live = async (holds: () => boolean, stepMs = 50): Promise<void> => {
     while (!holds()) {
       clock.advance(stepMs)
@@ -64,35 +64,35 @@ function keeperOf(
     const endMs = clock.now() + ms
     return live(() => clock.now() >= endMs, stepMs)
   }
-  const walks = () => lines.filter(({ event }) => event === 'exchange_references.read')
-  return { poller, pollWaitsMs, copy, live, liveFor, walks, log }
+  const scans = () => lines.filter(({ event }) => event === 'exchange_references.read')
+  return { poller, pollWaitsMs, replica, live, liveFor, scans, log }
 }
 
-test('a sandbox is read completely and stored as sent, for no unit, with one log line a scan', async () => {
+test('a scan reads the sandbox completely, stores references as sent, costs no unit, and logs one line', async () => {
   const { sandbox, get, clock } = await openSandbox({ weeklyQuota: 1, ratePerSecond: 1, burst: 1 })
   const transport = createTransport({ url: sandbox.url, key: sandbox.key, timeoutMs: 3_600_000, clock })
   onTestFinished(() => transport.close())
-  const { copy, live, walks } = keeperOf(clock, createReferenceClient(transport))
-  await live(() => walks().length === 1)
-  expect(walks()).toMatchObject([
+  const { replica, live, scans } = keeperOf(clock, createReferenceClient(transport))
+  await live(() => scans().length === 1)
+  expect(scans()).toMatchObject([
     { level: 'info', fields: { result: 'complete', requests: 49, count: 46, changed: 92, unread: 0 } },
   ])
   const list = await get('/references/exchanges?pageSize=200')
   const london = await get('/references/exchanges/XLON')
-  expect(copy.exchanges()?.map(({ listed }) => JSON.parse(listed))).toEqual(list.body.data)
-  expect(JSON.parse(copy.exchange('XLON')?.detail ?? '')).toEqual(london.body.data)
+  expect(replica.exchanges()?.map(({ listed }) => JSON.parse(listed))).toEqual(list.body.data)
+  expect(JSON.parse(replica.exchange('XLON')?.detail ?? '')).toEqual(london.body.data)
   expect(sandbox.usage()).toMatchObject({ units: 0, throttled: 0, violations: 0, unauthorised: 0 })
 })
 
-test('requests are at least a quarter of a second apart, and never make a poll wait for the throttle', async () => {
+test('reference requests are at least 250 ms apart and never make a poll wait for the throttle', async () => {
   for (const plan of [{ ratePerSecond: 1, burst: 2 }, { ratePerSecond: 5, burst: 10 }, UNLIMITED]) {
     const clock = createManualClock()
     const upstream = createReferenceUpstream(
       clock,
       Array.from({ length: 30 }, (_, index) => `X${index}`),
     )
-    const { pollWaitsMs, live, walks } = keeperOf(clock, upstream, plan, 3_000)
-    await live(() => walks().length === 1)
+    const { pollWaitsMs, live, scans } = keeperOf(clock, upstream, plan, 3_000)
+    await live(() => scans().length === 1)
     const times = upstream.requests.map(({ atMs }) => atMs)
     expect(times).toHaveLength(32)
     times.slice(1).forEach((atMs, index) => {
@@ -103,10 +103,10 @@ test('requests are at least a quarter of a second apart, and never make a poll w
   }
 })
 
-test('nothing is requested before the first good poll, during a fill, or while upstream fails', async () => {
+test('no reference is requested before the first good poll, during a fill, or while upstream fails', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XLON', 'XNYS'])
-  const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
+  const { poller, live, liveFor, scans } = keeperOf(clock, upstream)
   const be = (change: Partial<IngestState>): void => {
     poller.state = { ...poller.state, ...change }
   }
@@ -119,7 +119,7 @@ test('nothing is requested before the first good poll, during a fill, or while u
   be({ request: null, upstream: 'failing', blockedUntilMs: clock.now() + 20_000 })
   await liveFor(19_000)
   expect(upstream.requests).toEqual([])
-  await live(() => walks().length === 1)
+  await live(() => scans().length === 1)
   expect(upstream.requests).toHaveLength(3)
 })
 
@@ -127,15 +127,15 @@ test('a used-up quota or a rejected key does not stop the scan, because referenc
   for (const health of ['quota', 'unauthorised'] as const) {
     const clock = createManualClock()
     const upstream = createReferenceUpstream(clock, ['XLON'])
-    const { poller, live, walks } = keeperOf(clock, upstream)
+    const { poller, live, scans } = keeperOf(clock, upstream)
     const blockedUntilMs = clock.now() + DAY_MS
     poller.state = { ...poller.state, upstream: health, blockedUntilMs, nextPollMs: clock.now() }
-    await live(() => walks().length === 1)
-    expect(walks()[0]?.fields.result).toBe('complete')
+    await live(() => scans().length === 1)
+    expect(scans()[0]?.fields.result).toBe('complete')
   }
 })
 
-test('a process that was frozen in a scan notices a lost leadership before another request leaves', async () => {
+test('a process that froze during a scan detects its lost leadership before it sends another request', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])
   const { poller, live, liveFor } = keeperOf(clock, upstream, { ratePerSecond: 1, burst: 2 }, DAY_MS)
@@ -151,33 +151,33 @@ test('a process that was frozen in a scan notices a lost leadership before anoth
 test('only the leader scans: it stops when it no longer leads, and the next leader starts a new scan', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XAMS', 'XLON', 'XNYS'])
-  const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
+  const { poller, live, liveFor, scans } = keeperOf(clock, upstream)
   poller.leaderSinceMs = null
   await liveFor(30_000)
   expect(upstream.requests).toEqual([])
   poller.leaderSinceMs = clock.now()
   await live(() => upstream.requests.length === 2)
   poller.leaderSinceMs = null
-  await live(() => walks().length === 1)
-  expect(walks()[0]).toMatchObject({ level: 'info', fields: { result: 'stopped', requests: 2 } })
+  await live(() => scans().length === 1)
+  expect(scans()[0]).toMatchObject({ level: 'info', fields: { result: 'stopped', requests: 2 } })
   await liveFor(30_000)
   expect(upstream.requests).toHaveLength(2)
   poller.leaderSinceMs = clock.now()
-  await live(() => walks().length === 2)
-  expect(walks()[1]?.fields.result).toBe('complete')
+  await live(() => scans().length === 2)
+  expect(scans()[1]?.fields.result).toBe('complete')
 })
 
-test('one scan a day, even where another leader made the last one', async () => {
+test('references are scanned once a day, even when another leader made the last scan', async () => {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XLON'])
-  const { poller, live, liveFor, walks } = keeperOf(clock, upstream)
-  await live(() => walks().length === 1)
+  const { poller, live, liveFor, scans } = keeperOf(clock, upstream)
+  await live(() => scans().length === 1)
   const doneMs = clock.now()
   await liveFor(DAY_MS / 2, 60_000)
   poller.leaderSinceMs = clock.now()
   await liveFor(DAY_MS / 2 - 120_000, 60_000)
-  expect(walks()).toHaveLength(1)
-  await live(() => walks().length === 2, 1_000)
+  expect(scans()).toHaveLength(1)
+  await live(() => scans().length === 2, 1_000)
   expect(clock.now() - doneMs).toBeGreaterThanOrEqual(DAY_MS)
   expect(clock.now() - doneMs).toBeLessThan(DAY_MS + 60_000)
 })
@@ -186,9 +186,9 @@ test('a failed scan is logged as a warning and retried after one, two, four minu
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, ['XLON'])
   upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null })
-  const { live, walks } = keeperOf(clock, upstream)
-  await live(() => walks().length === 8, 1_000)
-  const minutes = walks().map(({ fields }) => Number(fields.waitMs) / 60_000)
+  const { live, scans } = keeperOf(clock, upstream)
+  await live(() => scans().length === 8, 1_000)
+  const minutes = scans().map(({ fields }) => Number(fields.waitMs) / 60_000)
   expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
-  expect(walks()[0]).toMatchObject({ level: 'warn', fields: { result: 'failed', reason: 'status 400' } })
+  expect(scans()[0]).toMatchObject({ level: 'warn', fields: { result: 'failed', reason: 'status 400' } })
 })

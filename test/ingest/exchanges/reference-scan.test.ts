@@ -7,13 +7,13 @@ import { createReferenceUpstream } from './reference-upstream.ts'
 
 const never = new AbortController().signal
 
-/** A log, an upstream of these exchanges, and walks whose waits cost no time. */
+/** A log, an upstream of these exchanges, and scans whose waits take no time. */
 function world(...mics: string[]) {
   const clock = createManualClock()
   const upstream = createReferenceUpstream(clock, mics)
   const log = createMemoryLog()
   const table = log.table<ExchangeRecord>(EXCHANGES_TABLE)
-  const walk = async (signal: AbortSignal = never) => {
+  const runScan = async (signal: AbortSignal = never) => {
     const parts = {
       client: upstream,
       log,
@@ -34,14 +34,14 @@ function world(...mics: string[]) {
         record.kind === 'walk' ? record.completedMs !== null : [record.listed, record.detail],
       ]),
     )
-  return { clock, upstream, walk, kept, table }
+  return { clock, upstream, runScan, kept, table }
 }
 
 test('a scan stores the texts of every entry and detail, and a second one writes nothing', async () => {
-  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
-  const first = await walk()
+  const { upstream, runScan, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
+  const first = await runScan()
   expect(first).toMatchObject({ result: 'complete', requests: 8, count: 5, changed: 10, removed: 0 })
-  expect(upstream.requests.map(({ asked }) => asked)).toEqual([
+  expect(upstream.requests.map(({ target }) => target)).toEqual([
     ...['list ', 'list 2', 'list 4'],
     ...['XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR'],
   ])
@@ -50,18 +50,18 @@ test('a scan stores the texts of every entry and detail, and a second one writes
     XWAR: ['listed XWAR', 'detail XWAR'],
     [WALK_KEY]: true,
   })
-  expect(await walk()).toMatchObject({ result: 'complete', changed: 0, removed: 0 })
+  expect(await runScan()).toMatchObject({ result: 'complete', changed: 0, removed: 0 })
 })
 
 test('changed texts are written again; exchanges missing from a complete list are deleted', async () => {
-  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS')
-  await walk()
+  const { upstream, runScan, kept } = world('XAMS', 'XLON', 'XNYS')
+  await runScan()
   upstream.held.delete('XAMS')
   upstream.held.set('XLON', { listed: 'listed XLON', detail: 'other' })
   upstream.held.set('XNYS', { listed: 'other', detail: '' })
   upstream.held.set('XPAR', { listed: 'new', detail: 'new' })
-  expect(await walk()).toMatchObject({ result: 'complete', count: 3, changed: 5, removed: 1 })
-  expect(upstream.requests.at(-3)?.asked).toBe('XPAR')
+  expect(await runScan()).toMatchObject({ result: 'complete', count: 3, changed: 5, removed: 1 })
+  expect(upstream.requests.at(-3)?.target).toBe('XPAR')
   expect(await kept()).toEqual({
     XLON: ['listed XLON', 'other'],
     XNYS: ['other', null],
@@ -70,9 +70,9 @@ test('changed texts are written again; exchanges missing from a complete list ar
   })
 })
 
-test('an incomplete list deletes nothing, whatever is wrong with it', async () => {
-  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS')
-  await walk()
+test('an incomplete list deletes no exchange, whatever is wrong with the list', async () => {
+  const { upstream, runScan, kept } = world('XAMS', 'XLON', 'XNYS')
+  await runScan()
   const before = await kept()
   upstream.held.delete('XNYS')
   const wrong: [string, () => void][] = [
@@ -89,13 +89,13 @@ test('an incomplete list deletes nothing, whatever is wrong with it', async () =
   ]
   for (const [reason, breakIt] of wrong) {
     breakIt()
-    expect(await walk()).toMatchObject({ result: 'failed', reason, changed: 0, removed: 0 })
+    expect(await runScan()).toMatchObject({ result: 'failed', reason, changed: 0, removed: 0 })
     expect(await kept()).toEqual(before)
     upstream.nextCursor = 'honest'
   }
 })
 
-test('an endless list and one that is too long are given up', async () => {
+test('a scan gives up on a list that is endless or too long', async () => {
   const endless = world('XLON')
   let page = 0
   const { exchanges } = endless.upstream
@@ -104,7 +104,7 @@ test('an endless list and one that is too long are given up', async () => {
     endless.upstream.nextCursor = String(page)
     return exchanges(query, permit, signal)
   }
-  expect(await endless.walk()).toMatchObject({ result: 'failed', requests: 200, changed: 0 })
+  expect(await endless.runScan()).toMatchObject({ result: 'failed', requests: 200, changed: 0 })
   const long = world()
   long.upstream.exchanges = async () => {
     const timing = { startedMs: 0, endedMs: 0, serverMs: null, sent: true }
@@ -112,53 +112,57 @@ test('an endless list and one that is too long are given up', async () => {
     const exchangesOfPage = Array.from({ length: 10_001 }, (_, index) => ({ ...none, mic: `X${index}` }))
     return { ...timing, kind: 'ok', value: { exchanges: exchangesOfPage, unreadable: 0, nextCursor: null } }
   }
-  expect(await long.walk()).toMatchObject({ result: 'failed', count: 0, changed: 0 })
+  expect(await long.runScan()).toMatchObject({ result: 'failed', count: 0, changed: 0 })
 })
 
 test('a request is tried five times with growing waits, and respects a Retry-After of up to ten minutes', async () => {
-  const { upstream, walk } = world('XLON')
+  const { upstream, runScan } = world('XLON')
   upstream.failing.set('list', { kind: 'server_error', status: 503 })
-  await walk()
+  await runScan()
   expect(upstream.requests).toHaveLength(5)
   upstream.failing.set('list', { kind: 'too_many', retryAfter: '999999' })
-  await walk()
+  await runScan()
   const [first = 0, second = 0] = upstream.requests.slice(5).map(({ atMs }) => atMs)
   expect(second - first).toBe(600_000)
   upstream.failing.set('list', { kind: 'refused', status: 400, message: '', hint: null })
-  expect(await walk()).toMatchObject({ requests: 1 })
+  expect(await runScan()).toMatchObject({ requests: 1 })
 })
 
-test('an unreadable detail stays as it was and makes the scan partial; three in a row end it', async () => {
-  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
+test('an unreadable detail keeps its stored text and makes the scan partial; three in a row end it', async () => {
+  const { upstream, runScan, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR', 'XWAR')
   upstream.failing.set('XLON', { kind: 'invalid', reason: 'the body is not JSON' })
-  expect(await walk()).toMatchObject({ result: 'partial', reason: 'XLON: the body is not JSON', unread: 1 })
+  expect(await runScan()).toMatchObject({
+    result: 'partial',
+    reason: 'XLON: the body is not JSON',
+    unread: 1,
+  })
   expect(await kept()).toMatchObject({
     XLON: ['listed XLON', undefined],
     XWAR: ['listed XWAR', 'detail XWAR'],
   })
   expect(await kept()).toMatchObject({ [WALK_KEY]: false })
   upstream.failing.clear()
-  expect(await walk()).toMatchObject({ result: 'complete', changed: 1 })
+  expect(await runScan()).toMatchObject({ result: 'complete', changed: 1 })
   for (const mic of ['XLON', 'XNYS', 'XPAR']) upstream.failing.set(mic, { kind: 'server_error', status: 500 })
-  expect(await walk()).toMatchObject({ result: 'failed', unread: 3 })
-  expect(upstream.requests.some(({ asked }, index) => asked === 'XWAR' && index > 30)).toBe(false)
+  expect(await runScan()).toMatchObject({ result: 'failed', unread: 3 })
+  expect(upstream.requests.some(({ target }, index) => target === 'XWAR' && index > 30)).toBe(false)
   expect(await kept()).toMatchObject({ XLON: ['listed XLON', 'detail XLON'] })
 })
 
 test('an aborted scan reports it and keeps what it has stored', async () => {
-  const { upstream, walk, kept } = world('XAMS', 'XLON')
+  const { upstream, runScan, kept } = world('XAMS', 'XLON')
   const stop = new AbortController()
   const { exchange } = upstream
   upstream.exchange = (mic, permit, signal) => {
     if (mic === 'XLON') stop.abort()
     return exchange(mic, permit, signal)
   }
-  expect(await walk(stop.signal)).toMatchObject({ result: 'stopped', reason: null })
+  expect(await runScan(stop.signal)).toMatchObject({ result: 'stopped', reason: null })
   expect(await kept()).toMatchObject({ XAMS: ['listed XAMS', 'detail XAMS'], [WALK_KEY]: false })
 })
 
 test('a list is stored one row per tick of the event loop, and counts as complete only at its end', async () => {
-  const { upstream, walk, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR')
+  const { upstream, runScan, kept } = world('XAMS', 'XLON', 'XNYS', 'XPAR')
   const stop = new AbortController()
   const { exchanges } = upstream
   upstream.exchanges = async (query, permit, signal) => {
@@ -167,9 +171,9 @@ test('a list is stored one row per tick of the event loop, and counts as complet
     if (isLast) setImmediate(() => stop.abort())
     return outcome
   }
-  expect(await walk(stop.signal)).toMatchObject({ result: 'stopped', count: 4, changed: 1 })
+  expect(await runScan(stop.signal)).toMatchObject({ result: 'stopped', count: 4, changed: 1 })
   expect(await kept()).toEqual({ XAMS: ['listed XAMS', undefined] })
-  expect(await walk()).toMatchObject({ result: 'complete', changed: 7 })
+  expect(await runScan()).toMatchObject({ result: 'complete', changed: 7 })
   expect(await kept()).toMatchObject({ XPAR: ['listed XPAR', 'detail XPAR'], [WALK_KEY]: true })
   upstream.held.clear()
   upstream.held.set('XLON', { listed: 'listed XLON', detail: 'detail XLON' })
@@ -178,6 +182,6 @@ test('a list is stored one row per tick of the event loop, and counts as complet
     setImmediate(() => again.abort())
     return exchanges(query, permit, signal)
   }
-  expect(await walk(again.signal)).toMatchObject({ result: 'stopped', removed: 1 })
-  expect(await walk()).toMatchObject({ result: 'complete', removed: 2 })
+  expect(await runScan(again.signal)).toMatchObject({ result: 'stopped', removed: 1 })
+  expect(await runScan()).toMatchObject({ result: 'complete', removed: 2 })
 })

@@ -1,4 +1,4 @@
-/** A client of exchange references over a list that a test changes. */
+/** Serves exchange references to a scan from a list that a test changes. */
 import type { Failure, Outcome } from '../../../src/upstream/outcome.ts'
 import type { ReferenceClient } from '../../../src/upstream/reference-client.ts'
 import type { ManualClock } from '../../support/time/manual-clock.ts'
@@ -10,25 +10,25 @@ export interface ReferenceUpstream extends ReferenceClient {
   failing: Map<string, Failure>
   /** Replaces the cursor of the next page. */
   nextCursor: string | null | undefined | 'honest'
-  /** Every request: when it left and what it asked. */
-  readonly requests: { atMs: number; asked: string }[]
+  /** Every request: when it was sent and what it requested. */
+  readonly requests: { atMs: number; target: string }[]
 }
 
 /** Exchanges with these MICs. */
 export function createReferenceUpstream(clock: ManualClock, mics: readonly string[]): ReferenceUpstream {
-  const answered = <T>(asked: string, signal: AbortSignal, value: () => T | null): Outcome<T> => {
+  const answered = <T>(target: string, signal: AbortSignal, value: () => T | null): Outcome<T> => {
     const nowMs = clock.now()
     const timing = { startedMs: nowMs, endedMs: nowMs, serverMs: null, sent: !signal.aborted }
     if (signal.aborted) return { ...timing, kind: 'network', message: 'aborted' }
-    requests.push({ atMs: nowMs, asked })
-    const failure = upstream.failing.get(asked.startsWith('list') ? 'list' : asked)
+    requests.push({ atMs: nowMs, target })
+    const failure = upstream.failing.get(target.startsWith('list') ? 'list' : target)
     if (failure !== undefined) return { ...timing, ...failure }
     const found = value()
     return found === null
       ? { ...timing, kind: 'refused', status: 404, message: 'none', hint: null }
       : { ...timing, kind: 'ok', value: found }
   }
-  const requests: { atMs: number; asked: string }[] = []
+  const requests: { atMs: number; target: string }[] = []
   const upstream: ReferenceUpstream = {
     held: new Map(mics.map((mic) => [mic, { listed: `listed ${mic}`, detail: `detail ${mic}` }])),
     failing: new Map(),

@@ -1,4 +1,4 @@
-/** The leader's handler of fund requests, in virtual time: precedence of polls, share of the quota, queue. */
+/** Tests the leader's handler of fund requests in virtual time: polls first, share of the quota, queue. */
 import { expect, onTestFinished, test } from 'vitest'
 import { bucketOf } from '../../../src/governor/quota/time-buckets.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
@@ -109,7 +109,7 @@ test('a hundred fund requests never delay a poll, and are sent one at a time', a
   expect(sent.filter(({ besidePoll }) => besidePoll)).toEqual([])
 })
 
-test('equal requests of all nodes become one upstream request; its answer, even a 404, is valid for a minute', async () => {
+test('equal requests from all nodes become one upstream request; its response, even a 404, is cached for a minute', async () => {
   const world = openHandler({ outcome: { kind: 'not_found', message: 'nothing', hint: null } })
   const replies = Array.from({ length: 5 }, () => world.ask('/nav/A'))
   await world.pass(() => world.sent.length === 1)
@@ -121,7 +121,7 @@ test('equal requests of all nodes become one upstream request; its answer, even 
   expect(world.sent).toHaveLength(1)
 })
 
-test('an exhausted share is answered with 429 and the time when units come back; nothing is sent', async () => {
+test('an exhausted share returns 429 with the time when units come back, and sends nothing', async () => {
   const world = openHandler({ weeklyUnits: 2 })
   for (const target of ['/nav/A', '/nav/B']) {
     const asked = world.ask(target)
@@ -139,7 +139,7 @@ test('an exhausted share is answered with 429 and the time when units come back;
   expect(world.sent).toHaveLength(2)
 })
 
-test('a request that upstream would reject anyway costs nothing: page too large, plan without funds, blocked key', async () => {
+test('a request that upstream would reject anyway costs no unit: page too large, plan without funds, blocked key', async () => {
   const world = openHandler()
   expect(await world.ask('/nav?pageSize=200')).toMatchObject({ status: 400 })
   expect(await world.ask('/disclosures/sources/rns/items')).toMatchObject({ status: 400 })
@@ -154,7 +154,7 @@ test('a request that upstream would reject anyway costs nothing: page too large,
   expect([...world.sent, ...lite.sent]).toEqual([])
 })
 
-test('a process answers and sends only while it leads; a request without a waiting client is not sent', async () => {
+test('only the leader responds and sends, and a request without a waiting client is not sent', async () => {
   const world = openHandler()
   world.poller.leaderSinceMs = null
   const gone = new AbortController()
@@ -192,7 +192,7 @@ test('the message and hint of upstream are forwarded; without them the bridge wr
   }
 })
 
-test('each upstream failure has its status, and is not retried at once', async () => {
+test('each upstream failure maps to its own status and is not retried at once', async () => {
   const outcomes: [Partial<FundOutcome>, number][] = [
     [{ kind: 'server_error', status: 500 }, 502],
     [{ kind: 'timeout', phase: 'headers' }, 504],

@@ -1,4 +1,4 @@
-/** The walk over a whole day: what neither polls nor rounds reach is found once, by what the plan can pay. */
+/** The daily reconciliation finds what polls and scheduled re-scans missed, once, within the quota of the plan. */
 import { describe, expect, it } from 'vitest'
 import { itemsOf } from '../../../src/core/calendar/day-record.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
@@ -16,7 +16,7 @@ function asSold(plan: PlanName): Omit<WorldOptions, 'seed' | 'items'> {
   return { ...plans[plan], startMs: TUESDAY + 6 * HOUR }
 }
 
-/** An item every five minutes from 08:00 to 18:00, and that of 08:05 comes in so late. */
+/** An item every five minutes from 08:00 to 18:00; that of 08:05 becomes visible this late. */
 function calmDay(lateMs: number, midnightMs = TUESDAY, name = 'calm'): WorldItem[] {
   const items = burst(name, midnightMs + 8 * HOUR, 10 * HOUR, 120)
   const late = items[1]
@@ -36,7 +36,7 @@ function dayOf(world: World, date: string) {
 
 describe('the daily reconciliation', () => {
   it.each(['lite', 'advanced', 'ultimate'] as const)(
-    'on %s finds once what came in, and what changed, too long after its time for every round',
+    'on %s publishes once each item that arrived or changed too late for every scheduled re-scan',
     (plan) => {
       const items = calmDay(9 * HOUR)
       const world = new World({ ...asSold(plan), seed: 1, items })
@@ -67,7 +67,7 @@ describe('the daily reconciliation', () => {
     expect(dayOf(world, '2026-01-06')?.walk).toBeNull()
   })
 
-  it('of a day too long for the plan does not start, and the record shows it', () => {
+  it('does not start for a day with more pages than the plan can afford, and records that', () => {
     const items = burst('long', TUESDAY + 7 * HOUR, 11 * HOUR, 2300)
     const world = new World({ ...asSold('lite'), seed: 3, items })
     world.run(TUESDAY + DAY)
@@ -75,7 +75,7 @@ describe('the daily reconciliation', () => {
     expect(dayOf(world, '2026-01-06')?.walk?.state).toBe('unpaid')
   })
 
-  it('that turns out longer than the plan allows ends, and publishes what it found', () => {
+  it('stops when it turns out longer than the plan allows, and publishes what it found', () => {
     const items = burst('hidden', TUESDAY + 9 * HOUR, HOUR, 2400)
     for (const item of items) item.visibleMs = TUESDAY + 18.9 * HOUR
     const world = new World({ ...asSold('lite'), seed: 15, items: [...calmDay(0), ...items] })
@@ -86,7 +86,7 @@ describe('the daily reconciliation', () => {
     expect(world.twice()).toEqual([])
   })
 
-  it('without units waits until some come back, or until the next one is due', () => {
+  it('waits without units until some are freed or the next reconciliation is due', () => {
     const world = new World({ ...asSold('advanced'), seed: 4, items: calmDay(9 * HOUR) })
     world.store.ledger.set(TUESDAY - DAY, { sweep: 700 })
     world.run(TUESDAY + 20 * HOUR)
@@ -103,7 +103,7 @@ describe('the daily reconciliation', () => {
     ])
   })
 
-  it('that upstream does not answer continues where it stopped, and finally fails', () => {
+  it('resumes where it stopped when upstream does not respond, and finally fails', () => {
     const refusal = { untilMs: TUESDAY + 19.4 * HOUR }
     const items = burst('busy', TUESDAY + 8 * HOUR, 10 * HOUR, 450)
     const world = new World({
@@ -131,7 +131,7 @@ describe('the daily reconciliation', () => {
     expect(world.openGaps).toEqual([])
   })
 
-  it('runs once although the process crashes in the middle of it', () => {
+  it('runs once even when the process crashes in the middle of it', () => {
     const items = calmDay(9 * HOUR)
     const world = new World({
       ...{
@@ -152,7 +152,7 @@ describe('the daily reconciliation', () => {
     expect(dayOf(world, '2026-01-06')).toMatchObject({ swept: swept + 1, walk: { state: 'whole' } })
   })
 
-  it('of a day without a leader runs once when there is a leader again', () => {
+  it('runs once for a day without a leader when there is a leader again', () => {
     const items = [...calmDay(9 * HOUR), ...calmDay(20 * HOUR, TUESDAY + DAY, 'next')]
     const world = new World({ ...asSold('advanced'), seed: 7, items })
     world.run(TUESDAY + 18 * HOUR)
@@ -184,27 +184,24 @@ describe('the daily reconciliation', () => {
   it.each([
     ['spring', '2026-03-30', 18],
     ['autumn', '2026-10-26', 19],
-  ])(
-    'of the Monday after the clocks change in %s reads the night of the change too',
-    (_, monday, dueHour) => {
-      const start = Date.parse(`${monday}T00:00:00Z`) - 3 * DAY
-      const sunday = start + 2 * DAY
-      const items = [
-        ...burst('friday', start + 9 * HOUR, HOUR, 20),
-        ...burst('sunday', sunday + 30 * MINUTE, 2 * HOUR, 10),
-        ...burst('monday', sunday + DAY + 9 * HOUR, HOUR, 20),
-      ]
-      const late = items[24]
-      if (late !== undefined) late.visibleMs += 30 * HOUR
-      const world = new World({ ...asSold('advanced'), startMs: start + 6 * HOUR, seed: 9, items })
-      world.run(sunday + DAY + dueHour * HOUR - MINUTE)
-      expect(world.missing().map(({ guid }) => guid)).toEqual(['sunday-00004'])
-      world.run(sunday + DAY + (dueHour + 1) * HOUR)
-      expect(world.missing()).toEqual([])
-      expect(dayOf(world, monday)?.walk?.state).toBe('whole')
-      expect(world.store.head.days.map(({ date, walk }) => [date, walk?.state])).toHaveLength(3)
-    },
-  )
+  ])('on the Monday after the clocks change in %s includes the night of the change', (_, monday, dueHour) => {
+    const start = Date.parse(`${monday}T00:00:00Z`) - 3 * DAY
+    const sunday = start + 2 * DAY
+    const items = [
+      ...burst('friday', start + 9 * HOUR, HOUR, 20),
+      ...burst('sunday', sunday + 30 * MINUTE, 2 * HOUR, 10),
+      ...burst('monday', sunday + DAY + 9 * HOUR, HOUR, 20),
+    ]
+    const late = items[24]
+    if (late !== undefined) late.visibleMs += 30 * HOUR
+    const world = new World({ ...asSold('advanced'), startMs: start + 6 * HOUR, seed: 9, items })
+    world.run(sunday + DAY + dueHour * HOUR - MINUTE)
+    expect(world.missing().map(({ guid }) => guid)).toEqual(['sunday-00004'])
+    world.run(sunday + DAY + (dueHour + 1) * HOUR)
+    expect(world.missing()).toEqual([])
+    expect(dayOf(world, monday)?.walk?.state).toBe('whole')
+    expect(world.store.head.days.map(({ date, walk }) => [date, walk?.state])).toHaveLength(3)
+  })
 
   it('does not read items older than the stream', () => {
     const items = calmDay(0)

@@ -8,7 +8,7 @@ const NOW_MS = Date.parse('2026-01-06T07:00:00Z')
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 
-/** A poller that meets one failure after the other. Each gives its wait; time passes with `after`. */
+/** A poller with consecutive failures. Each returns its wait; `after` advances time. */
 function poller(weeklyQuota = 1_000_000) {
   let context: StepContext = {
     state: initialState(),
@@ -29,7 +29,7 @@ function poller(weeklyQuota = 1_000_000) {
     fails,
     wait,
     answers: () => unblock(context),
-    /** Fails and waits as long as it must; says how often within that time. */
+    /** Fails and waits as long as required; returns how often within that time. */
     failsFor(failure: Failure, lastingMs: number, sent = true): number {
       const endMs = context.nowMs + lastingMs
       let times = 0
@@ -59,7 +59,7 @@ test('a rejected key is retried after 10 s, 20 s, 40 s, up to a quarter of an ho
   expect(waits).toEqual([10, 20, 40, 80, 160, 320, 640, 900, 900])
 })
 
-test('a 403 amid failures of another kind waits as a first one does, and so does one after a good answer', () => {
+test('a 403 after other failures or after a success waits as long as a first 403', () => {
   const { fails, answers } = poller()
   for (let times = 0; times < 6; times++) fails(broken)
   expect(fails(refused)).toBe(10_000)
@@ -67,7 +67,7 @@ test('a 403 amid failures of another kind waits as a first one does, and so does
   expect(fails(refused)).toBe(10_000)
 })
 
-test('after a good answer the next 429 is classified from scratch', () => {
+test('after a success the next 429 is classified from scratch', () => {
   const fresh = poller()
   const { fails, wait, answers, state } = fresh
   const first = fails(tooMany)
@@ -90,7 +90,7 @@ test('errors are retried after 1, 2, 4 s up to the poll interval, and long outag
   expect(state.upstream).toBe('failing')
 })
 
-test('a week of errors costs less than a third of the polls of the plan, a week with a refused key a twelfth', () => {
+test('a week of errors costs less than a third of the plan’s polls, a week with a rejected key a twelfth', () => {
   const polls = WEEK_MS / poller(3500).intervalMs
   expect(poller(3500).failsFor(broken, WEEK_MS)).toBeLessThan(polls * 0.3)
   expect(poller(3500).failsFor(refused, WEEK_MS)).toBeLessThan(polls / 12)
@@ -107,7 +107,7 @@ test.each([
   ['500', broken, 0.01],
   ['429', tooMany, 0.001],
 ] as const)(
-  'where every second request meets a %s, retries add no more than their share',
+  'retries add at most their share of requests when every second request gets a %s',
   (_, failure, share) => {
     for (const weeklyQuota of [350, 1500, 3500, 5000]) {
       const { fails, answers, wait, intervalMs } = poller(weeklyQuota)
@@ -135,6 +135,6 @@ test('each 429 is counted with its verdict, even an unknown one, and logged', ()
     'unknown',
     'quota',
   ])
-  const told = actions.flatMap((action) => (action.type === 'report' ? action.fields.verdict : []))
-  expect(told).toEqual(['unknown', 'unknown', 'quota'])
+  const verdicts = actions.flatMap((action) => (action.type === 'report' ? action.fields.verdict : []))
+  expect(verdicts).toEqual(['unknown', 'unknown', 'quota'])
 })

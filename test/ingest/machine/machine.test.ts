@@ -9,13 +9,13 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 
-/** The first request of a walk fails. */
-function firstWalkFails(): NonNullable<WorldOptions['fails']> {
-  let walks = 0
+/** The first request of a page scan fails. */
+function firstScanFails(): NonNullable<WorldOptions['fails']> {
+  let scans = 0
   return ({ fromMs }) => {
     if (fromMs === undefined) return undefined
-    walks += 1
-    return walks === 1 ? { kind: 'server_error', status: 500 } : undefined
+    scans += 1
+    return scans === 1 ? { kind: 'server_error', status: 500 } : undefined
   }
 }
 
@@ -69,7 +69,7 @@ describe('the poller', () => {
     })
   }
 
-  it('finds an item that arrived behind the cursor with the overlap re-scan after the burst', () => {
+  it('finds an item that arrived behind the cursor by the overlap re-scan after the burst', () => {
     const world = new World({
       ...plan,
       pageSize: 200,
@@ -83,7 +83,7 @@ describe('the poller', () => {
     expect(world.store.events.some((event) => event.late && event.data.includes('"a-00100"'))).toBe(true)
   })
 
-  it('publishes a gap event for a fill that takes longer than two seconds, and for its end', () => {
+  it('publishes a gap event for a fill that takes longer than two seconds, and another when it ends', () => {
     const items = burst('flood', SEVEN + SECOND, 20 * SECOND, 1500)
     const world = new World({ ...plan, pageSize: 10, seed: 3, startMs: SEVEN - 10 * SECOND, items })
     world.run(SEVEN + 30 * MINUTE)
@@ -98,8 +98,8 @@ describe('the poller', () => {
 
   it.each<[string, Partial<WorldOptions>]>([
     ['when a timer rings early', { timersEarly: true }],
-    ['when a page had to be asked for again', { fails: firstWalkFails() }],
-  ])('holds a fill for two seconds and no longer, also %s', (_title, strange) => {
+    ['when a page had to be requested again', { fails: firstScanFails() }],
+  ])('delays the gap event of a fill by exactly two seconds, also %s', (_title, strange) => {
     const items = burst('flood', SEVEN + SECOND, 20 * SECOND, 1500)
     const slow = { ...plan, pageSize: 10, latencyMs: [600, 600] as const }
     const world = new World({ ...slow, ...strange, seed: 3, startMs: SEVEN - 10 * SECOND, items })
@@ -124,7 +124,7 @@ describe('the poller', () => {
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
   })
 
-  it('gives gap events upstream’s time, like the items around them, and our recorded time', () => {
+  it('stamps gap events with upstream’s time, like the items around them, and with our recorded time', () => {
     const items = burst('flood', SEVEN + SECOND, 60 * SECOND, 2500)
     const clockOffMs = 300 * 24 * HOUR
     const paid = { ...plan, pageSize: 200, weeklyQuota: 400 }
@@ -140,8 +140,8 @@ describe('the poller', () => {
   })
 
   it.each([
-    ['pays for every fill of five even days with the quota of the free plan', 350, 0],
-    ['leaves open gaps where a smaller quota does not pay', 120, 1],
+    ['affords every fill of five even days with the quota of the free plan', 350, 0],
+    ['leaves open gaps when a smaller quota cannot afford their fills', 120, 1],
   ])('%s, and never exceeds it', (_title, weeklyQuota, fewestGaps) => {
     const items = [0, 1, 2, 3, 4].flatMap((day) =>
       burst(`day${day}`, SEVEN + day * 24 * HOUR, 10 * HOUR, 1900),
@@ -167,7 +167,7 @@ describe('the poller', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('reads each page of a gap over budget once, while units come back few at a time', () => {
+  it('reads each page of an over-budget gap once, while units are freed a few at a time', () => {
     const items = burst('a', SEVEN + SECOND, 9 * SECOND, 400)
     const free = { ...plan, pageSize: 50, ratePerSecond: 1, burst: 2, weeklyQuota: 350 }
     const world = new World({ ...free, seed: 5, startMs: SEVEN - 20 * SECOND, items })
@@ -184,7 +184,7 @@ describe('the poller', () => {
     expect(new Set(pages).size).toBe(8)
   })
 
-  it('restarts a gap whose next page upstream never answers', () => {
+  it('restarts the fill of a gap when upstream never returns its next page', () => {
     const begun: number[] = []
     const world = new World({
       ...plan,
@@ -261,17 +261,17 @@ describe('the poller', () => {
     world.run(SEVEN + 71 * HOUR)
     world.start()
     world.run(SEVEN + 72 * HOUR)
-    const walks = world.reports.filter(
+    const scans = world.reports.filter(
       (report) => report.event === 'page_scan.completed' && report.fields.kind === 'fill',
     )
-    expect(walks).toEqual([])
+    expect(scans).toEqual([])
     expect(world.reports.filter((report) => report.fields.kind === 'gap_retry').length).toBe(3)
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
     expect(world.missing()).toEqual([])
     expect(world.twice()).toEqual([])
   })
 
-  it('polls at once after a crash, and through crash after crash spends a tenth more than the plan gives', () => {
+  it('polls at once after a crash, and spends at most a tenth more than planned through many crashes', () => {
     const world = new World({ ...plan, weeklyQuota: 3_500, seed: 13, startMs: SEVEN, items: [] })
     const dayOfPolls = (3_500 * 0.8) / 5
     world.run(SEVEN + HOUR)
@@ -313,7 +313,7 @@ describe('the poller', () => {
     expect(world.store.events.length).toBe(items.length - 1)
   })
 
-  it('loses nothing and repeats nothing through failures, lost commit answers and crashes: truth = log + open gaps + rejected', () => {
+  it('loses and repeats no item through failures, lost commit responses and crashes: upstream items = log + open gaps + rejected', () => {
     fc.assert(
       fc.property(
         fc.record({

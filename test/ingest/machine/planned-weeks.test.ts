@@ -1,6 +1,6 @@
 /**
- * The whole poller through simulated weeks of its own planning: what it spends, when it polls, what it misses. The bursts come
- * an hour later than the shipped profile expects.
+ * Runs the whole poller through simulated weeks: what it spends, when it polls, what it misses. The bursts come an
+ * hour later than the shipped profile expects.
  */
 import { describe, expect, it } from 'vitest'
 import { plans } from '../../../src/core/plans.ts'
@@ -50,8 +50,8 @@ function pollsAtBurst({ requests }: World, day: number): number {
   ).length
 }
 
-describe('the poller that plans its weeks', () => {
-  it('never exceeds the quota, misses nothing, and learns in a week where the bursts are', () => {
+describe('the poller with planned weeks', () => {
+  it('never exceeds the quota, misses nothing, and learns within a week when the bursts are', () => {
     const world = worldOf()
     world.run(MONDAY + 14 * DAY)
     expect(mostInAWeek(world)).toBeLessThanOrEqual(lite.weeklyQuota)

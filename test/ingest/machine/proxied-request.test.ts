@@ -1,4 +1,4 @@
-/** What a proxied request means for polls, over the machine. */
+/** Tests what a proxied request changes for polls, on the poller's state machine. */
 import { expect, test } from 'vitest'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import { step } from '../../../src/ingest/machine/step.ts'
@@ -36,7 +36,7 @@ test('a 429 is handled like that of a poll: nothing is sent until its wait is ov
   expect(again.state.blockedUntilMs).toBe(NOW_MS + 90_000)
 })
 
-test('its unit counts at once, and is refunded where the request never left', () => {
+test('its unit counts at once, and is refunded when the request was never sent', () => {
   expect(after({ kind: 'ok', value: '{}' }).state.ledger).toBe(ledger)
   const { actions } = after({ kind: 'network', message: 'ECONNREFUSED', sent: false })
   const refunds = [{ atMs: NOW_MS, units: 1, purpose: 'gateway' }]
@@ -46,7 +46,7 @@ test('its unit counts at once, and is refunded where the request never left', ()
   })
 })
 
-test('no other failure blocks polls, and a good answer does not end the failures of polls', () => {
+test('no other failure blocks polls, and a successful proxied request does not reset the failures of polls', () => {
   const outcomes: [Partial<FundOutcome>, string][] = [
     [{ kind: 'ok', value: '{}' }, 'new'],
     [{ kind: 'not_found', message: '', hint: null }, 'empty'],

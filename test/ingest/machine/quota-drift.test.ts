@@ -11,7 +11,7 @@ import type { ReportedQuota } from '../../../src/upstream/reported-quota.ts'
 const NOW_MS = Date.parse('2026-01-06T07:00:00Z')
 const LIMIT = 1000
 
-/** A poller whose own count is 300 of 1,000; says what it logs at each answer. */
+/** A poller whose own count is 300 of 1,000; returns what it logs at each response. */
 function poller() {
   const config = { weeklyQuota: LIMIT, quotaReset: 'rolling' } as IngestConfig
   const state = { ...initialState(), ledger: new Map([[NOW_MS, { poll: 300 }]]) }
@@ -28,7 +28,7 @@ function poller() {
 }
 const left = (remaining: number): ReportedQuota => ({ limit: LIMIT, remaining })
 
-test('a quota count that differs by more than five per cent is logged once, and once when it agrees again', () => {
+test('a quota count more than 5 % from upstream’s is logged once, and once more when it agrees again', () => {
   const { hears, state } = poller()
   expect(hears(left(650))).toEqual([])
   expect(state.quotaDrift).toBeCloseTo(0.05)
@@ -40,7 +40,7 @@ test('a quota count that differs by more than five per cent is logged once, and 
   expect(state.quotaDrift).toBeCloseTo(-0.051)
 })
 
-test('a quota of another size is not the weekly one, and no report changes nothing', () => {
+test('a reported quota of another size is not compared, and a missing report changes nothing', () => {
   const { hears, state } = poller()
   expect(hears({ limit: 15, remaining: 0 })).toEqual([])
   expect(hears()).toEqual([])

@@ -1,4 +1,4 @@
-/** Rounds: what came in behind the cursor outside of bursts is found, by what the plan can pay. */
+/** Scheduled re-scans find items that arrived behind the cursor outside of bursts, within the quota of the plan. */
 import { describe, expect, it } from 'vitest'
 import { plans } from '../../../src/core/plans.ts'
 import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
@@ -13,7 +13,7 @@ const TEN = Date.parse('2026-01-06T10:00:00Z')
 const { pageSize, weeklyQuota } = plans.advanced
 const asSold: Omit<WorldOptions, 'seed' | 'items'> = { pageSize, weeklyQuota, startMs: TEN - HOUR }
 
-/** An item a minute for half an hour; one, that of 10:10 unless told, becomes visible so much later. */
+/** An item a minute for half an hour; one of them, by default that of 10:10, becomes visible later by this much. */
 function halfHour(lateMs: number, index = 10): WorldItem[] {
   const items = burst('calm', TEN, 30 * MINUTE, 30)
   const late = items[index]
@@ -21,8 +21,8 @@ function halfHour(lateMs: number, index = 10): WorldItem[] {
   return items
 }
 
-/** Requests of rounds: day walks, which are sweeps too, have an end. */
-function sweeps(world: World): number {
+/** Requests of scheduled re-scans. Daily reconciliations have the purpose `sweep` too, but their queries have an end. */
+function rescanRequests(world: World): number {
   return world.requests.filter(({ purpose, query }) => purpose === 'sweep' && query.toMs === undefined).length
 }
 
@@ -36,31 +36,31 @@ describe('scheduled re-scans', () => {
     expect(world.twice()).toEqual([])
   })
 
-  it('find items that arrived after a re-scan and behind the last item of the day', () => {
+  it('find items that arrived after the previous re-scan and are older than the day’s last item', () => {
     const world = new World({ ...asSold, seed: 1, items: halfHour(40 * MINUTE, 28) })
     world.run(TEN + 65 * MINUTE)
-    expect(sweeps(world)).toBe(1)
+    expect(rescanRequests(world)).toBe(1)
     world.run(TEN + 3 * HOUR)
     expect(world.missing()).toEqual([])
   })
 
-  it('end when nothing has arrived for a while', () => {
+  it('stop when nothing has arrived for a while', () => {
     const world = new World({ ...asSold, seed: 2, items: halfHour(0) })
     world.run(TEN + 4 * HOUR)
-    const sent = sweeps(world)
+    const sent = rescanRequests(world)
     expect(sent).toBeGreaterThan(0)
     world.run(TEN + 24 * HOUR)
-    expect(sweeps(world)).toBe(sent)
+    expect(rescanRequests(world)).toBe(sent)
   })
 
   it('do not run where the plan does not allow them', () => {
     const world = new World({ ...asSold, ...plans.free, seed: 3, items: halfHour(30 * MINUTE) })
     world.run(TEN + 24 * HOUR)
-    expect(sweeps(world)).toBe(0)
+    expect(rescanRequests(world)).toBe(0)
     expect(world.missing().map((item) => item.guid)).toEqual(['calm-00010'])
   })
 
-  it('that upstream does not answer leave an open gap over their range, and continue behind it', () => {
+  it('leave an open gap over their range when upstream does not respond, and continue after it', () => {
     const world = new World({
       ...asSold,
       seed: 4,
@@ -79,7 +79,7 @@ describe('scheduled re-scans', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('run in time although the clock of the machine is set back by a day', () => {
+  it('run on time even when the machine’s clock is set back by a day', () => {
     const world = new World({ ...asSold, seed: 5, items: halfHour(30 * MINUTE) })
     world.run(TEN + 20 * MINUTE)
     world.options.clockOffMs = -24 * HOUR
@@ -87,7 +87,7 @@ describe('scheduled re-scans', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('stay pending over a restart', () => {
+  it('stay pending across a restart', () => {
     const world = new World({
       ...asSold,
       seed: 6,
@@ -100,7 +100,7 @@ describe('scheduled re-scans', () => {
     expect(world.twice()).toEqual([])
   })
 
-  it('keep within their share of the quota in a week of busy days', () => {
+  it('stay within their share of the quota in a week of busy days', () => {
     const items = Array.from({ length: 7 }, (_, day) =>
       burst(`day${day}`, TEN - 3 * HOUR + day * 24 * HOUR, 12 * HOUR, 1900),
     ).flat()
@@ -108,7 +108,7 @@ describe('scheduled re-scans', () => {
     world.run(TEN + 7 * 24 * HOUR)
     const share = rescansOf(plans.advanced)?.share ?? 0
     // Seven days of news, where a week has five.
-    expect(sweeps(world)).toBeLessThanOrEqual((weeklyQuota * share * 7) / 5)
+    expect(rescanRequests(world)).toBeLessThanOrEqual((weeklyQuota * share * 7) / 5)
     expect(world.missing()).toEqual([])
   })
 })

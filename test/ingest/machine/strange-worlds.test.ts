@@ -17,8 +17,8 @@ function whole(world: World): void {
   expect(world.twice()).toEqual([])
 }
 
-describe('the poller with unreliable clocks and answers', () => {
-  it('misses nothing when the very first answer is slow during a burst', () => {
+describe('the poller with unreliable clocks and responses', () => {
+  it('misses nothing when the very first response is slow during a burst', () => {
     for (const seconds of [3, 6]) {
       const latencyMs = [seconds * SECOND, seconds * SECOND] as const
       const world = new World({
@@ -53,7 +53,7 @@ describe('the poller with unreliable clocks and answers', () => {
     ['absent, our own clock twenty minutes fast', null, 20 * MINUTE],
     ['absent, our own clock twenty minutes slow', null, -20 * MINUTE],
   ])(
-    'holds everything when the upstream Date is %s, also through failing fills',
+    'publishes every item when the upstream Date is %s, also when fills fail',
     (_name, dateOffMs, clockOffMs) => {
       const world = new World({
         ...plan,
@@ -74,7 +74,7 @@ describe('the poller with unreliable clocks and answers', () => {
     ['Date is nine months fast', 270 * DAY, 0],
     ['Date is absent, our own clock nine months fast', null, 270 * DAY],
     ['Date is absent, our own clock nine months slow', null, -270 * DAY],
-  ])('fills what a poll left out also when the upstream %s', (_name, dateOffMs, clockOffMs) => {
+  ])('fills what an overflowing poll left out, even when the upstream %s', (_name, dateOffMs, clockOffMs) => {
     for (const before of [0, 3]) {
       const items = [
         ...burst('known', SEVEN - MINUTE, 10 * SECOND, before),
@@ -123,7 +123,7 @@ describe('the poller with unreliable clocks and answers', () => {
     expect(new Set(raws).size).toBe(raws.length)
   })
 
-  it('does not follow endless empty pages, and leaves the backfill as an open gap', () => {
+  it('stops at endless empty pages and leaves the backfill as an open gap', () => {
     const strange: WorldOptions['strange'] = (page, query, requests) =>
       query.sinceCursor !== undefined || query.fromMs === undefined
         ? page
@@ -161,7 +161,7 @@ describe('the poller with unreliable clocks and answers', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('backs off when the log does not take its commits, instead of spending the quota', () => {
+  it('backs off when the log rejects its commits, instead of spending the quota', () => {
     const world = new World({
       ...plan,
       weeklyQuota: 20_000,
@@ -224,7 +224,7 @@ describe('the poller with unreliable clocks and answers', () => {
     expect(world.store.events.filter((event) => isGap(event.type))).toEqual([])
   })
 
-  it('polls by date when every new cursor is refused, instead of opening gaps for ever', () => {
+  it('polls by date when every new cursor is rejected, instead of opening gaps for ever', () => {
     const world = new World({
       ...plan,
       seed: 11,
@@ -298,7 +298,7 @@ describe('the poller with unreliable clocks and answers', () => {
     whole(world)
   })
 
-  it('starts one fill, not endless ones, when every answer reports more items behind known ones', () => {
+  it('starts a single fill when every response reports more items after known ones', () => {
     const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
       sinceCursor === undefined || world.nowMs < SEVEN + 2 * MINUTE
         ? page
@@ -329,7 +329,7 @@ describe('the poller with unreliable clocks and answers', () => {
     whole(world)
   })
 
-  it('runs an overlap re-scan after a burst that polls every second see in small portions', () => {
+  it('runs an overlap re-scan after a burst that was polled every second in small portions', () => {
     const items = [
       ...burst('early', SEVEN + 4 * SECOND, 3 * SECOND, 38),
       ...burst('seen', SEVEN + 7 * SECOND, 16 * SECOND, 61),

@@ -1,6 +1,6 @@
 /**
- * Long troubles in simulated time: what they cost, what is said meanwhile, and when they are over for us. On the plan
- * `advanced`: 3,500 units a week, a poll every 222 s.
+ * Plays long outages in simulated time and checks their cost, their log lines and how soon the poller recovers. On the
+ * plan `advanced`: 3,500 units a week, a poll every 222 s.
  */
 import { describe, expect, it } from 'vitest'
 import { BUCKET_MS } from '../../../src/governor/quota/time-buckets.ts'
@@ -15,7 +15,7 @@ const DAY = 24 * HOUR
 /** A Tuesday. */
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 const TROUBLE_MS = SEVEN + HOUR
-/** A spell of the ledger stays counted a week, and a minute for what was under way at its end. */
+/** A time bucket of the ledger counts for a week, plus a minute for requests in flight at its end. */
 const SPELL_BACK_MS = BUCKET_MS + 7 * DAY + MINUTE
 
 /** A quiet market, polled for an hour; then every request fails until the trouble is over. */
@@ -46,7 +46,7 @@ function worldIn(failure: Failure, lastingMs: number, options: Partial<WorldOpti
   }
 }
 
-/** Everything is held again or inside an announced gap, nothing twice. */
+/** Checks that every item is in the log once or inside a published gap. */
 function whole(world: World): void {
   expect(world.missing()).toEqual([])
   expect(world.twice()).toEqual([])
@@ -68,7 +68,7 @@ describe('the poller', () => {
     expect(world.health).toBe('ok')
   })
 
-  it('probes a quota that others used up eighteen times in two days, and polls when the new week begins', () => {
+  it('probes a quota that other processes used up 18 times in two days, and polls when the new week begins', () => {
     const quotaReset = { minutesAfterMonday: 3 * 24 * 60 }
     const resetMs = Date.parse('2026-01-08T00:00:00Z')
     for (const retryAfter of [null, '604800', new Date(resetMs).toUTCString()]) {
@@ -85,7 +85,7 @@ describe('the poller', () => {
     }
   })
 
-  it('tries a rejected key fifty times in a day, and notices within an hour that it works again', () => {
+  it('retries a rejected key fifty times a day, and polls within an hour after it works again', () => {
     const { world, overMs, spent, lateMs, failed } = worldIn({ kind: 'unauthorised', status: 401 }, DAY)
     world.run(overMs - 1)
     expect(world.health).toBe('unauthorised')
@@ -97,7 +97,7 @@ describe('the poller', () => {
     whole(world)
   })
 
-  it('spends a fifth of the quota on a week of 500s, sees its end in a quarter of an hour, and reads what it missed', () => {
+  it('spends a fifth of the quota on a week of 500s, recovers within fifteen minutes, and reads what it missed', () => {
     const { world, overMs, spent, lateMs } = worldIn({ kind: 'server_error', status: 500 }, 7 * DAY)
     world.run(overMs - 1)
     expect(world.health).toBe('failing')

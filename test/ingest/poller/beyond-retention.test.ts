@@ -1,4 +1,4 @@
-/** The poller over a log that has dropped its first events: an item that may have been among them is not published again. */
+/** A poller on a log that dropped its first events does not publish an item again that may have been among them. */
 import { expect, it } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { isoMillis } from '../../../src/core/dates.ts'
@@ -14,7 +14,7 @@ import { answers, startScriptedUpstream } from '../../support/worlds/scripted-up
 
 const DAY_MS = 86_400_000
 
-it('publishes young items, skips items that may have been published and dropped, and logs why', async () => {
+it('publishes new items, skips items that may have been published and dropped, and logs why', async () => {
   const nowMs = systemClock.now()
   const item = (guid: string, agoMs: number) => ({
     guid,

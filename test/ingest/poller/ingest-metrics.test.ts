@@ -3,7 +3,7 @@ import type { IngestConfig } from '../../../src/ingest/machine/state.ts'
 import { createObserver } from '../../../src/ingest/poller/ingest-metrics.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 
-test('a 429 is counted under its verdict, and no other outcome is counted as one', async () => {
+test('a 429 is counted by its verdict, and no other outcome is counted as a 429', async () => {
   const metrics = createMetrics({ version: 'test' })
   const observer = createObserver(metrics, {} as IngestConfig)
   observer.requestDone('poll', 'throttled', 'unknown')

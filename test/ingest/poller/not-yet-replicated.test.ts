@@ -6,8 +6,8 @@ import { createMemoryLog } from '../../support/memory-log.ts'
 
 const guid = (n: number): string => `urn:newsml:example:${n}`
 
-describe('what is committed and not yet replicated', () => {
-  it('counts as known until the copy holds it, and is forgotten then', async () => {
+describe('items committed and not yet replicated', () => {
+  it('count as known until the replica has them, and are then dropped', async () => {
     const writer = await claimed(createMemoryLog())
     const archive = memoryArchive()
     const ahead = new NotYetReplicated(archive)
@@ -24,7 +24,7 @@ describe('what is committed and not yet replicated', () => {
     expect([...ahead.latestOf([guid(1), guid(4)]).keys()]).toEqual([guid(1)])
   })
 
-  it('is not remembered where the copy is there already', async () => {
+  it('are not kept when the replica already has them', async () => {
     const writer = await claimed(createMemoryLog())
     const archive = memoryArchive()
     const ahead = new NotYetReplicated(archive)

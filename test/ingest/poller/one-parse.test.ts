@@ -24,7 +24,7 @@ const item = {
   category: [{ kind: 'FCA', code: 'REN' }],
 }
 
-test('the leader parses the answer once and no item again, and the archive holds the same as from the text', async () => {
+test('the leader parses a response once and no item again; the archive equals one built from the text', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'one-parse-'))
   const { log, archive } = openSqliteLog({ dataDir, nativeKind: 'Native', clock: systemClock })
   onTestFinished(async () => {

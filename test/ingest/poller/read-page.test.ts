@@ -17,7 +17,7 @@ function page(...items: object[]) {
 const item = (headline: string, guid = 'urn:a') => ({ guid, timestamp: '2026-01-06T07:00:00Z', headline })
 
 describe('a page of items', () => {
-  it('gives the upper one of two contents of a guid the later revision, whatever is published', () => {
+  it('gives the first of two contents of a guid on a page the later revision, whatever is published', () => {
     const published = new Map([['urn:a', { revision: 1, hash: contentHash(item('one')) }]])
     const read = readItems(
       page(item('one'), item('two')),
@@ -32,7 +32,7 @@ describe('a page of items', () => {
     ])
   })
 
-  it('leaves out what is published, and counts it', () => {
+  it('leaves out items that are already published, and counts them', () => {
     const published = new Map([['urn:a', { revision: 4, hash: contentHash(item('one')) }]])
     const read = readItems(
       page(item('one'), item('new', 'urn:b')),
@@ -45,7 +45,7 @@ describe('a page of items', () => {
     expect([read.count, read.duplicates]).toEqual([2, 1])
   })
 
-  it('rejects a guid that could not be told from a revision, and an item above half a megabyte', () => {
+  it('rejects a guid that looks like a revision id, and an item above half a megabyte', () => {
     const read = readItems(
       page(item('one', 'urn:a#2'), item('x'.repeat(600_000), 'urn:b')),
       () => new Map(),
@@ -59,7 +59,7 @@ describe('a page of items', () => {
     ])
   })
 
-  it('takes an unknown item that may have been published and dropped for published, but not a known one', () => {
+  it('treats an unknown item that may be beyond retention as published, but not a known one', () => {
     const published = new Map([['urn:a', { revision: 1, hash: contentHash(item('one')) }]])
     const asked: number[] = []
     const read = readItems(

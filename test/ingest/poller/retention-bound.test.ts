@@ -54,7 +54,7 @@ describe('the retention bound', () => {
     )
   })
 
-  it('after a stop in which everything was dropped covers what was published before it, not what arrived meanwhile', () => {
+  it('after a stop longer than retention covers what was published before it, not what arrived meanwhile', () => {
     const stoppedMs = NOW - 9 * DAY_MS
     const claimed = { sequence: 500, latestTimeMs: stoppedMs }
     expect(beyondRetentionMs(replicaOf(1, 0, null), claimed, NOW)).toBe(stoppedMs)
@@ -62,7 +62,7 @@ describe('the retention bound', () => {
     expect(beyondRetentionMs(replicaOf(501, 600, NOW), claimed, NOW)).toBe(stoppedMs)
   })
 
-  it('is null for a log that keeps its first event, or has none yet', () => {
+  it('is null for a log that still has its first event, or has none yet', () => {
     expect(
       beyondRetentionMs(replicaOf(1, 9, NOW - 30 * DAY_MS), { sequence: 9, latestTimeMs: NOW }, NOW),
     ).toBe(null)

@@ -8,7 +8,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
 
-/** A permit on a log in memory, with what its writer was asked; `slow` is what each of its spends takes. */
+/** A permit on a log in memory, with the calls its writer received; `slow` is what each of its spends takes. */
 async function permitOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = []) {
   const clock = createManualClock()
   const log = createMemoryLog()
@@ -27,7 +27,7 @@ async function permitOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = 
   return { clock, log, writer, bucket, spends, permit, signal }
 }
 
-test('a request that leaves as planned writes once, however long it waits for the throttle', async () => {
+test('a request writes to the log once, however long it waits for the throttle', async () => {
   const { clock, bucket, spends, permit, signal } = await permitOf({ ratePerSecond: 0.1, burst: 2 })
   bucket.take(clock.now())
   await permit.spend('poll', clock.now())
@@ -39,7 +39,7 @@ test('a request that leaves as planned writes once, however long it waits for th
   expect(spends).toEqual([[1, 'poll']])
 })
 
-test('a request whose process was frozen while it waited proves leadership again, without another unit', async () => {
+test('a request whose process froze while waiting proves leadership again without spending another unit', async () => {
   const { clock, writer, bucket, spends, permit, signal } = await permitOf()
   bucket.take(clock.now())
   const spentMs = clock.now()
@@ -56,7 +56,7 @@ test('a request whose process was frozen while it waited proves leadership again
   expect([...writer.state.ledger]).toEqual([[spentMs - (spentMs % HOUR_MS), { fill: 1 }]])
 })
 
-test('a request whose process was frozen and fenced meanwhile does not leave', async () => {
+test('a request is not sent if its process was frozen and fenced while it waited', async () => {
   const { clock, log, bucket, permit, signal } = await permitOf()
   bucket.take(clock.now())
   await permit.spend('poll', clock.now())
@@ -67,7 +67,7 @@ test('a request whose process was frozen and fenced meanwhile does not leave', a
   await expect(passed).rejects.toMatchObject({ code: 'log_fenced' })
 })
 
-test('a proof or a unit whose write took too long does not count as a proof', async () => {
+test('a leadership proof or spent unit whose write took too long does not prove leadership', async () => {
   const { clock, spends, permit, signal } = await permitOf({ ratePerSecond: 1, burst: 2 }, [7_000, 8_000, 10])
   await permit.spend('poll', clock.now())
   const passed = permit.throttle(signal)
@@ -76,7 +76,7 @@ test('a proof or a unit whose write took too long does not count as a proof', as
   expect(spends.map(([units]) => units)).toEqual([1, 0, 0])
 })
 
-test('a request aborted while it waits needs no proof', async () => {
+test('a request aborted while it waits needs no leadership proof', async () => {
   const { clock, log, bucket, writer } = await permitOf()
   bucket.take(clock.now())
   const given = new AbortController()

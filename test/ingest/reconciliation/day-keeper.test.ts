@@ -17,18 +17,18 @@ const DAY_MS = 24 * HOUR_MS
 /** A Thursday in winter, noon. */
 const START_MS = Date.parse('2026-01-08T12:00:00Z')
 
-/** A log whose words are kept, and that may be away. */
-function keptLog() {
-  const said: StatusMessage[] = []
+/** A log that records its status messages and can be unavailable. */
+function recordingLog() {
+  const published: StatusMessage[] = []
   const broker = { away: false }
   const log: Log = {
     ...createMemoryLog(),
     publishStatus: async (value) => {
       if (broker.away) throw new BridgeError('log_unavailable', 'away')
-      said.push(value)
+      published.push(value)
     },
   }
-  return { log, said, broker }
+  return { log, published, broker }
 }
 
 /** A keeper beside a poller whose state the test sets. */
@@ -47,11 +47,11 @@ function keeping(log: Log, clock = createManualClock(START_MS)) {
     poller.state = { ...initialState(), head, lastGoodPollMs: START_MS }
     poller.leaderSinceMs = START_MS
   }
-  /** Lets so much time pass, a look after the other. */
+  /** Advances time by this much in steps. */
   const pass = async (ms: number): Promise<void> => {
     for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
       clock.advance(Math.min(15_000, endMs - clock.now()))
-      for (let turn = 0; turn < 8; turn++) await yieldToEventLoop()
+      for (let tick = 0; tick < 8; tick++) await yieldToEventLoop()
     }
   }
   const end = async (): Promise<void> => {
@@ -65,13 +65,13 @@ async function rowsOf(log: Log): Promise<Map<string, DayRow>> {
   return log.table<DayRow>(DAYS_TABLE).load()
 }
 
-function told(said: readonly StatusMessage[]) {
-  return said.map(({ type, date, polled }) => [type, date, polled])
+function summaries(published: readonly StatusMessage[]) {
+  return published.map(({ type, date, polled }) => [type, date, polled])
 }
 
 describe('the day report keeper', () => {
   it('writes an unfinished day at most once a minute, and nothing while it does not lead', async () => {
-    const { log } = keptLog()
+    const { log } = recordingLog()
     const { poller, be, pass, end } = keeping(log)
     await pass(60_000)
     expect((await rowsOf(log)).size).toBe(0)
@@ -89,19 +89,19 @@ describe('the day report keeper', () => {
     await end()
   })
 
-  it('publishes each finished day once over changes of leader; later changes are only stored', async () => {
-    const { log, said } = keptLog()
+  it('publishes each finished day once across leader changes; later changes are only stored', async () => {
+    const { log, published } = recordingLog()
     const first = keeping(log)
     first.be(5)
     await first.pass(60_000)
-    expect(told(said)).toEqual([['day', '2026-01-07', 0]])
+    expect(summaries(published)).toEqual([['day', '2026-01-07', 0]])
     await first.end()
     first.clock.advance(DAY_MS)
     const second = keeping(log, first.clock)
     second.be(6)
     await second.pass(60_000)
-    expect(told(said).slice(1)).toEqual([['day', '2026-01-08', 6]])
-    expect(said[1]).toMatchObject({ filled: 0, swept: 0, rejected: 0, gapsLeft: 0, eodSeen: false })
+    expect(summaries(published).slice(1)).toEqual([['day', '2026-01-08', 6]])
+    expect(published[1]).toMatchObject({ filled: 0, swept: 0, rejected: 0, gapsLeft: 0, eodSeen: false })
     second.be(7)
     await second.pass(60_000)
     await second.end()
@@ -109,12 +109,12 @@ describe('the day report keeper', () => {
     third.be(7)
     await third.pass(60_000)
     await third.end()
-    expect(said).toHaveLength(2)
+    expect(published).toHaveLength(2)
     expect((await rowsOf(log)).get('2026-01-08')).toMatchObject({ isTold: true, report: { polled: 7 } })
   })
 
-  it('publishes a day later that could not be published', async () => {
-    const { log, said, broker } = keptLog()
+  it('retries a day report that could not be published', async () => {
+    const { log, published, broker } = recordingLog()
     const { lines, be, pass, end } = keeping(log)
     broker.away = true
     be(5)
@@ -123,11 +123,11 @@ describe('the day report keeper', () => {
     expect((await rowsOf(log)).size).toBe(0)
     broker.away = false
     await pass(15_000)
-    expect(told(said)).toEqual([['day', '2026-01-07', 0]])
+    expect(summaries(published)).toEqual([['day', '2026-01-07', 0]])
     await end()
   })
 
-  it('stores the days where there is no status topic, and deletes them after 400 days', async () => {
+  it('stores the days even without a status topic, and deletes them after 400 days', async () => {
     const log = createMemoryLog()
     const old = { report: { date: '2024-12-01' }, isTold: true } as DayRow
     await log.table<DayRow>(DAYS_TABLE).put('2024-12-01', old)

@@ -28,7 +28,7 @@ function reports(
 const walked = { attempts: 0, pageCursor: null, atMs: FRIDAY - 17 * HOUR_MS }
 
 describe('the day reports', () => {
-  it('has a row for every day since counting began, those without anything too', () => {
+  it('have a row for every day since counting began, also for empty days', () => {
     const rows = reports({ days: [{ ...emptyDay('2026-01-08'), polled: 7, filled: 2, eodSeen: true }] })
     expect(rows.map(({ date, polled, since }) => [date, polled, since])).toEqual([
       ['2026-01-07', 0, '2026-01-07T12:00:00.000Z'],
@@ -38,7 +38,7 @@ describe('the day reports', () => {
     expect(rows[1]).toMatchObject({ filled: 2, eodSeen: true, gapsLeft: 0, units: {} })
   })
 
-  it('is empty before the first poll, and reaches back two weeks at most', () => {
+  it('are empty before the first poll, and cover at most two weeks', () => {
     expect(reports({ countedFromMs: null })).toEqual([])
     expect(reports({ countedFromMs: FRIDAY - 400 * DAY_MS })).toHaveLength(15)
   })
@@ -67,7 +67,7 @@ describe('the day reports', () => {
     expect(reports({}, { dayWalks: null }).map(({ walk }) => walk)).toEqual(['unpaid', 'unpaid', 'unpaid'])
   })
 
-  it('counts the gaps that are open over a day', () => {
+  it('count the gaps that are open over a day', () => {
     const gap = (from: string, to: string): OpenGap => ({ ...sampleGap(from), from, to })
     const openGaps = [
       gap('2026-01-07T23:00:00.000Z', '2026-01-08T01:00:00.000Z'),
@@ -76,7 +76,7 @@ describe('the day reports', () => {
     expect(reports({ openGaps }).map(({ gapsLeft }) => gapsLeft)).toEqual([1, 2, 0])
   })
 
-  it('gives each unit to the London day in which it was spent', () => {
+  it('count each unit on the London day on which it was spent', () => {
     /** From midnight in London's summer, an hour before that of UTC. */
     const midnightMs = Date.parse('2026-07-07T23:00:00Z')
     const ledger: Ledger = new Map([

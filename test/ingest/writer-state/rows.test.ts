@@ -1,4 +1,4 @@
-/** The poller's state as rows: the stored bytes of the version before the log port lost its knowledge of them. */
+/** The poller's state as stored rows, with the exact bytes that an older version wrote. */
 import { describe, expect, it } from 'vitest'
 import { PollerWriter } from '../../../src/ingest/writer-state/poller-writer.ts'
 import { changedRows, claimedState } from '../../../src/ingest/writer-state/rows.ts'
@@ -49,7 +49,7 @@ function claimOf(stored: readonly (readonly [string, string])[]) {
 }
 
 describe('the stored state of the poller', () => {
-  it('of the version before is read, and written again byte by byte in the same order', () => {
+  it('of the previous version is read, and written again byte for byte in the same order', () => {
     const claim = claimOf(STORED)
     const state = claimedState(claim)
     expect(state.head).toMatchObject({ epoch: 'Ab3dEf7h', sequence: 41, cursor: 'c"1' })
@@ -58,14 +58,14 @@ describe('the stored state of the poller', () => {
     expect([...placeRows(null, claim), ...changedRows(null, state)]).toEqual(STORED)
   })
 
-  it('does not depend on the order in which the rows come', () => {
+  it('does not depend on the order of its rows', () => {
     expect(claimedState(claimOf(STORED.toReversed()))).toEqual(claimedState(claimOf(STORED)))
     expect(changedRows(claimedState(claimOf(STORED.toReversed())), claimedState(claimOf(STORED))).size).toBe(
       0,
     )
   })
 
-  it('has its first values where an older version stored no row, and passes over rows it does not know', () => {
+  it('uses initial values for rows that an older version did not store, and ignores unknown rows', () => {
     const state = claimedState(
       claimOf([...STORED.slice(0, 3), ['other/row', 'not JSON'], ['head/unknown', '1']]),
     )
@@ -74,13 +74,13 @@ describe('the stored state of the poller', () => {
     expect(Object.keys(state.head)).not.toContain('unknown')
   })
 
-  it('is damaged where a row of it is no JSON, or the log has lost its place', () => {
+  it('is reported as damaged when a row is not JSON, or the log position is missing', () => {
     const broken = STORED.map(([key, text]) => [key, key === 'gap/mk1' ? '{' : text] as const)
     expect(() => claimedState(claimOf(broken))).toThrow(expect.objectContaining({ code: 'log_damaged' }))
     expect(() => claimOf(STORED.slice(1))).toThrow(expect.objectContaining({ code: 'log_damaged' }))
   })
 
-  it('of an unused log is written in full with the first operation, later only what changed', async () => {
+  it('of a new log is written in full by the first operation, later only what changed', async () => {
     const log = createMemoryLog()
     const { signal } = new AbortController()
     const claim = async () => log.claim(await log.campaign(signal), signal)

@@ -7,8 +7,8 @@ import { watch, withItems } from './faulty-sandbox.ts'
 
 const LIST = '/disclosures/sources/rns/items'
 
-describe('answers that are no list', () => {
-  test('revoke-key: what a wrong key gets, without a unit, and never where no key is needed', async () => {
+describe('responses without a list', () => {
+  test('revoke-key: the response to a wrong key, costs no unit, and never on paths without a key', async () => {
     const { sandbox, get, list } = await openSandbox()
     const wrong = await get(LIST, { 'x-api-key': 'wrong' })
     sandbox.faults.add({ kind: 'revoke-key', count: 1 })
@@ -23,7 +23,7 @@ describe('answers that are no list', () => {
     ['no-content', 204],
     ['redirect', 302],
     ['empty-body', 200],
-  ] as const)('%s: status %i and not a byte', async (kind, status) => {
+  ] as const)('%s: status %i with an empty body', async (kind, status) => {
     const { sandbox } = await withItems()
     sandbox.faults.add({ kind })
     const response = await fetch(`${sandbox.url}${LIST}`, {
@@ -34,9 +34,9 @@ describe('answers that are no list', () => {
   })
 })
 
-describe('answers that break on their way', () => {
+describe('responses that break in transit', () => {
   test.each(['reset-inside', 'wrong-length', 'broken-chunk'] as const)(
-    '%s: a part of the body, then a broken connection',
+    '%s: part of the body, then a broken connection',
     async (kind) => {
       const opened = await withItems()
       opened.sandbox.faults.add({ kind })
@@ -46,7 +46,7 @@ describe('answers that break on their way', () => {
     },
   )
 
-  test('wrong-length: all of the body comes, and less than was promised', async () => {
+  test('wrong-length: the complete body, shorter than its Content-Length', async () => {
     const opened = await withItems()
     opened.sandbox.faults.add({ kind: 'wrong-length' })
     const short = watch(opened)
@@ -54,7 +54,7 @@ describe('answers that break on their way', () => {
     expect(JSON.parse(short.text()).data).toHaveLength(10)
   })
 
-  test('gzip-rubbish: said to be packed, and is not', async () => {
+  test('gzip-rubbish: labelled as gzip, but not compressed', async () => {
     const { sandbox } = await withItems()
     sandbox.faults.add({ kind: 'gzip-rubbish' })
     const response = await fetch(`${sandbox.url}${LIST}`, { headers: { 'x-api-key': sandbox.key } })
@@ -62,7 +62,7 @@ describe('answers that break on their way', () => {
     await expect(response.text()).rejects.toThrow()
   })
 
-  test('gzip-cut: packed, and only half of it sent', async () => {
+  test('gzip-cut: compressed, but only half of it sent', async () => {
     const { sandbox } = await withItems()
     sandbox.faults.add({ kind: 'gzip-cut' })
     const response = await fetch(`${sandbox.url}${LIST}`, { headers: { 'x-api-key': sandbox.key } })
@@ -71,7 +71,7 @@ describe('answers that break on their way', () => {
   })
 })
 
-describe('lists that are not as they should be', () => {
+describe('wrong lists', () => {
   test('duplicate-items: every item twice', async () => {
     const { sandbox, list } = await withItems()
     const once = guids(await list())
@@ -79,7 +79,7 @@ describe('lists that are not as they should be', () => {
     expect(guids(await list())).toEqual(once.flatMap((guid) => [guid, guid]))
   })
 
-  test('warnings: a right answer with an entry of its own beside those of the API', async () => {
+  test('warnings: a valid response with an extra warning beside those of the API', async () => {
     const { sandbox, list } = await withItems()
     sandbox.faults.add({ kind: 'warnings', count: 2, warning: 'slow today' })
     const both = await list('isin=GB01&isins=GB02')
@@ -90,7 +90,7 @@ describe('lists that are not as they should be', () => {
     expect((await list()).body.warnings).toHaveLength(1)
   })
 
-  test('no fault spoils a refusal of the API into something that looks right', async () => {
+  test('no fault turns an API error into a response that looks valid', async () => {
     const { sandbox, list } = await withItems()
     for (const kind of ['null-data', 'duplicate-items', 'ignore-filters', 'warnings'] as const) {
       sandbox.faults.add({ kind, warning: 'x' })
@@ -99,7 +99,7 @@ describe('lists that are not as they should be', () => {
   })
 })
 
-test('every fault has a line in the docs, and the docs know no other', () => {
+test('the docs list every fault and no others', () => {
   const page = textFiles().find(({ path }) => path === 'docs/use/sandbox.md')?.text ?? ''
   expect(namesInTable(page, 'Faults').toSorted()).toEqual(faultKinds.toSorted())
 })

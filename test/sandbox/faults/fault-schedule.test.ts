@@ -6,7 +6,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 const DAY = '2026-02-03'
 const request = { url: '/v2/x', params: new URLSearchParams(), isList: true, needsKey: true }
 
-/** A switchboard with a timetable, on a market clock that starts at ten. */
+/** The list of active faults with a timetable, on a market clock that starts at ten. */
 function openSwitchboard(timetable: readonly ScheduledFault[]) {
   const clock = createManualClock(londonMomentMs(DAY, '10:00:00'))
   const faults = new Faults(clock, timetable, {
@@ -16,7 +16,7 @@ function openSwitchboard(timetable: readonly ScheduledFault[]) {
   return { faults, clock }
 }
 
-test('a fault is on from its moment until its end, however many requests it meets', () => {
+test('a scheduled fault is active from its start until its end, for any number of requests', () => {
   const { faults, clock } = openSwitchboard([
     { from: '10:00:10', until: '10:00:20', setting: { kind: 'status', status: 503 } },
   ])
@@ -28,14 +28,14 @@ test('a fault is on from its moment until its end, however many requests it meet
   expect([faults.meet(request), faults.list(), faults.finished()]).toEqual([null, [], true])
 })
 
-test('a fault without an end lasts for its count, and the timetable is done when it has begun', () => {
+test('a fault without an end lasts for its count, and the timetable is finished when it has started', () => {
   const { faults, clock } = openSwitchboard([{ from: '10:00:05', setting: { kind: 'reset', count: 2 } }])
   clock.advance(5_000)
   expect(faults.finished()).toBe(true)
   expect([1, 2, 3].map(() => faults.meet(request)?.kind)).toEqual(['reset', 'reset', undefined])
 })
 
-test('faults that fell due while nobody asked begin in their order; what is over by then meets nobody', () => {
+test('faults due between two requests start in order at the next one; those already over are skipped', () => {
   const { faults, clock } = openSwitchboard([
     { from: '10:00:30', setting: { kind: 'truncate' } },
     { from: '10:00:10', until: '10:00:20', setting: { kind: 'status' } },
@@ -45,7 +45,7 @@ test('faults that fell due while nobody asked begin in their order; what is over
   expect([1, 2, 3].map(() => faults.meet(request)?.kind)).toEqual(['reset', 'truncate', undefined])
 })
 
-test('taking all faults away takes those that are due, not those to come', () => {
+test('removing all faults removes those that are due, not future ones', () => {
   const { faults, clock } = openSwitchboard([
     { from: '10:00:00', setting: { kind: 'reset' } },
     { from: '10:00:10', setting: { kind: 'truncate' } },

@@ -11,7 +11,7 @@ const retryAfterForms = [
   ...['Wed, 21 Oct 2015 07:28:00 GMT', 'Tue, 03 Feb 2099 10:00:55 GMT'],
 ]
 
-describe('a client meets each fault', () => {
+describe('each kind of fault, as a client sees it', () => {
   for (const kind of ['throttle-429', 'quota-429'] as const) {
     test(`${kind} with any Retry-After, or none, and the same body`, async () => {
       const { sandbox, list } = await withItems()
@@ -28,7 +28,7 @@ describe('a client meets each fault', () => {
     })
   }
 
-  test('a throttle counts a unit, a quota refusal and a revoked key do not; none is a real refusal', async () => {
+  test('a simulated throttle costs a unit, a simulated quota 429 or revoked key does not', async () => {
     const { sandbox, list } = await openSandbox()
     sandbox.faults.add({ kind: 'throttle-429' })
     sandbox.faults.add({ kind: 'quota-429', count: 2 })
@@ -42,7 +42,7 @@ describe('a client meets each fault', () => {
     })
   })
 
-  test('status: a run of failures of that number, then service again', async () => {
+  test('status: this many failures, then normal service', async () => {
     const { sandbox, list } = await openSandbox()
     for (const status of [500, 503, 403, 401]) sandbox.faults.add({ kind: 'status', status, count: 2 })
     const seen: number[] = []
@@ -50,7 +50,7 @@ describe('a client meets each fault', () => {
     expect(seen).toEqual([500, 500, 503, 503, 403, 403, 401, 401, 200])
   })
 
-  test('hang-before: not even headers, until the client leaves', async () => {
+  test('hang-before: no headers until the client disconnects', async () => {
     const opened = await openSandbox()
     opened.sandbox.faults.add({ kind: 'hang-before' })
     const hanging = watch(opened)
@@ -72,7 +72,7 @@ describe('a client meets each fault', () => {
     expect(await hanging.ended).toBe('cut')
   })
 
-  test('drip: a byte at a time on real time', async () => {
+  test('drip: one byte at a time in real time', async () => {
     const opened = await withItems()
     opened.sandbox.faults.add({ kind: 'drip', intervalMs: 50 })
     const dripping = watch(opened)
@@ -88,7 +88,7 @@ describe('a client meets each fault', () => {
     expect(opened.clock.nextTimerMs()).toBeNull()
   })
 
-  test('truncate: a whole answer with half the JSON', async () => {
+  test('truncate: a complete response with half of the JSON', async () => {
     const opened = await withItems()
     opened.sandbox.faults.add({ kind: 'truncate' })
     const cut = watch(opened)
@@ -96,7 +96,7 @@ describe('a client meets each fault', () => {
     expect(() => JSON.parse(cut.text())).toThrow()
   })
 
-  test('html-200: a page in the place of JSON', async () => {
+  test('html-200: an HTML page instead of JSON', async () => {
     const { sandbox } = await openSandbox()
     sandbox.faults.add({ kind: 'html-200' })
     const response = await fetch(`${sandbox.url}${LIST}`, { headers: { 'x-api-key': sandbox.key } })
@@ -111,7 +111,7 @@ describe('a client meets each fault', () => {
     expect((await opened.list()).status).toBe(200)
   })
 
-  test('refuse-cursor: polling answers 400, walking goes on', async () => {
+  test('refuse-cursor: polling gets 400, paging by pageCursor still works', async () => {
     const { sandbox, list, cursor } = await withItems()
     sandbox.faults.add({ kind: 'refuse-cursor' })
     expect((await list()).status).toBe(200)
@@ -123,7 +123,7 @@ describe('a client meets each fault', () => {
     expect((await list({ sinceCursor: cursor })).status).toBe(200)
   })
 
-  test('repeat-page: the walk is led back to the same page', async () => {
+  test('repeat-page: pageCursor leads back to the same page', async () => {
     const { sandbox, list } = await withItems()
     sandbox.faults.add({ kind: 'repeat-page', count: 3 })
     const first = await list({ pageSize: 2 })
@@ -134,7 +134,7 @@ describe('a client meets each fault', () => {
     expect((await list({ pageSize: 2, pageCursor })).body.meta.paging.nextCursor).not.toBe(pageCursor)
   })
 
-  test('stuck-cursor: a poll brings items but gives back the cursor that was sent', async () => {
+  test('stuck-cursor: a poll returns items but the same cursor as in the request', async () => {
     const { sandbox, list, cursor } = await withItems()
     sandbox.faults.add({ kind: 'stuck-cursor' })
     const stuck = await list({ sinceCursor: cursor })
@@ -143,14 +143,14 @@ describe('a client meets each fault', () => {
     expect((await list({ sinceCursor: cursor })).body.meta.paging.latestCursor).not.toBe(cursor)
   })
 
-  test('null-data: no list, but everything around it', async () => {
+  test('null-data: a response without the list but with all other members', async () => {
     const { sandbox, list } = await withItems()
     sandbox.faults.add({ kind: 'null-data' })
     const { status, body } = await list()
     expect([status, body.data, body.meta.paging.pageSize]).toEqual([200, null, 50])
   })
 
-  test('ignore-filters: 200 with the whole market, and a warning only where there shall be one', async () => {
+  test('ignore-filters: 200 with the whole market, and a warning only if configured', async () => {
     const { sandbox, list } = await withItems()
     expect(guids(await list('isins=GB01'))).toEqual([])
     sandbox.faults.add({ kind: 'ignore-filters' })
@@ -162,8 +162,8 @@ describe('a client meets each fault', () => {
   })
 })
 
-describe('the switchboard', () => {
-  test('keeps a fault for its count, its time or until it is taken away', async () => {
+describe('the list of active faults', () => {
+  test('keeps a fault for its count, for its time or until it is removed', async () => {
     const { sandbox, clock, list } = await openSandbox()
     const { faults } = sandbox
     faults.add({ kind: 'status', forMs: 1_000 })
@@ -176,7 +176,7 @@ describe('the switchboard', () => {
     expect([faults.remove(id), faults.remove(id), (await list()).status]).toEqual([1, 0, 200])
   })
 
-  test('meets only requests whose path and query contain a text', async () => {
+  test('applies a fault only to requests whose path and query contain its text', async () => {
     const { sandbox, list, get } = await openSandbox()
     sandbox.faults.add({ kind: 'status', path: 'sinceCursor=', count: 5 })
     sandbox.faults.add({ kind: 'status', path: '/items/urn', status: 503 })
@@ -185,7 +185,7 @@ describe('the switchboard', () => {
     expect((await get(`${LIST}/urn:none`)).status).toBe(503)
   })
 
-  test('is served on the admin port and refuses what is no fault, naming the near match', async () => {
+  test('is served on the admin port, and rejects an unknown fault with the nearest match', async () => {
     const { admin, list } = await openSandbox()
     for (const kind of faultKinds) expect((await admin('POST', '/faults', { kind })).status).toBe(200)
     expect((await admin('GET', '/faults')).body).toMatchObject({
@@ -208,7 +208,7 @@ describe('the switchboard', () => {
   })
 })
 
-test('closing cuts every connection, hanging ones too, and may be asked twice', async () => {
+test('closing cuts every connection, including hanging ones, and can be called twice', async () => {
   const opened = await openSandbox()
   opened.sandbox.faults.add({ kind: 'hang-before' })
   const hanging = watch(opened)

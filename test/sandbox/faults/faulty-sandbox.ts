@@ -1,4 +1,4 @@
-/** What tests of faults share: a sandbox with a few items, and a client that sees how far an answer came. */
+/** Opens a sandbox with a few items, and a client that records how much of a response arrived. */
 import { request } from 'node:http'
 import { item, openSandbox, type TestSandbox } from '../sandbox-client.ts'
 
@@ -14,7 +14,7 @@ export async function withItems(): Promise<TestSandbox & { cursor: string }> {
   return { ...opened, cursor }
 }
 
-/** One answer as it comes in. */
+/** One response while it arrives. */
 export interface Watched {
   /** Text seen so far. */
   text: () => string
@@ -25,7 +25,7 @@ export interface Watched {
   leave: () => void
 }
 
-/** A plain GET of the list that reports how far its answer came, and how it ended. */
+/** Sends a plain GET of the list and reports how much of the response arrived and how it ended. */
 export function watch({ sandbox }: TestSandbox): Watched {
   const end = Promise.withResolvers<string>()
   const some = Promise.withResolvers<void>()

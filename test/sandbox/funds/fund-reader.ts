@@ -1,4 +1,4 @@
-/** Reads the fund paths of a sandbox as a client would, page by page. Owns no promises of its own. */
+/** Reads the fund paths of a sandbox as a client would, page by page. */
 import type { Amount } from '../../../src/sandbox/funds/amounts.ts'
 import type { issuerJson } from '../../../src/sandbox/funds/announcement.ts'
 import { openSandbox, type TestSandbox } from '../sandbox-client.ts'

@@ -26,7 +26,7 @@ const histories = [
   { resource: 'dividends', dateOf: ({ declarationDate }: FundRecord) => declarationDate ?? '' },
 ] as const
 
-test('a history walked by page number is every record within the dates once, newest first', async () => {
+test('a history read by page number returns every record within the dates once, newest first', async () => {
   const funds = await openFunds()
   const isin = await activeTrust(funds)
   for (const { resource, dateOf } of histories) {
@@ -67,7 +67,7 @@ test('a history walked by page number is every record within the dates once, new
   }
 })
 
-test('dividends are filtered by the day of declaration, not by the period they are for', async () => {
+test('dividends are filtered by declaration date, not by their period', async () => {
   const funds = await openFunds()
   const path = `/dividends/${await activeTrust(funds)}/history`
   for (const dividend of await funds.walk(path, 200)) {
@@ -81,7 +81,7 @@ test('dividends are filtered by the day of declaration, not by the period they a
   }
 })
 
-test('a history grows with the clock of the market, and what it held stays as it was', async () => {
+test('a history grows with the market clock, and its earlier records never change', async () => {
   const funds = await openFunds()
   const isin = await activeTrust(funds)
   for (const { resource } of histories) {
@@ -94,7 +94,7 @@ test('a history grows with the clock of the market, and what it held stays as it
   }
 })
 
-test('a page beyond the last one is empty and says how many there are', async () => {
+test('a page beyond the last one is empty and states the number of pages', async () => {
   const funds = await openFunds()
   const { data, meta } = await funds.page(
     `/nav/${await activeTrust(funds)}/history?pageSize=200&pageNumber=99`,

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000
 /** From the scenario's start, 12:00, into the burst of the next morning. */
 const TO_THE_BURST_MS = 19 * 60 * MINUTE_MS + 10 * MINUTE_MS + 3_500
 
-test('isins gives the union of what each ISIN gives alone, whatever else they are', async () => {
+test('isins returns the union of what each ISIN returns alone', async () => {
   const funds = await openFunds()
   const universe = await funds.walk('/nav', 200)
   expect(universe.length).toBeGreaterThan(450)
@@ -26,7 +26,7 @@ test('isins gives the union of what each ISIN gives alone, whatever else they ar
   )
 })
 
-test('the latest NAV of an instrument is the head of its history and its line in the list', async () => {
+test('the latest NAV of an instrument equals the first of its history and its entry in the list', async () => {
   const funds = await openFunds()
   for (const record of (await funds.page('/nav?pageSize=5')).data) {
     const isin = isinOf(record)
@@ -35,7 +35,7 @@ test('the latest NAV of an instrument is the head of its history and its line in
   }
 })
 
-test('each business day at 07:10 brings the NAV of the day before, in ten seconds, and nothing else does', async () => {
+test('the previous day’s NAVs are published each business day at 07:10 within ten seconds, and at no other time', async () => {
   const funds = await openFunds({ scenario: 'normal' })
   const asOf = async () => (await funds.walk('/nav', 200)).map((record) => record.asOf)
   const seen = [...new Set(await asOf())]
@@ -50,14 +50,14 @@ test('each business day at 07:10 brings the NAV of the day before, in ten second
   expect(newest?.announcement.timestamp).toBe('2026-02-03T07:10:10Z')
 })
 
-/** Polls once; where the page overflowed, reads on what it left out until nothing is left out. */
+/** Polls once; if the page overflowed, reads what it left out to the end. */
 async function poll({ page }: FundReader, query: string, cursor: string) {
   const { data, meta } = await page(`/nav?${query}sinceCursor=${cursor}`)
   expect(meta.paging.count).toBe(data.length)
   return { data, cursor: meta.paging.latestCursor, hasMore: meta.paging.hasMore }
 }
 
-test('polling loses nothing and repeats nothing over a moving clock, as long as no page overflows', async () => {
+test('polling loses and repeats no NAV while the clock runs, as long as no page overflows', async () => {
   const step = fc.oneof(
     fc.constant(TO_THE_BURST_MS),
     fc.integer({ min: 0, max: 3_000 }),
@@ -94,7 +94,7 @@ test('polling loses nothing and repeats nothing over a moving clock, as long as 
   )
 })
 
-test('a poll larger than its page gives the newest, says hasMore, and leaves the older out for good', async () => {
+test('an overflowing poll returns the newest NAVs with hasMore, and never returns the older ones', async () => {
   const funds = await openFunds({ scenario: 'normal' })
   const cursor = (await funds.page('/nav?pageSize=1')).meta.paging.latestCursor
   funds.clock.advance(30 * MINUTE_MS)
@@ -109,7 +109,7 @@ test('a poll larger than its page gives the newest, says hasMore, and leaves the
   })
 })
 
-test('a cursor that is none of the NAVs is refused with 400', async () => {
+test('a cursor that is not from the NAV list is rejected with 400', async () => {
   const funds = await openFunds({ backlog: 5 })
   const ofItems = String((await funds.list()).body.meta.paging.latestCursor)
   for (const cursor of ['abc', '', ofItems]) {
@@ -122,7 +122,7 @@ test('a cursor that is none of the NAVs is refused with 400', async () => {
   expect(funds.sandbox.usage().refused.cursor_refused).toBe(3)
 })
 
-test('amounts are decimal texts in the unit of the announcement, pence and pounds among them', async () => {
+test('amounts are decimal strings in the unit of the announcement, both pence and pounds', async () => {
   const funds = await openFunds()
   const units = new Set<string>()
   for (const { navPerShare } of await funds.walk('/nav', 200)) {

@@ -18,7 +18,7 @@ interface Figure {
   return: { value: string; unit: string }
 }
 
-test('the three forms of an identifier give the same, on every path', async () => {
+test('the three forms of an identifier return the same on every path', async () => {
   const funds = await openFunds()
   const named = instruments.filter(({ symbol }) => symbol !== null)
   await fc.assert(
@@ -40,7 +40,7 @@ test('the three forms of an identifier give the same, on every path', async () =
   )
 })
 
-test('an identifier that nobody has answers 404 on every path, with what to do', async () => {
+test('an unknown identifier returns 404 with a hint on every path', async () => {
   const { get, sandbox } = await openFunds()
   const listed = instruments.find(({ symbol }) => symbol !== null)?.symbol
   for (const identifier of ['US0378331005', 'NOBODY', 'XLON:NOBODY', `XPAR:${listed}`]) {
@@ -56,7 +56,7 @@ test('an identifier that nobody has answers 404 on every path, with what to do',
   expect(sandbox.usage().violations).toBe(0)
 })
 
-test('events are of the company: each of its share classes gives the same', async () => {
+test('events belong to the company: each of its share classes returns the same', async () => {
   const { single } = await openFunds()
   const siblings = companies.filter((issuer) => issuer.instruments.length > 1).slice(0, 12)
   expect(siblings.length).toBe(12)
@@ -84,7 +84,7 @@ interface CompanyEvent {
   instrument?: { isin: string }
 }
 
-test('the days of every declared dividend of a year are confirmed events, those of projected ones are projected', async () => {
+test('the dates of declared dividends are confirmed events, those of projected dividends are projected events', async () => {
   const funds = await openFunds()
   const payers = await someWith(funds, 'dividends', 5)
   for (const isin of payers) {
@@ -101,7 +101,7 @@ test('the days of every declared dividend of a year are confirmed events, those 
   }
 })
 
-test('the latest dividend heads the history, and what is projected comes after it and is declared no later', async () => {
+test('the latest dividend is the first of the history, and each dividend’s dates are in order', async () => {
   const funds = await openFunds()
   for (const isin of await someWith(funds, 'dividends', 5)) {
     type Dividend = FundRecord & { exDate: string; recordDate: string; paymentDate: string }
@@ -120,7 +120,7 @@ test('the latest dividend heads the history, and what is projected comes after i
   }
 })
 
-test('a projected dividend is declared no later than projected, once the clock gets there', async () => {
+test('a projected dividend is declared by its projected date', async () => {
   const funds = await openFunds()
   const [isin] = await someWith(funds, 'dividends', 1)
   type Projected = { projected: { declarationDate: string; period: { to: string } }[] }
@@ -131,7 +131,7 @@ test('a projected dividend is declared no later than projected, once the clock g
   expect(latest.period?.to).toBe(next?.period.to)
 })
 
-test('the summary of buybacks is what their history of a year and the NAVs of those days come to', async () => {
+test('the buyback summary equals the sums over a year of buyback history and NAVs', async () => {
   const funds = await openFunds()
   for (const isin of await someWith(funds, 'buybacks', 3)) {
     const summary = (await funds.single(`/buybacks/${isin}`)) as {
@@ -160,7 +160,7 @@ test('the summary of buybacks is what their history of a year and the NAVs of th
   }
 })
 
-test('what an instrument does not have is 404 as a single and an empty list as a history', async () => {
+test('data that an instrument lacks returns 404 as a single record and an empty list as a history', async () => {
   const funds = await openFunds()
   const without: Record<string, number> = { nav: 0, buybacks: 0, dividends: 0, performance: 0 }
   const sample = instruments.filter((_, index) => index % 25 === 0)
@@ -182,7 +182,7 @@ test('what an instrument does not have is 404 as a single and an empty list as a
   }
 })
 
-test('returns are stated as cumulative or annualised, each with its basis, by a fixed part of the issuers of NAVs', async () => {
+test('a fixed share of NAV issuers state returns, cumulative or annualised, each with its basis', async () => {
   const funds = await openFunds()
   const valued = (await funds.page('/nav?pageSize=100')).data.map(isinOf)
   const reports = await Promise.all(valued.map((isin) => funds.single(`/performance/${isin}`)))
@@ -203,7 +203,7 @@ test('returns are stated as cumulative or annualised, each with its basis, by a 
   expect(await funds.single(`/performance/${isin}`)).toMatchObject({ asOf: '2026-01-31' })
 })
 
-test('everything follows from the seed, whoever asked what before', async () => {
+test('every response follows from the seed, whatever was requested before', async () => {
   const [one, other, reseeded] = [await openFunds(), await openFunds(), await openFunds({ seed: 2 })]
   const [isin] = await someWith(one, 'buybacks', 1)
   const paths = [...RESOURCES.map((resource) => `/${resource}/${isin}`), '/nav?pageSize=200']
@@ -216,7 +216,7 @@ test('everything follows from the seed, whoever asked what before', async () => 
   expect((await reseeded.get(`/nav/${isin}`)).status).toBe(404)
 })
 
-/** The first ISINs among the trusts that have something there. */
+/** The first ISINs of trusts with data at that resource. */
 async function someWith({ walk, get }: FundReader, resource: string, count: number): Promise<string[]> {
   const found: string[] = []
   for (const record of await walk('/nav', 200)) {

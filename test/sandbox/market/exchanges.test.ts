@@ -10,7 +10,7 @@ interface Detail {
 
 const details = (createExchanges().exchanges() ?? []).map(({ detail }) => JSON.parse(detail ?? '') as Detail)
 
-test('between twenty and sixty exchanges, rising by MIC, in every status of the registry', () => {
+test('the list has twenty to sixty exchanges, sorted by MIC, with every status of the registry', () => {
   const mics = details.map(({ mic }) => mic)
   expect(mics.length).toBeGreaterThanOrEqual(20)
   expect(mics.length).toBeLessThanOrEqual(60)
@@ -18,7 +18,7 @@ test('between twenty and sixty exchanges, rising by MIC, in every status of the 
   expect(new Set(details.map(({ status }) => status))).toEqual(new Set(['ACTIVE', 'UPDATED', 'EXPIRED']))
 })
 
-test('each entry and segment has the members of the specification, null where the registry says nothing', () => {
+test('each entry and segment has the members of the specification, null where the registry has no value', () => {
   const day = expect.stringMatching(/^\d{4}-\d\d-\d\d$/)
   for (const detail of details) {
     expect(Object.keys(detail)).toEqual([
@@ -44,7 +44,7 @@ test('each entry and segment has the members of the specification, null where th
   }
 })
 
-test('London has its three open segments and the closed one', () => {
+test('London has its three active segments and the expired one', () => {
   const london = details.find(({ mic }) => mic === 'XLON')
   expect(london).toMatchObject({
     name: 'LONDON STOCK EXCHANGE',
@@ -60,7 +60,7 @@ test('London has its three open segments and the closed one', () => {
   ])
 })
 
-test('references need no key, look at none, and cost neither quota nor throttle', async () => {
+test('references ignore the key and cost neither quota nor rate limit', async () => {
   const { sandbox, get, list } = await openSandbox({ weeklyQuota: 1, burst: 1, ratePerSecond: 0.001 })
   for (const headers of [{}, { 'x-api-key': 'wrong' }, { 'x-api-key': '' }]) {
     expect((await get('/references/exchanges?pageSize=2', headers)).status).toBe(200)
@@ -73,7 +73,7 @@ test('references need no key, look at none, and cost neither quota nor throttle'
   expect((await get('/references/exchanges')).status).toBe(200)
 })
 
-test('references meet the faults of the switchboard, and give no unit back that none was taken for', async () => {
+test('faults apply to references too, without refunding a unit that was never spent', async () => {
   const { sandbox, get, list } = await openSandbox()
   await list()
   sandbox.faults.add({ kind: 'quota-429', path: '/references/', retryAfter: '7' })
@@ -84,7 +84,7 @@ test('references meet the faults of the switchboard, and give no unit back that 
   await expect(get('/references/exchanges/XLON')).rejects.toThrow(SyntaxError)
 })
 
-test('parameters that a path does not have are ignored without a word, on every kind of path', async () => {
+test('every kind of path ignores unknown parameters without a warning', async () => {
   const { sandbox, list, get } = await openSandbox({ plan: 'advanced', backlog: 3 })
   const { guid } = (await list()).body.data[0] ?? {}
   const bodies = [

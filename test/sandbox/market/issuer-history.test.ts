@@ -15,7 +15,7 @@ describe('changes of an issuer', () => {
   if (company === undefined) throw new Error('there is no company')
   const fresh = freshNames(seededChance(9), issuers)
 
-  test('a new name brings a new symbol, never another ISIN or LEI; a new ISIN leaves name and symbol', () => {
+  test('a new name changes the symbol but not ISIN or LEI; a new ISIN changes neither name nor symbol', () => {
     const twice = reissued(renamed(company, dayMs, fresh), dayMs + 1000, fresh)
     const [before, between, after] = [dayMs - 1, dayMs, dayMs + 1000].map((timeMs) =>
       appearanceAt(twice, timeMs),
@@ -31,7 +31,7 @@ describe('changes of an issuer', () => {
     expect(twice.lei).toBe(company.lei)
   })
 
-  test('usually a tenth of the companies change in a year, none before the market begins, to names of nobody else', () => {
+  test('about a tenth of companies change within a year, none before the market starts, to unused names', () => {
     const { companies } = usualHistory(issuers, { seed: 1, day: DAY })
     expect(usualHistory(issuers, { seed: 1, day: DAY }).companies).toEqual(companies)
     const changes = companies.flatMap((each) => each.changes)
@@ -62,17 +62,20 @@ describe('corporate-actions', () => {
     return { items, ask, cast: castOf(items) }
   }
 
-  test.each([1, 2])('seed %i: every kind of change occurs, and an item without instrument', async (seed) => {
-    const { items, cast } = await open(seed)
-    const count = (holds: (company: FullItem[]) => boolean) => cast.filter(holds).length
-    expect(count((own) => keysOf(own, 'name').size > 1)).toBeGreaterThanOrEqual(2)
-    expect(count((own) => keysOf(own, 'isin').size > 1)).toBeGreaterThanOrEqual(3)
-    expect(count((own) => keysOf(own, 'symbol').size > 1)).toBeGreaterThanOrEqual(2)
-    expect(count((own) => own.some(({ issuer }) => issuer.instrument === undefined))).toBeGreaterThan(2)
-    expect(items.some(({ issuer }) => issuer.lei === undefined)).toBe(true)
-  })
+  test.each([1, 2])(
+    'seed %i: every kind of change occurs, as do items without an instrument',
+    async (seed) => {
+      const { items, cast } = await open(seed)
+      const count = (holds: (company: FullItem[]) => boolean) => cast.filter(holds).length
+      expect(count((own) => keysOf(own, 'name').size > 1)).toBeGreaterThanOrEqual(2)
+      expect(count((own) => keysOf(own, 'isin').size > 1)).toBeGreaterThanOrEqual(3)
+      expect(count((own) => keysOf(own, 'symbol').size > 1)).toBeGreaterThanOrEqual(2)
+      expect(count((own) => own.some(({ issuer }) => issuer.instrument === undefined))).toBeGreaterThan(2)
+      expect(items.some(({ issuer }) => issuer.lei === undefined)).toBe(true)
+    },
+  )
 
-  test('an identifier of one time finds the items of all times of an issuer with an LEI, untagged ones too', async () => {
+  test('any past or present identifier finds all items of an issuer with an LEI, including untagged ones', async () => {
     const { items, ask } = await open(1)
     let crossed = 0
     for (const own of castOf(items).filter(([first]) => first?.issuer.lei !== undefined)) {
@@ -93,7 +96,7 @@ describe('corporate-actions', () => {
     expect(crossed).toBeGreaterThan(8)
   })
 
-  test('without an LEI a new name is another issuer, though a shared ISIN still joins them', async () => {
+  test('a new name without an LEI is another issuer, but a shared ISIN still finds both', async () => {
     const { items, ask } = await open(1)
     const nameless = items.filter(({ issuer }) => issuer.lei === undefined && issuer.instrument !== undefined)
     const byIsin = Map.groupBy(nameless, ({ issuer }) => issuer.instrument?.isin ?? '')

@@ -10,14 +10,14 @@ import { normalDay } from '../../../src/sandbox/market/scenario.ts'
 
 const iso = (day: string, time: string): string => new Date(londonMomentMs(day, time)).toISOString()
 
-test('times are London’s: 07:00 is 06:00Z in summer, and hours from 24 on belong to the days after', () => {
+test('times are in London time: 07:00 is 06:00Z in summer, and hours from 24 on are on later days', () => {
   expect(iso('2026-02-03', '07:00:00')).toBe('2026-02-03T07:00:00.000Z')
   expect(iso('2026-07-07', '07:00:00')).toBe('2026-07-07T06:00:00.000Z')
   expect(iso('2026-02-03', '54:59:58')).toBe('2026-02-05T06:59:58.000Z')
   expect(parseSecondOfDay('13:30')).toBe(48_600)
 })
 
-test('business days step over weekends and bank holidays, both ways', () => {
+test('business days skip weekends and bank holidays in both directions', () => {
   expect(nextBusinessDay('2026-02-06', 1)).toBe('2026-02-09')
   expect(nextBusinessDay('2026-04-02', 1)).toBe('2026-04-07')
   expect(nextBusinessDay('2026-05-05', -1)).toBe('2026-05-01')

@@ -1,4 +1,4 @@
-/** A market on a clock that stands still, and what its listings show. Owns no promises of its own. */
+/** Opens a market on a stopped clock and reads its listings. */
 import type { Selection } from '../../../src/core/filter/selection.ts'
 import { Market } from '../../../src/sandbox/market/market.ts'
 import { findScenario } from '../../../src/sandbox/scenario-list.ts'
@@ -52,7 +52,7 @@ export function second(text: string): string {
   return text.slice(11, 19)
 }
 
-/** Half a day on: every scenario that ends has ended. */
+/** Advances half a day, by which every finite scenario has ended. */
 export function toTheEnd(clock: ManualClock): void {
   clock.advance(12 * 3_600_000)
 }

@@ -22,7 +22,7 @@ describe('a usual day', () => {
   const share = (holds: (item: FullItem) => boolean): number => day.filter(holds).length / day.length
   const code = (item: FullItem): string => item.category[1]?.code ?? ''
 
-  test('has 1,900 items, with both bursts to the second, and as many the day before', () => {
+  test('has 1,900 items with both bursts at exact seconds, and as many the day before', () => {
     const { items, backlog } = market.truth()
     const today = (time: string): boolean => time.startsWith('2026-02-03')
     expect([...items, ...backlog].filter((item) => today(item.timestamp)).length).toBeGreaterThan(1_885)
@@ -32,7 +32,7 @@ describe('a usual day', () => {
     expect(inserted(market, '07:10:11', '07:10:59')).toBe(0)
   })
 
-  test('mixes categories as counted', () => {
+  test('has the category shares counted on the live service', () => {
     const among = (codes: string) => share((item) => codes.split(' ').includes(code(item)))
     expect(among('NAV')).toBeCloseTo(0.3, 1)
     expect(among('PFT RC IOD PDI PSP STA PFU')).toBeCloseTo(0.15, 1)
@@ -41,7 +41,7 @@ describe('a usual day', () => {
     expect(among('HOL')).toBeCloseTo(0.07, 1)
   })
 
-  test('has identifiers with valid check digits, in the shares of the live service', () => {
+  test('has identifiers with valid check digits, as often as the live service', () => {
     const wrong = day.filter(({ issuer: { lei, instrument } }) => {
       return (lei !== undefined && !isLei(lei)) || (instrument !== undefined && !isIsin(instrument.isin))
     })
@@ -66,13 +66,13 @@ describe('a usual day', () => {
     expect(ids).not.toEqual(ids.toSorted().reverse())
   })
 
-  test('popular issuers publish most of it', () => {
+  test('has most of its items from popular issuers', () => {
     const counts = [...Map.groupBy(day, ({ issuer }) => issuer.name).values()].map((items) => items.length)
     const top = counts.sort((left, right) => right - left).slice(0, 50)
     expect(top.reduce((sum, count) => sum + count, 0) / day.length).toBeGreaterThan(0.2)
   })
 
-  test('a replaced item has left the listings, and the truth says when', () => {
+  test('removes a replaced item from the listings, and the sandbox’s own record has the time', () => {
     const gone = [...market.truth().items, ...market.truth().backlog].filter(
       (item) => item.vanishedAt !== null,
     )
@@ -89,7 +89,7 @@ describe('a usual day', () => {
 })
 
 describe('the seed', () => {
-  test.each(Object.keys(scenarios))('decides everything in %s', (name) => {
+  test.each(Object.keys(scenarios))('determines everything in %s', (name) => {
     const run = (seed: number): string => {
       const { market, clock } = open(name, { seed, backlog: 30 })
       clock.advance(120_000)
@@ -104,7 +104,7 @@ describe('the seed', () => {
     expect(run(6)).not.toBe(once)
   })
 
-  test('decides the same however often somebody looks', () => {
+  test('determines the same items however often the market is read', () => {
     const seldom = open('morning', { backlog: 10 })
     const often = open('morning', { backlog: 10 })
     seldom.clock.advance(30_000)
@@ -116,8 +116,8 @@ describe('the seed', () => {
   })
 })
 
-describe('the scenarios hold what they say', () => {
-  test('morning: 265 and 495 items in their seconds, ten minutes apart', () => {
+describe('the scenarios do what their names say', () => {
+  test('morning: 265 and 495 items at their seconds, ten minutes apart', () => {
     const { market, clock } = open('morning')
     expect(market.truth()).toMatchObject({ startedAt: '2026-02-03T06:59:55.000Z', items: [] })
     clock.advance(20_000)
@@ -143,7 +143,7 @@ describe('the scenarios hold what they say', () => {
     expect(market.truth().items).toHaveLength(760)
   })
 
-  test('the mornings: one item becomes visible after later ones, all others in the order of the listings', () => {
+  test('the mornings: one item becomes visible after newer ones, all others in listing order', () => {
     for (const seed of [1, 2]) {
       const { market, clock } = open('morning-short', { seed })
       clock.advance(60_000)
@@ -170,7 +170,7 @@ describe('the scenarios hold what they say', () => {
     expect(market.truth().items).toHaveLength(1_500)
   })
 
-  test('quiet: a handful', () => {
+  test('quiet: only a few items', () => {
     const { market, clock } = open('quiet')
     toTheEnd(clock)
     expect(market.truth().items).toHaveLength(6)
@@ -179,7 +179,7 @@ describe('the scenarios hold what they say', () => {
   test.each([
     ['amended', true],
     ['amended-in-place', false],
-  ] as const)('%s: every guid comes twice with other content', (name, restamped) => {
+  ] as const)('%s: every guid is published twice with different content', (name, restamped) => {
     const { market, clock } = open(name)
     toTheEnd(clock)
     const byGuid = Map.groupBy(market.truth().items, ({ guid }) => guid)
@@ -204,7 +204,7 @@ describe('the scenarios hold what they say', () => {
     ])
   })
 
-  test('malformed: ten unreadable items among 40, each listed, none in the truth of items', () => {
+  test('malformed: ten unreadable items among 40, each listed, none in the record of valid items', () => {
     const { market, clock } = open('malformed')
     toTheEnd(clock)
     const { items, malformed } = market.truth()
@@ -216,7 +216,7 @@ describe('the scenarios hold what they say', () => {
     for (const { raw } of malformed) expect(raws).toContain(raw)
   })
 
-  test('vanish: ten replaced items leave the listings', () => {
+  test('vanish: ten replaced items are removed from the listings', () => {
     const { market, clock } = open('vanish')
     toTheEnd(clock)
     expect(market.truth().items.filter(({ vanishedAt }) => vanishedAt !== null)).toHaveLength(10)
@@ -243,7 +243,7 @@ test('speed scales the market, and its clock can be moved forward', () => {
   expect(market.truth().items).toHaveLength(760)
 })
 
-test('handed-in items are published now; the truth counts revisions by content', () => {
+test('posted items are published at once, and their revisions are counted by content', () => {
   const { market } = open('quiet', { backlog: 0 })
   const first = { guid: 'g', timestamp: '2026-02-03T09:00:00Z', headline: 'One', n: 1 }
   const reordered = { n: 1, headline: 'One', timestamp: '2026-02-03T09:00:00Z', guid: 'g' }
@@ -261,7 +261,7 @@ test('handed-in items are published now; the truth counts revisions by content',
   ])
 })
 
-test('an unknown scenario is refused with the near match', () => {
+test('an unknown scenario is rejected with the nearest match', () => {
   expect(() => findScenario('mornin')).toThrow('did you mean "morning"?')
   expect(() => findScenario('constructor')).toThrow('there is no scenario')
 })

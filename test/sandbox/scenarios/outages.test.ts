@@ -7,7 +7,7 @@ import { openSandbox, type Reply } from '../sandbox-client.ts'
 
 const failing = Object.entries(scenarios).filter(([, { faults }]) => faults.length > 0)
 
-/** The scenario's sandbox, asked once a second of its own clock; time of the day and answer of each. */
+/** Sends the scenario's sandbox a request per second of its own clock; returns time of day and response of each. */
 async function askEverySecond(
   scenario: string,
   options: { seconds: number; query?: (newest: string) => string },
@@ -25,33 +25,33 @@ async function askEverySecond(
 }
 
 describe('every scenario with faults', () => {
-  test.each(failing)('%s: its timetable can be read, and ends with the scenario', async (name, scenario) => {
-    for (const { from, until, setting } of scenario.faults) {
-      expect(readFault(setting)).toEqual(setting)
-      expect(parseSecondOfDay(until ?? from)).toBeGreaterThanOrEqual(parseSecondOfDay(from))
-    }
-    const { sandbox, clock } = await openSandbox({ scenario: name })
-    expect(sandbox.finished()).toBe(false)
-    clock.advance(15 * 60_000)
-    expect(sandbox.finished()).toBe(true)
-  })
-
   test.each(failing)(
-    '%s: items become visible while something is wrong, and after',
-    (name, { day, faults }) => {
-      const begins = Math.min(...faults.map(({ from }) => londonMomentMs(day, from)))
-      const ends = Math.max(...faults.map(({ from, until }) => londonMomentMs(day, until ?? from)))
-      const { market, clock } = openMarket(name, { backlog: 0 })
+    '%s: its fault timetable is valid and ends with the scenario',
+    async (name, scenario) => {
+      for (const { from, until, setting } of scenario.faults) {
+        expect(readFault(setting)).toEqual(setting)
+        expect(parseSecondOfDay(until ?? from)).toBeGreaterThanOrEqual(parseSecondOfDay(from))
+      }
+      const { sandbox, clock } = await openSandbox({ scenario: name })
+      expect(sandbox.finished()).toBe(false)
       clock.advance(15 * 60_000)
-      const moments = market.truth().items.map(({ insertedAt }) => Date.parse(insertedAt))
-      expect(moments.some((atMs) => atMs > begins && atMs < ends)).toBe(true)
-      expect(moments.some((atMs) => atMs >= ends)).toBe(true)
+      expect(sandbox.finished()).toBe(true)
     },
   )
+
+  test.each(failing)('%s: items become visible during the faults and after them', (name, { day, faults }) => {
+    const begins = Math.min(...faults.map(({ from }) => londonMomentMs(day, from)))
+    const ends = Math.max(...faults.map(({ from, until }) => londonMomentMs(day, until ?? from)))
+    const { market, clock } = openMarket(name, { backlog: 0 })
+    clock.advance(15 * 60_000)
+    const moments = market.truth().items.map(({ insertedAt }) => Date.parse(insertedAt))
+    expect(moments.some((atMs) => atMs > begins && atMs < ends)).toBe(true)
+    expect(moments.some((atMs) => atMs >= ends)).toBe(true)
+  })
 })
 
-describe('outages hold what they say', () => {
-  test('overnight-halt: 503 through the night, then the night and the burst at once', async () => {
+describe('outage scenarios do what their names say', () => {
+  test('overnight-halt: 503 all night, then the items of the night and the burst at once', async () => {
     const { answers, sandbox } = await askEverySecond('overnight-halt', {
       seconds: 80,
       query: (newest) => `pageSize=100&sinceCursor=${newest}`,
@@ -83,7 +83,7 @@ describe('outages hold what they say', () => {
     ['quota-spent', 429, '10:00:15', '10:00:44', 30],
     ['key-revoked', 401, '10:00:15', '10:00:39', 25],
     ['server-errors', 500, '10:00:10', '10:00:24', 15],
-  ] as const)('%s: %i for its time, then service again', async (name, status, first, last, count) => {
+  ] as const)('%s: %i for its time, then normal service', async (name, status, first, last, count) => {
     const { answers } = await askEverySecond(name, { seconds: 60 })
     const refused = answers.filter(({ reply }) => reply.status === status).map(({ at }) => at.slice(6))
     expect([refused[0], refused.at(-1), refused.length]).toEqual([first, last, count])
@@ -94,7 +94,7 @@ describe('outages hold what they say', () => {
     ['filters-outside-plan', 1],
     ['filters-ignored', 0],
   ] as const)(
-    '%s: a list of one ISIN brings the whole market for 45 s, with %i warnings',
+    '%s: a list of one ISIN returns the whole market for 45 s, with %i warnings',
     async (name, warnings) => {
       const { answers } = await askEverySecond(name, { seconds: 60, query: () => 'isins=XX0000000000' })
       const strays = answers.filter(({ reply }) => reply.body.data.length > 0)
@@ -107,7 +107,7 @@ describe('outages hold what they say', () => {
     },
   )
 
-  test('looping-pages: the second page of every walk leads back to itself', async () => {
+  test('looping-pages: the second page of every page scan leads back to itself', async () => {
     const { sandbox, clock, list } = await openSandbox({ scenario: 'looping-pages' })
     clock.advance(30_000)
     const pageCursor = String((await list()).body.meta.paging.nextCursor)
@@ -117,7 +117,7 @@ describe('outages hold what they say', () => {
     expect(sandbox.usage().violations).toBe(0)
   })
 
-  test('cursor-refused: back after two days, two polls are refused', async () => {
+  test('cursor-refused: after two days without polls, two polls are rejected', async () => {
     const { answers } = await askEverySecond('cursor-refused', {
       seconds: 60,
       query: (newest) => `sinceCursor=${newest}`,

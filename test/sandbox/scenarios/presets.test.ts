@@ -1,6 +1,4 @@
-/**
- * What each preset keeps of the market's usual day, counted; docs/use/filters.md tells these figures.
- */
+/** Counts what each preset keeps of the market's usual days and compares docs/use/filters.md with it. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readDisclosure } from '../../../src/core/disclosure.ts'
@@ -11,7 +9,7 @@ import { listed, openMarket, toTheEnd } from '../market/market-view.ts'
 
 const page = readFileSync(new URL('../../../docs/use/filters.md', import.meta.url), 'utf8')
 
-test('docs/use/filters.md tells how many of the items of two usual days each preset keeps', () => {
+test('docs/use/filters.md states how many items of two usual days each preset keeps', () => {
   const { market, clock } = openMarket('normal')
   toTheEnd(clock)
   market.advance()
@@ -24,7 +22,7 @@ test('docs/use/filters.md tells how many of the items of two usual days each pre
     const share = kept / days.length
     const row = new RegExp(`^\\| \`${preset}\` \\| (\\d+) \\| (\\d+\\.\\d) % \\|$`, 'm').exec(page)
     const [, items, percent] = (row ?? []).map(Number)
-    // A tenth more or less: the mix is a model, and may be touched up.
+    // A tenth more or less: the mix is a model and may be adjusted.
     expect(Math.abs((items ?? 0) / 1900 - share), preset).toBeLessThanOrEqual(Math.max(0.001, share / 10))
     expect(Math.abs((percent ?? 0) / 100 - share), preset).toBeLessThanOrEqual(Math.max(0.001, share / 10))
   }

@@ -1,9 +1,9 @@
-/** Holds what a reader saw against the sandbox's own truth: nothing missing, nothing twice, in order, gap-free. */
+/** Compares what a reader received with the sandbox's own record: nothing missing, nothing twice, in order, gap-free. */
 import { expect } from 'vitest'
 import { contentHash } from '../../../src/core/disclosure.ts'
 import type { ApiEvent } from '../http/api-client.ts'
 
-/** One item revision as the sandbox says it was shown. */
+/** One item revision as the sandbox recorded it. */
 export interface TruthItem {
   guid: string
   contentHash: string
@@ -19,7 +19,7 @@ export interface Verdict {
   gaps: ApiEvent[]
 }
 
-/** Compares events, in the order they were read from the start, with the truth. */
+/** Compares events, in the order they were read from the start, with the sandbox's record. */
 export function compare(truth: readonly TruthItem[], events: readonly ApiEvent[]): Verdict {
   const disclosures = events.filter((event) => !event.type.startsWith('bridge.'))
   const seen = new Map<string, number>()
@@ -37,7 +37,7 @@ export function compare(truth: readonly TruthItem[], events: readonly ApiEvent[]
   }
 }
 
-/** The whole promise at once. Order: by time then guid inside a commit; `late` tells the rest. */
+/** Checks everything at once. Order: by time, then guid inside a commit, except for `late` items. */
 export function expectComplete(truth: readonly TruthItem[], events: readonly ApiEvent[]): void {
   const { missing, twice, holes } = compare(truth, events)
   expect({ missing, twice, holes }).toEqual({ missing: [], twice: [], holes: [] })

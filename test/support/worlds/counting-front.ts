@@ -1,4 +1,4 @@
-/** What stands before the upstream for one process and notes its requests. Owns the notes; passes everything on. */
+/** Proxies one process's requests to the upstream and records them. */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,15 +7,15 @@ import { systemClock } from '../../../src/lifecycle/clock.ts'
 /** Everything else, the references among it, is free. */
 const COSTS = '/disclosures/'
 
-/** A running front. Disposing of it cuts its connections. */
+/** A running proxy. Disposing of it cuts its connections. */
 export interface CountingFront extends AsyncDisposable {
-  /** Takes the place of the upstream's base address. */
+  /** Base URL to use instead of the upstream's. */
   readonly url: string
-  /** When each request that costs a unit came, ms since 1970, rising. */
+  /** Times of requests that cost a unit, ms since 1970, ascending. */
   arrivals(): readonly number[]
 }
 
-/** Stands before `url`. */
+/** Starts a proxy in front of `url`. */
 export async function startCountingFront(url: string): Promise<CountingFront> {
   const { origin, pathname } = new URL(url)
   const arrivals: number[] = []

@@ -22,7 +22,7 @@ const EXTRA = 2
 
 /** Why upstream refuses, and who caused it. */
 export const causes = [
-  /** Our own requests emptied the bucket; nobody else uses it. */
+  /** Our own requests emptied the bucket; no other process uses it. */
   'throttle: ours',
   /** Another process reads as fast as the plan allows, and waits after 429s. */
   'throttle: another process',

@@ -1,7 +1,6 @@
 /**
- * Weeks of spending in simulated time: the real ledger, token bucket and arithmetic against limits that count as
- * upstream does, with processes that die at any moment. Owns the simulation and what was broken in it. Refuses to know
- * why a request is made: demand is drawn, most of it more than the plan allows.
+ * Simulates weeks of quota spending with crashes at any moment and reports every violated limit. The real ledger, token
+ * bucket and arithmetic run against limits that count as upstream does. Demand is random, mostly above the plan.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { type PlanLimits, planNames, plans } from '../../../src/core/plans.ts'
@@ -26,31 +25,31 @@ const START_MS = Date.parse('2026-01-05T00:00:00Z')
 const ANCHOR_MS = START_MS
 const CALM = { kills: 0, unsent: 0 } as const
 
-/** What was drawn and what came of it. */
+/** Counts and results of a simulation. */
 export interface GovernedWeeks {
   weeks: number
   requests: number
   kills: number
-  /** Requests that never left, whose units came back. */
+  /** Requests that were never sent, whose units were refunded. */
   unsent: number
   /** Units on our count that upstream has not counted, over the whole time. */
   unitsOver: number
-  /** Requests that upstream refused though its key was good: the plan was exceeded. */
+  /** Requests that upstream rejected despite a valid key: the plan was exceeded. */
   throttled: number
   quotaRefused: number
-  /** Moments at which our count of the week was below upstream's, and by how much at most. */
+  /** How often our count of the week was below upstream's, and by how much at most. */
   below: number
   belowMost: number
   /** Of the quota, the most that was used within a week, as a share. */
   usedMost: number
 }
 
-/** Plays so many weeks in a row on one plan. Without `faults` nobody dies and every request leaves. */
+/** Plays this many weeks in a row on one plan. Without `faults` no process crashes and every request is sent. */
 export function playWeeks(seed: number, weeks: number, faults: boolean): GovernedWeeks {
   return new Weeks(seed, faults).run(START_MS + weeks * WEEK_MS, weeks)
 }
 
-/** Upstream's count: the sandbox's bucket, and its quota or one that begins anew at a fixed moment of the week. */
+/** Upstream's count: the sandbox's token bucket, and its quota or one with a fixed weekly reset. */
 class Upstream {
   readonly #limits
   readonly #plan: PlanLimits
@@ -91,7 +90,7 @@ class Weeks {
   readonly #reset: QuotaReset
   readonly #upstream: Upstream
   readonly #faults: { kills: number; unsent: number }
-  /** Mean time from one job to the next; below what the quota gives in most worlds. */
+  /** Mean time between jobs; shorter than the quota allows in most simulations. */
   readonly #everyMs: number
   #nowMs = START_MS
   /** Our clock minus the true time, ms. */
@@ -99,7 +98,7 @@ class Weeks {
   #durable: Ledger = new Map()
   #bucket: TokenBucket
   #refunds: Refund[] = []
-  /** Units of hours that the ledger keeps no longer. */
+  /** Units of time buckets that the ledger has dropped. */
   #forgotten = 0
   readonly #tally = {
     ...{ requests: 0, kills: 0, unsent: 0, unitsOver: 0, throttled: 0, quotaRefused: 0 },
@@ -127,7 +126,7 @@ class Weeks {
       this.#nowMs += -Math.log(1 - this.#chance.next()) * this.#everyMs
       if (this.#chance.yes(0.1))
         this.#waitForHour(this.#chance.pick([-3000, 100, 2500]) * this.#chance.next())
-      // Most jobs are one request; some are walks as long as a long fill, and a few are as long as they may be.
+      // Most jobs are one request; some are page scans as long as a long fill, and a few have the maximum length.
       const pages = this.#chance.yes(0.9) ? 1 : this.#chance.pick([5, 40, 200])
       for (let page = 0; page < pages && this.#request(pages === 1 ? 'poll' : 'fill'); page++);
     }
@@ -141,7 +140,7 @@ class Weeks {
     return Math.round(this.#nowMs + this.#clockOffMs)
   }
 
-  /** One request, if the quota has a unit for it. False where it has none, or the process died. */
+  /** Sends one request if the quota has a unit for it. False if it has none, or the process crashed. */
   #request(purpose: Purpose): boolean {
     const quota = quotaAt(this.#durable, this.#plan.weeklyQuota, this.#reset, this.#ourMs)
     if (quota.remaining === 0) return false
@@ -160,7 +159,7 @@ class Weeks {
       this.#refund()
       return true
     }
-    // Who dies now has a request under way that still arrives.
+    // A process that crashes here has a request in flight that still arrives.
     const isSlow = this.#chance.yes(0.01)
     this.#pass(isSlow ? 500 : 2, isSlow ? 9_000 : 60)
     this.#arrive()
@@ -189,7 +188,7 @@ class Weeks {
     this.#tally.belowMost = Math.max(this.#tally.belowMost, short)
   }
 
-  /** Until so long after the next full hour of our clock: counts differ most where a spell begins or leaves the week. */
+  /** Waits until after the next full hour of our clock: counts differ most when a time bucket starts or leaves the week. */
   #waitForHour(afterMs: number): void {
     const hourMs = Math.ceil((this.#ourMs + 3000) / HOUR_MS) * HOUR_MS
     this.#nowMs = hourMs + afterMs - this.#clockOffMs
@@ -199,10 +198,10 @@ class Weeks {
   #spend(purpose: Purpose, atMs: number): void {
     const before = this.#durable
     this.#durable = ledgerAfterSpend(this.#durable, 1, purpose, atMs)
-    // Old spells go when a new one begins.
+    // Old time buckets are dropped when a new one starts.
     if (before.has(bucketOf(atMs))) return
-    for (const [spellMs, units] of before) {
-      if (this.#durable.has(spellMs)) continue
+    for (const [bucketMs, units] of before) {
+      if (this.#durable.has(bucketMs)) continue
       for (const spent of Object.values(units)) this.#forgotten += spent
     }
   }
@@ -217,7 +216,7 @@ class Weeks {
     this.#nowMs += this.#chance.between(lowMs, highMs)
   }
 
-  /** True when the process ended here; another one leads a moment later, on a machine with another clock. */
+  /** True when the process ended here; another becomes leader soon after, on a machine with another clock. */
   #dies(): boolean {
     if (!this.#chance.yes(this.#faults.kills)) return false
     this.#tally.kills += 1

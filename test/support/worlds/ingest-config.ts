@@ -1,4 +1,4 @@
-/** The settings of a machine of polls for tests that feed it events one by one: the plan `advanced`, and no walks of its own. */
+/** Configures the poller's state machine for tests that feed it events one by one: the plan `advanced`, no page scans. */
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'

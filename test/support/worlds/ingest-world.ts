@@ -1,7 +1,7 @@
 /**
- * A whole world around the poller's state machine, in simulated time: an upstream with time-keyed cursors, a log that
- * can lose its answer, a process that can die. Owns the simulation and its own count of the truth. Everything is
- * drawn from one seed, so a failing run can be run again.
+ * Simulates everything around the poller's state machine: an upstream with time-keyed cursors, a log that can lose its
+ * response, a process that can die. It keeps its own record of what should be published. All draws come from one seed,
+ * so a failing run can be repeated.
  */
 import type { StoredRevision } from '../../../src/archive/store/archive.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
@@ -42,31 +42,31 @@ export interface WorldOptions {
   ratePerSecond?: number
   burst?: number
   backfillMs?: number
-  /** Probability that a request fails, that a commit's answer is lost, that the process dies at an event. */
+  /** Probability that a request fails, that a commit's response is lost, that the process crashes at an event. */
   failures?: number
   unknowns?: number
   crashes?: number
-  /** Faults stop at this moment, so that the world can come to rest. */
+  /** Faults stop at this time, so that the simulation can settle. */
   faultsUntilMs?: number
-  /** How long an answer takes, ms; default 5 to 120. */
+  /** How long a response takes, ms; default 5 to 120. */
   latencyMs?: readonly [low: number, high: number]
   /** Upstream's `Date` minus the true time, ms; null = it sends none. Default 0. */
   dateOffMs?: number | null
   /** Our clock minus the true time, ms. May be changed while the world runs. */
   clockOffMs?: number
-  /** Timers ring a millisecond early, as the machine's may. */
+  /** Timers fire a millisecond early, as real ones may. */
   timersEarly?: boolean
-  /** Poll cursors are the same whenever they are given; else each is new. */
+  /** Poll cursors are stable; by default each response has a new one. */
   stableCursors?: boolean
-  /** Every poll cursor is refused, new ones too. */
+  /** Every poll cursor is rejected, including new ones. */
   alwaysRefuse?: boolean
-  /** Changes answers as a strange upstream would. */
+  /** Changes responses as a strange upstream would. */
   strange?: (page: Page, query: UpstreamListQuery, requests: number) => Page
   /** Requests that surely fail, and how. */
   fails?: (query: UpstreamListQuery, requests: number) => Failure | undefined
   /** Commits that surely fail. */
   refuseCommit?: (queued: QueuedCommit) => boolean
-  /** Once, at this moment, upstream forgets every cursor given before. */
+  /** At this time upstream invalidates every earlier cursor, once. */
   cursorsRefusedAtMs?: number
 }
 
@@ -87,7 +87,7 @@ const FAILURES: Failure[] = [
   { kind: 'too_many', retryAfter: '-1' },
 ]
 
-/** What is durable. */
+/** The durable state. */
 interface Store {
   head: Head
   ledger: Map<number, Partial<Record<Purpose, number>>>
@@ -109,7 +109,7 @@ export class World {
   private readonly upstream: HonestUpstream
   private state = initialState()
   private order = 0
-  /** A new life begins with every crash and every claim; what an earlier one still brings is dropped. */
+  /** Counts process starts and claims; results that belong to an earlier one are dropped. */
   private life = 0
   private requestNumber = 0
   private wakeNumber = 0
@@ -139,7 +139,7 @@ export class World {
     }
   }
 
-  /** Lets the world run until `untilMs`. */
+  /** Runs the simulation until `untilMs`. */
   run(untilMs: number): void {
     if (this.order === 0) this.start()
     for (;;) {
@@ -154,20 +154,20 @@ export class World {
     this.nowMs = untilMs
   }
 
-  /** The process dies: only the store is left. It is started again a second later. */
+  /** The process crashes: only the store is left. It restarts a second later. */
   crash(): void {
     this.stop()
     this.at(1000, () => this.start())
   }
 
-  /** The process ends without a word. */
+  /** The process ends without any output. */
   stop(): void {
     this.life++
     this.agenda.length = 0
     this.state = initialState()
   }
 
-  /** The process begins. */
+  /** The process starts. */
   start(): void {
     this.feed({ type: 'started', nowMs: this.nowMs })
   }
@@ -176,7 +176,7 @@ export class World {
     return this.store.head.openGaps
   }
 
-  /** Items that upstream shows and that are neither in the log, nor rejected, nor inside an open gap. */
+  /** Items that upstream lists but that are neither in the log, nor rejected, nor inside an open gap. */
   missing(): WorldItem[] {
     const held = new Set(this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data))
     const rejected = new Set(this.store.rejected.map((item) => item.raw))
@@ -189,7 +189,7 @@ export class World {
     })
   }
 
-  /** Texts that the log holds more than once. */
+  /** Item texts that are in the log more than once. */
   twice(): string[] {
     const texts = this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data)
     const seen = new Set<string>()
@@ -201,7 +201,7 @@ export class World {
     return hours.flatMap((hour) => Object.values(hour)).reduce((sum, units) => sum + units, 0)
   }
 
-  /** What the status page says of upstream. */
+  /** The state of upstream on the status page. */
   get health() {
     return this.state.upstream
   }
@@ -214,7 +214,7 @@ export class World {
     this.agenda.push({ atMs: this.nowMs + Math.max(0, delayMs), order: this.order++, run })
   }
 
-  /** Like `at`, but dropped when the life it belongs to has ended. */
+  /** Like `at`, but dropped when the process that scheduled it has ended. */
   private during(delayMs: number, run: () => void): void {
     const { life } = this
     this.at(delayMs, () => {
@@ -223,9 +223,9 @@ export class World {
   }
 
   private feed(input: Input): void {
-    const turn = step(this.state, { ...input, nowMs: this.ourMs }, this.config)
-    this.state = turn.state
-    for (const action of turn.actions) this.perform(action)
+    const result = step(this.state, { ...input, nowMs: this.ourMs }, this.config)
+    this.state = result.state
+    for (const action of result.actions) this.perform(action)
   }
 
   private perform(action: PollerAction): void {
@@ -295,12 +295,12 @@ export class World {
     return { kind: 'ok', value: readItems(page, standings, isRejected, () => false, this.ourMs) }
   }
 
-  /** The page as an honest upstream would give it now. */
+  /** The page that a correct upstream would return now. */
   answer(query: UpstreamListQuery): Page {
     return this.upstream.page(query, this.nowMs)
   }
 
-  /** The time on the clock of the machine that the poller runs on. */
+  /** The time on the clock of the poller's machine. */
   private get ourMs(): number {
     return this.nowMs + (this.options.clockOffMs ?? 0)
   }

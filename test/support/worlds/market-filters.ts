@@ -1,6 +1,6 @@
 /**
- * Random filters over the synthetic market: what a user of each kind would ask for. Owns the draws. Refuses to know
- * what the market publishes: a filter may match nothing.
+ * Generates random filters over the synthetic market, like those that each kind of user would choose. A filter may
+ * match nothing.
  */
 
 import type { SeededChance } from '../../../src/core/chance.ts'

@@ -1,12 +1,12 @@
 /**
- * A small market with everything that lists of the upstream API distinguish: companies with a history, siblings, untagged
- * items, missing identifiers, related companies, odd categories and timestamps. Owns its make-up, from one seed.
+ * Generates a small market from one seed with everything that lists of the upstream API distinguish: companies with a
+ * history, share classes, untagged items, missing identifiers, related companies, odd categories and timestamps.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import type { Item } from '../../sandbox/sandbox-client.ts'
 
 const DAY_MS = 86_400_000
-/** Items lie between now and so many days ago. */
+/** Items have times between this many days ago and now. */
 export const WORLD_DAYS = 44
 const COMPANIES = 14
 const ITEMS = 320

@@ -1,6 +1,5 @@
 /**
- * Plays one world of the campaign on a data directory of its own, and judges it. Owns the directory and the measure of
- * real time.
+ * Plays one simulated world of the campaign on its own data directory, checks the result and measures the real time.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,16 +12,16 @@ import { judgeWorld, type WorldVerdict } from './world-verdict.ts'
 /** Files in memory, where the machine has them: these worlds end cleanly or by a closed file, never by a lost disk. */
 const MEMORY_FILES = '/dev/shm'
 
-/** What became of one world. */
+/** The result of one world. */
 export interface PlayedWorld {
   case: WorldCase
   verdict: WorldVerdict
-  /** Market minutes that passed, and real seconds that it took. */
+  /** Market minutes simulated, and real seconds used. */
   virtualMinutes: number
   seconds: number
 }
 
-/** Plays and judges. `look` sees everything there is to judge. */
+/** Plays and checks a world. `look` gets all evidence. */
 export async function playWorld(
   worldCase: WorldCase,
   metrics: Metrics,

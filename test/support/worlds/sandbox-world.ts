@@ -1,7 +1,6 @@
 /**
- * The real sandbox and the real poller, log and archive, over real sockets, on one virtual clock: ten minutes of market
- * pass in about a second. Owns how time goes on: when nothing moves any more, the clock steps to the next timer. Refuses
- * to judge what came of it: `world-verdict.ts` does.
+ * Runs the real sandbox, poller, log and archive over real sockets on one virtual clock: ten market minutes take about
+ * a second. When no I/O is in progress, the clock jumps to the next timer. `world-verdict.ts` checks the result.
  */
 
 import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
@@ -27,19 +26,19 @@ import type { KeptLine } from '../keeping-logger.ts'
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
 import { type WholePage, type WireWatch, watchWire } from './wire-watch.ts'
 
-/** A fault that is switched on `atMs` after the start. */
+/** A fault that starts `atMs` after the start. */
 export interface TimedFault {
   atMs: number
   setting: FaultSetting
 }
 
-/** An end of the poller `atMs` after the start, and a new start on the same data: told to stop, or cut off. */
+/** Ends the poller `atMs` after the start, by a stop or a crash, and restarts it on the same data. */
 export interface TimedEnd {
   atMs: number
   how: 'stop' | 'crash'
 }
 
-/** One world. Everything in it follows from these. */
+/** Settings that determine one world completely. */
 export interface WorldPlan {
   scenario: string
   seed: number
@@ -50,27 +49,27 @@ export interface WorldPlan {
   /** Our clock minus upstream's at the start. */
   clockOffMs: number
   faults: readonly TimedFault[]
-  /** After this, ms after the start, no fault is on any more. */
+  /** Time after which no fault is active, ms after the start. */
   faultsUntilMs: number
   ends: readonly TimedEnd[]
-  /** A market that is not finished by then, ms after the start, is looked at as it is. */
+  /** A market that is not finished by then, ms after the start, is checked as it is. */
   marketMs: number
 }
 
 /** A line that the poller logged, with the market's time. */
 export type TimedLine = KeptLine & { marketMs: number }
 
-/** What there is to judge when the world has come to rest. */
+/** Everything that the checks need when the world has settled. */
 export interface WorldRun {
-  /** Why it never came to rest, or what the poller ended with; null where it did. */
+  /** Why it never settled, or the error that ended the poller; null if it settled. */
   stuck: string | null
   truth: Truth
   usage: Usage
-  /** What became visible up to here must have been seen; market time, ms since 1970. */
+  /** Items visible before this market time must be covered, ms since 1970. */
   coveredMs: number
   /** Everything in the log, in sequence. */
   events: Committed[]
-  /** The same as it was committed. */
+  /** The same events, by commit. */
   commits: Committed[][]
   rejected: RejectedItem[]
   head: Head
@@ -81,9 +80,9 @@ export interface WorldRun {
   virtualMs: number
 }
 
-/** Turns of the event loop without a move after which nothing is under way any more. */
+/** Idle event-loop ticks after which nothing is in progress any more. */
 const REST_TURNS = 6
-/** The same while an answer is awaited: client and server share this process, so only a held-back answer takes longer. */
+/** The same while a response is awaited: client and server share this process, so only a withheld one takes longer. */
 const SILENT_TURNS = 40
 /**
  * A world that needs more virtual time than this after its market and faults are over will not come to rest. A gap that
@@ -91,7 +90,7 @@ const SILENT_TURNS = 40
  */
 const LONGEST_REST_MS = 24 * 3_600_000
 
-/** Runs one world to its rest on the data directory given, which must be empty. */
+/** Runs one world until it settles, on an empty data directory. */
 export async function runWorld(
   plan: WorldPlan,
   { dataDir, metrics }: { dataDir: string; metrics: Metrics },
@@ -155,7 +154,7 @@ export async function runWorld(
     const log = life.log()
     const lastPoll = pages.findLast(({ query }) => query.has('sinceCursor'))
     const polledMs = lastPoll?.askedMs ?? 0
-    // Where the market goes on, so do the rounds: what came in late after the last one is still to be found.
+    // While the market runs, so do scheduled re-scans: items that arrived late after the last one are still to be found.
     const coveredMs = sandbox.finished()
       ? sandbox.marketNow()
       : Math.min(polledMs, head.round?.fromMs ?? polledMs)
@@ -176,7 +175,7 @@ function stepOn(clock: ManualClock): boolean {
   return true
 }
 
-/** Lets the process work until nothing moves: the poller waits for its timer, or for an answer that is held back. */
+/** Lets the process run until it is idle: the poller waits for its timer, or for a response that is withheld. */
 async function settle(life: Lives, wire: WireWatch): Promise<void> {
   let still = 0
   let before: readonly unknown[] = []
@@ -199,8 +198,8 @@ interface RestingWorld {
 }
 
 /**
- * True when nothing is owed that can be paid, and a poll has seen the market as it is: that of this very moment, or,
- * where the market never ends, a poll and a round of a moment after everything was over.
+ * True when nothing affordable is pending and a poll has seen the final market: a poll at this very moment or, if the
+ * market never ends, a poll and a scheduled re-scan after all faults were over.
  */
 function isAtRest(
   { poller, config }: Ingest,
@@ -211,7 +210,8 @@ function isAtRest(
   const { round } = head
   const hasRound =
     round === null || round.dueAtMs === null || (!sandbox.finished() && round.fromMs > marketOverMs)
-  const owesNothing = head.openGaps.length === 0 && head.sweep === null && head.backfill === null && hasRound
+  const hasNothingPending =
+    head.openGaps.length === 0 && head.sweep === null && head.backfill === null && hasRound
   const canPay = config.pacing.mayRetryGap(state.ledger, clock.now())
   return (
     state.name === 'polling' &&
@@ -221,7 +221,7 @@ function isAtRest(
     (sandbox.finished()
       ? state.lastGoodPollMs === clock.now() && wire.lastRequestMs === sandbox.marketNow()
       : (state.lastGoodPollMs ?? 0) > overMs) &&
-    (owesNothing || !canPay)
+    (hasNothingPending || !canPay)
   )
 }
 
@@ -230,16 +230,16 @@ interface Lives {
   readonly lines: TimedLine[]
   ingest(): Ingest
   log(): { events(): Committed[]; rejected(): Promise<RejectedItem[]> }
-  /** True while a request has left and its answer is not taken in. */
+  /** True while a request is sent and its response not yet processed. */
   awaitsAnswer(): boolean
-  /** What ended the poller or the replicator by itself, or null. */
+  /** The error that ended the poller or the replicator, or null. */
   fault(): unknown
   start(): void
-  /** Ends this life, told or cut off in the middle. Without one nothing happens. */
+  /** Stops the running process, gracefully or by a crash. Does nothing if none runs. */
   end(how: TimedEnd['how']): Promise<void>
 }
 
-/** The bridge's writing half, one life after the other on the same data. */
+/** Runs the bridge's poller, log and archive, one process after another on the same data. */
 function createLives(parts: {
   plan: WorldPlan
   sandbox: Sandbox
@@ -341,7 +341,7 @@ function upstreamOf({ plan, weeklyQuota }: WorldPlan, { url, key }: Sandbox) {
   return { url, key, plan: figures, nativeWord: 'native', nativeKind: 'Native' }
 }
 
-/** The same log; what it commits is noted. */
+/** The same log, with its commits recorded. */
 function recording(log: Log, commits: Committed[][]): Log {
   return {
     ...log,

@@ -1,21 +1,21 @@
 /**
- * An upstream that does whatever a test tells it to, on a real socket. Owns one listener and the record of what came
- * in. Refuses to know the upstream's rules: a script writes the answer, or raw bytes.
+ * Runs an upstream on a real socket that follows a test's script and records its requests. It knows no upstream rules:
+ * the script writes the response, or raw bytes.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the server does with one request. */
+/** How the server handles one request. */
 export type Script = (response: ServerResponse, request: IncomingMessage) => void
 
 export interface ScriptedUpstream {
   /** Base address, ending in `/v2`. */
   url: string
   port: number
-  /** Every request that came in, in order. */
+  /** Every received request, in order. */
   requests: IncomingMessage[]
-  /** Resolves once `count` requests have come in. */
+  /** Resolves once `count` requests were received. */
   received(count: number): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

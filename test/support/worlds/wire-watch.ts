@@ -1,12 +1,12 @@
 /**
- * What went over the wire to one upstream, seen from this process through undici's diagnostics channels. Owns the count
- * of what moves and the pages that arrived whole. Refuses to stand between the two: client and server are untouched.
+ * Counts this process's requests to one upstream through undici's diagnostics channels and records the pages that
+ * arrived completely. Client and server are not changed.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 
-/** A list answer with status 200 that arrived whole and could be read. */
+/** A list response with status 200 that arrived completely and could be parsed. */
 export interface WholePage {
-  /** What `now` said when it was asked for, and when it was complete. */
+  /** Times by `now` of the request and of the complete response. */
   askedMs: number
   atMs: number
   /** Query of the request. */
@@ -19,7 +19,7 @@ export interface WireWatch {
   readonly moves: number
   /** Requests made. */
   readonly requests: number
-  /** What `now` said when the last request was made. */
+  /** Time by `now` of the last request. */
   readonly lastRequestMs: number
   /** Called back at each request that is made. */
   onRequest: () => void
@@ -80,7 +80,7 @@ function isEncoded(headers: readonly Uint8Array[]): boolean {
   return headers.some((name) => Buffer.from(name).toString().toLowerCase() === 'content-encoding')
 }
 
-/** The list in the body of an answer, or null where there is none. */
+/** The list in the body of a response, or null if there is none. */
 function itemsOf(body: string): unknown[] | null {
   try {
     const { data } = JSON.parse(body) as { data?: unknown }

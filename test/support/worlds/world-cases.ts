@@ -1,6 +1,6 @@
 /**
- * The worlds of the campaign: which plan, faults and moments follow from a scenario, some faults and a seed. Owns the
- * draws. The same three give the same world, so that a failure can be run again alone.
+ * Derives the worlds of the campaign: a scenario, a set of faults and a seed determine plan, faults and times. The same
+ * three always give the same world, so that a failure can be replayed alone.
  */
 import { crc32 } from 'node:zlib'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
@@ -10,7 +10,7 @@ import { type FaultKind, type FaultSetting, faultKinds } from '../../../src/sand
 import { scenarios } from '../../../src/sandbox/scenario-list.ts'
 import type { TimedEnd, TimedFault, WorldPlan } from './sandbox-world.ts'
 
-/** What names a world. */
+/** Identifies a world. */
 export interface WorldCase {
   scenario: string
   faults: readonly FaultKind[]
@@ -21,18 +21,18 @@ const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 const WEEK_MS = 7 * DAY_MS
-/** Of a fast world's quota, what is spent on polls (`governor/schedule/pacing.ts` keeps the rest for walks). */
+/** Share of a fast world's quota for polls; `governor/schedule/pacing.ts` reserves the rest for page scans. */
 const POLL_SHARE = 0.78
-/** Where both bursts and the minutes after them are over. */
+/** Time by which both bursts and the minutes after them are over. */
 const MARKET_MS = 13 * MINUTE_MS
 /** Busy ones that are soon over: the faults alone are tried in these. */
 const BUSY = ['flood', 'morning-short', 'slipped-burst', 'tvr-flood', 'out-of-order-burst'] as const
-/** Of the worlds, those with the plan's own quota: a poll every few minutes, and few walks. */
+/** Share of the worlds with the plan's own quota: a poll every few minutes, and few page scans. */
 const AS_SOLD_SHARE = 0.15
 const SOLD = ['free', 'lite', 'advanced', 'ultimate'] as const
 /** Plans of the other worlds, with quota enough for a poll every few seconds. */
 const FAST = ['lite', 'advanced', 'ultimate'] as const
-/** Faults fall into this time, or into so many polls where that is longer. */
+/** Faults start within this time, or within this many polls if that is longer. */
 const FAULTS_MS = 2 * MINUTE_MS
 const FAULT_POLLS = 8
 /** Scenarios whose second burst comes ten minutes after the first, and that time. */
@@ -95,7 +95,7 @@ export function planOf({ scenario, faults, seed }: WorldCase): WorldPlan {
   }
 }
 
-/** Not before the first second, so that the first cursor is taken: what comes before it is nobody's. */
+/** Never before the first second, so that the first cursor is received: earlier items are not expected in the log. */
 function timedFaults(
   kind: FaultKind,
   chance: SeededChance,

@@ -1,4 +1,4 @@
-/** Simulates an honest upstream with time-keyed cursors: its items and the pages it serves. Failures are `ingest-world.ts`'s. */
+/** Simulates a correct upstream with time-keyed cursors: its items and the pages it serves. Failures are `ingest-world.ts`'s. */
 import { isoSeconds } from '../../../src/core/dates.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/client.ts'
 import type { Page } from '../../../src/upstream/page.ts'
@@ -38,7 +38,7 @@ export class HonestUpstream {
     this.#stableCursors = stableCursors
   }
 
-  /** The answer to a request that arrives at `nowMs`. */
+  /** The response to a request that arrives at `nowMs`. */
   page(query: UpstreamListQuery, nowMs: number): Page {
     this.#show(nowMs)
     const { sinceCursor, pageCursor, pageSize, fromMs = 0, toMs = Number.POSITIVE_INFINITY } = query

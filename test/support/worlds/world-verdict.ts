@@ -1,7 +1,6 @@
 /**
- * Holds a world that has come to rest against the sandbox's truth: truth = log + open gaps + rejected, each revision
- * once, the sequence without a hole, the limits kept. Owns the table of what polling cannot see by design. Refuses to
- * excuse anything that is not in that table.
+ * Checks a finished world against the sandbox's own record: published items = log + open gaps + rejected, each revision
+ * once, no missing sequence, no limit exceeded. One table lists what polling cannot see by design; anything else fails.
  */
 import { contentHash } from '../../../src/core/disclosure.ts'
 import { AMENDED, type Committed, GAP_OPENED, isGap, revisionOf } from '../../../src/core/event.ts'
@@ -10,47 +9,47 @@ import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
 import type { TruthItem } from '../../../src/sandbox/market/market.ts'
 import type { WorldPlan, WorldRun } from './sandbox-world.ts'
 
-/** What a client of this API cannot know, with the reason. Anything else that is missing is a defect. */
+/** Items that no client of this API can find, with the reason. Any other missing item is a defect. */
 export const BY_DESIGN = {
   'before-the-cursor':
-    'visible before the first cursor was taken, and no backfill was asked for: the stream begins with its cursor',
+    'visible before the first cursor was received, without a backfill: the stream starts at its cursor',
   'gone-unseen':
-    'left the listings, or was replaced by other content of the same guid, before any answer that arrived whole showed it',
+    'left the listings, or was replaced by other content of the same guid, before any complete response contained it',
   'behind-the-cursor':
-    'came in, or changed in place, behind cursors already given, where the plan pays for no rounds, or later after its time than a round reaches back and than the walk over its day',
+    'arrived or changed in place behind existing cursors, where the plan affords no re-scans, or later than both re-scans and daily reconciliation cover',
 } as const
 export type Excuse = keyof typeof BY_DESIGN
 
-/** What there was to count, in one world or summed over many. */
+/** Counts of one world, or summed over many. */
 export interface WorldCounts {
-  /** Revisions that the market showed after the start. */
+  /** Revisions that the market listed after the start. */
   shown: number
-  /** Revisions that the log holds, backfilled ones too. */
+  /** Revisions in the log, including backfilled ones. */
   published: number
   rejected: number
   gapsOpened: number
   gapsLeft: number
   /** Revisions inside a gap that is still open. */
   inOpenGaps: number
-  /** Not seen, for a reason in the table. */
+  /** Revisions that polling missed for a reason in the table. */
   excused: Record<Excuse, number>
   requests: number
-  /** Injected faults that were met. */
+  /** Injected faults that a request hit. */
   faultsMet: number
   /** Units on our count beyond the sandbox's. */
   unitsOver: number
 }
 
-/** What became of one world. */
+/** The result of one world. */
 export interface WorldVerdict extends WorldCounts {
-  /** Sentences, one a broken promise; empty where all are kept. */
+  /** One sentence per broken promise; empty if none was broken. */
   broken: string[]
 }
 
-/** A date header has whole seconds, and so have timestamps: what comes in so long after its time is still in place. */
+/** Date headers and timestamps have whole seconds: an item that arrives within this time counts as on time. */
 const SAME_SECOND_MS = 1000
 
-/** Judges one world. */
+/** Checks one world. */
 export function judgeWorld(plan: WorldPlan, run: WorldRun): WorldVerdict {
   const excused: Record<Excuse, number> = {
     'before-the-cursor': 0,
@@ -76,7 +75,7 @@ export function judgeWorld(plan: WorldPlan, run: WorldRun): WorldVerdict {
   return {
     broken: [
       ...(run.stuck === null ? [] : [`not at rest: ${run.stuck}`]),
-      ...said('missing', missing),
+      ...faultLine('missing', missing),
       ...contentFaults(run, published),
       ...orderFaults(run),
       ...rejectedFaults(run),
@@ -96,7 +95,7 @@ export function judgeWorld(plan: WorldPlan, run: WorldRun): WorldVerdict {
   }
 }
 
-/** What the market showed from the start to the last poll, and of the backlog what the backfill asks for. */
+/** Items that the market listed from the start to the last poll, and the part of the backlog within the backfill. */
 function expectedItems(plan: WorldPlan, run: WorldRun): TruthItem[] {
   const backlogFromMs = firstPollMs(run) - plan.backfillMs + SAME_SECOND_MS
   const asked = run.truth.backlog.filter(
@@ -120,12 +119,12 @@ function excuseFor(item: TruthItem, plan: WorldPlan, run: WorldRun): Excuse | nu
   )
   if (item.vanishedAt !== null || later) return 'gone-unseen'
   const isBehind = insertedMs - timeMs > SAME_SECOND_MS
-  const rounds = rescansOf({ weeklyQuota: plan.weeklyQuota, pageSize: plans[plan.plan].pageSize })
-  const isOwed = rounds !== null && insertedMs - timeMs <= rounds.reachMs
-  return isBehind && !isOwed && !wasReadAgain(insertedMs, timeMs, run) ? 'behind-the-cursor' : null
+  const rescans = rescansOf({ weeklyQuota: plan.weeklyQuota, pageSize: plans[plan.plan].pageSize })
+  const isExpected = rescans !== null && insertedMs - timeMs <= rescans.reachMs
+  return isBehind && !isExpected && !wasReadAgain(insertedMs, timeMs, run) ? 'behind-the-cursor' : null
 }
 
-/** True when an answer that arrived whole held this content. */
+/** True when a response that arrived completely contained this content. */
 function wasSeen(item: TruthItem, run: WorldRun): boolean {
   const insertedMs = Date.parse(item.insertedAt)
   return run.pages.some(
@@ -138,7 +137,7 @@ function wasSeen(item: TruthItem, run: WorldRun): boolean {
   )
 }
 
-/** True when a walk that began after the insertion has read that moment to its end. */
+/** True when a page scan that started after the insertion has completely read that time. */
 function wasReadAgain(insertedMs: number, timeMs: number, run: WorldRun): boolean {
   return run.lines.some(({ event, fields, marketMs }) => {
     if (event !== 'page_scan.completed') return false
@@ -149,7 +148,7 @@ function wasReadAgain(insertedMs: number, timeMs: number, run: WorldRun): boolea
   })
 }
 
-/** Nothing twice, nothing that the market never showed, revisions counted from 1. */
+/** Checks that nothing is published twice, nothing was invented, and revisions count from 1. */
 function contentFaults(run: WorldRun, published: readonly Committed[]): string[] {
   const shown = new Set([...run.truth.items, ...run.truth.backlog].map(keyOf))
   const seen = new Set<string>()
@@ -168,10 +167,14 @@ function contentFaults(run: WorldRun, published: readonly Committed[]): string[]
     if (revision !== before + 1 || (event.type === AMENDED) !== revision > 1) misnumbered.push(event.id)
     latest.set(guid, revision)
   }
-  return [...said('twice', twice), ...said('never shown', invented), ...said('misnumbered', misnumbered)]
+  return [
+    ...faultLine('twice', twice),
+    ...faultLine('never shown', invented),
+    ...faultLine('misnumbered', misnumbered),
+  ]
 }
 
-/** Sequence from 1 without a hole; inside a commit by time, then guid; `late` says the rest. */
+/** Checks that sequences start at 1 without a hole, ordered in a commit by time, then guid, except for `late` items. */
 function orderFaults(run: WorldRun): string[] {
   const holes = run.events
     .filter((event, index) => event.sequence !== index + 1 || event.epoch !== run.events[0]?.epoch)
@@ -191,7 +194,11 @@ function orderFaults(run: WorldRun): string[] {
       before = event
     }
   }
-  return [...said('holes', holes), ...said('out of order', unordered), ...said('late misjudged', misjudged)]
+  return [
+    ...faultLine('holes', holes),
+    ...faultLine('out of order', unordered),
+    ...faultLine('late misjudged', misjudged),
+  ]
 }
 
 function compareText(one: string, other: string): number {
@@ -208,22 +215,22 @@ function rejectedFaults(run: WorldRun): string[] {
     return insertedMs > startMs && insertedMs <= run.coveredMs
   })
   return [
-    ...said(
+    ...faultLine(
       'not rejected',
       [...new Set(expected.map(({ raw }) => raw))].filter((raw) => !kept.includes(raw)),
     ),
-    ...said(
+    ...faultLine(
       'rejected twice',
       kept.filter((raw, index) => kept.indexOf(raw) !== index),
     ),
-    ...said(
+    ...faultLine(
       'rejected though readable',
       kept.filter((raw) => !shown.has(raw)),
     ),
   ]
 }
 
-/** Every gap that opened is closed once, or open in the head; none is there that was not announced. */
+/** Checks that every opened gap is closed once or still open, and that each has its gap event. */
 function gapsOf(run: WorldRun): { broken: string[]; opened: number } {
   const open = new Set<string>()
   const broken: string[] = []
@@ -238,13 +245,13 @@ function gapsOf(run: WorldRun): { broken: string[]; opened: number } {
   }
   const inHead = run.head.openGaps.map(({ id }) => id)
   broken.push(
-    ...said(
+    ...faultLine(
       'gaps open in the log only',
       [...open].filter((id) => !inHead.includes(id)),
     ),
   )
   broken.push(
-    ...said(
+    ...faultLine(
       'gaps open in the head only',
       inHead.filter((id) => !open.has(id)),
     ),
@@ -272,7 +279,7 @@ function keyOfEvent(event: Committed): string {
   return `${item.guid} ${contentHash(item)}`
 }
 
-/** How many, and the first of them. */
-function said(what: string, members: readonly string[]): string[] {
+/** Formats a count with its first members. */
+function faultLine(what: string, members: readonly string[]): string[] {
   return members.length === 0 ? [] : [`${members.length} ${what}: ${members.slice(0, 3).join(' | ')}`]
 }
