@@ -1,6 +1,6 @@
 /**
- * What the embedded store can do on this machine with 500,000 events in it: append, replay, queries, opening.
- * `node bench/archive.ts [events]` runs it alone. Owns the figures; their goals are those of issue and ADR 0002.
+ * Measures the embedded store with 500,000 events: append, replay, queries, opening. `node bench/archive.ts [events]`
+ * runs it alone. The goals are those of ADR 0002.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -95,7 +95,7 @@ const queries: readonly (readonly [string, Filter])[] = [
   ],
 ]
 
-/** For each query over the whole store: how long it takes, and how long it holds the event loop at most. */
+/** For each query over the whole store: its time, and its longest block of the event loop. */
 export async function benchQueries(store: BenchStore): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const [name, filter] of queries) {
@@ -108,7 +108,12 @@ export async function benchQueries(store: BenchStore): Promise<Figure[]> {
       held.push(heldMs)
     }
     figures.push({ name: `query, ${name}`, unit: 'ms', values: took })
-    figures.push({ name: '  longest hold of the event loop', unit: 'ms', values: held, goal: { atMost: 50 } })
+    figures.push({
+      name: '  longest block of the event loop',
+      unit: 'ms',
+      values: held,
+      goal: { atMost: 50 },
+    })
   }
   return figures
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- failover [runs]`: how long a warm standby needs when the leader is killed at rest, killed in the
- * middle of a commit, or stopped; on the plan `advanced`, a broker of its own, every bridge a process. Owns what is
- * timed and the goals. The phases are those of the successor's own log lines.
+ * Measures how long a warm standby needs to take over when the leader is killed between polls, killed during a commit,
+ * or stopped: `npm run bench -- failover [runs]`. It runs on the plan `advanced` with its own broker and each bridge
+ * in its own process. The phases are those of the successor's log lines.
  */
 import { resolve } from 'node:path'
 import { systemClock } from '../src/lifecycle/clock.ts'
@@ -15,27 +15,27 @@ import { type Pair, startPair } from './support/leader-and-standby.ts'
 const RUNS = 20
 /** The plan's own: a poll every 216 s. */
 const ADVANCED_QUOTA = 3_500
-/** A poll every second, so that a commit to be torn comes soon. */
+/** A poll every second, so that the commit to be interrupted happens soon. */
 const QUOTA_FOR_SECONDS = 1_000_000
 const MORTAL = resolve(import.meta.dirname, 'mortal-bridge.ts')
 
 /** Milliseconds from the leader's end to each step of its successor. */
 interface Failover {
-  /** The group tells the standby that a member is missing. */
+  /** The consumer group notifies the standby that a member is missing. */
   missed: number
-  /** The group has given it the partition. */
+  /** The group has assigned it the partition. */
   won: number
-  /** Every earlier writer is fenced, and what they left is read. */
+  /** Every earlier writer is fenced, and the state they left is read. */
   claimed: number
-  /** Its first poll leaves. */
+  /** It sends its first poll. */
   asked: number
-  /** The poll is answered. */
+  /** It receives the response to the poll. */
   answered: number
   /** A `read_committed` reader has the item that this poll brought. */
   read: number
 }
 
-/** A way in which a leader goes, and what is promised of it. */
+/** A way in which a leader ends, with its goals. */
 interface Case {
   title: string
   weeklyQuota: number
@@ -138,7 +138,7 @@ function stepsOf(successor: BridgeProcess, endedMs: number, readMs: number): Fai
   const won = lines.findIndex(({ event }) => event === 'leader.elected')
   const step = (event: string, from = won): { sinceMs: number; durationMs?: number } => {
     const line = lines.slice(from).find((one) => one.event === event)
-    if (won < 0 || line === undefined) throw new Error(`the successor never said ${event}`)
+    if (won < 0 || line === undefined) throw new Error(`the successor never logged ${event}`)
     return line
   }
   const poll = step('poll.done')
@@ -154,12 +154,12 @@ function stepsOf(successor: BridgeProcess, endedMs: number, readMs: number): Fai
 }
 
 const steps: Record<keyof Failover, string> = {
-  missed: 'the group misses the leader',
-  won: 'the group has chosen the successor',
+  missed: 'group detects the lost leader',
+  won: 'group has elected the successor',
   claimed: 'predecessor fenced, state read',
-  asked: 'first poll leaves',
-  answered: 'first poll answered',
-  read: 'its item is with a reader',
+  asked: 'first poll sent',
+  answered: 'first response received',
+  read: 'a reader has its item',
 }
 
 function tableOf(failovers: readonly Failover[]): string[] {

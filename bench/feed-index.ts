@@ -1,4 +1,4 @@
-/** The inverted index of subscriptions at the size of a large node: what a match and an update take. Owns both figures. */
+/** Measures a match and an update of the subscription index at the size of a large node. */
 import { seededChance } from '../src/core/chance.ts'
 import { readDisclosure } from '../src/core/disclosure.ts'
 import { disclosureFacts, type Facts } from '../src/core/filter/facts.ts'

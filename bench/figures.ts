@@ -18,7 +18,7 @@ export interface Figure {
   baselines?: readonly Baseline[]
 }
 
-/** The middle value. Throws RangeError when there is none. */
+/** The median. Throws RangeError when there is none. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other)
   const middle = sorted[Math.floor(sorted.length / 2)]

@@ -1,7 +1,7 @@
 /**
- * What a bridge costs while nothing happens: one that leads, one that stands by and one that only reads, on a broker of
- * their own, beside a market without news. Owns what is counted: user and system time of each process, which a busy
- * machine stretches less than anything timed by a clock. Polls of the leader are in it.
+ * Measures the CPU time of idle bridges: a leader, a standby and a reader on their own broker, with a market without
+ * news. It counts user and system time of each process, which a busy machine distorts less than wall-clock time. The
+ * leader's polls are included.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../src/lifecycle/clock.ts'

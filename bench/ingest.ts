@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- ingest`: the same mornings into the same broker through this product and through a plain poller
- * (`plain-poller.ts`, in both its readings of `hasMore`), with a kill in the first burst of each. Owns the table. The judge is
- * the sandbox's own truth against what a `read_committed` reader finds.
+ * Ingests the same mornings through this product and through a plain poller and compares losses: `npm run bench --
+ * ingest`. The baseline is `plain-poller.ts`, in both its readings of `hasMore`; each program is killed once in the
+ * first burst. The sandbox's own record is compared with what a `read_committed` reader finds.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { findRuntime } from '../test/support/kafka/runtime/find-runtime.ts'
 import { quantile } from './figures.ts'
 import { type Morning, runMorning, type Subject, WEEKLY_QUOTA } from './support/morning.ts'
 
-/** Each morning dies at another moment of its first burst. */
+/** Each morning is killed at another time within its first burst. */
 const MORNINGS = [
   { seed: 1, killAfterMs: 8_000 },
   { seed: 2, killAfterMs: 9_500 },
@@ -28,7 +28,7 @@ type Make = (brokers: readonly string[], folder: string) => Promise<Subject>
 const programs: readonly (readonly [name: string, make: Make])[] = [
   ['disclosure-bridge', bridge],
   ['plain poller', (brokers, folder) => plainPoller(brokers, folder, 'again')],
-  ['plain poller that walks', (brokers, folder) => plainPoller(brokers, folder, 'walk')],
+  ['plain poller that pages', (brokers, folder) => plainPoller(brokers, folder, 'walk')],
 ]
 
 /** The table, a line each. Throws where no Kafka can be run here. */

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- items [runs]`: CPU time of an upstream item on its way through the leader on the embedded log, from the
- * page's text to a committed and archived event, and of an event archived again from the bytes of a log.
+ * Measures the leader's CPU time for an upstream item, from the page's text to a committed and archived event on the
+ * embedded log, and for an event archived again from a log's bytes: `npm run bench -- items [runs]`.
  */
 import { join } from 'node:path'
 import { openArchive } from '../src/archive/store/archive.ts'

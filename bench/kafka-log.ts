@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- kafka [runs]`: the writer on Kafka beside a bare kafkajs transaction of the same records, on a broker
- * of its own. The two take turns, so that a busy machine hits both. Owns what is timed and the goals.
+ * Measures the Kafka writer against a bare kafkajs transaction of the same records: `npm run bench -- kafka [runs]`.
+ * Both use their own broker and run alternately, so that a busy machine affects both.
  */
 import type { NewEvent } from '../src/core/event.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
@@ -109,7 +109,7 @@ async function measure({ log, term, bare, trace, next }: Bench): Promise<Run> {
   return run
 }
 
-/** From the moment a commit has resolved to the moment a follower holds its event; 0 where the follower was first. */
+/** From the moment a commit has resolved to the moment a replica has its event; 0 if the replica was first. */
 async function timesToBeSeen(
   log: Log,
   writer: Writer,
@@ -178,11 +178,11 @@ function figuresOf(runs: readonly Run[]): Figure[] {
       of(0.99, ({ claimsMs }) => claimsMs),
     ),
     ms(
-      'commit resolved to seen by a follower, p50',
+      'commit resolved to visible in a replica, p50',
       of(0.5, ({ seenMs }) => seenMs),
     ),
     ms(
-      'commit resolved to seen by a follower, p99',
+      'commit resolved to visible in a replica, p99',
       of(0.99, ({ seenMs }) => seenMs),
       { goal: { atMost: 50 } },
     ),

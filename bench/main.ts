@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [part] [runs] [--write]`: every figure of the issues with its goal, and a baseline from the same run
- * where there is one; `--write` puts what is printed on `docs/change/benchmarks.md`. Owns the choice of parts.
+ * Runs the benchmarks and prints each figure with its goal and its baseline: `npm run bench -- [part] [runs]
+ * [--write]`. `--write` also writes the output to `docs/change/benchmarks.md`.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ for (const name of chosen) {
     process.exitCode = 2
     break
   }
-  // Before the work, which takes minutes: a page without a place for it is told now.
+  // Fails before the work, which takes minutes, if the page has no block for a part.
   if (flags.write) withBlock(readFileSync(page, 'utf8'), name, [])
   const [machine, hostTook] = [machineLine(), watchHost()]
   const figures = await part(runs)

@@ -1,7 +1,7 @@
 /**
- * `bridge run` for `npm run bench -- failover`: after SIGUSR2 it kills itself as kill -9 would, between the last record
- * and the end of its second transaction from then on: of a poller at rest that is the commit of what its next poll
- * brings, and the one before it is that poll's unit.
+ * Runs `bridge run` for `npm run bench -- failover` and kills itself inside a transaction after SIGUSR2. It dies like
+ * kill -9 between the last record and the end of the second transaction after the signal. For an idle poller that is
+ * the commit of its next poll; the transaction before it records that poll's unit.
  */
 import { readFileSync } from 'node:fs'
 import { startApp } from '../src/app/app.ts'

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- polling`: weeks of polling, simulated, on every plan and three traces, beside even polling, the √ rule and
- * the best timetable of as many polls. Owns the table and its goals. Refuses network and real time.
+ * Simulates weeks of polling on every plan and three traces: `npm run bench -- polling`. Baselines with as many polls
+ * are even polling, the √ rule and the best timetable. It uses neither network nor real time.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -24,9 +24,9 @@ import {
 const DAY_MS = 86_400_000
 const WEEK_MS = 7 * DAY_MS
 const HOUR_MS = 3_600_000
-/** Weeks that are judged, unless more are asked for, after one that is learnt from. */
+/** Weeks that are measured by default, after one week of learning. */
 const WEEKS = 2
-/** So many weeks stand for what is expected: with fewer a timetable would fit their accidents. */
+/** Weeks that make up the expected week: with fewer, a timetable would fit their random noise. */
 const EXPECTED_WEEKS = 60
 const NAMES = ['free', 'lite', 'advanced', 'ultimate'] as const
 const GOAL_OPTIMUM = 1.1
@@ -39,7 +39,7 @@ const START_MS = calendar.momentMs('2026-09-07', 0)
 
 type PlanName = (typeof NAMES)[number]
 
-/** A trace, the week that it stands for, and what came of it on each plan with a rolling week. */
+/** A trace, its mean week, and its result on each plan with a rolling week. */
 interface Judged {
   trace: Trace
   week: Arrivals

@@ -1,6 +1,6 @@
 /**
- * The product as a process: from start to ready over a large log, and its memory in the demo. Each figure comes from
- * processes of their own, started as an operator would.
+ * Measures the product as a process: from start to ready over a large log, and its memory in the demo. Each figure
+ * comes from its own processes, started as an operator would.
  */
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { openSqliteLog } from '../src/log-embedded/log.ts'

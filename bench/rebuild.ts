@@ -1,6 +1,6 @@
 /**
- * A reading process with an empty disk, on a broker whose log has 500,000 events: from its start until it is ready,
- * beside a plain kafkajs consumer that reads the same partition and keeps nothing. Owns what is filled and timed.
+ * Measures how long a reader with an empty disk needs to be ready over a Kafka log of 500,000 events. The baseline is a
+ * plain kafkajs consumer that reads the same partition and stores nothing.
  */
 import { Kafka, logLevel } from 'kafkajs'
 import { systemClock } from '../src/lifecycle/clock.ts'
@@ -17,7 +17,7 @@ const EVENTS = 500_000
 const COMMIT = 1_000
 const RUNS = 3
 const PREFIX = 'rebuild'
-/** A node without the role `poller` asks no upstream for anything. */
+/** A node without the role `poller` sends no request to upstream. */
 const NO_UPSTREAM = { url: 'http://127.0.0.1:9/v2', key: 'none' }
 const LOOK_MS = 100
 
@@ -34,7 +34,7 @@ export async function rebuildFigures(events: number = EVENTS): Promise<Figure[]>
     ours.push(await rebuild(cluster.brokers))
   }
   const rate = (seconds: number): number => events / seconds
-  const name = `a copy of ${events} events rebuilt`
+  const name = `replica of ${events} events rebuilt`
   return [
     {
       name: `${name}, start to ready`,

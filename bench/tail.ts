@@ -1,7 +1,7 @@
 /**
- * From a commit to the tail of every process: one process that writes, two that follow with a copy of their own, and a
- * plain kafkajs consumer beside them. Owns what is timed: from the moment the commit has resolved in the writer to the
- * moment that readers of the other process can have the event, both by the one clock of this machine.
+ * Measures the delay from a commit to the recent-events buffer of every other process. One process writes, two follow
+ * with their own replica, and a plain kafkajs consumer is the baseline. The time runs from the commit's resolution in
+ * the writer until readers of the other process can get the event, by this machine's clock.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -31,12 +31,12 @@ export async function tailFigures(runs: number = RUNS): Promise<Figure[]> {
   const plain: number[][] = []
   for (let run = 0; run < runs; run++) {
     const [first, second, consumer] = await oneRun(cluster.brokers, `tail-${run}`)
-    // The slower of both processes, event by event: an event is in every tail when it is in the last one.
+    // The slower of both processes for each event: it is in every buffer when it is in the last one.
     copies.push((first ?? []).map((delayMs, n) => Math.max(delayMs, second?.[n] ?? 0)))
     plain.push(consumer ?? [])
   }
   const figure = (share: number): Figure => ({
-    name: `commit resolved to in both processes' tails, p${share * 100}`,
+    name: `commit resolved to in both replicas' buffers, p${share * 100}`,
     unit: 'ms',
     values: copies.map((delays) => at(delays, share)),
     baselines: [{ name: 'a plain kafkajs consumer', values: plain.map((delays) => at(delays, share)) }],

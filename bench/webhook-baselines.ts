@@ -1,7 +1,6 @@
 /**
- * Part of `npm run bench -- webhooks`: the same burst through programs that others would write, each a process of its own
- * that follows a bridge without endpoints. Owns starting them, and that BullMQ is left out, said aloud, where there is no
- * Redis.
+ * Sends the burst of `npm run bench -- webhooks` through the baseline programs, each a process that follows a bridge
+ * without endpoints. It skips BullMQ, with a message, when Redis is not installed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,12 +35,12 @@ export interface BurstOverRedis extends Burst {
   redisPeakMb: number
 }
 
-/** What is printed in the place of BullMQ's figures where there is no Redis. */
+/** Printed instead of BullMQ's figures when there is no Redis. */
 export const NO_REDIS =
   'BullMQ on Redis: NOT MEASURED, there is no redis-server (Debian: apt-get install redis-server)'
 
 /**
- * Whether BullMQ can be measured here; where it cannot, that is said at once, long before the figures come.
+ * Whether BullMQ can be measured here; if not, it is logged at once, long before the figures.
  * @throws Error when it cannot and `REQUIRE_TOOLS=1`
  */
 export function hasRedis(): boolean {
@@ -64,7 +63,7 @@ export async function burstThroughBullmq(seed: number, size: BurstSize): Promise
   return { ...burst, redisCpuMicros: cpuSeconds(redis.pid) * 1e6, redisPeakMb: peakMb(redis.pid) }
 }
 
-/** Starts the program with such settings besides, and measures it from when all is up. */
+/** Starts the program with these extra settings, and measures it once everything is up. */
 async function burstThrough(
   program: string,
   seed: number,

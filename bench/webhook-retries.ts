@@ -1,7 +1,6 @@
 /**
- * Part of `npm run bench -- webhooks`: a process that starts over 10,000 endpoints with ten retries each. Owns what it finds
- * in the log, and what is timed: from spawn to ready, and from the moment a retry is due to its arrival; on Kafka from the
- * shards' arrival to their rows.
+ * Measures a start over 10,000 endpoints with ten pending retries each, as part of `npm run bench -- webhooks`. It
+ * times spawn to ready, and due to arrival of a retry; on Kafka also shards assigned to rows loaded.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { encodeCursor } from '../src/core/cursor.ts'
@@ -31,7 +30,7 @@ import { pin, ready, SENDER_CORE, startSink } from './support/webhook-bench.ts'
 const ENDPOINTS = 10_000
 /** From the first row written to the first retry that is due: rows and start have to fit in. */
 const AHEAD_MS = 40_000
-/** For how long what falls due is watched. */
+/** How long due retries are observed. */
 const WATCHED_MS = 60_000
 /** Nothing listens there: nothing else is to be done. */
 const NO_UPSTREAM = { url: 'http://127.0.0.1:9/v2', key: 'none' }
@@ -44,7 +43,7 @@ interface Run {
   peakMb: number
 }
 
-/** Start and lateness over so many runs. */
+/** Start and lateness over this many runs. */
 export async function retryFigures(runs: number, runtime: KafkaRuntime): Promise<Figure[]> {
   const all: Run[] = []
   const load: number[] = []

@@ -1,8 +1,7 @@
 /**
- * `npm run bench -- webhooks`: what a delivery costs and how long it takes, through a process of the product on the embedded
- * log and on Kafka, beside a plain loop and BullMQ on Redis in processes of their own; what endpoints that hang, refuse
- * and drip do to the others; what the address guard takes. Sender and receivers have a core each. Owns the runs and the
- * goals.
+ * Measures webhook deliveries: `npm run bench -- webhooks`. Figures are CPU and delay of a delivery on the embedded
+ * log and on Kafka, the effect of endpoints that hang, refuse or drip on the others, and the cost of the address
+ * guard. Baselines are a plain loop and BullMQ on Redis. Sender and receivers each run on their own core.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { ALL, topicName } from '../src/log-kafka/topics/topics.ts'
@@ -38,9 +37,9 @@ const RUNS = 5
 const FULL: BurstSize = { events: 500, endpoints: 1000 }
 /** Of the topics, as a bridge names them by default. */
 const SHIPPED_PREFIX = 'disclosures'
-/** Endpoints of a usual desk. */
+/** Endpoints of a usual customer. */
 const FEW = 10
-/** Endpoints of the run with ill ones, and their manners: a fifth hangs, a tenth refuses, a twentieth drips. */
+/** Endpoints of the run with unhealthy ones: a fifth hangs, a tenth returns 500, a twentieth drips. */
 const MIXED = 100
 const MANNERS = [...many('hang', 20), ...many('fail', 10), ...many('drip', 5), ...many('ok', 65)]
 const TRICKLED = 200
@@ -129,12 +128,12 @@ function burstFigures({ bridge, kafka, plain, bullmq }: Runs): Figure[] {
     },
     ...firsts(name, bursts),
     {
-      name: `${name}: deliveries that came again`,
+      name: `${name}: repeated deliveries`,
       unit: '',
       values: bursts.map(({ repeats }) => repeats),
     },
     {
-      name: `${name}: times that the shards were lost`,
+      name: `${name}: times shards were lost`,
       unit: '',
       values: bursts.map(({ shardsLost }) => shardsLost),
     },
@@ -195,13 +194,13 @@ function otherFigures({ bridge, few, healthy, mixed, guardMicros }: Runs): Figur
       goal: { atMost: 150 },
     },
     {
-      name: `${MIXED} endpoints, a third of them ill: healthy p99`,
+      name: `${MIXED} endpoints, a third of them unhealthy: healthy p99`,
       unit: 'ms',
       values: mixed.map(({ p99 }) => p99),
       baselines: [{ name: 'that of all healthy', values: healthy.map(({ p99 }) => p99) }],
     },
     {
-      name: 'address guard, an attempt',
+      name: 'address guard, per attempt',
       unit: 'µs',
       values: guardMicros,
       goal: { atMost: 0.02 * median(bridge.map(micros)) },
@@ -209,7 +208,7 @@ function otherFigures({ bridge, few, healthy, mixed, guardMicros }: Runs): Figur
   ]
 }
 
-/** What the guard takes for an attempt at a name whose two answers are held, as they are within five seconds. */
+/** Time of the address guard per attempt at a name whose two DNS answers are cached, as they are for five seconds. */
 async function guardMicros(): Promise<number> {
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [443] })
   const verdict = judgeUrl('https://hooks.example.com/in', rules)
@@ -222,7 +221,7 @@ async function guardMicros(): Promise<number> {
   return (user + system) / GUARDED
 }
 
-/** All events at once, to endpoints that all answer; through a bridge with such settings besides. */
+/** Sends all events at once to endpoints that all respond, through a bridge with these extra settings. */
 async function burstThroughBridge(seed: number, extra: Record<string, string> = {}): Promise<BurstOfBridge> {
   await using stack = new AsyncDisposableStack()
   const sink = stack.use(await startSink())
@@ -249,7 +248,7 @@ async function burstOnKafka(seed: number, runtime: KafkaRuntime): Promise<BurstO
   return { ...burst, slowestFirstCommittedMs: Math.max(...waits) }
 }
 
-/** Events one by one, to endpoints of these manners; what counts is when they are with those that answer. */
+/** Sends events one by one to endpoints of these behaviours; measures arrival at those that respond. */
 async function trickle(seed: number, manners: readonly string[]): Promise<Burst> {
   await using stack = new AsyncDisposableStack()
   const sink = stack.use(await startSink())

@@ -1,10 +1,10 @@
 /**
- * The second baseline of `npm run bench -- webhooks`: deliveries by BullMQ on Redis, as a team that knows both would build
- * them. Follows the stream of a bridge, keeps each event once in Redis, adds a job for each endpoint, and works on the jobs
- * with undici. Owns being fair: jobs hold references instead of bodies, ids and headers are made by the product's own
- * code, tries and their delays are the product's, connections are kept, and nothing is lost when it dies: it goes on
- * behind the last event whose jobs Redis has. Ends with the stream, to be started again.
- * Settings: BRIDGE_URL, BRIDGE_TOKEN, REDIS_PORT, ENDPOINTS (a file with a URL a line).
+ * Delivers webhooks by BullMQ on Redis, as a team that knows both would build it: the second baseline of `npm run
+ * bench -- webhooks`. It follows the stream of a bridge, stores each event once in Redis, adds a job for each
+ * endpoint, and runs the jobs with undici. To be fair, jobs have references instead of bodies, ids, headers, attempts
+ * and delays are the product's, connections are kept alive, and a crash loses nothing: it continues after the last
+ * event whose jobs are in Redis. It ends with the stream and is then started again. Settings: BRIDGE_URL,
+ * BRIDGE_TOKEN, REDIS_PORT, ENDPOINTS (a file with a URL a line).
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ const BODIES = 2_000
 const BODY_SECONDS = 48 * 3_600
 /** Where in Redis it is kept how far the stream has been followed. */
 const CURSOR = 'cursor'
-/** The delay by which BullMQ is told that a job has failed for good. */
+/** The delay that makes BullMQ treat a job as failed for good. */
 const NO_FURTHER_TRY = -1
 
 const { BRIDGE_URL = '', BRIDGE_TOKEN = '', REDIS_PORT = '', ENDPOINTS = '' } = process.env

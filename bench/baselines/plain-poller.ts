@@ -1,9 +1,9 @@
 /**
- * The baseline of `npm run bench -- ingest`: a poller into Kafka as a team would write it in a day. Owns being fair: it
- * keeps its cursor in a file, saves it after what it covers, retries, waits when told to, and sends idempotently.
- * Settings: UPSTREAM_URL, UPSTREAM_KEY, PAGE_SIZE, POLL_MS, KAFKA_BROKERS, TOPIC, STATE_FILE, OVERFLOW. The last says
- * what `hasMore` is taken for: `again`, as is usually got wrong, for another page under the same cursor; `walk`, as the
- * documentation means it, for items left out, which are then read by `pageCursor`.
+ * Polls upstream into Kafka as a team would write it in a day: the baseline of `npm run bench -- ingest`. To be fair,
+ * it saves its cursor to a file after the events it covers, retries, respects Retry-After, and sends idempotently.
+ * Settings: UPSTREAM_URL, UPSTREAM_KEY, PAGE_SIZE, POLL_MS, KAFKA_BROKERS, TOPIC, STATE_FILE, OVERFLOW. The last
+ * chooses how `hasMore` is read: `again`, the usual mistake, as another page under the same cursor; `walk`, as
+ * documented, as items left out, which are then read by `pageCursor`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -17,14 +17,14 @@ interface Page {
   data: Item[]
   meta: { paging: { latestCursor?: string; hasMore?: boolean; nextCursor?: string | null } }
 }
-/** What outlives the process. */
+/** The saved state. */
 interface State {
   cursor: string
   /** Timestamp of the newest item sent. */
   newest: string | null
 }
 
-/** What the environment must say. */
+/** Required environment variables. */
 function setting(name: string): string {
   const value = process.env[name]
   if (value === undefined) throw new Error(`${name} is not set`)
@@ -35,7 +35,7 @@ const stateFile = setting('STATE_FILE')
 const topic = setting('TOPIC')
 const pollMs = Number(setting('POLL_MS'))
 const walks = setting('OVERFLOW') === 'walk'
-/** Of this life: a walk meets items that polls have brought. */
+/** Guids seen since the start: a page scan repeats items of polls. */
 const sent = new Set<string>()
 
 async function fetchPage(query: Record<string, string>): Promise<Page> {
@@ -49,7 +49,7 @@ async function fetchPage(query: Record<string, string>): Promise<Page> {
   return (await answer.json()) as Page
 }
 
-/** Where to go on: the saved state, or the newest item's cursor on the first start. */
+/** The start position: the saved state, or the newest item's cursor on the first start. */
 async function firstState(): Promise<State> {
   if (existsSync(stateFile)) return JSON.parse(readFileSync(stateFile, 'utf8')) as State
   const { data, meta } = await fetchPage({})

@@ -1,8 +1,8 @@
 /**
- * The baseline of `npm run bench -- webhooks`: deliveries as a team would write them in a day. Follows the stream of a bridge
- * and posts each event to every endpoint with fetch, three tries in the process, all endpoints of an event at a time.
- * Owns being fair: it signs, it keeps connections, and it reads answers to their end. It keeps nothing: whatever is under
- * way when it dies is lost. Settings: BRIDGE_URL, BRIDGE_TOKEN, ENDPOINTS (a file with a URL a line).
+ * Delivers webhooks as a team would write it in a day: the baseline of `npm run bench -- webhooks`. It follows the
+ * stream of a bridge and posts each event with fetch to all endpoints at once, with three attempts in memory. To be
+ * fair, it signs, keeps connections alive and reads responses to their end. It stores nothing: a crash loses whatever
+ * is in flight. Settings: BRIDGE_URL, BRIDGE_TOKEN, ENDPOINTS (a file with a URL a line).
  */
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ async function deliver(url: string, id: string, body: string): Promise<void> {
       await answer.arrayBuffer()
       if (answer.ok) return
     } catch {
-      // Away, or too slow: tried again like a refusal.
+      // Unavailable or too slow: retried like an error status.
     }
     await wait(PAUSE_MS)
   }

@@ -1,7 +1,6 @@
 /**
- * The baseline of the writer on Kafka: a plain kafkajs producer that writes the same records to the same kinds of topics
- * in one transaction. Owns what is left out: the making of records, a sequence that counts on, the state, the
- * fence, the check of answers.
+ * Writes the same records to the same kinds of topics in one plain kafkajs transaction: the baseline of the Kafka
+ * writer. It leaves out building the records, the continuing sequence, the state, fencing and the check of responses.
  */
 import { Kafka, logLevel } from 'kafkajs'
 import type { NewEvent } from '../../src/core/event.ts'

@@ -1,6 +1,6 @@
 /**
- * The figures on `docs/change/benchmarks.md`: one block a part, between marks, as the bench has printed it. Owns marks and the
- * lines about the machine. Refuses to touch what people have written around the blocks.
+ * Writes the figures to `docs/change/benchmarks.md`: one block per part, between markers, as printed by the bench, with
+ * lines about the machine. It leaves all text outside the blocks unchanged.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
@@ -10,7 +10,7 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 /** Of one core; above it the machine was doing something else before the bench began. */
 const BUSY_LOAD = 0.3
 
-/** When, on what, and how busy that was; to be asked before the bench begins. */
+/** Describes time, machine and load; to be called before the bench starts. */
 export function machineLine(): string {
   const [load = 0] = loadavg()
   const all = cpus()
@@ -22,7 +22,7 @@ export function machineLine(): string {
 /** Of all processors since the start, in the kernel's ticks (proc(5)): everything, and the eighth column, `steal`. */
 const KERNEL_TIMES = '/proc/stat'
 
-/** To be called before the bench begins; what it gives says behind it how much of the processors the host took meanwhile. */
+/** To be called before the bench starts; the returned function reports the CPU time stolen by the host since then. */
 export function watchHost(): () => string[] {
   const before = kernelTimes()
   return () => {

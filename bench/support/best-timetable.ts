@@ -1,7 +1,7 @@
 /**
- * The yardstick: the least delay that any fixed placing of so many polls can reach on known arrivals. Exact, by a shortest
- * path with a price on polls (Lagrange) and a hull of lines. Owns that optimum; pure. Refuses to be a plan: nobody knows
- * the arrivals beforehand.
+ * Computes the least delay that any fixed timetable with a given number of polls can reach on known arrivals. It is
+ * exact: a shortest path with a price per poll (Lagrange) and a hull of lines. It is only a yardstick, because a real
+ * poller does not know the arrivals in advance.
  */
 
 /** Arrivals at moments, in seconds from any start, rising; `items` may be a fraction where they are expected ones. */

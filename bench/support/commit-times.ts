@@ -1,7 +1,6 @@
 /**
- * When the events of a log on Kafka became readable: by the broker's clock, at the ends of their transactions, as the broker
- * itself has kept them. Owns reading its files, so that no reader's delay is in the times. Refuses to run beside anything
- * that is timed.
+ * Reads from the broker's files when each event became readable: the broker's time at the end of its transaction. No
+ * reader's delay is included. It must not run during a measurement.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The stream of a bridge as the baselines of `npm run bench -- webhooks` follow it: opened once, read to its end. */
+/** Opens a bridge's event stream once and reads it to its end, for the baselines of `npm run bench -- webhooks`. */
 import { createSseParser } from '../../test/support/streams/sse-parser.ts'
 
 /** What came in one piece of the stream. */

@@ -1,16 +1,16 @@
 /**
- * Where the time of a transaction goes: every request of every kafkajs producer of this process, by kafkajs's own events.
- * Owns the listening and the sums. Refuses to change what is sent.
+ * Sums the time of every request of this process's kafkajs producers, from kafkajs's own events. It shows where the
+ * time of a transaction is spent.
  */
 import { Kafka, type ProducerConfig, type RequestEvent } from 'kafkajs'
 
-/** The requests of a transaction by kafkajs's names; it asks for the coordinator twice in each. */
+/** The requests of a transaction by kafkajs's names; each transaction looks up the coordinator twice. */
 const requestNames = ['GroupCoordinator', 'AddPartitionsToTxn', 'Produce', 'EndTxn'] as const
-/** What is left of its time: making and encoding records, waiting between requests. */
+/** The rest of its time: building and encoding records, waits between requests. */
 const REST = 'rest'
 type Phase = (typeof requestNames)[number] | typeof REST
 
-/** One transaction: its whole time and its phases, ms; requests in it. */
+/** One transaction: its total time and its phases, ms; requests in it. */
 export interface Trace {
   tookMs: number
   phaseMs: Record<Phase, number>
@@ -47,7 +47,7 @@ export function watchRequests(): { trace(work: () => Promise<unknown>): Promise<
   }
 }
 
-/** One line: the mean of the whole, of each phase, and of the number of requests. */
+/** Formats one line: the mean total, of each phase, and of the number of requests. */
 export function meanPhases(name: string, traces: readonly Trace[]): string {
   const mean = (of: (trace: Trace) => number): number =>
     traces.reduce((sum, trace) => sum + of(trace), 0) / traces.length

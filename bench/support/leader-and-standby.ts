@@ -1,7 +1,6 @@
 /**
- * Two bridges on one Kafka of which one leads and the other has a warm copy, a reader of `all` outside them, and a
- * market that shows an item when told to. Owns the pair and its renewal: the standby becomes the leader, and whoever
- * went comes back as standby. Refuses to say how a leader goes.
+ * Runs a leader and a warm standby on one Kafka, a separate reader of `all`, and a market that publishes an item on
+ * demand. After each failover the standby is the leader, and the old leader is restarted as standby.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Consumer, Kafka } from 'kafkajs'
@@ -17,12 +16,12 @@ import {
 import { eventually, getJson } from '../../test/support/http/api-client.ts'
 import { kafkaClient, uniqueName } from '../../test/support/kafka/clients.ts'
 
-/** How the bridges are made. */
+/** Settings of the bridges. */
 export interface PairOptions {
   brokers: readonly string[]
   /** Of the plan `advanced`. */
   weeklyQuota: number
-  /** What runs in the place of `bridge run`. */
+  /** Command that runs instead of `bridge run`. */
   script?: string
 }
 
@@ -32,7 +31,7 @@ export interface Pair extends AsyncDisposable {
   readonly standby: BridgeProcess
   /** The topic of all events. */
   readonly topic: string
-  /** Shows a new item at upstream; gives its guid. */
+  /** Publishes a new item at upstream; returns its guid. */
   publish(): string
   /** Resolves with the machine's time at which the reader got the item. */
   read(guid: string): Promise<number>
@@ -43,7 +42,7 @@ export interface Pair extends AsyncDisposable {
 const READ_TIMEOUT_MS = 300_000
 const LOOK_MS = 2
 
-/** Starts both and the reader; resolves when the first leads, the second stands by with its copy current. */
+/** Starts both and the reader; resolves when the first leads and the second is standby with a current replica. */
 export async function startPair({ brokers, weeklyQuota, script }: PairOptions): Promise<Pair> {
   await using stack = new AsyncDisposableStack()
   const sandbox = await startSandbox(
@@ -127,7 +126,7 @@ async function readTopic(kafka: Kafka, topic: string, readAtMs: Map<string, numb
   return consumer
 }
 
-/** Resolves when both are in the group, at rest, and the standby's copy has what the leader's has. */
+/** Resolves when both are in the group, at rest, and the standby's replica equals the leader's. */
 async function untilWarm(
   kafka: Kafka,
   groupId: string,

@@ -1,6 +1,6 @@
 /**
- * One morning of the synthetic market through one program, which is killed in its first burst and started again. Owns
- * the market's beginning, the kill, and the comparison of topic and truth. Refuses to know which program it is.
+ * Runs one morning of the synthetic market through any program, kills it in the first burst and restarts it. It
+ * compares the topic with the sandbox's own record.
  */
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
- * Weeks of polling in no time: a poller that asks a policy when to poll next, over a trace. Owns what polls see, what fills,
- * sweeps and rounds cost, and the ledger. Refuses to decide anything. Close to the real state machine, which the tests
- * run in simulated weeks; here only times and counts are kept.
+ * Simulates weeks of polling over a trace, with a policy that chooses each poll time. It models what polls see, what
+ * fills and re-scans cost, and the ledger. Unlike the tests, which run the real state machine, it keeps only times and
+ * counts.
  */
 import type { Calendar } from '../../src/core/calendar/calendar.ts'
 import type { PlanLimits } from '../../src/core/plans.ts'
@@ -15,7 +15,7 @@ import { rescansOf } from '../../src/governor/schedule/rescans.ts'
 import type { Trace } from './polling-traces.ts'
 
 const FILL_MARGIN_MS = 15 * 60_000
-/** An overflow that is not paid for is tried again so much later, again and again. */
+/** An overflow without budget is retried this much later, repeatedly. */
 const UNPAID_GAP_RETRY_MS = 15 * 60_000
 const SWEEP_MARGIN_MS = 2 * 60_000
 const SWEEP_QUIET_MS = 20_000
@@ -28,7 +28,7 @@ export interface SimulatedPoll {
   items: number
 }
 
-/** What came of it. */
+/** The result. */
 export interface Simulated {
   polls: SimulatedPoll[]
   /** Units of all purposes, and when. */
@@ -43,12 +43,12 @@ export interface Simulated {
   profile: Profile
 }
 
-/** What an overflow has left out, until a fill is paid for. */
+/** Items that an overflow left out, until a fill has budget. */
 interface Open {
   /** Items of the trace, from one to before the other. */
   first: number
   end: number
-  /** Pages of its walk, and how many of them its tries have read: the next one goes on behind them. */
+  /** Pages of its page scan, and how many its attempts have read: the next attempt continues after them. */
   pages: number
   pagesRead: number
   retryAtMs: number
@@ -87,8 +87,8 @@ export function simulate(
     result.spent.push({ atMs: state.nowMs, units, purpose })
   }
   const pagesOf = (items: number): number => Math.max(1, Math.ceil(items / plan.pageSize))
-  /** Walks page by page, as far as it is paid for; answers how many it has read, with those of earlier tries. */
-  const walk = (
+  /** Reads page by page within the budget; returns how many pages were read, including earlier attempts. */
+  const scan = (
     { pages, read = 0 }: { pages: number; read?: number },
     purpose: 'fill' | 'sweep',
     may: Pacing['mayFill'],
@@ -101,19 +101,19 @@ export function simulate(
   const sweepIfDue = (): void => {
     if (rounds === null) return
     if (sweepFromMs !== null && since(state.nowMs - SWEEP_QUIET_MS) < BURST_ITEMS) {
-      walk({ pages: pagesOf(since(sweepFromMs)) }, 'sweep', pacing.mayRescan)
+      scan({ pages: pagesOf(since(sweepFromMs)) }, 'sweep', pacing.mayRescan)
       sweepFromMs = null
     }
     if (roundFromMs !== null && state.nowMs >= roundDueMs) {
-      walk({ pages: pagesOf(since(roundFromMs - rounds.reachMs)) }, 'sweep', pacing.mayRescan)
+      scan({ pages: pagesOf(since(roundFromMs - rounds.reachMs)) }, 'sweep', pacing.mayRescan)
       roundFromMs = null
     }
   }
-  /** Overflows that could not be paid for are read when they can, as any open gap. */
+  /** Overflows without budget are read when it allows, like any open gap. */
   const fillIfDue = (): void => {
     open = open.filter((gap) => {
       if (state.nowMs < gap.retryAtMs) return true
-      gap.pagesRead = walk({ pages: gap.pages, read: gap.pagesRead }, 'fill', pacing.mayRetryGap)
+      gap.pagesRead = scan({ pages: gap.pages, read: gap.pagesRead }, 'fill', pacing.mayRetryGap)
       const isFilled = gap.pagesRead === gap.pages
       gap.retryAtMs = state.nowMs + UNPAID_GAP_RETRY_MS
       if (isFilled) foundMs.fill(state.nowMs, gap.first, gap.end)
@@ -129,7 +129,7 @@ export function simulate(
     const overflowed = items > plan.pageSize
     const fromMs = lastMs - FILL_MARGIN_MS
     const pages = overflowed ? pagesOf(since(fromMs)) : 0
-    const pagesRead = walk({ pages }, 'fill', pacing.mayFill)
+    const pagesRead = scan({ pages }, 'fill', pacing.mayFill)
     const filled = pagesRead === pages
     const first = filled ? before : seen - plan.pageSize
     foundMs.fill(state.nowMs, first, seen)

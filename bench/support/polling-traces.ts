@@ -1,6 +1,6 @@
 /**
- * When items became visible, for the simulator of polling: weeks by the model of the facts, weeks of the sandbox's market,
- * either moved by an hour, and traces from a file. Owns the traces. Refuses to poll.
+ * Provides the times at which items became visible, for the polling simulation: modelled weeks, weeks of the sandbox's
+ * market, either shifted by an hour, and traces from a file.
  */
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
 import { intensity } from '../../src/core/calendar/intensity.ts'

@@ -1,6 +1,6 @@
 /**
- * What the planner is compared with: even polling, the plain √ rule, and the best timetable that knows the expected arrivals.
- * Owns these and how delays are counted. Refuses to judge.
+ * Implements the baselines of the planner: even polling, the plain √ rule, and the best timetable for the expected
+ * arrivals; and computes delays.
  */
 import type { Calendar } from '../../src/core/calendar/calendar.ts'
 import { createForecaster, ratePeriods, rootsUntil } from '../../src/governor/arrivals/forecast.ts'
@@ -45,7 +45,7 @@ export function delaysOf(
   return { mean: sum / delays.length, p99: delays[Math.floor(delays.length * 0.99)] ?? 0 }
 }
 
-/** So many polls a week, at even distances. */
+/** This many polls a week, at even intervals. */
 export function evenPolls(fromMs: number, toMs: number, pollsAWeek: number): number[] {
   const stepMs = WEEK_MS / pollsAWeek
   return Array.from(
@@ -54,7 +54,7 @@ export function evenPolls(fromMs: number, toMs: number, pollsAWeek: number): num
   )
 }
 
-/** So many polls a week, at even distances inside the release windows, none outside. */
+/** This many polls a week, at even intervals inside the release windows, none outside. */
 export function evenPollsInHours(
   calendar: Calendar,
   fromMs: number,
@@ -76,7 +76,7 @@ export function evenPollsInHours(
   )
 }
 
-/** So many polls a week by the √ rule over the shipped profile: one whenever the rule has made a whole poll. */
+/** This many polls a week by the √ rule over the shipped profile: one whenever the rule adds up to a poll. */
 export function rootPolls(calendar: Calendar, fromMs: number, toMs: number, pollsAWeek: number): number[] {
   const ahead = createForecaster(calendar)(firstProfile(), fromMs, toMs)
   const pace = (pollsAWeek * (toMs - fromMs)) / WEEK_MS / rootsUntil(ahead, toMs)
@@ -93,7 +93,7 @@ export function rootPolls(calendar: Calendar, fromMs: number, toMs: number, poll
   return pollsMs
 }
 
-/** The week that a trace stands for: the mean of its business days, five times, and of its closed days, twice. */
+/** The mean week of a trace: the mean of its business days, five times, and of its closed days, twice. */
 export function typicalWeek(trace: Trace, calendar: Calendar): Arrivals {
   const open = new Map<number, number>()
   const closed = new Map<number, number>()
@@ -135,7 +135,7 @@ export function timetablePolls(
   return pollsMs
 }
 
-/** Mean delay of so many polls for somebody who knows every single item beforehand, seconds. */
+/** Mean delay of this many polls if every item is known in advance, seconds. */
 export function clairvoyantMean(
   { visibleMs }: Trace,
   polls: number,

@@ -1,4 +1,4 @@
-/** What a process has used, as Linux tells it under /proc. */
+/** Reads CPU time and memory of a process from Linux's /proc. */
 import { readFileSync } from 'node:fs'
 
 /** Of `utime` and `stime`, a second: `getconf CLK_TCK` on every Linux. */

@@ -1,16 +1,16 @@
 /**
- * A Redis of a bench's own, as queues are kept on one: every write in the append-only file, synced each second. Owns its
- * process, folder and port. Refuses to install one.
+ * Starts a Redis for one bench, configured as for queues: every write in the append-only file, synced each second.
+ * Redis must be installed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { temporaryDirectory } from '../../test/support/bridge-process.ts'
 import { freePorts } from '../../test/support/kafka/runtime/ports.ts'
 
-/** What it writes when it takes connections. */
+/** The line it prints when it accepts connections. */
 const READY = 'Ready to accept connections'
 
-/** Redis, running. Disposing of it ends it and removes what it kept. */
+/** A running Redis. Disposing of it stops it and deletes its data. */
 export interface Redis extends AsyncDisposable {
   pid: number
   /** Of 127.0.0.1. */
@@ -51,7 +51,7 @@ export async function startRedis(): Promise<Redis> {
   }
 }
 
-/** Whether it came up, and what it wrote until then or until its end. */
+/** Whether it started, and its output until then or until its end. */
 async function isReady(stdout: NodeJS.ReadableStream): Promise<[boolean, string]> {
   let output = ''
   return await new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** When the retries of `bench/webhook-retries.ts` are due. Known to who writes them and to who receives them. */
+/** Defines when the retries of `bench/webhook-retries.ts` are due, for both their writer and their receiver. */
 
 /** Retries that wait for each endpoint, of the events from sequence 1 on. */
 export const RETRIES_OF_EACH = 10

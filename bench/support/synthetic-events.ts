@@ -1,6 +1,6 @@
 /**
- * Events of the size and spread of the real feed, from a seed: 2,000 issuers, 60 FCA codes, headlines of four words.
- * Owns the make-up of benchmark data. Refuses to be realistic beyond what the store's cost depends on.
+ * Generates events of the size and distribution of the real feed from a seed: 2,000 issuers, 60 FCA codes, headlines of
+ * four words. They are only as realistic as the cost of the store requires.
  */
 import type { SeededChance } from '../../src/core/chance.ts'
 import { seededChance } from '../../src/core/chance.ts'

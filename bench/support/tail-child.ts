@@ -1,7 +1,8 @@
 /**
- * A process beside the writer that notes when it has each event: `copy` as a node of the product (its recentEvents has it, so its
- * readers do), `plain` as a kafkajs consumer in its batch. Arguments: kind, brokers, topic prefix, data directory, last
- * sequence. Writes `ready` on stdout when it has reached the log, and the times as JSON when it has the last event.
+ * Records in a process beside the writer when it receives each event: `copy` as a node of the product (in its
+ * recent-events buffer, so its readers have it), `plain` as a kafkajs consumer (in its batch). Arguments: kind,
+ * brokers, topic prefix, data directory, last sequence. Writes `ready` on stdout when it has reached the log, and the
+ * times as JSON when it has the last event.
  */
 import { Kafka, logLevel } from 'kafkajs'
 import { RecentEvents } from '../../src/archive/reading/recent-events.ts'

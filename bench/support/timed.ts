@@ -1,8 +1,6 @@
-/**
- * How long a piece of work takes and how long it kept everybody else waiting. Owns the measuring only.
- */
+/** Measures how long a piece of work takes and how long it blocks the event loop. */
 
-/** Milliseconds that `work` takes, and the longest that it kept the event loop from turning. */
+/** Milliseconds that `work` takes, and the longest block of the event loop. */
 export async function timed(work: () => unknown): Promise<{ tookMs: number; heldMs: number }> {
   const startMs = performance.now()
   let turnedMs = startMs

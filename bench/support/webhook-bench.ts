@@ -1,6 +1,6 @@
 /**
- * What the benches of webhooks share: a bridge on a core of its own, a receiver on the other, endpoints there, and a burst of
- * events. Owns starting, pinning and ending them, and what is measured of a burst.
+ * Starts a bridge and a webhook receiver on a core each, creates endpoints, and measures a burst of events, for the
+ * webhook benches.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -54,7 +54,7 @@ export async function startSender(
   return { bridge, sandbox, directory: directory.path }
 }
 
-/** Resolves when the process says that it is ready. */
+/** Resolves when the process reports that it is ready. */
 export async function ready({ ready: { ops } }: BridgeProcess): Promise<void> {
   for (let status = 0; status !== 200; await wait(20)) {
     const response = await fetch(`${ops}/readyz`)

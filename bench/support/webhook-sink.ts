@@ -1,8 +1,8 @@
 /**
- * The receiving end of `npm run bench -- webhooks`, a process of its own: counts what comes, what comes again and how late it
- * is, as cheaply as that can be done. The first part of a path says how it answers: `ok` at once, `fail` with 500, `hang`
- * never, `drip` a byte each second; `retry` at once, and is counted from when the retry was due. Owns the counting; the
- * parent asks for it with `report`, which begins a new count.
+ * Receives the webhooks of `npm run bench -- webhooks` in its own process and counts arrivals, duplicates and delays,
+ * as cheaply as possible. The first part of a path chooses its response: `ok` at once, `fail` with 500, `hang` never,
+ * `drip` a byte each second; `retry` at once, with the delay counted from when the retry was due. The parent requests
+ * the counts with `report`, which starts a new count.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

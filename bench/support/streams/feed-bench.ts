@@ -1,6 +1,6 @@
 /**
- * What the parts of `npm run bench -- feed` share: a server of streams on one core, its clients on the other. Owns starting,
- * pinning, ending and talking to both.
+ * Starts a stream server on one core and its clients on another, and exchanges messages with both, for `npm run bench
+ * -- feed`.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -38,7 +38,7 @@ export interface FeedServer extends Disposable {
 
 /** Clients in a process of their own. */
 export interface FeedClients extends Disposable {
-  /** Resolves when all of them have heard that they are live. */
+  /** Resolves when all of them have received `live`. */
   open(wanted: Omit<ClientsWanted, 'do'>): Promise<void>
   reset(): Promise<void>
   /** Events that came since. */

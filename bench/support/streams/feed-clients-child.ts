@@ -1,7 +1,7 @@
 /**
- * The clients of `npm run bench -- feed`, thousands of them in one process on a core of its own. Owns what they note: when
- * each event was whole. A frame is not parsed beyond what tells an event from another message, so that the clients cost
- * less than what is measured. Words come over the channel of the parent, one answer each.
+ * Runs thousands of clients of `npm run bench -- feed` in one process and records when each event was complete. A
+ * frame is parsed only enough to recognise an event, so that the clients cost less than what is measured. Commands
+ * arrive over the parent's channel, one reply each.
  */
 import { connect, type Socket } from 'node:net'
 import { seededChance } from '../../../src/core/chance.ts'
@@ -16,7 +16,7 @@ import {
 } from './feed-words.ts'
 
 const ISSUERS = 2000
-/** Bytes of a message that tell its type; with a filter, also its sequence. */
+/** Bytes of a message that contain its type; with a filter, also its sequence. */
 const TYPE_BYTES = 12
 const SEQUENCE_BYTES = 600
 /** Read at a time, by all connections: what came is looked at before the next read. */
@@ -41,7 +41,7 @@ class Peer {
   readonly #wanted: ClientsWanted
   readonly #onLive: () => void
   #head: Buffer | null = NOTHING
-  /** Of a frame whose head or first bytes have not come whole. */
+  /** Part of a frame whose header or first bytes are incomplete. */
   #part: Buffer = NOTHING
   /** Bytes of the message under way that are still to come. */
   #left = 0
@@ -125,7 +125,7 @@ class Peer {
     if (!this.#isLive && bytes.includes('event: live')) this.#goLive()
   }
 
-  /** All that came in one read is whole at one time. Nothing is copied but what is cut. */
+  /** All frames of one read get one time. Only incomplete frames are copied. */
   #takeFrames(bytes: Buffer): void {
     const atMs = now()
     const all = this.#part.length === 0 ? bytes : Buffer.concat([this.#part, bytes])

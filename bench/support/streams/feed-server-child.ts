@@ -1,7 +1,8 @@
 /**
- * A process that serves streams for `npm run bench -- feed`: `bridge` as a node of the product over the embedded log,
- * `plain` as a broadcast over `ws` written in a day, `socketio` the same over Socket.IO, `bare` as a loop that writes the
- * same bytes to every socket and does nothing else. Owns the servers behind one set of words. Argument: which of them. Words come over the channel of the parent, one answer each.
+ * Serves streams for `npm run bench -- feed` in a process of its own: `bridge` as a node of the product over the
+ * embedded log, `plain` as a broadcast over `ws` written in a day, `socketio` the same over Socket.IO, `bare` as a
+ * loop that writes the same bytes to every socket and does nothing else. The argument chooses the server. Commands
+ * arrive over the parent's channel, one reply each.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +27,7 @@ import { temporaryDirectory } from '../../../test/support/bridge-process.ts'
 import { syntheticEvents } from '../synthetic-events.ts'
 import { type ServerAnswer, type ServerWord, TOKEN } from './feed-words.ts'
 
-/** What stands behind the words. */
+/** The server behind the commands. */
 interface StreamServer {
   port: number
   /** Shows them to every client that wants them; resolves with when they were committed, ms since 1970. */
@@ -43,7 +44,7 @@ const USUAL_BYTES = 1450
 
 let padding = ''
 const next = syntheticEvents(1)
-/** The next events of the feed, padded to the size asked for. */
+/** The next events of the feed, padded to the requested size. */
 function drafts(count: number) {
   return next(count).map(({ sequence: _, epoch: __, ...event }) => ({
     ...event,

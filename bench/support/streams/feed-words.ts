@@ -1,4 +1,4 @@
-/** What the processes of `npm run bench -- feed` say to each other, and the token of its server. Owns the shapes only. */
+/** Defines the messages between the processes of `npm run bench -- feed`, and the token of its server. */
 
 export const TOKEN = 'the token of this bench, long enough'
 
@@ -32,7 +32,7 @@ export interface CommitTime {
   atMs: number
 }
 
-/** To the clients. `report` tells how late events came behind their commits; `reset` forgets what came. */
+/** Commands to the clients. `report` returns the delay of events after their commits; `reset` clears the counts. */
 export type ClientsWord =
   | ClientsWanted
   | { do: 'reset' }
@@ -43,11 +43,11 @@ export type ClientsWord =
 /** From the clients, of what came since the last reset. */
 export interface ClientsAnswer {
   events: number
-  /** Connections that are open and have heard that they are live. */
+  /** Connections that are open and have received `live`. */
   live: number
-  /** When the last event was whole, ms since 1970. */
+  /** When the last event was complete, ms since 1970. */
   lastMs: number
-  /** ms behind the commit: the middle, 99 of 100, the worst; NaN where no times were asked for. */
+  /** ms after the commit: median, 99th percentile, maximum; NaN if no times were requested. */
   p50: number
   p99: number
   worst: number
