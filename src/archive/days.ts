@@ -1,6 +1,6 @@
 /**
- * Keeps an in-memory replica of the table `days`, in which the leader stores one report per London day.
- * `ingest/reconciliation/day-report.ts` makes the reports.
+ * Keeps an in-memory replica of the log's table `days`, in which the leader stores one report per London day.
+ * `ingest/reconciliation/day-report.ts` builds the reports: item counts, open gaps, quota units spent.
  */
 import type { DayCounts } from '../core/calendar/day-record.ts'
 import type { Purpose } from '../core/purpose.ts'

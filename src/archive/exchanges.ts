@@ -1,5 +1,6 @@
 /**
- * Keeps an in-memory replica of the table `exchanges`, in which the poller stores the reference data of stock exchanges.
+ * Keeps an in-memory replica of the log's table `exchanges`, in which the poller stores upstream's reference data of stock
+ * exchanges.
  */
 import { followTable } from '../log/follow-table.ts'
 import type { Change, Table } from '../log/tables.ts'

@@ -1,4 +1,7 @@
-/** Names the ways in which an attempt to deliver a webhook ends, and the outcome that metrics, lists and logs show. */
+/**
+ * Names the ways in which an attempt to deliver a webhook ends, and maps each to the outcome that metrics, API lists and
+ * logs show.
+ */
 
 /** Longest attempt, from the DNS query to the last byte. */
 export const ATTEMPT_LIMIT_MS = 15_000

@@ -1,7 +1,6 @@
 /**
- * Encodes and decodes the cursor from which a reader resumes: epoch, sequence, time and checksum in one opaque string
- * (contract §3).
- * The caller checks whether the cursor is older than the retained events.
+ * Encodes and decodes the cursor from which a reader resumes: epoch, sequence, time and checksum in one opaque string. The
+ * caller checks whether the cursor is older than the retained events.
  */
 import { crc32 } from 'node:zlib'
 import { BridgeError } from '../errors.ts'

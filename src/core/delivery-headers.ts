@@ -1,5 +1,6 @@
 /**
- * Makes the headers of an attempt (contract §7): Standard Webhooks, content type, trace. An endpoint's own headers never replace them.
+ * Builds the HTTP headers of one attempt to deliver a webhook: Standard Webhooks id, time and signature, content type and
+ * trace context. The headers that an endpoint's owner has configured never replace these.
  */
 import type { KeyObject } from 'node:crypto'
 import { signatures } from './signature.ts'

@@ -1,6 +1,6 @@
 /**
- * Parses upstream items tolerantly: unknown fields and values pass, and only an item without identity or time is
- * rejected.
+ * Parses upstream items (regulatory announcements) tolerantly: unknown fields and values pass, and only an item without
+ * identity or time is rejected.
  */
 import { createHash } from 'node:crypto'
 import { parseTimestamp } from './dates.ts'

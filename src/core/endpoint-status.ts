@@ -1,4 +1,4 @@
-/** Names the path of webhook endpoints in the API, and lists the states that their owners and the metrics see. */
+/** Names the API path of webhook endpoints, and lists the states of an endpoint: active, paused, disabled. */
 
 /** Path under which endpoints are created and listed. */
 export const ENDPOINTS_PATH = '/v1/webhooks'

@@ -1,6 +1,6 @@
 /**
- * Builds the event of an item or a gap and encodes it as CloudEvents 1.0 JSON (contract §3).
- * The writer of the log assigns the sequence.
+ * Builds the events of the log and encodes them as CloudEvents 1.0 JSON. An event is an item (a regulatory announcement) or
+ * the change of a gap (a span of time in which items may be missing). The writer of the log assigns the sequence.
  */
 
 import { encodeCursor } from './cursor.ts'

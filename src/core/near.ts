@@ -1,5 +1,6 @@
 /**
- * Finds the name that a wrong name was probably meant to be.
+ * Finds the name that a mistyped name was probably meant to be, by edit distance, for error messages that ask "did you
+ * mean".
  */
 
 /** Longer names are not compared. */

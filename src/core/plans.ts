@@ -1,6 +1,6 @@
 /**
- * Lists the upstream plans with their rates, quotas and page sizes, for the sandbox and as defaults of the poller's
- * settings.
+ * Lists the upstream plans with their rates, quotas and page sizes, for the sandbox (a simulated upstream) and as defaults
+ * of the poller's settings.
  */
 
 /** Every plan, from the smallest to the largest. */

@@ -1,4 +1,7 @@
-/** Names the paths of the upstream API below its base address, for its client, the mirror and the sandbox. */
+/**
+ * Names the paths of the upstream API below its base address. The upstream client, the sandbox (a simulated upstream) and
+ * this bridge's own `/v2` API, which answers as upstream does, use them.
+ */
 
 /** The list of announcements (specification §4.1); one item is below it. */
 export const ITEMS_PATH = '/disclosures/sources/rns/items'

@@ -1,4 +1,8 @@
-/** Publishes the leader's heartbeat to the status topic: every 15 s and after each good poll (contract §4). */
+/**
+ * Publishes the leader's heartbeat to the Kafka topic for status messages, every 15 s and after each successful poll. A
+ * heartbeat holds the last sequence, the times of the last and next poll, the number of open gaps (spans of time in which
+ * items may be missing), and the quota left.
+ */
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { isoMillis } from '../core/dates.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'

@@ -1,4 +1,7 @@
-/** Builds the poller role from the settings: the poller, and the tasks that run beside it. */
+/**
+ * Builds the role `poller` of a process: the poller and the tasks beside it for heartbeat, daily reports, exchange reference
+ * data and fund requests.
+ */
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
 import { createTokenBucket } from '../governor/quota/token-bucket.ts'

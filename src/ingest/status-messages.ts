@@ -1,4 +1,7 @@
-/** Describes the messages of the status topic (contract §4) for the AsyncAPI document. */
+/**
+ * Describes the messages of the Kafka status topic, heartbeat and day report, for the AsyncAPI document that this program
+ * publishes.
+ */
 import { z } from 'zod'
 import { phases } from '../core/calendar/calendar.ts'
 import type { Bindings, ChannelMessage } from '../http/channel.ts'

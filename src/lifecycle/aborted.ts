@@ -1,4 +1,4 @@
-/** Waits for an abort signal. */
+/** Returns a promise that resolves when an abort signal aborts. */
 
 /** Resolves when the signal aborts, at once if it already has. Never rejects. */
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * Releases what a start has acquired, in reverse order; a start that fails half way releases what it had acquired.
+ * Releases what the start of a process has acquired, such as listeners and files, in reverse order. If the start fails half
+ * way, it releases what was acquired until then.
  */
 
 /** Release steps, the newest on top. */

@@ -1,6 +1,6 @@
 /**
- * Runs the roles of the process concurrently. A role that fails stops all of them, within a time limit, and none is
- * restarted: the process manager restarts the process.
+ * Runs the roles (long-running tasks) of the process concurrently. A role that fails stops all of them, within a time limit,
+ * and none is restarted: the process manager restarts the process.
  */
 import { BridgeError } from '../errors.ts'
 import { aborted } from './aborted.ts'

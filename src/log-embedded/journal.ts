@@ -1,4 +1,7 @@
-/** Stores journals in the embedded log's file, and drops expired records in small steps. */
+/**
+ * Stores journals (append-only records, kept for a limited time) in the SQLite file of the embedded log, and deletes expired
+ * records in small steps.
+ */
 import { yieldToEventLoop } from '../lifecycle/clock.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
 import type { Journal } from '../log/journal.ts'

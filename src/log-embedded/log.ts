@@ -1,5 +1,6 @@
 /**
- * Implements the log port on SQLite: the archive's events table is the log, and the same file holds the writer's rows.
+ * Implements the interface of `log/log.ts` on one SQLite file, for one process. The archive's table of events is the log
+ * itself; the same file holds the writer's state, tables, shards and journals.
  */
 import { join } from 'node:path'
 import type { Archive, ArchiveOptions } from '../archive/store/archive.ts'

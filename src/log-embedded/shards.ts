@@ -1,4 +1,7 @@
-/** Stores the rows of shards in the embedded log's file, and assigns every shard to the one process that has it open. */
+/**
+ * Stores the rows of shards in the SQLite file of the embedded log, and assigns every shard to the process that has the file
+ * open. A shard is a set of rows with one owner at a time.
+ */
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { yieldToEventLoop } from '../lifecycle/clock.ts'

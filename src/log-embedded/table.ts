@@ -1,4 +1,4 @@
-/** Stores a table as rows of the embedded log and publishes its changes inside this process. */
+/** Stores a key-value table in the SQLite file of the embedded log, and passes changes to the subscribers in this process. */
 import { type ChangeFeed, createChangeFeed } from '../log/change-feed.ts'
 import { storedValue } from '../log/stored-value.ts'
 import type { Table } from '../log/tables.ts'

@@ -1,4 +1,7 @@
-/** Creates the log's SQL tables; stores the writer's rows, the rejected items, and the fence that each claim raises. */
+/**
+ * Creates the SQL tables of the embedded log, and stores the writer's state rows, rejected items (unreadable items from
+ * upstream) and the fence. The fence is a number that each new writer raises, so that earlier writers can no longer commit.
+ */
 import { REJECTED_WINDOW_BYTES, type RejectedItem, type RowChanges, rejectedHash } from '../log/events.ts'
 import type { Database } from '../storage/database.ts'
 

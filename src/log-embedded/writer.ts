@@ -1,4 +1,7 @@
-/** Writes commits of the embedded log, one transaction each, until the first error: every later operation throws it again. */
+/**
+ * Writes commits to the embedded log, one SQLite transaction each, until the first error. Every later operation throws the
+ * same error.
+ */
 import type { Archive } from '../archive/store/archive.ts'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 import type { Wakeup } from '../lifecycle/wakeup.ts'

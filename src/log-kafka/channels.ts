@@ -1,4 +1,7 @@
-/** Describes the public topics (contract §4) for the AsyncAPI document: names, keys, headers, values and retention. */
+/**
+ * Describes the public Kafka topics for the AsyncAPI document that this program publishes: names, keys, headers, values and
+ * retention.
+ */
 import { z } from 'zod'
 import { disclosureTypes, gapTypes } from '../core/event.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'

@@ -1,4 +1,7 @@
-/** Reports brokers, topics, their settings and this user's rights for `bridge doctor`. Changes nothing in the cluster. */
+/**
+ * Reports brokers, topics, their settings and the Kafka user's rights for the command `bridge doctor`. Changes nothing in
+ * the cluster.
+ */
 import kafkajs, { type Admin } from 'kafkajs'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'

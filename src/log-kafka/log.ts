@@ -1,4 +1,4 @@
-/** Opens the log on Kafka, which many processes share, and implements the log port on its topics. */
+/** Opens the log on Kafka, which many processes share, and implements the interface of `log/log.ts` on Kafka topics. */
 import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'

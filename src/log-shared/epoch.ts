@@ -1,4 +1,4 @@
-/** Generates the random name of a log's epoch. */
+/** Generates the random name of a log's epoch: one life of the log, in which sequences start at 1. */
 import { randomInt } from 'node:crypto'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

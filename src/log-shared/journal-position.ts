@@ -1,4 +1,7 @@
-/** Limits the batches of a journal's reader and parses the position from which it continues. */
+/**
+ * Limits the batches that a reader of a journal gets, and parses the position from which the reader continues. A journal is
+ * an append-only series of records.
+ */
 import { BridgeError } from '../errors.ts'
 
 /** Largest batch for a reader: it takes some milliseconds to parse. At `characters` no further record is added. */

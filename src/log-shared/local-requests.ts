@@ -1,5 +1,6 @@
 /**
- * Passes requests and responses inside one process, for the embedded log; the newest handler serves them.
+ * Passes requests and responses inside one process, for the embedded log, which only one process uses. The newest handler
+ * serves them.
  */
 import { aborted } from '../lifecycle/aborted.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'

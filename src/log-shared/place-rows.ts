@@ -1,4 +1,7 @@
-/** Gives events their sequences, and stores the epoch and last sequence of an adapter as rows beside those of its caller. */
+/**
+ * Assigns sequences to new events, and converts the log's epoch and last sequence to the key-value rows that commits store.
+ * The adapters for Kafka and SQLite share it.
+ */
 import type { Committed, NewEvent } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import { COMMIT_LIMIT } from '../log/events.ts'

@@ -1,4 +1,4 @@
-/** Delivers changes of a table to the subscribers in this process; each subscriber has its own queue. */
+/** Delivers changes of a key-value table to the subscribers in this process; each subscriber has its own queue. */
 import { createWakeup } from '../lifecycle/wakeup.ts'
 import type { Change } from './tables.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Defines the part of the log port that publishes events: leadership, the one writer and its commits.
- * A commit also carries keyed rows whose meaning only the writer's caller knows.
+ * Defines the interface with which the leader writes events to the log: leadership terms, the one writer, and its atomic
+ * commits. A commit also carries key-value rows whose meaning only the writer's caller knows.
  */
 import { contentHash } from '../core/disclosure.ts'
 import type { Committed, NewEvent } from '../core/event.ts'

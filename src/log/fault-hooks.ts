@@ -1,4 +1,7 @@
-/** Defines the fault-injection hooks with which tests interrupt a claim or a commit; production sets none. */
+/**
+ * Defines the fault-injection hooks with which tests interrupt a commit or a claim (the take-over of the log by a new
+ * writer). Production sets none.
+ */
 
 /**
  * An error that a hook throws ends the claim or commit at that point, as a crash or a lost acknowledgement would. Where a

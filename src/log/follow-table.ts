@@ -1,4 +1,4 @@
-/** Loads a table of the log and then follows its changes, without missing one in between. */
+/** Loads a key-value table of the log and then follows its changes, without missing one in between. */
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Change, Table } from './tables.ts'
 

@@ -1,4 +1,4 @@
-/** Defines journals: append-only records of all processes in one order, kept for a limited time. */
+/** Defines the interface of journals: append-only records of all processes in one order, kept for a limited time. */
 
 /** Consecutive records, and the position from which reading continues after them. */
 export interface JournalBatch<V> {

@@ -1,6 +1,7 @@
 /**
- * Defines the log port: one ordered log with one writer, many readers that pull, and the tables, shards and journals beside it.
- * `test/log/conformance.ts` proves every sentence for every adapter (Kafka, embedded SQLite).
+ * Defines the interface of the log, which Kafka and embedded SQLite implement: one ordered event log with one writer and
+ * many readers that pull. Key-value tables, shards and journals are beside the events. `test/log/conformance.ts` proves
+ * every sentence of it for both implementations.
  */
 import type { Committed } from '../core/event.ts'
 import type { LogEnd, RejectedItem, StatusMessage, Term, Writer } from './events.ts'

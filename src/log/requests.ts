@@ -1,4 +1,7 @@
-/** Defines request and response over the log: any process sends, a serving process responds, nothing is stored. */
+/**
+ * Defines requests between processes that share a log: any process sends a request, a process that serves such requests
+ * responds. Neither becomes part of the event log.
+ */
 
 /** Most characters of a request. */
 export const LONGEST_REQUEST = 16 * 1024

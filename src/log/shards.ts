@@ -1,4 +1,7 @@
-/** Defines shards: a fixed number of row sets, each written by one owning process at a time. */
+/**
+ * Defines the interface of shards: a fixed number of row sets, each written by one owning process at a time. Processes
+ * divide the webhook deliveries among them by shards.
+ */
 import type { Change } from './tables.ts'
 
 /** Most bytes of one row of a shard, key and value as JSON together, and of one record of a journal. */

@@ -1,4 +1,7 @@
-/** Requests pages of disclosures from upstream. Each request first counts its unit durably, then waits for the throttle, then leaves. */
+/**
+ * Requests pages of disclosures (regulatory announcements) from the upstream API. Before a request is sent, one unit of the
+ * weekly quota is durably counted for it, then it waits for the rate limit.
+ */
 import { isoSeconds } from '../core/dates.ts'
 import type { Purpose } from '../core/purpose.ts'
 import { ITEMS_PATH } from '../core/upstream-paths.ts'

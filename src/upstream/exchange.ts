@@ -1,6 +1,6 @@
 /**
- * Reads the MIC of each exchange reference (specification §2.9 to §2.11). Everything else of it stays JSON text as upstream
- * sent it, unknown members included.
+ * Parses upstream's responses about stock exchanges: reads the MIC (market identifier code) of each exchange. Everything
+ * else stays JSON text as upstream sent it, unknown members included (upstream specification §2.9 to §2.11).
  */
 import { readPage } from './page.ts'
 import { dataText } from './split-items.ts'

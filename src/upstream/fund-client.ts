@@ -1,6 +1,6 @@
 /**
- * Requests fund and investor-relations data from upstream (specification §4.4). A response stays text: upstream does not
- * publish these shapes, so only the presence of `data` is checked.
+ * Requests fund and investor-relations data from upstream (upstream specification §4.4). A response stays text: upstream
+ * does not publish its schema, so only the presence of `data` is checked.
  */
 import { countedSend, type SendPermit, withoutValue } from './client.ts'
 import type { Outcome, Timing, UpstreamWords } from './outcome.ts'

@@ -1,4 +1,4 @@
-/** Encodes the reply of the leader to a fund request as text, and decodes it on the node that received the request. */
+/** Encodes the leader's reply to a client's request for fund data as text, and decodes it on the node that the client asked. */
 /** The reply to one fund request. */
 export interface FundReply {
   /** HTTP status. */

@@ -1,4 +1,7 @@
-/** Normalizes the nine fund and investor-relations paths of upstream (specification §4.4): equal requests get one spelling. */
+/**
+ * Normalizes requests to upstream's nine paths for fund and investor-relations data, so that equal requests have one
+ * spelling and share a cached reply.
+ */
 const RESOURCES = 'nav|buybacks|dividends|events|performance'
 const HISTORIES = 'nav|buybacks|dividends'
 /** An ISIN, a symbol, or `<MIC>:<symbol>`: it cannot contain `..` of a path. */

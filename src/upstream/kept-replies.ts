@@ -1,4 +1,7 @@
-/** Caches fund replies in memory while they are valid, within limits of count and size. */
+/**
+ * Caches the replies to clients' requests for fund data in memory while they are valid, within limits of count and total
+ * size.
+ */
 import type { Clock } from '../lifecycle/clock.ts'
 import type { FundReply } from './fund-reply.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Requests upstream's exchange references (specification §4.3). They are public: the API key is not sent and no unit is
- * spent, but the throttle of the key's requests applies.
+ * Requests upstream's reference data of stock exchanges (upstream specification §4.3). The data is public: no API key is
+ * sent and no quota unit is spent, but the rate limit of the requests with the key applies.
  */
 import { EXCHANGES_PATH } from '../core/upstream-paths.ts'
 import type { Throttle } from './client.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads quotas from upstream's response headers. No header is documented, so the common names are tried; a quota may also be
- * one per second.
+ * Reads quotas from upstream's response headers, under the names in common use, because upstream documents none. A quota
+ * found there need not be the weekly one: it may also be one per second.
  */
 /** A quota as upstream counts it, in requests. */
 export interface ReportedQuota {

@@ -1,6 +1,6 @@
 /**
- * Sends one HTTP GET to upstream with the API key, limited in time and bytes. Redirects are not followed, so that the key
- * goes nowhere else.
+ * Sends one HTTP GET to upstream, limited in time and bytes, with the API key unless the data is public. Redirects are not
+ * followed, so that the key goes nowhere else.
  */
 import { Agent, fetch, type Response } from 'undici'
 import type { Clock } from '../lifecycle/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads items for the upstream-compatible list, newest first, in windows: each call blocks the event loop for about
- * `WINDOW_MS` and returns how far it got. `items.ts` calls it in a loop.
+ * Reads items, newest first, for the `/v2` API, which answers as the upstream API does. Each call blocks the event loop for
+ * about 15 ms (`WINDOW_MS`) and returns how far it got; `items.ts` calls it in a loop.
  */
 import { type PublishersUnder, type Selection, selects } from '../../core/filter/selection.ts'
 import type { Clock } from '../../lifecycle/clock.ts'

@@ -1,6 +1,7 @@
 /**
- * Serves items for the upstream-compatible list: the latest revision of each, newest first. Pages of one request, or of one
- * cursor chain, see a snapshot: an item amended meanwhile keeps its old position and content there.
+ * Reads items for the `/v2` API, which answers as the upstream API does: the latest revision of each item, newest first.
+ * Pages of one request, or of one cursor chain, see a snapshot: an item amended meanwhile keeps its old position and content
+ * there.
  */
 import type { Selection } from '../../core/filter/selection.ts'
 import { BridgeError } from '../../errors.ts'

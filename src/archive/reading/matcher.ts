@@ -1,6 +1,6 @@
 /**
- * Compiles a filter into a function whose cost per event does not grow with the length of its identifier lists. The meaning
- * stays that of `matches` in `core/filter/filter.ts`.
+ * Compiles an event filter into a function whose cost per event does not grow with the length of the filter's identifier
+ * lists. Its result is always that of `matches` in `core/filter/filter.ts`.
  */
 import type { Facts, Identifiers } from '../../core/filter/facts.ts'
 import type { Filter, PlainFilter } from '../../core/filter/filter.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads matching events from the archive in windows: each call blocks the event loop for about `WINDOW_MS` and returns how
- * far it got. `reader.ts` calls it in a loop.
+ * Reads the events that match a filter from the archive, the node's indexed SQLite file of events. Each call blocks the
+ * event loop for about 15 ms (`WINDOW_MS`) and returns how far it got; `reader.ts` calls it in a loop.
  */
 import type { Facts } from '../../core/filter/facts.ts'
 import type { Filter } from '../../core/filter/filter.ts'

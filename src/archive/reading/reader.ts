@@ -1,6 +1,6 @@
 /**
- * Reads events for every consumer (pull, streams, webhooks): from memory where the position is recent, else from the
- * archive. Whether a consumer's cursor is too old is checked in `resume.ts`.
+ * Reads events for every consumer (HTTP pull, streams, webhooks): from memory where the consumer's position is recent, else
+ * from the archive on disk. `resume.ts` checks whether a cursor is too old.
  */
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Clock } from '../../lifecycle/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Keeps the newest events in memory, each encoded once and shared by every reader. The last event in it is the last one
- * that readers see; `replicator.ts` fills it.
+ * Keeps the newest events in a ring buffer in memory, each encoded once and shared by every reader. The last event in the
+ * buffer is the last one that readers see; `replicator.ts` adds the events.
  */
 import { BridgeError } from '../../errors.ts'
 import type { StoredEvent } from '../store/stored.ts'

@@ -1,6 +1,6 @@
 /**
- * Resolves a consumer's cursor to a position in this log: cursors that are too old, ahead of this replica, or of another
- * epoch (contract §8). Pull, streams and webhooks share it.
+ * Resolves a consumer's cursor to a position in the log. Handles cursors that are too old, ahead of this node's replica, or
+ * of another epoch (the log was started anew). HTTP pull, streams and webhooks share it.
  */
 import { decodeCursor } from '../../core/cursor.ts'
 import { isoMillis } from '../../core/dates.ts'

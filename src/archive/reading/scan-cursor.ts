@@ -1,6 +1,6 @@
 /**
- * Reads candidate sequences for a filter from the inverted indexes, in batches that are kept between calls. Batches are
- * large because FTS5 seeks in a long posting list by scanning it (4 ms for 45,000 rows).
+ * Reads from the inverted indexes the sequences of events that may match a filter, in batches that are kept between calls.
+ * Batches are large because SQLite's FTS5 seeks in a long posting list by scanning it (4 ms for 45,000 rows).
  */
 import type { Database } from '../../storage/database.ts'
 import type { IndexPredicate } from '../store/index-terms.ts'

@@ -1,6 +1,6 @@
 /**
- * Keeps the compiled searches of recently used filters, so that a consumer's next read continues its index scan. Bounded
- * by filters and by identifiers: a search holds two kilobytes, and a filter may name ten thousand identifiers.
+ * Caches the compiled searches of recently used filters, so that a consumer's next read continues its index scan. The cache
+ * is limited by filters (a search holds two kilobytes) and by identifiers (one filter may name ten thousand).
  */
 import type { Filter, PlainFilter } from '../../core/filter/filter.ts'
 import { type Search, searchFor } from './query.ts'

@@ -1,6 +1,7 @@
 /**
- * Replicates committed events from the log into this node's archive, then into the recent-events buffer that readers use.
- * A replica that differs from the log is emptied and filled again.
+ * Copies committed events from the log into this node's archive (SQLite), then into the memory buffer from which readers get
+ * recent events. An archive that differs from the log is emptied and filled again. With the embedded log only the buffer is
+ * filled, because the archive is the log itself.
  */
 import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'

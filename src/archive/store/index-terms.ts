@@ -1,6 +1,6 @@
 /**
- * Makes the words of the inverted indexes: those that an event is indexed under, and the predicate that a filter needs.
- * The indexes return a superset; `matches` of `core/filter/filter.ts` decides.
+ * Builds the search terms of the inverted indexes: the words that an event is indexed under, and the index query for a
+ * filter. The indexes return a superset of the matching events; `matches` of `core/filter/filter.ts` tests each one.
  */
 import { crc32 } from 'node:zlib'
 import type { Company, Facts, Identifiers } from '../../core/filter/facts.ts'

@@ -1,6 +1,6 @@
 /**
- * Deletes the oldest events of a store with all their index rows, which leaves the store as if it had begun later.
- * `pruner.ts` chooses when and how far.
+ * Deletes the oldest events of the archive with all their index rows, which leaves the archive as if it had begun later.
+ * `replica/pruner.ts` chooses when and how far.
  */
 import type { Database } from '../../storage/database.ts'
 import { termsOf } from './index-terms.ts'

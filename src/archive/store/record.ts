@@ -1,5 +1,6 @@
 /**
- * Converts a committed event to rows of the archive and back, and derives the columns and index terms of its item.
+ * Converts a committed event to rows of the archive's SQLite tables and back. The rows also hold the columns and index terms
+ * that are derived from the event's item, a regulatory announcement.
  */
 import { parseTimestamp } from '../../core/dates.ts'
 import type { Committed, EventType } from '../../core/event.ts'

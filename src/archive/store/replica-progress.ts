@@ -1,6 +1,6 @@
 /**
- * Tracks whether readers may use this node's replica of the log. They may after it was compared with the log, and while it is
- * not being filled; `replicator.ts` fills it.
+ * Tracks whether readers may use this node's replica: only once it was compared with the log and filled up to the log's end.
+ * `replicator.ts` reports the progress.
  */
 import { aborted } from '../../lifecycle/aborted.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Creates the tables of the archive and keeps their version. Measurements behind the choice of tables and indexes:
- * docs/adr/0002-windowed-queries.md.
+ * Creates the SQLite tables of the archive, the node's file of events, and records the version of their layout. Measurements
+ * behind the choice of tables and indexes: docs/adr/0002-windowed-queries.md.
  */
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'

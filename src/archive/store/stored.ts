@@ -1,6 +1,6 @@
 /**
- * Reads stored events in the form that readers share: JSON encoded once, and the fields that filters need without parsing
- * it. `query.ts` chooses which events.
+ * Reads stored events in the form that all readers share: JSON encoded once, and the fields that filters need. No reader
+ * parses the JSON for a filter. `reading/query.ts` chooses which events.
  */
 import { encodeCursor } from '../../core/cursor.ts'
 import type { EventType } from '../../core/event.ts'

@@ -1,6 +1,6 @@
 /**
- * Upgrades a store of an older version: rebuilds all derived tables from the events, which stay as they are. Each batch is a
- * transaction that records its progress, so a kill costs one batch.
+ * Upgrades an archive file of an older version: rebuilds all derived tables, such as indexes, from the stored events, which
+ * stay as they are. Each batch is a transaction that records its progress, so a kill costs one batch.
  */
 import type { Database } from '../../storage/database.ts'
 import { insertDerived, readUnderived } from './record.ts'

@@ -1,6 +1,6 @@
 /**
- * Computes London business days and the phases of their release window: 07:00–18:30, or until 13:30 on half days.
- * Every moment is an argument, in ms since 1970; the module reads no clock.
+ * Computes London business days and their release window, the hours in which announcements are published: 07:00–18:30, or
+ * until 13:30 on half days. Every moment is an argument, in ms since 1970; the module reads no clock.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../durations.ts'
 import { bankHolidays, halfDays, isWeekendDate } from './holidays.ts'

@@ -1,6 +1,6 @@
 /**
- * Defines and updates the stored record of one London day: item counts by how they were found, and its daily
- * reconciliation.
+ * Defines and updates the stored record of one London day: item counts by how the items were found, and the state of the
+ * daily reconciliation. The reconciliation reads the whole day from upstream again after its release hours.
  */
 
 /** Days kept in the log's state: more than open gaps are retried and the ledger covers. */

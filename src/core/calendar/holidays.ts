@@ -1,6 +1,6 @@
 /**
- * Computes the bank holidays of England and Wales since 1978, and the half days of the exchange.
- * Holidays proclaimed for one year are listed from 1999 on.
+ * Computes the bank holidays of England and Wales since 1978, and the half days of the London Stock Exchange. Holidays
+ * proclaimed for one year are listed from 1999 on.
  */
 import { DAY_MS } from '../durations.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Lists how a business day's items spread over its London minutes, counted on nine business days of summer 2026.
- * `day-shape.ts` spreads the two morning bursts over seconds.
+ * `governor/arrivals/profile.ts` spreads the two morning bursts over seconds.
  */
 
 /** `[first minute of day, minute after the last, share of the day in 1/100,000]`, in order, without holes. */

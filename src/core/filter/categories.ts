@@ -1,6 +1,6 @@
 /**
- * Lists the category codes known today, for suggestions on typos and for topics that exist before their first event.
- * Other codes are accepted too.
+ * Lists the category codes of announcements known today, for suggestions on typos and for Kafka topics that exist before
+ * their first event. Other codes are accepted too.
  */
 
 /** Codes of kind `FCA`: DTR 8 Annex 2, the source-only codes of the RNS feed, and the older ones that still occur. */

@@ -1,7 +1,4 @@
-/**
- * Extracts from an event the facts that filters, indexes and topics match on: companies, codes, importance and
- * headline.
- */
+/** Extracts from an event the facts that filters and indexes match on: companies, category codes, importance and headline. */
 import type { Disclosure, Party } from '../disclosure.ts'
 
 /** Identifiers of one company in upper case; a missing one is left out, so that stored facts stay small. */

@@ -1,6 +1,6 @@
 /**
- * Finds which of many filters match an event, by an inverted index of identifiers and category codes.
- * A filter with a single list of keys matches as soon as one key does; `matches` tests every other candidate.
+ * Finds which of many filters match an event, by an inverted index of the filters' identifiers and category codes. A filter
+ * that is a single list matches as soon as one entry does; `matches` in `filter.ts` tests every other candidate.
  */
 import type { Facts, Identifiers } from './facts.ts'
 import type { Filter, PlainFilter } from './filter.ts'

@@ -1,6 +1,6 @@
 /**
- * Parses a filter from JSON (contract §5): validates every field, checks the limits of the whole filter and rejects
- * filters that can never match.
+ * Parses an event filter from JSON: validates every field, checks the limits of the whole filter and rejects filters that
+ * can never match.
  */
 import { BridgeError, echo, type FieldError, MOST_ERRORS } from '../../errors.ts'
 import { didYouMean } from '../near.ts'

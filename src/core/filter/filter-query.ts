@@ -1,5 +1,5 @@
 /**
- * Parses a filter from query parameters: the same names as in JSON, lists comma-separated or repeated.
+ * Parses an event filter from query parameters: the same names as in JSON, lists comma-separated or repeated.
  * `filter-parse.ts` validates the fields.
  */
 import type { FieldError } from '../../errors.ts'

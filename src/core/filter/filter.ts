@@ -1,6 +1,7 @@
 /**
- * Defines the filter of contract §5 and evaluates it; tests compare every faster path with this evaluator.
- * The parsers have normalised each filter: identifiers in upper case, `q` in lower case, `<level>+` expanded.
+ * Defines the filter by which consumers choose events, and evaluates it; tests compare every faster implementation with this
+ * one. The parsers have normalised each filter: identifiers in upper case, headline text in lower case, `high+` expanded to
+ * its levels of importance.
  */
 import type { Facts, Identifiers } from './facts.ts'
 import type { PresetName } from './presets.ts'

@@ -1,4 +1,7 @@
-/** Tests items against the parameters of upstream's list (specification §4.1.4), for the sandbox and the archive. */
+/**
+ * Tests items against the query parameters of the upstream list API (upstream specification §4.1.4). The sandbox (a
+ * simulated upstream) and this bridge's own `/v2` API, which answers as upstream does, use it.
+ */
 import { type Company, companyKey, type Facts, spelling } from './facts.ts'
 import type { MatchMode } from './filter.ts'
 

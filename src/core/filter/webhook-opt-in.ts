@@ -1,6 +1,6 @@
 /**
- * Decides whether a webhook's filter opts in to gap events and `webhook.disabled` notifications (contract §5,
- * docs/adr/0005). Streams and pull receive gap events without opting in.
+ * Decides whether a webhook's filter opts in to gap events (items may be missing) and to `webhook.disabled` notifications
+ * (docs/adr/0005). Streams and HTTP pull receive gap events without opting in.
  */
 import type { Filter } from './filter.ts'
 

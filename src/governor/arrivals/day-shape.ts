@@ -1,5 +1,6 @@
 /**
- * Computes the arrival rates of a usual business day from the profile, as segments of constant rate with running sums.
+ * Computes when items arrive on a usual business day, half day or closed day, as segments of constant rate with running
+ * sums. The rates come from the arrival profile: item rates by time of day, learnt from earlier polls.
  */
 import { meanOf } from './london-day.ts'
 import { pooledRates } from './pooling.ts'

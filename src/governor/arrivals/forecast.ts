@@ -1,4 +1,7 @@
-/** Forecasts item arrivals over a time range, from the daily arrival rates of the profile and the calendar. */
+/**
+ * Forecasts when items arrive over a time range, from the arrival profile (learnt item rates by time of day) and the London
+ * business calendar.
+ */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { businessDayShape, closedDayShape, type DayShape, segmentAt, truncatedShape } from './day-shape.ts'
 import { dayFactor, type LondonDay, londonDayOf, momentOfDay, secondOfDay } from './london-day.ts'

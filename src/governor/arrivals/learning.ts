@@ -1,6 +1,7 @@
 /**
- * Updates the arrival profile from the items of a poll: Gamma–Poisson estimates per slot and burst minute, with
- * forgetting.
+ * Updates the arrival profile, the learnt item rates by time of day, from the items that became visible between two polls.
+ * It keeps Gamma–Poisson estimates for slots of five minutes, and for single seconds in minutes with a burst. Older
+ * observations lose weight.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAY_MS } from '../../core/durations.ts'

@@ -1,5 +1,6 @@
 /**
- * Describes one London day for the arrival profile: its limits in time, its kind and its expected volume.
+ * Describes one London day for the forecast of item arrivals: its start and end, whether it is a business day, and its
+ * expected volume.
  */
 
 import type { Calendar } from '../../core/calendar/calendar.ts'

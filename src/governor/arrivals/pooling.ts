@@ -1,5 +1,7 @@
 /**
- * Estimates the rate of each cell of a profile; a cell with few items is pooled with similar neighbours.
+ * Estimates the item rate of each cell (a time slot or a second) of the arrival profile. The profile holds item rates by
+ * time of day, learnt from polls. A cell with few items is pooled with similar neighbours, because its own count is too
+ * small for an estimate.
  */
 
 /** A cell with fewer items than this is pooled with up to this many neighbours on either side. */

@@ -1,6 +1,6 @@
 /**
- * Defines the arrival profile, the learnt rates at which items arrive, and its initial value from the shipped table.
- * It is stored in the log as JSON of at most some 12 KB, so its member names are fixed.
+ * Defines the arrival profile, the learnt rates at which items arrive upstream by time of day, and its initial value from a
+ * shipped table. The log stores the profile as JSON of at most some 12 KB, so its member names are fixed.
  */
 import { intensity } from '../../core/calendar/intensity.ts'
 

@@ -1,4 +1,7 @@
-/** Computes how much weekly quota the ledger leaves, for a rolling week and for one that resets at a fixed moment. */
+/**
+ * Computes how much of the weekly upstream quota is left, from the ledger of units spent. The quota covers either any seven
+ * days (rolling) or a week that resets at a fixed moment.
+ */
 import { DAY_MS, WEEK_MS } from '../../core/durations.ts'
 import { type Purpose, purposes } from '../../core/purpose.ts'
 import { BUCKET_MS, type Ledger } from './time-buckets.ts'

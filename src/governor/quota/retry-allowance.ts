@@ -1,5 +1,6 @@
 /**
- * Limits how many units a week early retries may spend; the allowance refills evenly over the week.
+ * Limits how many quota units a week are spent on early retries: retries of a failed request before the next poll is due.
+ * The allowance refills evenly over the week.
  */
 import { WEEK_MS } from '../../core/durations.ts'
 

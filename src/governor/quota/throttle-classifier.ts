@@ -1,6 +1,7 @@
 /**
- * Classifies a 429 as throttle or spent weekly quota, and computes how long to send nothing. Upstream uses one status for
- * both and promises no header, so the evidence is weighed as odds (quota : throttle). The next request is the probe.
+ * Classifies a 429 from upstream as rate limit (throttle) or spent weekly quota, and computes how long to send nothing.
+ * Upstream uses one status for both and promises no header, so the evidence is weighed as odds. The next request tests the
+ * verdict.
  */
 
 import { backoffMs } from '../../core/backoff.ts'

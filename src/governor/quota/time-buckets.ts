@@ -1,4 +1,7 @@
-/** Counts spent units in time buckets of five minutes (ADR 0008); `ledger.ts` reads what a quota has left from them. */
+/**
+ * Counts spent quota units by purpose, in time buckets of five minutes (ADR 0008). `ledger.ts` computes from these counts
+ * what is left of the quota.
+ */
 import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Purpose } from '../../core/purpose.ts'
 

@@ -1,5 +1,6 @@
 /**
- * Computes when the next request may leave under the plan's token bucket. The caller waits.
+ * Computes when the next request may be sent under the rate limit of the upstream plan, a token bucket. The caller waits
+ * until then.
  */
 
 /** Share of the plan's rate that we use; the last token of a burst stays unused too, because requests arrive with jitter. */

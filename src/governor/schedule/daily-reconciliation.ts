@@ -1,5 +1,6 @@
 /**
- * Computes whether a plan can pay for daily reconciliation: reading a whole day again after it has ended.
+ * Computes whether the quota of an upstream plan can pay for daily reconciliation: reading a whole day from upstream again
+ * after its end.
  */
 import { BUSINESS_DAYS_A_WEEK, HOUR_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'

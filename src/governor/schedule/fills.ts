@@ -1,5 +1,6 @@
 /**
- * Estimates what gap fills cost: a burst of more than one page overflows its poll, and the fill reads it page by page.
+ * Estimates how many quota units fills will cost. A fill is needed when a burst brings more items than one page of a poll
+ * can hold: the fill reads them page by page.
  */
 import { BUSINESS_DAYS_A_WEEK } from '../../core/durations.ts'
 import { businessDayShape, type DayShape, segmentAt } from '../arrivals/day-shape.ts'

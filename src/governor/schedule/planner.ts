@@ -1,5 +1,6 @@
 /**
- * Plans the next poll: computes budgets from the ledger and the plan, the polling rate they allow, and the interval.
+ * Plans the next poll: computes how many polls the quota can pay for, the polling rate that follows, and the time to the
+ * next poll. The inputs are the ledger (units spent), the upstream plan, and the forecast of item arrivals.
  */
 import { DAY_MS, HOUR_MS, SECOND_MS, WEEK_MS } from '../../core/durations.ts'
 import { type Forecast, type Forecaster, itemsUntil, rootsUntil } from '../arrivals/forecast.ts'

@@ -1,6 +1,7 @@
 /**
- * Corrects poll counts for rounding: the square-root rule gives fractions of a poll, the scheduler makes whole ones.
- * Where polls are few, each burst and busy period still gets one, so more are made than the rule says.
+ * Converts between the fractional number of polls that the square-root rule gives and the whole polls that the scheduler
+ * makes. The rule makes the polling rate proportional to √(items a second). Where polls are few, each burst and busy period
+ * still gets one, so more are made than the rule says.
  */
 
 /**

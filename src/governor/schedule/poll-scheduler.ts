@@ -1,6 +1,6 @@
 /**
- * Schedules the next poll by a shortest path over the next few polls, weighing their cost against the delay of items.
- * The cost of a poll follows from the pace of the rate solver.
+ * Schedules the next poll: a shortest path over the next few polls finds the times with the least item delay and poll cost.
+ * The cost of a poll follows from the polling rate that `rate-solver.ts` has computed.
  */
 import { type Forecast, ratePeriods } from '../arrivals/forecast.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Solves for the polling rate that the budgets allow: pace × √(items a second), at most the plan's rate.
- * This rule minimises the mean delay.
+ * Computes the polling rate that the quota can pay for: pace × √(items a second), limited by the request rate of the
+ * upstream plan. The pace is one factor for the whole forecast. This square-root rule minimises the mean delay of items.
  */
 import { SECOND_MS } from '../../core/durations.ts'
 import { type Forecast, highestRate, ratePeriods, rootsUntil } from '../arrivals/forecast.ts'

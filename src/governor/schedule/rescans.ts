@@ -1,5 +1,6 @@
 /**
- * Computes how often a plan can pay for scheduled re-scans, which read everything a second time.
+ * Computes how often the quota of an upstream plan can pay for scheduled re-scans, which read all items a second time to
+ * find missed ones.
  */
 import { BUSINESS_DAYS_A_WEEK, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'

@@ -1,6 +1,7 @@
 /**
- * Keeps the exchange references up to date while this process leads: one scan shortly after it became the leader, then one a
- * day. A request leaves only while the poller is idle, so that no poll waits for it.
+ * Downloads upstream's reference data of stock exchanges once a day, while this process is the leader. A new leader starts
+ * soon if the last complete download is at least a day old. Requests leave only while the poller is idle, so that no poll
+ * waits for them.
  */
 import { EXCHANGES_TABLE, type ExchangeRecord, WALK_KEY } from '../../archive/exchanges.ts'
 import { backoffMs } from '../../core/backoff.ts'

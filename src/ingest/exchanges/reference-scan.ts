@@ -1,6 +1,6 @@
 /**
- * Scans upstream's exchange references into the log's table: the complete list, then every detail. An exchange is removed
- * only when a complete list no longer has it.
+ * Downloads upstream's reference data of stock exchanges into the log's table `exchanges`: first the complete list, then the
+ * detail of each exchange. A stored exchange is deleted only when a complete list no longer has it.
  */
 import {
   EXCHANGES_TABLE,

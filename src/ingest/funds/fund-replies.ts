@@ -1,6 +1,6 @@
 /**
- * Turns the outcome of a fund request into the reply for the client: status, message, and how long it stays valid. A
- * rejected key becomes a 502: the client did not choose that key.
+ * Builds the reply to a client's request for fund data from upstream's response: status, message, and how long the reply may
+ * be reused. If upstream rejects this bridge's API key, the client gets a 502, because the client did not choose that key.
  */
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { FundReply } from '../../upstream/fund-reply.ts'

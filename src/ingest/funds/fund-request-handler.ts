@@ -1,6 +1,7 @@
 /**
- * Answers the fund requests of every node on the leader: from memory while a reply is valid, else from upstream. Requests
- * go out one at a time, after the poller's own, and within their weekly share of the quota.
+ * Answers clients' requests for fund data on the leader, for every node: from a cache while a reply is valid, else from
+ * upstream. It sends one request at a time, only while the poller is idle, and within the share of the weekly quota that is
+ * reserved for fund data.
  */
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'

@@ -1,4 +1,7 @@
-/** Decides which fund requests are refused without being sent: wrong page size, no fund data, no quota, upstream blocked. */
+/**
+ * Decides which of the clients' requests for fund data are refused without asking upstream. Reasons: page size too large,
+ * upstream plan without fund data, quota used up, or upstream failing, throttling or rejecting the API key.
+ */
 import { isoMillis } from '../../core/dates.ts'
 import { planIncludes } from '../../core/plans.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'

@@ -1,4 +1,7 @@
-/** Feeds the arrival profile with what polls and fills found, and decides when it is saved with a commit. */
+/**
+ * Updates the arrival profile (learnt item rates by time of day) from polls and fills, and decides when a commit saves it. A
+ * fill reads, page by page, the items that a poll's full page left out.
+ */
 import { lagOf, learn } from '../../governor/arrivals/learning.ts'
 import type { Situation } from '../../governor/schedule/planner.ts'
 import type { FetchedItem, PageScan, StepContext } from './state.ts'

@@ -1,4 +1,7 @@
-/** Schedules the overlap re-scan after a burst: it finds items that arrived behind the poll cursor. */
+/**
+ * Schedules the overlap re-scan: after a burst of new items, the poller reads the time range of the burst again. The re-scan
+ * finds items that became visible late, at a position that the poll cursor had already passed.
+ */
 import type { OverlapRescan } from '../writer-state/head.ts'
 import type { StepContext } from './state.ts'
 

@@ -1,9 +1,10 @@
 /**
- * Chooses the business day that is due for its reconciliation: after the release window all its items are read again, so
- * that none is missing. Also decides what a failed try means.
+ * Chooses the London business day that is due for reconciliation, and decides what follows when a reconciliation fails.
+ * Reconciliation reads all items of a day from upstream again, after the hours in which items are released, so that none is
+ * missing.
  *
- * A reconciliation begins where the release window of the business day before it ended, so that evenings, nights, weekends
- * and holidays are read with the next business day.
+ * The range begins where the release hours of the previous business day ended, so that evenings, nights, weekends and
+ * holidays are read with the next business day.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { type DayRecord, type DayWalk, itemsOf, withDay } from '../../core/calendar/day-record.ts'

@@ -1,4 +1,7 @@
-/** Counts the items of a commit in the records of their London days. */
+/**
+ * Counts the items of one commit to the log by London day and by how they were found: poll, fill, re-scan or backfill. An
+ * item belongs to the day of its own timestamp.
+ */
 import {
   DAYS_KEPT,
   type DayCounts,

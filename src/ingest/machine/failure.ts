@@ -1,6 +1,6 @@
 /**
- * Decides what a failed request means for the next ones: how long nothing is sent, which health the status page shows, and
- * whether its unit is refunded.
+ * Decides what follows from a failed upstream request: how long to send nothing, which upstream health to report, and
+ * whether to refund the quota unit.
  */
 import { backoffMs } from '../../core/backoff.ts'
 import { MINUTE_MS } from '../../core/durations.ts'

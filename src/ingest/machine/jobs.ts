@@ -1,6 +1,7 @@
 /**
- * Chooses what the poller does next when no request is in flight: commits first, then a due poll, the backfill, gap retries,
- * the overlap re-scan, the daily reconciliation, the scheduled re-scan.
+ * Chooses what the poller does next when no request is in flight. The order is: commit, poll, backfill, retry of a gap (a
+ * span of time in which items may be missing), re-scan. A re-scan reads past time again: after a burst (overlap), a whole
+ * day (daily reconciliation), or at intervals (scheduled).
  */
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'

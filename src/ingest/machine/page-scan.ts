@@ -1,6 +1,6 @@
 /**
- * Runs a page scan: requests page after page of a time range, collects its items, and ends it when it is complete or cannot
- * continue. What its end does to the log's state is in `scan-end.ts`.
+ * Runs a page scan, which reads a time range of the upstream list page by page, until it is complete or cannot continue.
+ * `scan-end.ts` publishes the items and records what the scan has achieved.
  */
 import { isoMillis } from '../../core/dates.ts'
 import type { GapCause } from '../../core/event.ts'

@@ -1,6 +1,6 @@
 /**
- * Sends polls and handles their answers: moves the cursor, publishes new items, starts a fill where the answer left items
- * out, and recovers from a cursor that upstream rejects or repeats.
+ * Sends polls and handles the responses: publishes new items, moves the cursor, and recovers from a cursor that upstream
+ * rejects or repeats. If a full page left items out, a fill starts: it reads the missing items page by page.
  */
 import { DAY_MS } from '../../core/durations.ts'
 import { ITEMS_A_DAY } from '../../governor/arrivals/profile.ts'

@@ -1,6 +1,7 @@
 /**
- * Schedules the next try of a page scan that was postponed. After too many tries its range becomes an open gap, or an open
- * gap is given up.
+ * Schedules the next try of a page scan (a page-by-page read of a time range upstream) that could not finish. After too many
+ * tries, the range of a re-scan or of the backfill becomes a gap: a span of time in which items may be missing. A gap that
+ * is still open after two weeks is given up.
  */
 import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'

@@ -1,6 +1,7 @@
 /**
- * Builds commits from fetched items: orders them by upstream time and guid, marks late ones, adds the gap events around
- * them, and splits a large publication into a chain of commits.
+ * Builds commits to the log from fetched items: orders items by upstream time and guid, marks late ones, and splits large
+ * publications into several commits. It also adds the events that open or close a gap, a span of time in which items may be
+ * missing.
  */
 import { type DayRecord, type DayWalk, withDay } from '../../core/calendar/day-record.ts'
 import { isoMillis } from '../../core/dates.ts'

@@ -1,6 +1,7 @@
 /**
- * Publishes what a page scan fetched and updates the state that the scan was for: its gap is closed or moves on, the
- * backfill advances, a re-scan or a day is done, or the rest stays pending.
+ * Publishes the items that a page scan fetched, and records in the same commit what the scan has achieved. The commit closes
+ * or shortens a gap (a span of time in which items may be missing), advances the backfill, ends a re-scan, or leaves the
+ * rest pending. A page scan reads a time range of the upstream list page by page.
  */
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { parseTimestamp } from '../../core/dates.ts'

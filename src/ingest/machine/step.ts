@@ -1,6 +1,6 @@
 /**
- * The poller's state machine: `step(state, input)` returns the next state and the actions to perform. Pure; the table
- * `transitions` has a cell for every state and input.
+ * Implements the poller's state machine: `step(state, input)` returns the next state and the actions to perform. Pure; the
+ * table `transitions` has a cell for every state and input.
  */
 import { backoffMs } from '../../core/backoff.ts'
 import { situationOf } from './arrival-learning.ts'

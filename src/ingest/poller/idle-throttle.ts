@@ -1,4 +1,4 @@
-/** Decides when a request that is not a poll may leave without making the next poll wait for the throttle. */
+/** Decides when a request other than a poll may be sent: only if it will not make the next poll wait for the rate limit. */
 import type { IngestState } from '../machine/state.ts'
 
 /**

@@ -1,4 +1,4 @@
-/** Turns what the poller does into metrics. */
+/** Updates the poller's Prometheus metrics: requests, items, commits, leadership, open gaps, poll interval and quota. */
 import type { Committed } from '../../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'

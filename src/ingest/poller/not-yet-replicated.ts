@@ -1,5 +1,6 @@
 /**
- * Remembers committed revisions until this node's replica has them; without this, the next page would publish them again.
+ * Remembers the item revisions that were just committed to the log, until this node's replica of the log has them. Otherwise
+ * the next page with the same items would publish them again.
  */
 import type { Archive, StoredRevision } from '../../archive/store/archive.ts'
 import { type Committed, isGap, itemOf, revisionOf } from '../../core/event.ts'

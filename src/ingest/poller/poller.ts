@@ -1,6 +1,6 @@
 /**
- * The poller role: runs the state machine, performs its actions (lead, claim, request, commit, wait) and feeds back their
- * results as inputs. Decisions are in `machine/step.ts`.
+ * Runs the poller's state machine: performs its actions (election, take-over of the log, request, commit, wait) and feeds
+ * their results back as inputs. The decisions are made in `machine/step.ts`.
  */
 import type { Replicator } from '../../archive/replica/replicator.ts'
 import type { Archive } from '../../archive/store/archive.ts'

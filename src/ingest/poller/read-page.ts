@@ -1,5 +1,6 @@
 /**
- * Parses the raw items of a page and selects the revisions that are not published yet; unreadable items are rejected.
+ * Parses the items of one upstream page and selects the revisions (contents of an item) that are not published yet.
+ * Unreadable items are returned as rejected items, which the log stores as received.
  */
 import type { StoredRevision } from '../../archive/store/archive.ts'
 import { isoMillis } from '../../core/dates.ts'

@@ -1,6 +1,6 @@
 /**
- * Computes up to which upstream time an unknown item counts as already published: it may have been published and then
- * dropped by the log's retention, where nobody can look it up.
+ * Computes the upstream time up to which an item that this node's replica does not hold counts as already published. Such an
+ * item may have been published and then dropped by the log's retention, so that publishing it now would repeat it.
  */
 import type { Archive } from '../../archive/store/archive.ts'
 import type { Head } from '../writer-state/head.ts'

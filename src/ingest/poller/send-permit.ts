@@ -1,6 +1,6 @@
 /**
- * Builds the send permit of one counted request: its unit is durable, the plan's throttle has a token, and this process
- * has recently proven that it is still the leader.
+ * Builds the permit for an upstream request that costs quota: its unit is recorded, the rate limit allows it, and this
+ * process recently proved its leadership.
  */
 import type { Purpose } from '../../core/purpose.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'

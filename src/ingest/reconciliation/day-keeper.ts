@@ -1,9 +1,7 @@
 /**
- * Writes the report of each London day into the log's table `days` while this process leads, and publishes it once to the
- * status topic when the day is over.
- *
- * A report is published before its row is marked as published, so that a crash loses none; a crash between the two publishes
- * it twice, with the same date.
+ * Stores a report of each London day in the log's table `days` while this process leads, and publishes it when the day is
+ * over. On Kafka the report goes to the status topic before its row is marked as published: a crash between the two repeats
+ * the report, with the same date, but never loses it.
  */
 import { DAYS_TABLE, type DayReport, type DayRow, publishedDay } from '../../archive/days.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'

@@ -1,6 +1,7 @@
 /**
- * Builds the report of each London day from the poller's state: items by what found them, open gaps, units spent, and the
- * state of the daily reconciliation. Pure.
+ * Builds the report of each London day: items by how they were found, open gaps, quota units spent, and the state of the
+ * daily reconciliation. A gap is a span of time in which items may be missing; the reconciliation reads the whole day again
+ * after its last releases. Pure: the poller's state, settings and time are arguments.
  */
 import type { DayReport, WalkReport } from '../../archive/days.ts'
 import type { Calendar } from '../../core/calendar/calendar.ts'

@@ -1,4 +1,8 @@
-/** Defines what the poller keeps between commits, apart from the ledger: cursor, gaps, pending re-reads, days, profile. */
+/**
+ * Defines the head: the poller's durable state, except for the ledger of spent quota units. The head holds the upstream
+ * cursor, open gaps (spans of time in which items may be missing), pending re-scans, counts by day, and the arrival profile
+ * (learnt item rates).
+ */
 import type { DayRecord } from '../../core/calendar/day-record.ts'
 import type { Gap } from '../../core/event.ts'
 import type { Profile } from '../../governor/arrivals/profile.ts'

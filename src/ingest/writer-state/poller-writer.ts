@@ -1,4 +1,7 @@
-/** Writes spends and commits of the poller to the log: turns changes of head and ledger into the rows of a commit. */
+/**
+ * Writes the poller's commits and spent quota units to the log. Each write also stores what changed in the head (cursor,
+ * gaps and pending work of the poller) and in the ledger (units spent by time), as key-value rows.
+ */
 import type { Committed, NewEvent } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { ledgerAfterRefunds, ledgerAfterSpend, type Refund } from '../../governor/quota/time-buckets.ts'

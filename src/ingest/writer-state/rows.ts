@@ -1,6 +1,7 @@
 /**
- * Converts the poller's head and ledger to the rows that commits carry, and back; also reads rows of older versions.
- * The log itself keeps the rows of epoch and sequence.
+ * Converts the poller's durable state to and from the key-value rows that commits carry: the head (cursor, gaps, pending
+ * work) and the ledger (units spent). Rows of older versions are read too. The log itself stores the rows that hold its
+ * epoch and last sequence.
  */
 import type { DayRecord } from '../../core/calendar/day-record.ts'
 import type { Purpose } from '../../core/purpose.ts'

@@ -1,4 +1,4 @@
-/** Splits records into batches and sends that stay below the size limits of a broker. */
+/** Splits records into batches and produce calls that stay below the size limits of a broker. */
 import type { NewRecord } from './records.ts'
 
 /** The records of one topic. */

@@ -1,4 +1,7 @@
-/** Runs reads that end, and retries them for ten seconds: a new topic, or one whose leader moves, answers errors for a while. */
+/**
+ * Runs a read of a limited range of a topic, and retries it for ten seconds or, if the caller wants, until it succeeds. A
+ * new topic, or one whose leader moves, returns errors for a while.
+ */
 import { isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'

@@ -1,4 +1,7 @@
-/** Classifies errors of kafkajs (fenced, forbidden, non-retriable) and turns them into BridgeErrors with a hint. */
+/**
+ * Classifies errors of kafkajs (fenced, forbidden, non-retriable) and turns them into this program's `BridgeError`, with a
+ * hint for the operator.
+ */
 import { BridgeError, messageOf } from '../../errors.ts'
 
 /** INVALID_PRODUCER_EPOCH: a later producer has the transactional id; also the answer for a timed-out transaction. */

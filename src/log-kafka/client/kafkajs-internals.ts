@@ -1,6 +1,7 @@
 /**
- * Sends requests that kafkajs 2.2.4 does not publish: fetch, append, offsets, transactions and ACL probes of single
- * partitions. Nothing outside this file, `partition-protocol.ts` and `kafkajs-patches.ts` touches kafkajs's internals.
+ * Sends Kafka requests for which kafkajs 2.2.4 has no public API: fetch, append, offsets, transactions and ACL probes of
+ * single partitions. Nothing outside this file, `partition-protocol.ts` and `kafkajs-patches.ts` touches kafkajs's
+ * internals.
  */
 import type { ISocketFactory, KafkaConfig, Logger as KafkaJsLogger } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'

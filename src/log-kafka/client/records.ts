@@ -1,4 +1,7 @@
-/** Converts events, rejected items and status reports to Kafka records (contract §4) and back. */
+/**
+ * Converts events, status messages and rejected items (upstream items that cannot be read) to Kafka records. Reads events
+ * and rejected items back from records.
+ */
 import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
 import type { RejectedItem, StatusMessage } from '../../log/events.ts'

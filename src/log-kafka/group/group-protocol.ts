@@ -1,6 +1,6 @@
 /**
- * Adapts an assignment rule to kafkajs: each member sends JSON metadata with its join, and the group's leader answers every
- * member's partitions.
+ * Adapts a rule that assigns partitions to kafkajs's assigner interface. Each member sends JSON metadata as it joins the
+ * consumer group, and the group's leader applies the rule to all of it.
  */
 import { AssignerProtocol, type PartitionAssigner } from 'kafkajs'
 

@@ -1,6 +1,6 @@
 /**
- * Assigns the one partition of the leader's group: to the member that holds it, else to the one that waits longest, so that
- * a joining standby never replaces a healthy leader.
+ * Assigns the one partition whose holder is the leader: to the member that holds it already, else to the member that has
+ * waited longest. A joining standby thus never replaces a healthy leader.
  */
 import type { PartitionAssigner } from 'kafkajs'
 import { groupAssigner } from './group-protocol.ts'

@@ -1,6 +1,7 @@
 /**
- * Elects the leader: the member of a consumer group that holds the one partition of its topic. This is not a lock: two
- * processes may believe that they lead for a moment, and only the transactional id (`claim.ts`) keeps the second from writing.
+ * Elects the leader: the member of a consumer group to which the only partition of a dedicated topic is assigned. This is no
+ * lock: two processes may believe for a moment that they lead. Only fencing by transactional id (`writer/claim.ts`) prevents
+ * that both write.
  */
 import type { Term } from '../../log/events.ts'
 import { abortable } from '../client/with-timeout.ts'

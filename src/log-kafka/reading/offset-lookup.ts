@@ -1,4 +1,7 @@
-/** Finds offsets and records in a topic by sequence, by bisection and by range, so that no process stores offsets. */
+/**
+ * Finds the offset of an event in a topic by bisection over the events' sequences, so that no process stores offsets. Also
+ * reads the newest records, or those of a range of offsets.
+ */
 import { BridgeError } from '../../errors.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'

@@ -1,4 +1,4 @@
-/** Reads the newest rejected items, or their hashes, from the topic of rejected items. */
+/** Reads the newest rejected items (upstream items that could not be read), or only their hashes, from their Kafka topic. */
 import { REJECTED_WINDOW_BYTES, type RejectedItem, rejectedHash } from '../../log/events.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { LogParts } from '../client/connection.ts'

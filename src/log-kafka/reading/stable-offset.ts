@@ -1,4 +1,7 @@
-/** Waits until a topic's last stable offset reaches its end: until no record is in an open or hanging transaction. */
+/**
+ * Waits, at most 2 s, until a topic's last stable offset reaches its end: until no record is in an open or hanging
+ * transaction. A hanging transaction has ended, but its commit or abort marker is missing.
+ */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
 import type { KafkaSession, OpenSession } from '../client/client.ts'

@@ -1,5 +1,6 @@
 /**
- * Assigns shards to the members of a group evenly, give or take one, and moves a shard only from a member that has too many.
+ * Assigns shards to the members of a consumer group evenly, give or take one, and takes a shard only from a member with too
+ * many.
  */
 import type { PartitionAssigner } from 'kafkajs'
 import { groupAssigner } from '../group/group-protocol.ts'

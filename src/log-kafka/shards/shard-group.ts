@@ -1,6 +1,6 @@
 /**
- * Assigns shards to processes through a consumer group. The assignment is a hint: the records of a shard decide who owns it
- * (`valid-records.ts`).
+ * Assigns shards, which are sets of rows with one writing process at a time, to processes through a consumer group. The
+ * assignment is a hint: the records in a shard's partition decide which process owns it (`valid-records.ts`).
  */
 import { GroupMember, type GroupPlace } from '../group/group-member.ts'
 import { shardAssigner } from './shard-assigner.ts'

@@ -1,4 +1,7 @@
-/** Acquires one shard from the owner before, holds it, and releases it to the next, through the records of its partition. */
+/**
+ * Acquires one shard from its previous owner, holds it, and releases it to the next, through control records in the shard's
+ * Kafka partition. A shard is a set of rows that one process at a time may write.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'

@@ -1,4 +1,7 @@
-/** Works on one assigned shard: acquires its lease, runs the work, releases it, and acquires it again after a loss. */
+/**
+ * Works on one shard assigned to this process: acquires its lease, runs the caller's work, releases the lease, and acquires
+ * it again after a loss.
+ */
 import { isBridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'

@@ -1,4 +1,7 @@
-/** Writes rows of an owned shard: a write is durable when its rows were read back and count (`valid-records.ts`). */
+/**
+ * Writes rows of a shard that this process owns. A write is durable when its rows were read back and are valid by the rules
+ * of `valid-records.ts`: another process may have become the owner meanwhile.
+ */
 import type { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { shardLost, type TextChange } from '../../log-shared/stored-rows.ts'

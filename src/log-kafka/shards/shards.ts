@@ -1,4 +1,7 @@
-/** Acquires the shards assigned to this process, one topic partition each, and runs the work of `Log.shards` on them. */
+/**
+ * Implements shards on Kafka: acquires those assigned to this process, one topic partition each, and runs the caller's work
+ * on them. A shard is a set of rows that one process at a time may write.
+ */
 import { aborted } from '../../lifecycle/aborted.ts'
 import { createKeyedMutex } from '../../lifecycle/keyed-mutex.ts'
 import type { Shard, Shards } from '../../log/shards.ts'

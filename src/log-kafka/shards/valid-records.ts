@@ -1,5 +1,6 @@
 /**
- * Folds the records of one shard's partition into its rows, and decides which records count.
+ * Computes the rows of one shard from the records of its Kafka partition, and decides which records count. A shard is a set
+ * of rows that one process at a time, its owner, may write.
  *
  * An owner starts with an epoch record that holds its fencing token, and puts the token and a rising number on every row. A
  * row counts when its token is that of the latest epoch record before it and its number is higher than every one that
@@ -15,8 +16,8 @@
  * work, and writes "released": then the next epoch record follows. These records never change which rows count; those of
  * any process but the present owner are ignored, and a crashed owner writes none.
  *
- * All epoch records have one key, so compaction keeps the last. Rows before the first one that is kept are valid whatever process wrote
- * them: compaction has passed there, so every stale row has its rewrite behind it.
+ * All epoch records have one key, so compaction keeps the last. Rows before the first one that is kept are valid whatever
+ * process wrote them: compaction has passed there, so every stale row has its rewrite behind it.
  */
 import type { BridgeError } from '../../errors.ts'
 import type { TextChange } from '../../log-shared/stored-rows.ts'

@@ -1,7 +1,7 @@
 /**
- * Sends requests to the processes that serve, and returns their responses, over two topics that are read from their ends.
- * A request is repeated each second while its caller waits: so it survives a lost record and a new server, and a server
- * drops requests that are no longer repeated.
+ * Sends requests between processes and serves them, over two Kafka topics that are read from their ends. The sender repeats
+ * a request each second while its caller waits, so a lost record or a change of server does no harm. A server drops requests
+ * that are no longer repeated.
  */
 import { randomUUID } from 'node:crypto'
 import { aborted } from '../../lifecycle/aborted.ts'

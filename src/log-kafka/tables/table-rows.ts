@@ -1,6 +1,7 @@
 /**
- * Holds the rows of all tables in memory. A topic that is read again fills new rows aside, which replace the old ones at
- * its end; subscribers then receive only the differences, including deletions whose tombstones are gone.
+ * Holds the rows of all key-value tables in memory. When their topic is read again from its start, new rows are collected
+ * aside and replace the old ones at the end. Subscribers then receive only the differences, including deletions whose
+ * tombstones are gone.
  */
 import { type ChangeFeed, createChangeFeed } from '../../log/change-feed.ts'
 import { storedValue } from '../../log/stored-value.ts'

@@ -1,4 +1,7 @@
-/** Serves the tables from one compacted topic that every process reads from its start; each row is written by itself. */
+/**
+ * Implements the key-value tables on one compacted Kafka topic, which every process reads from its start. Each row is a
+ * record of its own, written outside transactions.
+ */
 import { BridgeError } from '../../errors.ts'
 import type { ChangeFeed } from '../../log/change-feed.ts'
 import type { Table } from '../../log/tables.ts'

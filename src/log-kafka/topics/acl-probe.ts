@@ -1,6 +1,6 @@
 /**
- * Probes whether this user may do what a poller does, without writing a record: brokers check ACLs before anything else,
- * so a request for a producer, member or topic that does not exist shows whether the right is missing.
+ * Probes whether the Kafka user has the rights that a poller needs, without writing a record. Brokers check ACLs before
+ * anything else, so a request for a producer, member or topic that does not exist shows whether the right is missing.
  */
 import type { Admin } from 'kafkajs'
 import { isForbidden, unavailable } from '../client/faults.ts'

@@ -1,4 +1,7 @@
-/** Creates missing topics with their Kafka settings. Existing topics are never changed; `bridge doctor` compares them. */
+/**
+ * Creates missing topics with their Kafka settings. Existing topics are never changed; the command `bridge doctor` reports
+ * settings that differ.
+ */
 
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { DAY_MS, HOUR_MS } from '../../core/durations.ts'

@@ -1,6 +1,6 @@
 /**
- * Claims the log for one writer: fences earlier writers, then reads their state. In that order, no earlier writer can commit
- * any more, and everything that it has committed is before the claim's fencing token.
+ * Claims the log for a new writer: fences earlier writers by transactional id, writes a fencing token, and reads their state
+ * up to it. In that order, no earlier writer can commit any more, and everything that it has committed is before the token.
  */
 import { randomUUID } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'

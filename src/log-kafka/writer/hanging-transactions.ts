@@ -1,8 +1,8 @@
 /**
- * Resolves hanging transactions of earlier writers: they are over, but some topics lack the commit or abort marker. A broker
- * that crashes between accepting a commit and writing its markers may restart without them (seen on one 4.3.1 node). Readers
- * of the topic would wait for ever, and the end of the next transaction would decide for these records. To be used only when
- * earlier writers are fenced: until then their transaction may simply be open.
+ * Resolves hanging transactions of earlier writers: they have ended, but some topics lack the commit or abort marker. A
+ * broker that crashes between accepting a commit and writing its markers may restart without them (seen on one 4.3.1 node):
+ * readers of the topic would wait for ever, and the end of the next transaction would decide for these records. To be used
+ * only when earlier writers are fenced: until then their transaction may simply be open.
  */
 import { SEQUENCE_KEY } from '../../log-shared/place-rows.ts'
 import type { Logger } from '../../obs/logger.ts'

@@ -1,4 +1,7 @@
-/** Reads where the log ends from the last writer's state, because all events may have been dropped by age. */
+/**
+ * Reads the epoch and the last sequence of the log from the topic that holds its writer's state. The topic of events is no
+ * source for them, because all events may have been dropped by age.
+ */
 import type { LogEnd } from '../../log/events.ts'
 import { patientRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'

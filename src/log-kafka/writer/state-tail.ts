@@ -1,4 +1,7 @@
-/** Tails the state topic and keeps its rows, so that a claim waits only for its own fencing token. */
+/**
+ * Tails the topic of the writer's state and keeps its rows in memory. A claim (the take-over of the log by a new writer)
+ * thus waits only until its own fencing token is read.
+ */
 import type { ReaderParts } from '../client/connection.ts'
 import { readPartition } from '../reading/partition-reader.ts'
 import { FENCING_TOKEN_KEY } from './writer-state.ts'

@@ -1,6 +1,6 @@
 /**
- * Runs the transactions of one producer, from its fencing of earlier producers to its first error: kafkajs's producer
- * cannot be used after one, and an unanswered commit may still arrive, so the caller must fence anew.
+ * Runs the Kafka transactions of one producer: first fences earlier producers, then writes until the first error. After an
+ * error kafkajs's producer cannot be used, and an unanswered commit may still arrive, so the caller must fence anew.
  */
 import type { Producer, Transaction } from 'kafkajs'
 import type { Clock } from '../../lifecycle/clock.ts'

@@ -1,4 +1,8 @@
-/** Turns a commit into the rows of the state topic and the records of the event topics: places, counts and topic choices. */
+/**
+ * Turns a commit to the log into Kafka records: rows of the writer's state, and the events for each topic that they belong
+ * to. The state holds the log's epoch and last sequence, the number of events by topic, and which category codes have their
+ * own topic.
+ */
 import type { Committed } from '../../core/event.ts'
 import { isGap } from '../../core/event.ts'
 import type { RowChanges } from '../../log/events.ts'

@@ -1,4 +1,7 @@
-/** Writes to the log, one transaction for each operation, until its first error: only a new claim can read what is stored then. */
+/**
+ * Writes to the log, one Kafka transaction for each operation, until the first error. Only a new claim, which fences this
+ * writer, can then read what is stored.
+ */
 import type { Committed } from '../../core/event.ts'
 import { type BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
