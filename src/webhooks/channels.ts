@@ -1,4 +1,7 @@
-/** Describes webhook deliveries as a channel for AsyncAPI (contract §7): headers, bodies, and what an answer does. */
+/**
+ * Describes webhook deliveries as a channel for AsyncAPI (contract §7): headers, bodies, and how the bridge reacts to
+ * the receiver's response.
+ */
 import { z } from 'zod'
 import { CONTENT_TYPE } from '../core/delivery-headers.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'

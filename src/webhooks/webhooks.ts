@@ -1,5 +1,6 @@
 /**
- * Runs the role `webhooks`: acquires shards, gives each a worker, and passes every endpoint to the worker of its shard.
+ * Runs the role `webhooks`: acquires shards (shares of the endpoints), runs a worker for each, and passes every
+ * endpoint to its shard's worker.
  */
 import { endpointStatuses } from '../core/endpoint-status.ts'
 import { isBridgeError } from '../errors.ts'

@@ -1,5 +1,6 @@
 /**
- * Connects the parts of webhooks for the roles of a process: they share one sender, one set of metrics and one attempt history.
+ * Connects the parts of webhooks that a process needs, to deliver them or to serve their API. All parts share one
+ * sender, one set of metrics and one attempt history.
  */
 import { join } from 'node:path'
 import type { Reader } from '../archive/reading/reader.ts'

@@ -1,5 +1,6 @@
 /**
- * Defines the error of a connection that could not be made, in a form that undici passes on to the waiting request.
+ * Defines the error of a connection that could not be made. undici passes it on to the request that waits for the
+ * connection.
  */
 
 /** `connect`: no TCP connection, or the proxy refused. `tls`: no handshake, or a certificate for another name. */

@@ -1,6 +1,6 @@
 /**
- * Connects to one checked address: TCP, a check of the socket's remote address, then TLS for the name. Not one byte reaches
- * another host.
+ * Connects to one IP address that webhooks may reach: TCP, a check of the socket's remote address, then TLS for the
+ * host name. Not one byte reaches another host.
  */
 import { connect as netConnect, type Socket } from 'node:net'
 import type { Clock } from '../../lifecycle/clock.ts'

@@ -1,4 +1,7 @@
-/** Resolves the host of an attempt once and checks every address: one refused address blocks the attempt. */
+/**
+ * Resolves the host name for a webhook delivery attempt once and checks every address by the operator's rules. One
+ * refused address blocks the attempt.
+ */
 import { isIP } from 'node:net'
 import type { WebhookTarget } from './judge-url.ts'
 import type { Resolve } from './resolver.ts'

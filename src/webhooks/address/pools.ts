@@ -1,6 +1,7 @@
 /**
- * Keeps connections for the next attempt, by origin and address, idle for four seconds at most. The connection used last is
- * reused first, found without a search: undici's Pool looks at all busy ones, hundreds in a burst.
+ * Keeps open connections for later webhook deliveries, by origin and address, idle for four seconds at most. The
+ * connection used last is reused first and found without a search; undici's Pool would look at all busy ones, hundreds
+ * in a burst.
  */
 import { Client, type Dispatcher } from 'undici'
 import { ConnectFault } from './connect-fault.ts'

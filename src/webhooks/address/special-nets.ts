@@ -1,6 +1,6 @@
 /**
- * Lists the nets without public hosts (IANA's special-purpose registries, RFC 6890 and later), and finds the IPv4 address
- * inside an IPv6 one.
+ * Lists the IP networks without public hosts (IANA's special-purpose registries, RFC 6890 and later), and finds the
+ * IPv4 address inside an IPv6 one.
  */
 import { type Ip, netHolds, parseIp, parseNet } from '../../core/ip.ts'
 

@@ -1,5 +1,6 @@
 /**
- * Opens the attempt file of a node when it is needed, and begins it anew where it is damaged.
+ * Opens the SQLite file with a node's history of webhook delivery attempts when it is first needed. A damaged file is
+ * replaced by an empty one.
  */
 import { renameSync, rmSync } from 'node:fs'
 import { BridgeError, isBridgeError } from '../../errors.ts'

@@ -1,6 +1,7 @@
 /**
- * Keeps the attempt history of a node in a file: follows the log's journal of attempts, or takes them directly where the log
- * has no other process. Attempts that are a week old, or whose endpoint was deleted, are removed.
+ * Keeps a node's history of webhook delivery attempts in a SQLite file. On Kafka, it reads the attempts of all nodes
+ * from a journal of the log; on the embedded log, the only process writes its attempts directly. Attempts older than a
+ * week, or of a deleted endpoint, are removed.
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { BridgeError } from '../../errors.ts'

@@ -1,5 +1,6 @@
 /**
- * Writes attempts to a journal of the log in pages, each of one epoch and small enough for one record.
+ * Writes webhook delivery attempts to a journal of the log in pages, each small enough for one record. All attempts in
+ * a page are for events of the same epoch: one life of the log, in which sequence numbers are unique.
  */
 import type { Journal } from '../../log/journal.ts'
 import type { AttemptSink } from './attempt-queue.ts'

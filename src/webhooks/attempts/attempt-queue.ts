@@ -1,6 +1,6 @@
 /**
- * Queues attempts and writes them to the attempt history in groups, beside the deliveries: nothing waits for it. The queue is
- * bounded; attempts that do not fit or cannot be written are dropped, counted and reported.
+ * Queues webhook delivery attempts and writes them to the attempt history in groups, so that no delivery waits for a
+ * write. The queue is bounded; attempts that do not fit or cannot be written are dropped, counted and reported.
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { isBridgeError } from '../../errors.ts'

@@ -1,4 +1,6 @@
-/** Defines the JSON in which attempts are kept in the log's journal, makes it and reads it back. */
+/**
+ * Defines, encodes and parses the JSON in which the log's journal keeps webhook delivery attempts.
+ */
 import { z } from 'zod'
 import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
 import { decodeCursor } from '../../core/cursor.ts'

@@ -1,6 +1,6 @@
 /**
- * Serves `GET /v1/webhooks/{id}/attempts` and `/deliveries` from the attempt history of this node, which on Kafka may be some
- * moments behind.
+ * Serves `GET /v1/webhooks/{id}/attempts` and `/deliveries` from this node's stored history of delivery attempts. On
+ * Kafka, that history may be some moments behind.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { attemptOutcomes } from '../../core/attempt-end.ts'

@@ -1,6 +1,6 @@
 /**
- * Stores attempts and the state of their deliveries in the tables of the attempt file, and lists them. Writing an attempt
- * twice, or the attempts of a delivery in any order, leaves the same rows.
+ * Stores and lists webhook delivery attempts, and the state of the deliveries they belong to, in SQLite tables. Writing
+ * an attempt twice, or the attempts of a delivery in any order, leaves the same rows.
  */
 import { createHash } from 'node:crypto'
 import { type AttemptOutcome, attemptOutcomes } from '../../core/attempt-end.ts'

@@ -1,5 +1,6 @@
 /**
- * Describes and makes the answers of `/v1/webhooks/{id}/attempts` and `/deliveries`, and the text of `next` (contract §6).
+ * Defines and builds the responses of `/v1/webhooks/{id}/attempts` and `/deliveries` (contract §6), and encodes the
+ * place in the list that `next` names.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'

@@ -1,4 +1,7 @@
-/** Defines the commands in the log's table `webhook-commands`: their keys, their JSON, and reading them back. */
+/**
+ * Defines and parses the rows of the log's table `webhook-commands`. A row holds one command, an operation on a webhook
+ * endpoint such as a replay, for the process that delivers to the endpoint.
+ */
 import { z } from 'zod'
 import { replayOnly } from '../delivery-state/delivery-rows.ts'
 

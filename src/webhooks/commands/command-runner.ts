@@ -1,6 +1,6 @@
 /**
- * Carries out the commands of the endpoints that this process works on. A command is removed only when its effect is durable,
- * so another process repeats it after a crash.
+ * Carries out the stored commands (operations such as a replay) for the webhook endpoints to which this process
+ * delivers. A command is removed only when its effect is durable, so another process repeats it after a crash.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { isBridgeError } from '../../errors.ts'

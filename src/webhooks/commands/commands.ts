@@ -1,6 +1,6 @@
 /**
- * Holds the webhook commands of all endpoints: any node stores them in a table of the log, the process that works on the
- * endpoint carries them out.
+ * Stores commands for webhook endpoints (operations such as a replay) in a table of the log, and keeps all of them in
+ * memory. Any node can store a command; the process that delivers to the endpoint carries it out.
  */
 import { type Clock, within } from '../../lifecycle/clock.ts'
 import { createWakeup } from '../../lifecycle/wakeup.ts'

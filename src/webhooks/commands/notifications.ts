@@ -1,6 +1,6 @@
 /**
- * Notifies the other endpoints of a tenant when the bridge disables one, with `webhook.disabled.v1` (contract §7,
- * docs/adr/0005). The notification survives a crash at any moment.
+ * Disables a webhook endpoint and notifies the tenant's other endpoints that opted in with `webhook.disabled.v1`
+ * (contract §7, docs/adr/0005). The notification survives a crash at any moment.
  */
 
 import { wantsNotices } from '../../core/filter/webhook-opt-in.ts'

@@ -1,6 +1,6 @@
 /**
- * Defines the rows in which a shard keeps the state of its endpoints' deliveries: their keys, their JSON, and reading them
- * back. One attempt writes one of them.
+ * Defines and parses the rows that keep the delivery state of webhook endpoints in the log. A row belongs to a shard, a
+ * share of the endpoints that one process owns at a time. One attempt writes one row.
  */
 import { z } from 'zod'
 import { type Cursor, decodeCursor } from '../../core/cursor.ts'

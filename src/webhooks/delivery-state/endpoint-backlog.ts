@@ -1,6 +1,7 @@
 /**
- * Holds the deliveries of an endpoint that wait as rows, finds the one that is due first, and with `order: issuer` lets only
- * the first unfinished event of an issuer become due. Bodies are not kept: a waiting delivery costs half a kilobyte.
+ * Holds an endpoint's waiting deliveries (for a retry, or for an earlier event of the same issuer), and finds the one
+ * that is due first. With `order: issuer`, only the first unfinished event of an issuer becomes due. Bodies are not
+ * kept: a waiting delivery costs half a kilobyte.
  */
 import type { RetryRow } from './delivery-rows.ts'
 import type { Matched } from './endpoint-state.ts'

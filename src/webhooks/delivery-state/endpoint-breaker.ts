@@ -1,6 +1,6 @@
 /**
- * Limits an endpoint that only fails to one probe at a time, after five failures in a row. The probe is a delivery that is due
- * anyway: no try is added, lost or skipped, only later.
+ * Implements the circuit breaker of a webhook endpoint: after five failures in a row, it allows only one probe at a
+ * time. The probe is a delivery that is due anyway: tries come later, but none is added, lost or skipped.
  */
 import { retryDelayMs } from './retry-schedule.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Tracks the cursors of one endpoint, the one over new events and its replays, and makes their rows. Replays run one after
- * the other.
+ * Tracks the read positions of one webhook endpoint, one for new events and one for each replay, and builds the rows
+ * that store them. Replays run one after the other.
  */
 import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, positionKey, type ReplayOnly, type ReplayRow, replayKey } from './delivery-rows.ts'

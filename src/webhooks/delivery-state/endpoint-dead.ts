@@ -1,4 +1,6 @@
-/** Remembers which deliveries of an endpoint are dead, and makes the rows that record them. */
+/**
+ * Keeps the list of an endpoint's dead deliveries, those that were given up, and builds the rows that store it.
+ */
 import type { Change } from '../../log/tables.ts'
 import { type DeadRow, type DeliveryRow, deadKey } from './delivery-rows.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Rebuilds the state of an endpoint from its rows. After a change of the log's epoch, or where the log dropped unread events,
- * it decides where to continue and which rows are of no use.
+ * Rebuilds the delivery state of an endpoint from its stored rows. If the log was started afresh (a new epoch) or has
+ * dropped unread events, it decides where to continue and which rows are of no use.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'

@@ -1,9 +1,9 @@
 /**
- * Runs the deliveries of one endpoint as a state machine: what is sent next, what the end of an attempt leads to, which rows
- * must be written. Time, chance and durability are arguments; it sends, reads and writes nothing itself.
+ * Runs the deliveries of one endpoint as a state machine: decides what is sent next, what follows an attempt, and which
+ * rows must be written. It performs no I/O: time, random numbers and the news that rows are durable are arguments.
  *
- * A slot is free again only when the outcome that ended in it is durable, so a crash repeats at most `maxConcurrency`
- * deliveries.
+ * A slot, one of the `maxConcurrency` deliveries that may be in flight, is free again only when the outcome that ended
+ * in it is durable. A crash therefore repeats at most `maxConcurrency` deliveries.
  */
 
 import type { AttemptEnd } from '../../core/attempt-end.ts'

@@ -1,5 +1,6 @@
 /**
- * Computes the position of a cursor whose deliveries end in any order: the place up to which everything is decided.
+ * Computes the position of an endpoint's cursor: every event up to it is delivered, given up, or stored for a later
+ * try. Deliveries may end in any order.
  */
 
 /** The progress of a cursor. Sequences are read in rising order and decided in any order. */

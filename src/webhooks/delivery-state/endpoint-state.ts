@@ -1,4 +1,7 @@
-/** Defines what goes into and comes out of the state machine of an endpoint. */
+/**
+ * Defines the inputs and outputs of the state machine that runs an endpoint's deliveries: settings, events, attempts to
+ * start, and rows to write.
+ */
 import type { KeyObject } from 'node:crypto'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Change } from '../../log/tables.ts'

@@ -1,5 +1,6 @@
 /**
  * Keeps the unfinished events of each issuer in the order in which they were read, for endpoints with `order: issuer`.
+ * Such an endpoint gets an issuer's events one after the other.
  */
 
 /** A line of unfinished events for each issuer. */

@@ -1,5 +1,6 @@
 /**
- * Decides from an attempt's end whether the delivery is done, retried or dead.
+ * Decides from the end of a delivery attempt whether the delivery is done, retried or given up, or the endpoint
+ * disabled.
  */
 import { type AttemptEnd, outcomeOf } from '../../core/attempt-end.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'

@@ -1,4 +1,7 @@
-/** Chooses which sort of delivery gets an endpoint's next free slot: a first try, a retry or a replay. */
+/**
+ * Chooses what an endpoint starts in a free slot (a slot holds one delivery in flight): a first try, a retry or a
+ * replay.
+ */
 
 /** What a slot is used for: an event's first try, a later try, or a replayed event. */
 export type Sort = 'first' | 'retry' | 'replay'

@@ -1,5 +1,5 @@
 /**
- * Decides when an endpoint may start its next delivery: free slots, the circuit breaker, the endpoint's own rate limit.
+ * Decides when an endpoint may start its next delivery, by its free slots, its circuit breaker and its rate limit.
  */
 import { Breaker } from './endpoint-breaker.ts'
 import { RateLimit } from './rate-limit.ts'

@@ -1,4 +1,7 @@
-/** Finds the endpoint of a request. An endpoint of another tenant answers like one that does not exist. */
+/**
+ * Finds the webhook endpoint that the path of a request names. An endpoint of another tenant is answered like one that
+ * does not exist.
+ */
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import type { Call } from '../../http/route.ts'

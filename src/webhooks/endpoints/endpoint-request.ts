@@ -1,5 +1,6 @@
 /**
- * Reads the bodies of `POST /v1/webhooks` and `PATCH /v1/webhooks/{id}` by zod objects, which `/openapi.json` shows as well.
+ * Parses the bodies of `POST /v1/webhooks` and `PATCH /v1/webhooks/{id}` with zod objects, from which `/openapi.json`
+ * is made too.
  */
 import { z } from 'zod'
 import type { EndpointStatus } from '../../core/endpoint-status.ts'

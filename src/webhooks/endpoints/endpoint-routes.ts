@@ -1,4 +1,7 @@
-/** Serves `/v1/webhooks` (contract §6): creates, lists, changes, rotates and deletes the endpoints of a tenant. */
+/**
+ * Serves `/v1/webhooks` (contract §6): creates, lists, changes and deletes the webhook endpoints of a tenant, and
+ * rotates their secrets.
+ */
 
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'

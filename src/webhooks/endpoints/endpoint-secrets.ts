@@ -1,4 +1,6 @@
-/** Rotates the secrets of an endpoint, and selects those that sign now. */
+/**
+ * Rotates the signing secrets of an endpoint, and selects those that sign deliveries at present.
+ */
 import { isBridgeError } from '../../errors.ts'
 import type { EndpointSecret } from '../../registry/endpoint-rows.ts'
 import type { SecretBox } from './secrets.ts'

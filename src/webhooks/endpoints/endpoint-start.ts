@@ -1,5 +1,6 @@
 /**
- * Reads `since` of a new endpoint, a cursor or a time, and finds the cursor after which its deliveries begin.
+ * Reads `since` (a cursor or a time) from the request for a new endpoint, and finds the cursor after which its
+ * deliveries begin.
  */
 
 import type { z } from 'zod'

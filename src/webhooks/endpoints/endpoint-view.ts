@@ -1,5 +1,6 @@
 /**
- * Describes and makes the endpoint that the API shows (contract §6), and checks `If-Match` against its state.
+ * Defines and builds the JSON form of an endpoint that the API returns (contract §6), and checks `If-Match` against the
+ * endpoint's state.
  */
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * Serves `POST /v1/webhooks/rewrap`: re-encrypts the secrets that are still under the old key. One request does a limited
- * number of endpoints and reports how many are left.
+ * Serves `POST /v1/webhooks/rewrap`: re-encrypts the endpoint secrets that are still encrypted with the old key. One
+ * request handles a limited number of endpoints and reports how many are left.
  */
 import { z } from 'zod'
 import { isBridgeError } from '../../errors.ts'

@@ -1,5 +1,5 @@
 /**
- * Reads the body of `POST /v1/webhooks/{id}/replay` by a zod object, which `/openapi.json` shows as well.
+ * Parses the body of `POST /v1/webhooks/{id}/replay` with a zod object, from which `/openapi.json` is made too.
  */
 import { z } from 'zod'
 import { type LogPosition, placeText, readBody, timeText } from '../../http/read-body.ts'

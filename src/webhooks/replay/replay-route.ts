@@ -1,6 +1,6 @@
 /**
- * Serves `POST /v1/webhooks/{id}/replay`: checks the request, counts the deliveries, and stores a replay command, which the
- * process that works on the endpoint carries out.
+ * Serves `POST /v1/webhooks/{id}/replay`: checks the request, counts the deliveries, and stores a replay command. The
+ * process that delivers to the endpoint carries the command out.
  */
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'

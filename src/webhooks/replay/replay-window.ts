@@ -1,4 +1,6 @@
-/** Translates a replay request into a window of this log: from which sequence to which, or which sequences. */
+/**
+ * Translates a replay request into a range of the log's sequence numbers, or a list of them.
+ */
 
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'

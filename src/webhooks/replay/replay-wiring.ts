@@ -1,4 +1,7 @@
-/** Connects replays, tests and notifications of a process with the commands table and the sender. */
+/**
+ * Connects the parts behind webhook replays, test events and notifications of disabled endpoints: stored commands,
+ * their runner, the sender and the routes.
+ */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'

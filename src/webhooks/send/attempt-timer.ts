@@ -1,4 +1,7 @@
-/** Measures one attempt and ends it when a limit is reached or the caller aborts. */
+/**
+ * Measures the time of one webhook delivery attempt, and ends the attempt when a time limit is reached or the caller
+ * aborts.
+ */
 import type { Clock } from '../../lifecycle/clock.ts'
 
 /** The phases of an attempt: resolving the name, connecting (with TLS), waiting for the answer's head, reading its body. */

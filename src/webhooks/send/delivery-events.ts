@@ -1,6 +1,6 @@
 /**
- * Finds the events of deliveries by sequence and caches those last used, encoded once for all endpoints. Waiting deliveries
- * hold no body: it is read again.
+ * Finds the events that webhooks deliver by their sequence numbers, and caches those used last, encoded once for all
+ * endpoints. A waiting delivery holds no body: its event is read again.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'

@@ -1,6 +1,6 @@
 /**
- * Sends the attempts of all shards of a process with its address rules, resolver, connection pools and proxy. The URL of an
- * endpoint is checked by the present rules, even if it was accepted under others.
+ * Sends the webhook delivery attempts of a process, with its address rules, resolver, connection pools and proxy. An
+ * endpoint's URL is checked by the present rules, even if it was accepted under others.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import { systemDial } from '../address/connector.ts'

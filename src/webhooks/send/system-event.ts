@@ -1,5 +1,6 @@
 /**
- * Makes the events that the bridge itself sends to webhooks: a test, and the notification that an endpoint was disabled.
+ * Builds the events that the bridge itself sends to webhooks: a test, and the notification that an endpoint was
+ * disabled.
  */
 import { NO_EPOCH } from '../../archive/store/archive.ts'
 import { encodeCursor } from '../../core/cursor.ts'

@@ -1,9 +1,9 @@
 /**
- * Serves `POST /v1/webhooks/{id}/test`: sends one test event to one endpoint and returns the outcome. It is not retried, and
- * a 410 does not disable the endpoint.
+ * Serves `POST /v1/webhooks/{id}/test`: sends one test event to one endpoint and returns the outcome. The event is not
+ * retried, and a 410 does not disable the endpoint.
  *
- * The node that receives the request sends the event itself, so a test needs no shard owner. Address rules, proxy and
- * signature are those of every delivery.
+ * The node that receives the request sends the event itself, even if another process delivers the endpoint's other
+ * events. Address rules, proxy and signature are those of every delivery.
  */
 import { z } from 'zod'
 import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'

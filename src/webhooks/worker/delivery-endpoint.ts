@@ -1,5 +1,5 @@
 /**
- * Prepares an endpoint of the registry for delivery: opens its secrets, so that each signs until its time and no longer. An
+ * Prepares a registered endpoint for delivery: decrypts its secrets, and lets each sign only until it expires. An
  * endpoint whose secret cannot be read counts as paused and keeps its position.
  */
 import { signingKey } from '../../core/signature.ts'

@@ -1,6 +1,6 @@
 /**
- * Sends the deliveries of one endpoint: starts what its state machine chooses, reports how each attempt ended, and wakes up
- * when the next one is due.
+ * Sends the deliveries of one endpoint: starts what its state machine chooses, returns each result to the machine, and
+ * wakes up for the next one.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { type Backoff, backoffMs } from '../../core/backoff.ts'

@@ -1,6 +1,7 @@
 /**
- * Reads the log for the endpoints of a shard: one shared read for all that are near its end, through an inverted index of
- * their filters; an endpoint that is behind reads its own pages, in turn, until it has caught up.
+ * Reads the log for the webhook endpoints of one shard, and gives each endpoint the events that match its filter.
+ * Endpoints near the end of the log share one read, through an inverted index of their filters. An endpoint that is
+ * behind reads for itself, batch by batch in turn with others, until it has caught up.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'

@@ -1,6 +1,6 @@
 /**
- * Assigns every endpoint to one of 64 shards by a hash of its id. The number of shards and the hash are stored in the log by
- * their effect: neither may ever change.
+ * Assigns every webhook endpoint to one of 64 shards by a hash of its id. Neither the number of shards nor the hash may
+ * ever change, because stored state is placed by them.
  */
 import { hash } from 'node:crypto'
 

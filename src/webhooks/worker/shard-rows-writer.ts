@@ -1,6 +1,6 @@
 /**
- * Writes the rows of a shard in groups: outcomes of ten milliseconds are one write, one write follows the other. Nothing is
- * settled before it is durable, and writes are retried while the log is unavailable.
+ * Writes the delivery state of a shard's endpoints to the log: the outcomes of ten milliseconds in one write, one write
+ * after the other. No outcome counts before it is durable, and writes are retried while the log is unavailable.
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { isBridgeError } from '../../errors.ts'

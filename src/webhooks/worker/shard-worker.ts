@@ -1,6 +1,7 @@
 /**
- * Works on one shard from its acquisition to its loss or the stop: loads the endpoints from their rows, supplies them with
- * events, writes their rows, and drains at the end.
+ * Runs the deliveries of one shard (a share of the webhook endpoints) from its acquisition until the shard is lost or
+ * the process stops. It loads the endpoints' state from stored rows, supplies them with events, writes their rows, and
+ * drains at the end.
  */
 import { sleep, within } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'

@@ -1,9 +1,11 @@
 /**
- * Decides which endpoint starts deliveries next: a few for each in turn, so that a burst reaches every endpoint at once.
+ * Decides which endpoint starts deliveries next: a few for each in turn, so that a burst reaches every endpoint at
+ * once.
  *
- * Only a limited number starts between two turns of the event loop, and before the first of them are answered. Answers are
- * read while requests are sent, so connections are reused; ten thousand at once would wait in the receiver's queue. How many
- * are in flight is not limited: a delivery that hangs holds up the others for an instant only.
+ * Two numbers are limited: deliveries started per event-loop tick, and those in flight that were started within the
+ * last 50 ms. Responses are thus read while requests are sent, so connections are reused; ten thousand requests at once
+ * would wait in the receiver's queue. How many are in flight in all is not limited: a delivery that hangs holds up the
+ * others for an instant only.
  */
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 
