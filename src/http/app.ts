@@ -1,6 +1,6 @@
 /**
- * Builds the Express app of a listener. A request is judged in this order: address, path, method, unexpected body,
- * token, the route's body, the route.
+ * Builds the Express app of a listener from routes. It checks a request in this order: URL, path, method, unexpected
+ * body, token, the route's body; then the route handles it.
  */
 import express, {
   type ErrorRequestHandler,

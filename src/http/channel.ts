@@ -1,4 +1,7 @@
-/** Defines the data with which each part of the product describes its messages for `/asyncapi.json`. */
+/**
+ * Defines the data with which each part of the product describes its channels for `/asyncapi.json`. A channel is a
+ * Kafka topic, a stream path or a webhook receiver, with its messages.
+ */
 import type { z } from 'zod'
 
 /** Where channels are: brokers, this bridge's listener over either protocol, or a receiver of webhooks. */

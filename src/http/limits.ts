@@ -1,4 +1,6 @@
-/** Checks the length and the encoding of a request's address, and holds the default body limit. */
+/**
+ * Checks the length and the encoding of a request's URL, and defines the default limit on the size of a body.
+ */
 import { HttpProblem } from './problem.ts'
 
 /** Longest address, bytes. */

@@ -1,5 +1,6 @@
 /**
- * Opens a TCP listener for an app: sets time limits, answers requests that are not HTTP, and closes within a budget.
+ * Opens a TCP listener for an Express app: sets time limits, answers requests that are not valid HTTP, and closes
+ * within a given time.
  */
 import { once } from 'node:events'
 import {

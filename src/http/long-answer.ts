@@ -1,7 +1,7 @@
 /**
- * Sends an answer without end. Once its head is written, node:http takes the answer as complete and frees request, headers
- * and answer; the body goes straight to the connection, in chunks that are framed here (RFC 9112 §7.1). An idle stream holds
- * 15 KB instead of 20 (ADR 0007).
+ * Sends an endless HTTP response, such as server-sent events, so that an idle stream holds 15 KB instead of 20 (ADR
+ * 0007). After the head, node:http regards the response as complete and frees request, headers and response. The body
+ * is written straight to the socket, in chunks that are framed here (RFC 9112 §7.1).
  */
 import { once } from 'node:events'
 import { type OutgoingHttpHeaders, ServerResponse } from 'node:http'

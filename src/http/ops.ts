@@ -1,5 +1,6 @@
 /**
- * Serves liveness, readiness and metrics on the ops listener, without authentication: it binds to loopback by default.
+ * Serves liveness, readiness and metrics on the ops listener. There is no authentication, because that listener binds
+ * to loopback by default.
  */
 import type { Express } from 'express'
 import { type Check, checkHealth, type Health } from '../obs/health.ts'

@@ -1,5 +1,6 @@
 /**
- * Describes and reads the pages of a list: `limit` and `after` in the query, `data` and `next` in the answer.
+ * Defines the paging of the API's lists: reads `limit` and `after` from the query, and describes `data` and `next` in
+ * the response.
  */
 import { z } from 'zod'
 import type { Query } from './parameters.ts'

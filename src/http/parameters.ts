@@ -1,5 +1,6 @@
 /**
- * Reads query parameters strictly: unknown names, repeated single values and numbers out of range are refused together.
+ * Reads query parameters strictly: one error response lists all unknown names, repeated single values and numbers out
+ * of range.
  */
 import { parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'

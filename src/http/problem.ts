@@ -1,6 +1,6 @@
 /**
- * Makes the error answers of the HTTP API: `application/problem+json` (RFC 9457) with a code of a closed list. An
- * internal error shows no detail.
+ * Builds the error responses of the HTTP API: `application/problem+json` (RFC 9457) with a code from a closed list. The
+ * response to an internal error shows no detail.
  */
 import { BridgeError, type FieldError } from '../errors.ts'
 

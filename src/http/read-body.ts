@@ -1,5 +1,6 @@
 /**
- * Reads a parsed JSON body by its zod object. Refuses unknown members with the near match, and lists all faults at once.
+ * Validates a parsed JSON request body with its zod object and reports all faults at once. An unknown member is
+ * refused, with a suggestion of the most similar name.
  */
 import { z } from 'zod'
 import { type DateBound, parseTimeBound } from '../core/dates.ts'

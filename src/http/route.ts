@@ -1,4 +1,7 @@
-/** Defines a route as data, from which dispatch, access checks, near matches and the documents are made. */
+/**
+ * Defines the data that describes one HTTP route. Dispatch, access checks, suggestions for misspelt parameters,
+ * `docs/use/http.md` and `/openapi.json` are made from it.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { Caller, Scope } from './auth.ts'

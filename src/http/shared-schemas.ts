@@ -1,5 +1,6 @@
 /**
- * Lists the schemas that routes and channels share by name, the two error bodies among them.
+ * Lists the schemas that the OpenAPI and AsyncAPI documents refer to by name. Defines two of them: the error bodies of
+ * the bridge's own API and of `/v2`.
  */
 import { z } from 'zod'
 import { type ProblemCode, problemCodes } from './problem.ts'

@@ -1,4 +1,7 @@
-/** Defines the handler that takes over WebSocket upgrades, and sends error answers on a bare socket. */
+/**
+ * Defines the handler that takes over WebSocket upgrades, and sends error responses on a socket that has no HTTP
+ * response object.
+ */
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type HttpProblem, problemAnswer } from './problem.ts'

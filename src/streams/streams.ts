@@ -1,6 +1,6 @@
 /**
- * Builds the `feed` role: event streams over WebSocket and server-sent events (contract §8). Both transports share one way of
- * reading, the connection slots and the stop.
+ * Builds the role `feed`: event streams over WebSocket and server-sent events (contract §8). Both transports share the
+ * reading of events, the limits on connections and the shutdown.
  */
 import type { Route } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'

@@ -1,5 +1,6 @@
 /**
- * Describes one London day as `GET /v1/report` and the status topic report it.
+ * Defines the schema of the report on one day (London time), as `GET /v1/report` and the Kafka status topic publish it.
+ * The report counts the items received and the gaps that remain (spans of time in which items may be missing).
  */
 import { z } from 'zod'
 import { isoTime } from './json-schema.ts'

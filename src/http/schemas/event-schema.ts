@@ -1,6 +1,7 @@
 /**
- * Describes the event (contract §3), the announcement and the gap in it. Values of upstream's own are not restricted:
- * its members come as they are.
+ * Defines the schemas of an event (contract §3) and its data: an announcement, or a gap (a time span in which
+ * announcements may be missing). Members that come from the upstream are not restricted, because they are passed on
+ * unchanged.
  */
 import { z } from 'zod'
 import {

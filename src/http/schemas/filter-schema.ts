@@ -1,5 +1,6 @@
 /**
- * Describes the filter (contract §5) and its query-string form, each field once. `core/filter/filter-parse.ts` reads it.
+ * Defines the schema of the event filter (contract §5) as JSON and as query parameters, with each field described once.
+ * `core/filter/filter-parse.ts` parses filters.
  */
 import { z } from 'zod'
 import {

@@ -1,6 +1,6 @@
 /**
- * Turns zod schemas into the JSON Schema (2020-12) of the OpenAPI and AsyncAPI documents. Members of an object that are
- * not named may occur as well, except where the object is strict.
+ * Converts zod schemas to JSON Schema (2020-12) for the OpenAPI and AsyncAPI documents. Objects may have further
+ * members, except where the zod object is strict.
  */
 import { z } from 'zod'
 

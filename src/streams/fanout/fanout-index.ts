@@ -1,6 +1,6 @@
 /**
- * Finds the readers that a new event concerns and wakes them. Readers with the same filter and framing form a group, and an
- * inverted index over the filters finds the groups: an event costs only the readers that want it.
+ * Finds the streams that a new event concerns and wakes them. Streams with the same filter and framing (byte format)
+ * form a group, and an inverted index over the filters finds the groups. An event costs only the streams that want it.
  */
 import { createHash } from 'node:crypto'
 import type { Reader } from '../../archive/reading/reader.ts'

@@ -1,6 +1,7 @@
 /**
- * Reads events from the log and encodes them into frame batches, once for all readers of a group at the same position.
- * Recent batches are cached for readers that reach their position a little later.
+ * Reads events from the log and encodes them into frame batches, the bytes of consecutive matching events for one
+ * write. Streams with the same filter and byte format share the batch at a position. Recent batches are cached for
+ * streams that reach their position a little later.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'

@@ -1,6 +1,6 @@
 /**
- * Sends one client its matching events from a position on, batch by batch, as fast as it takes them. Replay and live use the
- * same path, so a slow client costs one batch of memory.
+ * Sends one client its matching events from a position in the log on, batch by batch, as fast as the client takes them.
+ * Replayed and live events take the same path, so a slow client costs one batch of memory.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'

@@ -1,7 +1,7 @@
 /**
- * Accounts for the memory that slow clients hold: bytes written to their sockets that the kernel has not taken. A buffer
- * shared by many clients counts once. The total decides how large the next frame batch may be, which bounds the total by
- * `LARGE_BUDGET_BYTES` plus one small batch per client, give or take an event each.
+ * Accounts for the memory that slow clients hold: bytes written to their sockets that the kernel has not taken (a
+ * shared buffer counts once). The total decides how large the next frame batch (events encoded for one write) may be.
+ * The total thus stays below `LARGE_BUDGET_BYTES` plus one small batch per client, give or take an event each.
  */
 
 /**

@@ -1,8 +1,8 @@
 /**
- * Runs the periodic timers of all streams on one timer wheel: heartbeats, pings and pong time-outs. One slot of the wheel
- * falls due every 250 ms. A late timer catches up on all slots in between, so delays do not add up. Entries may be called a
- * slot late, and later when the process is busy or a thousand fall due together (`tick-budget.ts`). An entry costs some
- * 30 bytes here, a timer of its own 570 (20,000 of them, heap after a collection).
+ * Runs the periodic timers of all streams on one timer wheel with slots of 250 ms: heartbeats, pings and pong
+ * time-outs. A timer may fire a slot late, and later when the process is busy or a thousand fall due together
+ * (`tick-budget.ts`); delays do not add up. An entry costs some 30 bytes here, a timer of its own 570 (20,000 of them,
+ * heap after a collection).
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { TickBudget } from './tick-budget.ts'

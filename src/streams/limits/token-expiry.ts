@@ -1,6 +1,6 @@
 /**
- * Ends streams when their token is deleted or expires. One abort listener serves all streams of a token, of which there may
- * be thousands.
+ * Ends streams when the API token that opened them is deleted or expires. One abort listener serves all streams of a
+ * token, of which there may be thousands.
  */
 import type { TickBudget } from './tick-budget.ts'
 

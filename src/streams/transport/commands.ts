@@ -1,6 +1,7 @@
 /**
- * Reads what a WebSocket client sends (contract §8) by zod objects, which `/asyncapi.json` shows as well. A fault inside
- * `filter` or `from` is error 410, any other 400; a text that is not a cursor ends the connection with 4010.
+ * Parses and validates the messages of a WebSocket client (contract §8) with zod objects, from which `/asyncapi.json`
+ * is made too. A fault inside `filter` or `from` is answered with error number 410, any other with 400. A text that is
+ * not a cursor closes the connection with code 4010.
  */
 import { z } from 'zod'
 import { decodeCursor } from '../../core/cursor.ts'

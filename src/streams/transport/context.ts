@@ -1,5 +1,6 @@
 /**
- * Builds what all streams of a node share, on both transports.
+ * Builds the parts that all WebSocket and server-sent event streams of a node share: fan-out, timers, connection limits
+ * and memory accounting.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Reader } from '../../archive/reading/reader.ts'

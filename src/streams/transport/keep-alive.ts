@@ -1,6 +1,7 @@
 /**
- * Detects dead WebSocket peers: sends a ping every 25 s ± 20 % and expects its pong within 10 s (contract §8). A peer that is
- * not being read from is not checked; the stall time-out of its writer covers it.
+ * Detects dead WebSocket peers: sends a ping every 25 s ± 20 % and expects its pong within 10 s (contract §8). While
+ * the server has paused reading from a peer, the peer is not checked; the stall time-out of its socket writer covers
+ * that case.
  */
 import type { Chance } from '../../lifecycle/clock.ts'
 import type { TimerEntry, TimerWheel } from '../limits/timer-wheel.ts'
