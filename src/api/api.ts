@@ -1,5 +1,6 @@
 /**
- * Builds the routes of the role `api`, and the mirror of the upstream API below `/v2`.
+ * Builds the HTTP routes of a process with the role `api`: the bridge's own paths, and the mirror below `/v2`. The
+ * mirror answers in the form of the upstream API, so that its clients can use the bridge instead.
  */
 import { createDayReplica, DAYS_TABLE } from '../archive/days.ts'
 import { createExchangeReplica, EXCHANGES_TABLE } from '../archive/exchanges.ts'

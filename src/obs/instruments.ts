@@ -1,5 +1,6 @@
 /**
- * Creates Prometheus counters, gauges and histograms with closed label sets, registered at zero and documented.
+ * Creates documented Prometheus counters, gauges and histograms. Each label has a closed list of values, and every
+ * combination is registered at zero.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 

@@ -1,6 +1,6 @@
 /**
- * Lists every log event with the sentence that its line carries as `msg`. The logger accepts no other name.
- * `docs/log-events.md` is generated from this table.
+ * Lists every log event with the sentence that explains it, which its log line carries as `msg`. The logger accepts no
+ * other event name. `docs/log-events.md` is generated from this table.
  */
 
 /** Event name to what happened, whether it is retried, and what to do where something has to be done. */

@@ -1,6 +1,6 @@
 /**
- * Writes the process log: one JSON line per event on stderr, with its meaning as `msg`. Drops fields that are not allowed,
- * and removes known secrets and the query of addresses from every text.
+ * Writes the process log: one JSON line per event on stderr, with a sentence that explains the event as `msg`. Fields
+ * that are not on the allow-list are dropped; known secrets and the query strings of URLs are removed from every text.
  */
 import pino from 'pino'
 import { BridgeError } from '../errors.ts'

@@ -1,5 +1,6 @@
 /**
- * Makes a write to a table resolve only once this node has read the change back, so that a caller sees its own write.
+ * Makes a write to a table of the log resolve only once this node has read the change back. The caller of the write
+ * therefore sees its own change.
  */
 
 /** Writes that are waited for. */

@@ -1,5 +1,6 @@
 /**
- * Limits the number and size of endpoints, per tenant and in all: every node holds all of them in memory.
+ * Limits the number and size of webhook endpoints, per tenant and in total, because every node holds all of them in
+ * memory.
  */
 
 /** Most endpoints of a tenant, and of all tenants together. */

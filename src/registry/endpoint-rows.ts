@@ -1,5 +1,6 @@
 /**
- * Describes the rows of the log's table `endpoints`, one an endpoint, and reads them back.
+ * Defines and parses the rows of the log's table `endpoints`: one row, a key with a JSON value, for each webhook
+ * endpoint.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'

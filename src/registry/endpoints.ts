@@ -1,6 +1,6 @@
 /**
- * Creates, changes, deletes and lists the webhook endpoints of all tenants in the log's table. A change counts on
- * this node before its caller is answered.
+ * Creates, changes, deletes and lists the webhook endpoints of all tenants, which are stored in a table of the log. A
+ * call returns once this node has applied its change.
  */
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'

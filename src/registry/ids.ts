@@ -1,6 +1,6 @@
 /**
- * Makes ids of a prefix, the time of creation and random digits. Ids are never reused and sort by time of creation;
- * inside a millisecond they have no order.
+ * Generates ids from a prefix, the time of creation and random digits. Ids are never reused and sort by time of
+ * creation, except within one millisecond.
  */
 import { randomBytes } from 'node:crypto'
 

@@ -1,6 +1,6 @@
 /**
- * Issues and accepts tickets, with which a browser opens one stream within 30 seconds, because it can set no header on a
- * WebSocket. A ticket names its token; what that token may do is looked up when the ticket is used.
+ * Issues and checks one-time tickets, with which a browser opens a stream, because it can set no header on a WebSocket.
+ * A ticket is valid for 30 seconds and names an API token, whose rights are looked up when the ticket is used.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Caller } from '../http/auth.ts'

@@ -1,7 +1,7 @@
 /**
- * Describes the rows of the log's table `tokens` and reads them back: one a token, and one for the hour of its last use.
- * The use has its own row because any node writes it at any time: a write to the token's row could bring back a token that
- * another node has just deleted.
+ * Defines and parses the rows of the log's table `tokens`: for each API token one row, and another with the hour of
+ * last use. Any node may write the last use at any time. In the token's own row, that write could bring back a token
+ * that another node has just deleted.
  */
 import { z } from 'zod'
 import { type Scope, scopes } from '../http/auth.ts'

@@ -1,6 +1,6 @@
 /**
- * Generates the text of a token and hashes it. Look-ups are by hash, which nobody who guesses can steer, so no
- * constant-time comparison is needed.
+ * Generates the text of an API token and hashes it. Tokens are looked up by hash, which an attacker's guesses cannot
+ * steer, so no constant-time comparison is needed.
  */
 import { createHash, randomBytes } from 'node:crypto'
 

@@ -1,6 +1,6 @@
 /**
- * Creates, deletes, lists and authenticates the tokens of all tenants in the log's table. Only hashes are kept;
- * deleted and expired tokens end their streams on every node.
+ * Creates, deletes, lists and authenticates the API tokens of all tenants, which are stored in a table of the log. Only
+ * hashes are stored. When a token is deleted or expires, every node ends the streams opened with it.
  */
 import type { Authenticate, Caller, FindCaller, NoCaller, Scope } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Loads the London calendar with the operator's overrides from `BRIDGE_CALENDAR_FILE`: holidays, business days and half
- * days that differ from the computed calendar.
+ * Loads the calendar of London business days, with the operator's overrides from `BRIDGE_CALENDAR_FILE`: holidays,
+ * business days and half days that differ from the computed calendar.
  */
 import { z } from 'zod'
 import { type Calendar, type CalendarOverrides, createCalendar } from '../core/calendar/calendar.ts'

@@ -1,5 +1,6 @@
 /**
- * Builds the AsyncAPI 3.0 document of Kafka topics, webhooks, WebSocket and server-sent events from the channels.
+ * Builds the AsyncAPI 3.0 document (`/asyncapi.json`) from the bridge's channels: Kafka topics, webhooks, WebSocket and
+ * server-sent events.
  */
 
 import { VERSION } from '../../core/version.ts'

@@ -1,6 +1,6 @@
 /**
- * Lists the servers and security schemes of the AsyncAPI document. The document is public, so brokers and hosts are
- * variables.
+ * Lists the servers and security schemes of the AsyncAPI document (`/asyncapi.json`). Broker and host names are
+ * variables there, because anybody may read the document.
  */
 import type { ChannelServer } from '../../http/channel.ts'
 

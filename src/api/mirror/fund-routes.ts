@@ -1,5 +1,6 @@
 /**
- * Serves the nine fund paths of the upstream API (specification §4.4); a malformed request never reaches the source.
+ * Serves the upstream API's nine paths for fund data (specification §4.4) from a given source. The source is the
+ * sandbox's invented funds, or the bridge's gateway to the upstream. A malformed request never reaches it.
  */
 import { isIsin } from '../../core/check-digits.ts'
 import { type PlanName, planIncludes } from '../../core/plans.ts'

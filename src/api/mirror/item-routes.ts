@@ -1,6 +1,6 @@
 /**
- * Serves the list of announcements and the single one as the upstream API does (specification §2.12, §4.1, §4.2). Items are
- * not re-encoded: their JSON text is sent as stored.
+ * Serves the upstream API's two paths for announcements: the list and the single announcement (specification §2.12,
+ * §4.1, §4.2). Each announcement is sent as the JSON text that was stored, not encoded again.
  */
 import { ITEMS_PATH } from '../../core/upstream-paths.ts'
 import { isBridgeError } from '../../errors.ts'

@@ -1,6 +1,7 @@
 /**
- * Defines the store of announcements behind the mirror: the sandbox's market or the bridge's archive, each with its
- * own order and cursors.
+ * Defines the store from which the mirror (paths that answer as the upstream API does) reads announcements. Two stores
+ * implement it, each with its own order and cursors: the sandbox's invented market, and the bridge's archive of the
+ * events on disk.
  */
 
 import type { Selection } from '../../core/filter/selection.ts'

@@ -1,5 +1,6 @@
 /**
- * Parses and validates the query string of the item list (specification §4.1, §8) into selection, paging and warnings.
+ * Parses and validates the query string of the announcement list (specification §4.1, §8) into filters, paging mode and
+ * warnings for the client.
  */
 
 import { crc32 } from 'node:zlib'

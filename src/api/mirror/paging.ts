@@ -1,6 +1,6 @@
 /**
- * Reads the paging parameters of the upstream API (specification §2.12, §4.1.2), encodes page cursors, and builds pages of
- * lists with `meta.paging`.
+ * Implements the paging of the upstream API (specification §2.12, §4.1.2): reads the query parameters, encodes page
+ * cursors, and builds result pages with `meta.paging`.
  */
 import { type PlanName, planNames, plans } from '../../core/plans.ts'
 import { readInteger, readText } from './parameters.ts'

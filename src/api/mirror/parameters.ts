@@ -1,6 +1,6 @@
 /**
- * Parses single query parameters by name: lists in two forms, texts, enums, integers and dates; warns about unknown names.
- * Each reader throws MirrorRefusal 400 for a value that it cannot take.
+ * Parses the query parameters of the mirrored upstream API one by one: lists, texts, enums, integers and dates; warns
+ * about unknown names. A value that cannot be used throws MirrorRefusal, which is answered with status 400.
  */
 import { type DateBound, parseDateBound } from '../../core/dates.ts'
 import { didYouMean } from '../../core/near.ts'

@@ -1,6 +1,6 @@
 /**
- * Serves the exchange references of the upstream API: the list in two paging modes and the single exchange
- * (specification §4.3). No key is needed.
+ * Serves the upstream API's reference data on stock exchanges: the list in two paging modes and the single exchange
+ * (specification §4.3). No API key is needed.
  */
 import type { ExchangeReplica, StoredExchange } from '../../archive/exchanges.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'

@@ -1,5 +1,6 @@
 /**
- * Defines why a request to the mirrored upstream API is refused, and encodes the error body (specification §2.13, §7).
+ * Defines the error that refuses a request to the mirrored upstream API, with the broken rule, and encodes its response
+ * body (specification §2.13, §7).
  */
 
 /** The rules that a request can break; the sandbox counts refusals by these names. */

@@ -1,5 +1,6 @@
 /**
- * Defines a route of the mirrored upstream API as data.
+ * Defines the data that describes one route of the mirrored upstream API: path, parameters, response schema and the
+ * function that answers.
  */
 import type { z } from 'zod'
 import type { PlanName } from '../../core/plans.ts'

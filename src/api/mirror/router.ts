@@ -1,5 +1,6 @@
 /**
- * Serves the mirrored upstream API through an Express router: authentication, methods, responses, warnings and error bodies.
+ * Builds the Express router that serves the mirrored upstream API: authentication, methods, responses, warnings and
+ * error bodies. The bridge's `/v2` and the sandbox both use it.
  */
 
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'

@@ -1,6 +1,6 @@
 /**
- * Describes the parameters and pages of the upstream API (specification §4), for its document and for warnings about
- * unknown names.
+ * Describes the query parameters and response bodies of the upstream API (specification §4), for the OpenAPI document
+ * and for warnings about unknown parameter names.
  */
 import { z } from 'zod'
 import { matchModes } from '../../core/filter/filter.ts'

@@ -1,4 +1,7 @@
-/** Describes a path of the upstream API, as the bridge serves it, as an OpenAPI operation. */
+/**
+ * Builds the OpenAPI operation for one path of the mirrored upstream API, which the bridge serves with the upstream's
+ * parameters, responses and error bodies.
+ */
 import { jsonSchema } from '../../http/schemas/json-schema.ts'
 import { upstreamErrorSchema } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'

@@ -1,4 +1,6 @@
-/** Describes one route as an OpenAPI operation: parameters, body, answers and errors. */
+/**
+ * Builds the OpenAPI operation of one route: parameters, body, responses and errors.
+ */
 import { type ProblemCode, problemCodes } from '../../http/problem.ts'
 import {
   type AnyRoute,

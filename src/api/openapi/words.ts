@@ -1,4 +1,7 @@
-/** Derives operation ids, titles and descriptions of the OpenAPI document from paths and sentences of the docs. */
+/**
+ * Derives operation ids and tags of the OpenAPI document from paths, and titles and descriptions from the summaries of
+ * the routes.
+ */
 
 /** The parts of a path that differ: `id` of `/v1/tokens/{id}`. */
 const SEGMENT = /\{(\w+)\}/g

@@ -1,5 +1,6 @@
 /**
- * Serves `GET /v1/disclosures`, pull and long-poll (contract §6); events leave as the bytes in which they are stored.
+ * Serves `GET /v1/disclosures` (contract §6): clients pull the events after a cursor, or long-poll for new ones. Each
+ * event is sent as the bytes that are stored, without parsing them.
  */
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'

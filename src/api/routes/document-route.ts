@@ -1,4 +1,7 @@
-/** Serves `GET /openapi.json` and `GET /asyncapi.json` to everybody, with an `ETag` for caches. */
+/**
+ * Serves the API documents `GET /openapi.json` and `GET /asyncapi.json` without authentication, with an `ETag` for
+ * caches.
+ */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Channel } from '../../http/channel.ts'

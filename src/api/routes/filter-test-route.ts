@@ -1,4 +1,7 @@
-/** Serves `POST /v1/filters/test`: which of the last events a filter would have matched (contract §6). */
+/**
+ * Serves `POST /v1/filters/test` (contract §6): shows which of the most recent events a given filter would have
+ * matched.
+ */
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'

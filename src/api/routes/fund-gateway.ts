@@ -1,6 +1,7 @@
 /**
- * Serves the fund paths of `/v2` through the leader, which requests the upstream, and caches replies while they are valid.
- * Concurrent equal requests of this node share one request to the leader. Without a gateway the paths answer 503.
+ * Answers the fund paths of `/v2` through the leader, the one node that sends requests upstream, and caches replies
+ * while they are valid. Concurrent equal requests of this node share one request to the leader. While the operator has
+ * this gateway switched off, the paths answer 503.
  */
 import { isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Serves the mirrored upstream API under `/v2` (contract §6). Keys are tokens of the bridge, size limits are those of the
- * bridge, error bodies are those of the upstream.
+ * Serves the mirrored upstream API under `/v2` (contract §6). Clients use a token of the bridge as API key. Limits on
+ * address and body are those of the bridge; error bodies have the upstream's form.
  */
 import type { Request, RequestHandler } from 'express'
 import { type Authenticate, tokensLoading } from '../../http/auth.ts'

@@ -1,7 +1,7 @@
 /**
- * Serves the item routes of the bridge's `/v2` from the replica. Unlike the upstream, it warns about `channel`, returns
- * everything after a poll's cursor, and says when a list begins before the replica does. A cursor names an event of the log; a
- * page position also has the end of the log when the scan began, so its pages see one snapshot.
+ * Serves the announcement routes of the bridge's `/v2` from this node's replica of the event log. Unlike the upstream,
+ * it ignores `channel` with a warning, returns everything after a poll's cursor, and warns when the replica begins
+ * later than the list. A page cursor also holds the end of the log at the first page, so all pages show one snapshot.
  */
 
 import type { ArchiveItems, Item } from '../../archive/items/items.ts'

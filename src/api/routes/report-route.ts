@@ -1,5 +1,6 @@
 /**
- * Serves `GET /v1/report`: what each of the last days brought, as the leader reported it.
+ * Serves `GET /v1/report`: the items received on each of the last London days, and the gaps that remain. A gap is a
+ * span of time in which items may be missing. The leader, the one node that polls the upstream, supplies the figures.
  */
 import { z } from 'zod'
 import { type DayReplica, publishedDay } from '../../archive/days.ts'

@@ -1,5 +1,6 @@
 /**
- * Serves `POST /v1/tickets`: a ticket opens one WebSocket in place of a bearer header (contract §6).
+ * Serves `POST /v1/tickets` (contract §6): issues a ticket, with which a browser opens one WebSocket instead of sending
+ * a bearer header.
  */
 import { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'

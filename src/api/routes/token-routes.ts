@@ -1,6 +1,6 @@
 /**
- * Serves `/v1/tokens` (contract §6). A token of another tenant answers like one that does not exist; the admin token
- * sees all.
+ * Serves `/v1/tokens` (contract §6): creates, lists and deletes API tokens. A token of another tenant is answered like
+ * one that does not exist; the admin token sees those of all tenants.
  */
 import type { z } from 'zod'
 import { isoMillis } from '../../core/dates.ts'

@@ -1,6 +1,6 @@
 /**
- * Defines the request and response bodies of `/v1/tokens` as zod objects: types, validation and the schemas of
- * `/openapi.json`.
+ * Defines the request and response bodies of `/v1/tokens` as zod objects. Types, validation and the schemas in
+ * `/openapi.json` come from them.
  */
 import { z } from 'zod'
 import { scopes } from '../../http/auth.ts'
