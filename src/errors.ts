@@ -1,6 +1,6 @@
 /**
- * Defines the program's one error type: a closed code, a message, and a hint that says what the operator can do.
- * Expected outcomes (an upstream 500, an empty poll) are values, not errors.
+ * Defines the program's one error type: a code from a closed list, a message, and a hint that says what the operator
+ * can do. Expected outcomes (an upstream 500, an empty poll) are values, not errors.
  */
 
 /**

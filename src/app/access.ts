@@ -1,5 +1,6 @@
 /**
- * Builds what authenticates callers (admin token, tokens, tickets) and the registry of webhook endpoints.
+ * Builds the authentication of callers (admin token, API tokens, stream tickets) and the registry of webhook endpoints.
+ * A registry is this node's view of a table in the log.
  */
 import { type Authenticate, adminAuthenticate, findCallerAmong } from '../http/auth.ts'
 import { Endpoints } from '../registry/endpoints.ts'

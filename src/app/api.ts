@@ -1,5 +1,6 @@
 /**
- * Starts the role `api` for a process that has it.
+ * Builds the HTTP API of a process with the role `api`, and an empty one for any other process. A role is one job of
+ * the product; the settings give each process its roles.
  */
 import { type Api, createApi, NO_API } from '../api/api.ts'
 import type { Status } from '../api/routes/status.ts'

@@ -1,5 +1,6 @@
 /**
- * Starts the roles that the settings name, step by step, and stops them in the opposite order.
+ * Starts the roles that the settings name, step by step, and stops them in reverse order. A role is one job of the
+ * product, such as `poller`, `api` or `webhooks`; a process may have several.
  */
 import type { Status } from '../api/routes/status.ts'
 import type { Reader } from '../archive/reading/reader.ts'

@@ -1,5 +1,6 @@
 /**
- * Holds what every step of the start uses: settings, clock, logger, the roles collected so far and the clean-up stack.
+ * Builds the context that every start-up step receives: settings, clock, logger, metrics, the tasks to run so far, and
+ * the clean-up stack.
  */
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { VERSION } from '../core/version.ts'

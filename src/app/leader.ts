@@ -1,5 +1,6 @@
 /**
- * Builds the role `poller`, of which one node at a time is the leader: it polls the upstream and publishes to the log.
+ * Builds the role `poller`, which polls the upstream and publishes to the log. Of all nodes with this role, only the
+ * elected leader does so.
  */
 import { createIngest, type Ingest } from '../ingest/ingest.ts'
 import type { StartContext } from './context.ts'

@@ -1,5 +1,5 @@
 /**
- * Opens the public listener and the ops listener (health, metrics), and registers their release.
+ * Opens the public HTTP listener and the ops listener (health, metrics), and puts their closing on the clean-up stack.
  */
 import { createApp, type Mount } from '../http/app.ts'
 import { type Listener, listen } from '../http/listener.ts'

@@ -1,5 +1,6 @@
 /**
- * Opens the log of the settings (embedded SQLite or Kafka) with this node's archive.
+ * Opens the event log that the settings choose, embedded SQLite or Kafka, with this node's archive. The archive is the
+ * ordered copy of the log on disk; for SQLite it is the log itself.
  */
 import { hostname } from 'node:os'
 import { openReplica } from '../archive/replica/replica.ts'

@@ -1,5 +1,6 @@
 /**
- * Opens the log and this node's archive, and builds the reader and the replicator over them.
+ * Opens the event log with its archive on this node's disk, and builds the reader and the replicator. The replicator
+ * takes over committed events for readers: into the buffer of recent events and, on Kafka, into the archive.
  */
 import { createReader, type Reader } from '../archive/reading/reader.ts'
 import { RecentEvents } from '../archive/reading/recent-events.ts'

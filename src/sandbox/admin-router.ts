@@ -1,6 +1,6 @@
 /**
- * Serves the sandbox's admin API as JSON: published items, usage, faults, scenario and clock (docs/use/sandbox.md). It
- * has no authentication: it is a test tool that listens on this machine by default.
+ * Serves the admin API of the sandbox, a local imitation of the upstream: published items, usage, faults, scenario and
+ * clock (docs/use/sandbox.md). It has no authentication: it is a test tool that listens on this machine by default.
  */
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import { z } from 'zod'

@@ -1,5 +1,6 @@
 /**
- * Enforces the plan's limits in real time: a token bucket and a quota over the last seven days.
+ * Enforces the limits of the simulated upstream plan on clients: a token bucket for the rate, and a quota over the last
+ * seven days. Both run in real time, whatever the speed of the simulated market.
  */
 import { WEEK_MS } from '../core/durations.ts'
 import type { PlanLimits } from '../core/plans.ts'

@@ -1,5 +1,5 @@
 /**
- * Takes what has fallen due from the front of a list that is in order of time.
+ * Removes and returns the due members at the front of a list that is ordered by time.
  */
 
 /** Removes and returns the leading members for which `isDue` is true. */

@@ -1,6 +1,6 @@
 /**
- * Serves the sandbox's public API: checks key, limits and faults, then passes the request to the routes of
- * `api/mirror`.
+ * Serves the sandbox's public API, which imitates the upstream: checks key, limits and faults, then passes the request
+ * to the routes of `api/mirror`.
  */
 import express, { type Express, type Request, type Response } from 'express'
 import { type FundSource, fundRoutes } from '../api/mirror/fund-routes.ts'

@@ -1,6 +1,6 @@
 /**
- * Builds the body of `POST /v1/webhooks` from flags. The bridge checks the values: text that is not a number is sent as
- * it is.
+ * Builds the body of `POST /v1/webhooks` from command-line flags. The values are checked by the bridge that receives
+ * them, so text in place of a number is sent unchanged.
  */
 import { BridgeError } from '../../errors.ts'
 import { filterFlags, filterOf } from './filter-flags.ts'

@@ -1,5 +1,6 @@
 /**
- * Reads the flags and the endpoint id of the verbs of `bridge webhooks`, and words the refusals of their requests.
+ * Reads the flags and the endpoint id of the `bridge webhooks` subcommands, and defines the messages to show when the
+ * bridge refuses a request.
  */
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { readFlagsAndWords } from '../terminal/arguments.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads a filter from flags: each field under its own name or in kebab case, or the whole filter as JSON. The bridge
- * checks it.
+ * Reads an event filter from command-line flags: one flag per field (`--hasSymbol` or `--has-symbol`), or the whole
+ * filter as JSON. Its values are checked by the bridge that receives it.
  */
 import { plainFieldNames } from '../../core/filter/filter-parse.ts'
 import { filterValue } from '../../core/filter/filter-query.ts'

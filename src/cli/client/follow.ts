@@ -1,6 +1,6 @@
 /**
- * Follows a running bridge's stream through `clients/typescript` until it is stopped, and reports each change of the
- * connection in one line.
+ * Follows a running bridge's event stream through the published client (`clients/typescript`) and reports each change
+ * of the connection in one line. It ends when the caller's signal aborts.
  */
 import { connect, type Message } from '../../../clients/typescript/src/stream.ts'
 import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'

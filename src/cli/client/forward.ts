@@ -1,6 +1,6 @@
 /**
- * Posts events to one address as signed webhooks, several at once; a delivery that fails four times is given up.
- * Unlike a real endpoint it remembers nothing.
+ * Posts events to one address as signed webhooks, several at once; a delivery that fails four times is given up. Unlike
+ * the bridge's own webhook delivery, it stores no state.
  */
 import type { KeyObject } from 'node:crypto'
 import { ATTEMPT_LIMIT_MS, type AttemptEnd, type AttemptOutcome, outcomeOf } from '../../core/attempt-end.ts'

@@ -1,5 +1,5 @@
 /**
- * Explains a network error in words, with what to do about it.
+ * Translates a network error into a plain sentence and advice for the user of a command.
  */
 
 import { classifyThrown } from '../../upstream/outcome.ts'

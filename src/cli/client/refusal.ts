@@ -1,5 +1,5 @@
 /**
- * Turns a bridge's error response into a BridgeError with exit code, text and advice; also for no response at all.
+ * Turns a bridge's error response, or the lack of any response, into a BridgeError with exit code, text and advice.
  */
 import { BridgeError, type ErrorCode, type FieldError, MOST_ERRORS } from '../../errors.ts'
 import { harmless } from '../terminal/text.ts'

@@ -1,5 +1,5 @@
 /**
- * Sends one request to a running bridge's HTTP API and parses the JSON response. It is not retried.
+ * Sends one request to a running bridge's HTTP API and parses the JSON response. A failed request is not retried.
  */
 import { BridgeError } from '../../errors.ts'
 import { noAnswer, noBridge, type RefusalWords, responseError } from './refusal.ts'

@@ -1,5 +1,6 @@
 /**
- * Reads the flags of commands that follow a stream: the filter and the start, both checked by the bridge.
+ * Reads the flags of commands that follow an event stream: the filter, and the position to start from. Both are checked
+ * by the bridge that receives them.
  */
 import type { From } from '../../../clients/typescript/src/messages.ts'
 import type { ConnectOptions } from '../../../clients/typescript/src/stream.ts'

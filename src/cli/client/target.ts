@@ -1,5 +1,6 @@
 /**
- * Finds the address and token of the running bridge a command talks to: from its flags, else from the settings.
+ * Finds the address and token of the running bridge that a command talks to: from the command's flags, else from the
+ * settings.
  */
 import { BridgeError } from '../../errors.ts'
 import { type ReadFile, readTextFile } from '../../settings/environment.ts'

@@ -1,5 +1,6 @@
 /**
- * Shared by `bridge tokens` and `bridge webhooks`: chooses the verb, sends API requests, reads paged lists.
+ * Provides what `bridge tokens` and `bridge webhooks` share: choosing the subcommand, sending API requests, and
+ * printing paged lists.
  */
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'

@@ -1,5 +1,6 @@
 /**
- * Runs `bridge demo`: a sandbox upstream and every role in one process, without settings, with a line of live figures.
+ * Runs `bridge demo`: an imitation of the upstream and every role of the bridge in one process, without settings. A
+ * line of live figures shows what happens.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

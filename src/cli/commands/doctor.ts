@@ -1,6 +1,6 @@
 /**
- * Runs `bridge doctor`: checks everything that a bridge needs and prints what to do about each finding. Repairs nothing and
- * spends one quota unit at most.
+ * Runs `bridge doctor`: checks everything that a bridge needs and prints what to do about each finding. It repairs
+ * nothing and uses at most one request of the upstream's weekly quota.
  */
 import { BridgeError } from '../../errors.ts'
 import { holderOf } from '../../log-embedded/lock.ts'

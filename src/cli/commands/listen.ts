@@ -1,6 +1,6 @@
 /**
- * Runs `bridge listen`: posts a running bridge's events to a local receiver as signed webhooks, for developing it.
- * Registers no endpoint at the bridge.
+ * Runs `bridge listen`: posts a running bridge's events as signed webhooks to a local receiver that is under
+ * development. It registers no endpoint at the bridge.
  */
 import type { KeyObject } from 'node:crypto'
 import { parseFilterQuery } from '../../core/filter/filter-query.ts'

@@ -1,5 +1,6 @@
 /**
- * Runs `bridge plan`: prints the polls of a week as a bridge would plan them, with delays and risks. Sends no request.
+ * Runs `bridge plan`: prints how a bridge would spread its polls of the upstream over a week, with delays and risks.
+ * The risk is a poll that finds more new items than one page holds. No request is sent.
  */
 import { isoSeconds } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'

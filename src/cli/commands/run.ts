@@ -1,5 +1,6 @@
 /**
- * Runs `bridge run`: starts the roles of the settings and stops them on SIGTERM or SIGINT.
+ * Runs `bridge run`: starts the roles (jobs such as polling or serving the API) that the settings name, and stops them
+ * on SIGTERM or SIGINT.
  */
 import { startApp } from '../../app/app.ts'
 import { systemChance } from '../../lifecycle/clock.ts'

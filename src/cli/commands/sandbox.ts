@@ -1,5 +1,5 @@
 /**
- * Runs `bridge sandbox`: starts the synthetic upstream, or lists its scenarios.
+ * Runs `bridge sandbox`: starts a local imitation of the upstream API with an invented market, or lists its scenarios.
  */
 import type { ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../../core/near.ts'

@@ -1,5 +1,5 @@
 /**
- * Runs `bridge tail`: prints a running bridge's event stream, events on stdout and reports on stderr.
+ * Runs `bridge tail`: prints a running bridge's events on stdout, and changes of the connection on stderr.
  */
 import { followStream, type ShownMessage } from '../client/follow.ts'
 import { STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'

@@ -1,5 +1,6 @@
 /**
- * Runs `bridge webhooks attempts` and `deliveries`: lists the attempts and the state of deliveries to an endpoint.
+ * Runs `bridge webhooks attempts` and `deliveries`: lists the delivery attempts to an endpoint, and the state of its
+ * deliveries.
  */
 
 import { attemptOutcomes } from '../../core/attempt-end.ts'

@@ -1,5 +1,6 @@
 /**
- * Runs `bridge webhooks test` and `replay`: sends an endpoint a test event, or earlier events again.
+ * Runs `bridge webhooks test` and `replay`: makes a running bridge send an endpoint a test event, or earlier events
+ * again.
  */
 import { BridgeError } from '../../errors.ts'
 import { endpointWords, readOne } from '../client/endpoint-request.ts'

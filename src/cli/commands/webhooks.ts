@@ -1,5 +1,6 @@
 /**
- * Runs `bridge webhooks`: creates, lists, tests, rotates, replays and deletes webhook endpoints of a running bridge.
+ * Runs `bridge webhooks`: creates, lists, tests and deletes webhook endpoints of a running bridge, rotates their
+ * secrets, and replays events.
  */
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { BridgeError } from '../../errors.ts'

@@ -1,5 +1,6 @@
 /**
- * Checks whether a bridge with these settings runs, and reads readiness, lag, gaps, key and quota from its status.
+ * Checks whether a bridge with these settings is running, and judges its readiness, replication lag, gaps, upstream key
+ * and quota. A gap is a span of time in which announcements may be missing.
  */
 import type { Status, UpstreamState } from '../../api/routes/status.ts'
 import type { Settings } from '../../settings/settings.ts'

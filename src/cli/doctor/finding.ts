@@ -1,5 +1,6 @@
 /**
- * Defines a finding of `bridge doctor`, prints findings as lines or JSON, and derives the exit code.
+ * Defines a finding, the result of one check of `bridge doctor`, prints findings as lines or JSON, and derives the exit
+ * code.
  */
 import { BridgeError, type ErrorCode } from '../../errors.ts'
 import { harmless, type Paint, type Tone } from '../terminal/text.ts'

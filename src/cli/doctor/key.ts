@@ -1,5 +1,6 @@
 /**
- * Checks the upstream key and the plan's page size with one request, whose quota unit is recorded in the log's ledger first.
+ * Checks the upstream key and the plan's page size with one upstream request. The request uses up weekly quota, so it
+ * is recorded in the log before it is sent.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { BridgeError } from '../../errors.ts'

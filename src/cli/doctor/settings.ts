@@ -1,5 +1,6 @@
 /**
- * Reports each missing or wrong setting and each warning about settings as a finding.
+ * Turns each missing or wrong setting, and each warning about settings, into a finding: one line in the output of
+ * `bridge doctor`.
  */
 import { BridgeError } from '../../errors.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'

@@ -1,5 +1,6 @@
 /**
- * Checks whether the upstream can be reached and how far its clock differs, with one request that needs no key and no quota.
+ * Checks whether the upstream can be reached, and how far its clock differs from this machine's. The one request for
+ * this needs no key and costs no quota.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Failure, Timing } from '../../upstream/outcome.ts'

@@ -1,5 +1,6 @@
 /**
- * Reads command-line arguments for every command: flags with near matches, positional arguments, `--help`.
+ * Reads command-line arguments for every command: flags, positional arguments and `--help`. The error for an unknown
+ * flag suggests the most similar one.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../../core/near.ts'

@@ -1,5 +1,6 @@
 /**
- * Makes text safe and readable in a terminal: replaces control characters, adds colours, counts things in words.
+ * Makes text safe and readable in a terminal: replaces control characters, adds colours, and writes counts with their
+ * noun (`2 days`).
  */
 
 /** Control and format characters, line separators, lone surrogates: they could move the cursor or reverse text. */

@@ -1,6 +1,6 @@
 /**
- * Lists the headline categories of the synthetic market with their frequency, importance, group and headlines.
- * Frequencies are a modelling choice over public counts; importance follows the FCA's list; groups are an editorial
+ * Lists the headline categories of the sandbox's invented market with their frequency, importance, group and headlines.
+ * Frequencies are a modelling choice based on public counts; importance follows the FCA's list; groups are an editorial
  * choice. The list of all codes is `core/filter/categories.ts`.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Defines every kind of fault: which requests show it, and how it replaces or corrupts the response. No timer outlives
- * its socket.
+ * Defines every kind of fault that the sandbox can show: which requests it affects, and how it replaces or corrupts the
+ * response. No timer of a fault outlives the client's socket.
  */
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'

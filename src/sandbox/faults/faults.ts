@@ -1,6 +1,7 @@
 /**
- * Keeps the active faults, picks the one that applies to a request, and validates faults that clients submit. A
- * scenario's faults follow the market clock without timers: each call first applies the changes that are due.
+ * Keeps the sandbox's active faults (deliberately wrong responses), picks the one that applies to a request, and
+ * validates faults that clients submit. Faults of a scenario follow the market clock, the sandbox's simulated time,
+ * without timers: each call first applies the changes that are due.
  */
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError } from '../../errors.ts'

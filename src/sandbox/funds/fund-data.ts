@@ -1,5 +1,6 @@
 /**
- * Answers requests for fund and investor-relations data of the synthetic market (a `FundSource`).
+ * Answers requests for fund and investor-relations data of the sandbox's invented market. It implements `FundSource`,
+ * from which the fund routes in `api/mirror` take their data.
  */
 import type { FundSource, HistoryQuery, SingleQuery } from '../../api/mirror/fund-routes.ts'
 import { classicPaging, listPage } from '../../api/mirror/paging.ts'

@@ -1,5 +1,6 @@
 /**
- * Generates net asset values (NAVs): one per business day for each fund and trust, announced on the next around 07:10.
+ * Generates net asset values (NAVs): one per business day for each fund and trust, announced on the next business day
+ * around 07:10.
  */
 import { fundBurst } from '../market/day-shape.ts'
 import { comparePlaces, type ListPlace } from '../store/place-cursor.ts'

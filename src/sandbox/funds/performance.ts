@@ -1,6 +1,6 @@
 /**
- * Generates the monthly performance report in which an issuer states its returns. The figures are drawn from the seed
- * and not computed from NAVs or prices.
+ * Generates the monthly performance report in which an issuer states its returns. The figures come from the random
+ * seed; they are not computed from NAVs or prices.
  */
 import type { SeededChance } from '../../core/chance.ts'
 import { fundBurst } from '../market/day-shape.ts'

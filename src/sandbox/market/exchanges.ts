@@ -1,5 +1,5 @@
 /**
- * Converts the exchange registry in `data/iso10383.ts` into the JSON of specification §2.9 to §2.11.
+ * Converts the stock exchanges in `data/iso10383.ts` into the JSON of the upstream's specification (§2.9 to §2.11).
  */
 
 import type { ReferenceStore } from '../../api/mirror/reference-routes.ts'

@@ -1,5 +1,6 @@
 /**
- * Changes issuers over time: a new name with a new symbol, or a new ISIN under the old symbol. The LEI never changes.
+ * Changes the invented issuers over time: a new name with a new symbol, or a new ISIN under the old symbol. The LEI
+ * never changes.
  */
 
 import { type SeededChance, seededChance } from '../../core/chance.ts'

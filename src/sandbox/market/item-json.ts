@@ -1,6 +1,6 @@
 /**
- * Writes an item as JSON text in upstream's shape (specification §2.1 to §2.8), about 1.5 KB. The same item template
- * gives the same text, byte for byte.
+ * Writes an announcement as JSON text in the upstream's form (specification §2.1 to §2.8), about 1.5 KB. The input is
+ * an item template, the fields of an item before it is published; the same template gives the same bytes.
  */
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import { isoSeconds } from '../../core/dates.ts'

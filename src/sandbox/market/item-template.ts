@@ -1,5 +1,6 @@
 /**
- * Generates item templates from the seed: time, issuer, category, identifiers, and which earlier item each replaces.
+ * Generates item templates, the fields of announcements before they are published, from a seed: time, issuer, category,
+ * identifiers, and the earlier item replaced.
  */
 
 import { crc32 } from 'node:zlib'

@@ -1,5 +1,6 @@
 /**
- * Modifies a well-formed item so that it breaks the published schema in one of the ways live items do.
+ * Modifies a well-formed item so that it breaks the upstream's published schema, in one of the ways that items of the
+ * live service do.
  */
 
 /** A company as `item-json.ts` writes it. */

@@ -1,5 +1,6 @@
 /**
- * Builds timed market events: an item is published, amended or removed, or an unreadable item appears.
+ * Builds the events of the sandbox's market, each with its time: an item is published, amended or removed, or an
+ * unreadable item appears.
  */
 
 import { SECOND_MS } from '../../core/durations.ts'

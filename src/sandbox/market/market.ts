@@ -1,6 +1,7 @@
 /**
- * Publishes items as they fall due on the market clock and records everything published for tests to compare with. It
- * sets no timers: callers call `advance` first, so it works with a virtual clock too.
+ * Publishes the sandbox's invented items as they fall due on the market clock (simulated time), and records everything
+ * published for tests to compare with. It sets no timers: callers call `advance` first, so it works with a virtual
+ * clock too.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { contentHash, readDisclosure, rnsDateIdOf } from '../../core/disclosure.ts'

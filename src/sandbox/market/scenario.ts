@@ -1,5 +1,6 @@
 /**
- * Defines the scenario type, its defaults, and helpers that most scenarios share.
+ * Defines the type of a sandbox scenario, its defaults, and helpers that most scenarios share. A scenario sets which
+ * items the invented market publishes, when, and with which faults.
  */
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import type { ScheduledFault } from '../faults/faults.ts'

@@ -1,5 +1,6 @@
 /**
- * Defines a scenario in which issuers change names and identifiers while they publish, to exercise the `match` filter.
+ * Defines a scenario in which issuers change names and identifiers while they publish. It exercises the filter option
+ * `match`, which sets how companies are recognised.
  */
 import { seededChance } from '../../core/chance.ts'
 import { type FreshNames, freshNames, reissued, renamed } from '../market/issuer-history.ts'

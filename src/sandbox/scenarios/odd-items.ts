@@ -1,5 +1,6 @@
 /**
- * Defines scenarios of items that break the published schema or common expectations, as live items do.
+ * Defines scenarios of items that break the upstream's published schema or common expectations, as items of the live
+ * service do.
  */
 import { seededChance } from '../../core/chance.ts'
 import { type ItemTemplate, renumber } from '../market/item-template.ts'

@@ -1,6 +1,7 @@
 /**
  * Defines scenarios in which the service fails: errors, broken responses, ignored filters, refused cursors, long
- * outages, late documents. Faults follow the market clock, so that they fall between the same items at any speed.
+ * outages, late documents. Faults follow the market clock (simulated time), so that they fall between the same items at
+ * any speed.
  */
 
 import type { FaultSetting } from '../faults/fault-kinds.ts'
